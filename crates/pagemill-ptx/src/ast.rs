@@ -1,0 +1,197 @@
+//! What PTX text says, before anything is decided about how to run it.
+//!
+//! Names are resolved only as far as the grammar needs: registers get an index into their function's register
+//! table, labels an index into its statement list. Opcodes stay text, split at the dots; `lower` gives them meaning.
+
+/// A source line number of the PTX text, from 1.
+pub type Line = u32;
+
+/// One PTX translation unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Module {
+    /// `.version`, for example (9, 5).
+    pub version: (u32, u32),
+    /// `.target`'s architecture number, for example 75.
+    pub target_sm: u32,
+    /// Module-level `.global`, `.const` and `.shared` variables, declaration order.
+    pub variables: Vec<Variable>,
+    /// `.entry` and `.func`, declaration order; a prototype has no body.
+    pub functions: Vec<Function>,
+    /// `.file` directives: index to path.
+    pub files: Vec<(u32, String)>,
+}
+
+/// A state space of PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// `.reg`
+    Register,
+    /// `.param`
+    Param,
+    /// `.const`
+    Const,
+    /// `.global`
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// No space named: decided by the address at run time.
+    Generic,
+}
+
+/// A fundamental type of PTX: class and width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Type {
+    B8, B16, B32, B64, B128,
+    U8, U16, U32, U64,
+    S8, S16, S32, S64,
+    F16, F16x2, Bf16, Bf16x2, F32, F64,
+    Pred,
+}
+
+/// A variable in `.global`, `.const`, `.shared`, `.local` or `.param`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Name as written.
+    pub name: String,
+    /// Where it lives.
+    pub space: Space,
+    /// Alignment in bytes (declared, else the element's natural one).
+    pub align: u64,
+    /// Element type.
+    pub ty: Type,
+    /// Size in bytes over all elements; 0 for an `extern` array `[]`.
+    pub bytes: u64,
+    /// Whether it was `.extern` (dynamic shared memory when shared).
+    pub is_extern: bool,
+    /// Initial bytes, `bytes` long when present; absent means zero.
+    pub init: Option<Vec<u8>>,
+    /// Places in `init` that hold the address of another symbol plus an addend.
+    pub relocations: Vec<Relocation>,
+    /// Line of its declaration.
+    pub line: Line,
+}
+
+/// `bytes_len` bytes at `offset` of an initialiser are the address of `symbol` plus `addend`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relocation {
+    /// Offset in the initialiser.
+    pub offset: u64,
+    /// Width in bytes: 4 or 8.
+    pub width: u8,
+    /// Named variable or function.
+    pub symbol: String,
+    /// Added to its address.
+    pub addend: i64,
+    /// Whether `generic(symbol)` was written.
+    pub generic: bool,
+}
+
+/// A `.entry` or `.func`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Name as written (mangled).
+    pub name: String,
+    /// `.entry` rather than `.func`.
+    pub is_entry: bool,
+    /// Return parameters of a `.func` (`.param` or `.reg` space).
+    pub returns: Vec<Variable>,
+    /// Parameters in order.
+    pub params: Vec<Variable>,
+    /// Every register declared anywhere in the body, scopes flattened by renaming.
+    pub registers: Vec<Register>,
+    /// `.shared`, `.local` and `.param` variables declared anywhere in the body, scopes flattened by renaming.
+    pub variables: Vec<Variable>,
+    /// Instructions, in order; empty for a prototype.
+    pub body: Vec<Instruction>,
+    /// Whether a body was given.
+    pub has_body: bool,
+    /// Label name and the index in `body` it stands before (may equal `body.len()`).
+    pub labels: Vec<(String, usize)>,
+    /// `.branchtargets` lists, by their label.
+    pub branch_targets: Vec<(String, Vec<String>)>,
+    /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` ... as (directive, values).
+    pub directives: Vec<(String, Vec<u32>)>,
+    /// Line of its declaration.
+    pub line: Line,
+}
+
+/// A declared register.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Register {
+    /// Name, for messages (`%r12`).
+    pub name: String,
+    /// Declared type.
+    pub ty: Type,
+}
+
+/// Index into [`Function::registers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RegisterId(pub u32);
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// `@%p` or `@!%p`.
+    pub guard: Option<Guard>,
+    /// The opcode split at its dots: `ld.global.v4.f32` is `["ld", "global", "v4", "f32"]`.
+    /// A `::` stays inside its part (`shared::cta`).
+    pub opcode: Vec<String>,
+    /// Operands in the order written.
+    pub operands: Vec<Operand>,
+    /// PTX line it starts on.
+    pub line: Line,
+    /// The nearest `.loc` before it: (file index, line), when given.
+    pub source: Option<(u32, u32)>,
+}
+
+/// The predicate an instruction is subject to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate register.
+    pub register: RegisterId,
+    /// Whether `!` was written.
+    pub negated: bool,
+}
+
+/// One operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// A register.
+    Register(RegisterId),
+    /// `!%p`, as `setp` and `selp` combine take it.
+    NegatedRegister(RegisterId),
+    /// `%tid.x`, `%laneid`, `%clock64` ...: the name without `%`, split at the dot: ("tid", Some('x')).
+    Special(String, Option<char>),
+    /// An integer literal, two's complement in 64 bits (`U` suffix and constant expressions folded).
+    Integer(u64),
+    /// `0f...` as its 32 bits.
+    Float32(u32),
+    /// `0d...` or a decimal float, as its 64 bits.
+    Float64(u64),
+    /// A variable, function or label name plus a byte offset.
+    Symbol(String, i64),
+    /// `[base + offset]`.
+    Address(Box<Address>),
+    /// `{a, b, ...}`.
+    Vector(Vec<Operand>),
+    /// `a|b`, the paired destination of `setp` and `shfl`.
+    Pair(Box<Operand>, Box<Operand>),
+    /// `(a, b, ...)`, the argument lists of `call`.
+    List(Vec<Operand>),
+    /// `_`, a discarded destination.
+    Sink,
+}
+
+/// What stands in `[...]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Address {
+    /// Register, symbol or integer that the offset is added to; for texture operands, see `coordinates`.
+    pub base: Operand,
+    /// Byte offset.
+    pub offset: i64,
+    /// `[tex, {x, y}]`: the operands behind the base.
+    pub coordinates: Vec<Operand>,
+}

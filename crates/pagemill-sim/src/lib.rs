@@ -1,0 +1,1 @@
+//! Parts with a clock, and the machines built of them.

@@ -1,0 +1,16 @@
+//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges.
+//!
+//! No dependency, no input or output. Mixing two kinds of number does not compile.
+#![forbid(unsafe_code)]
+
+mod address;
+mod clock;
+mod page;
+mod picos;
+mod range;
+
+pub use address::VirtAddr;
+pub use clock::{Bandwidth, Clock};
+pub use page::{PageNumber, PageSize, PageSizeError};
+pub use picos::Picos;
+pub use range::{PageRange, RangeSet};
