@@ -40,7 +40,7 @@ impl MigrationSpec {
     /// A unit that does not divide the page, or no range slot at all.
     pub fn build(&self) -> Result<Migration, MigrationSpecError> {
         let page_bytes = page_bytes(self.page);
-        if self.unit_bytes == 0 || page_bytes % self.unit_bytes != 0 {
+        if !page_bytes.is_multiple_of(self.unit_bytes) {
             let unit_bytes = self.unit_bytes;
             return Err(MigrationSpecError::Unit {
                 unit_bytes,
