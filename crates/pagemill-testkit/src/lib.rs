@@ -3,5 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod migration;
+mod skip;
 
 pub use migration::{ContractReport, migration_policy_contract};
+pub use skip::skip;
