@@ -16,7 +16,7 @@ const MARK: &str = "pagemill-bench ";
 
 /// Runs every benchmark whose name contains `filter`, and keeps the figures.
 pub fn run(filter: Option<&str>) -> Result<()> {
-    let mut benches = cargo(&["bench", "--workspace", "--benches"]);
+    let mut benches = cargo(&["bench", "--workspace", "--bench", "*"]);
     if let Some(filter) = filter {
         benches.args(["--", filter]);
     }

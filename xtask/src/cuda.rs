@@ -79,10 +79,16 @@ fn install(environment: &Path) -> Result<()> {
         process::run(pip.arg("--requirement").arg(&requirements))
     };
     let environment = workspace::relative(environment).display();
+    let by_hand = [
+        format!("{python} -m venv --clear {environment}"),
+        format!("{environment}/bin/python -m pip install -r xtask/cuda-requirements.txt"),
+        format!("cp xtask/cuda-requirements.txt {environment}/installed.txt"),
+    ];
     make().with_context(|| {
         format!(
-            "cannot install the CUDA compiler, which needs the Python package index (pypi.org or a mirror); by hand:\n  \
-             {python} -m venv --clear {environment} && {environment}/bin/python -m pip install -r xtask/cuda-requirements.txt"
+            "cannot install the CUDA compiler, which needs the Python package index (pypi.org or a mirror); \
+             by hand:\n  {}\nwhat went wrong",
+            by_hand.join(" &&\n  ")
         )
     })
 }

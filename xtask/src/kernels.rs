@@ -205,7 +205,9 @@ pub fn compare(filter: Option<&str>) -> Result<Tally> {
     }
     let nvcc = Nvcc::provide()?;
     for source in &sources {
-        tally.check(&format!("ptx of {}", source.name()), source.compare(&nvcc));
+        tally.check(&format!("ptx of {}", source.name()), || {
+            source.compare(&nvcc)
+        });
     }
     Ok(tally)
 }

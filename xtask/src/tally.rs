@@ -11,9 +11,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one check, and tells how it went.
-    pub fn check(&mut self, name: &str, outcome: Result<()>) {
-        match outcome {
+    /// Runs one check, counts it, and tells how it went.
+    pub fn check(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
+        eprintln!("checking {name}");
+        match run() {
             Ok(()) => {
                 println!("check {name} ... ok");
                 self.passed += 1;
@@ -134,9 +135,9 @@ mod tests {
     #[test]
     fn sums_add_up() {
         let mut all = Tally::default();
-        all.check("one", Ok(()));
+        all.check("one", || Ok(()));
         let mut more = Tally::default();
-        more.check("two", Err(anyhow::anyhow!("no")));
+        more.check("two", || Err(anyhow::anyhow!("no")));
         all.add(more);
         assert_eq!(all.sum(), "1 passed, 1 failed, 0 skipped");
     }

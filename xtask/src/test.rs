@@ -16,7 +16,7 @@ pub fn run() -> Result<bool> {
     run_cargo_tests(&mut tally)?;
     match kernels::compare(None) {
         Ok(compared) => tally.add(compared),
-        Err(error) => tally.check("committed PTX", Err(error)),
+        Err(error) => tally.check("committed PTX", || Err(error)),
     }
     tally.print();
     Ok(tally.all_passed())
@@ -33,9 +33,9 @@ fn run_cargo_tests(tally: &mut Tally) -> Result<()> {
     })?;
     if !succeeded && tally.failures() == failures_before {
         // Nothing was counted: a test program did not compile, or died.
-        let outcome =
-            || -> Result<()> { bail!("`cargo test` failed without naming a test; see above") };
-        tally.check("test programs build and run to the end", outcome());
+        tally.check("test programs build and run to the end", || {
+            bail!("`cargo test` failed without naming a test; see above")
+        });
     }
     let skipped = std::fs::read_to_string(&skip_log)
         .with_context(|| format!("cannot read {}", skip_log.display()))?;
