@@ -17,23 +17,35 @@ const BUILT_BY: &str = "// Built by `cargo xtask workloads` from ";
 /// A CUDA source and what it asks of the compiler.
 struct Source {
     path: PathBuf,
-    text: String,
+    /// Of the source and the headers beside it that it includes.
+    digest: u64,
     arch: String,
     flags: Vec<String>,
 }
 
 impl Source {
     fn read(path: PathBuf) -> Result<Self> {
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let mut text = read(&path)?;
         let arch = leading_comment(&text, "arch:")
             .unwrap_or(DEFAULT_ARCH)
             .to_owned();
         let flags = leading_comment(&text, "nvcc:").unwrap_or_default();
         let flags = flags.split_whitespace().map(str::to_owned).collect();
+        let mut headers = local_headers(&path, &text);
+        let mut next = 0;
+        while let Some(header) = headers.get(next).cloned() {
+            let header_text = read(&header)?;
+            for nested in local_headers(&header, &header_text) {
+                if !headers.contains(&nested) {
+                    headers.push(nested);
+                }
+            }
+            text.push_str(&header_text);
+            next += 1;
+        }
         Ok(Self {
             path,
-            text,
+            digest: fnv1a(text.as_bytes()),
             arch,
             flags,
         })
@@ -50,7 +62,7 @@ impl Source {
     /// First line of the PTX made of this source.
     fn header(&self) -> String {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let (digest, version) = (fnv1a(self.text.as_bytes()), Nvcc::version());
+        let (digest, version) = (self.digest, Nvcc::version());
         format!("{BUILT_BY}{file} (source {digest:016x}, nvcc {version}). Do not edit.")
     }
 
@@ -60,8 +72,7 @@ impl Source {
         Ok(format!("{}\n{}", self.header(), normalised(&ptx, folder)))
     }
 
-    fn compare(&self, nvcc: &Nvcc) -> Result<()> {
-        let built = self.build(nvcc)?;
+    fn compare(&self, built: &str) -> Result<()> {
         let committed = self.committed()?;
         let differing = built
             .lines()
@@ -90,6 +101,27 @@ impl Source {
             )
         })
     }
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The files beside `path` that its `text` includes by a quoted name.
+fn local_headers(path: &Path, text: &str) -> Vec<PathBuf> {
+    let quoted = text.lines().filter_map(|line| {
+        line.trim_start()
+            .strip_prefix("#include \"")?
+            .split('"')
+            .next()
+    });
+    let mut headers: Vec<PathBuf> = quoted
+        .map(|name| path.with_file_name(name))
+        .filter(|path| path.is_file())
+        .collect();
+    headers.sort();
+    headers.dedup();
+    headers
 }
 
 /// The rest of the leading `//` line that starts with `key`.
@@ -174,16 +206,35 @@ fn sources(filter: Option<&str>) -> Result<Vec<Source>> {
     Ok(wanted)
 }
 
+/// Builds every source, as many at a time as there are cores; the outcomes are in the order of the sources.
+fn build_all(sources: &[Source]) -> Result<Vec<Result<String>>> {
+    let nvcc = Nvcc::provide()?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let per_worker = sources.len().div_ceil(workers).max(1);
+    let build = |source: &Source| {
+        source
+            .build(&nvcc)
+            .with_context(|| format!("cannot build {}", source.name()))
+    };
+    let built = std::thread::scope(|scope| {
+        let chunks = sources.chunks(per_worker);
+        let running: Vec<_> = chunks
+            .map(|chunk| scope.spawn(move || chunk.iter().map(build).collect::<Vec<_>>()))
+            .collect();
+        let finished = running
+            .into_iter()
+            .map(|worker| worker.join().expect("a worker does not panic"));
+        finished.flatten().collect()
+    });
+    Ok(built)
+}
+
 /// Rebuilds the PTX of every source whose path contains `filter`.
 pub fn rebuild(filter: Option<&str>) -> Result<()> {
     let sources = sources(filter)?;
-    let nvcc = Nvcc::provide()?;
     let mut changed = 0;
-    for source in &sources {
-        let ptx = source
-            .build(&nvcc)
-            .with_context(|| format!("cannot build {}", source.name()))?;
-        let path = source.ptx_path();
+    for (source, ptx) in sources.iter().zip(build_all(&sources)?) {
+        let (ptx, path) = (ptx?, source.ptx_path());
         let is_same = std::fs::read_to_string(&path).is_ok_and(|committed| committed == ptx);
         if !is_same {
             std::fs::write(&path, ptx)
@@ -203,10 +254,9 @@ pub fn compare(filter: Option<&str>) -> Result<Tally> {
     if sources.is_empty() {
         return Ok(tally);
     }
-    let nvcc = Nvcc::provide()?;
-    for source in &sources {
+    for (source, built) in sources.iter().zip(build_all(&sources)?) {
         tally.check(&format!("ptx of {}", source.name()), || {
-            source.compare(&nvcc)
+            source.compare(&built?)
         });
     }
     Ok(tally)
@@ -274,6 +324,26 @@ mod tests {
             "x_INTERNAL_é1"
         );
         assert_eq!(blank_hash_after("x_INTERNAL_", "_INTERNAL_"), "x_INTERNAL_");
+    }
+
+    #[test]
+    fn headers_beside_a_source_are_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let source = put(
+            "a.cu",
+            "#include <cstdio>\n#include \"a.cuh\"\n#include \"elsewhere.h\"\n",
+        );
+        put("a.cuh", "#include \"b.cuh\"\n");
+        put("b.cuh", "#include \"a.cuh\"\nint b;\n");
+        let before = Source::read(source.clone()).unwrap().digest;
+        assert_eq!(before, Source::read(source.clone()).unwrap().digest);
+        put("b.cuh", "#include \"a.cuh\"\nint c;\n");
+        assert_ne!(before, Source::read(source).unwrap().digest);
     }
 
     #[test]

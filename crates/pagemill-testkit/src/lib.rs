@@ -2,6 +2,7 @@
 //! and reference models that are too plain to be wrong. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod migration;
 mod skip;
 
