@@ -4,9 +4,12 @@
 //! of their columns, a [`Timeline`] is tracks with spans and counters.
 #![forbid(unsafe_code)]
 
+pub mod csv;
+pub mod json;
 mod model;
 mod plot;
 pub mod timeline;
+mod units;
 
 pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,

@@ -12,17 +12,17 @@ pub enum ColumnRole {
 /// What the numbers of a column count. It decides how people see them, never how machines do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// How many: 1234567 is shown as `1 234 567`.
+    /// How many: 1234567 is shown as `1,234,567`.
     Count,
     /// Bytes: 1536 is shown as `1.50 KiB`.
     Bytes,
-    /// Nanoseconds: 1500 is shown as `1.50 us`.
+    /// Nanoseconds: 1500 is shown as `1.50 µs`.
     TimeNs,
     /// Bytes per second: 16000000000 is shown as `16.0 GB/s`.
     BytesPerSecond,
     /// A share between 0 and 1: 0.25 is shown as `25.0 %`.
     Rate,
-    /// One number over another: 1.29 is shown as `1.29x`.
+    /// One number over another: 1.29 is shown as `1.29×`.
     Ratio,
     /// A plain number without a unit.
     Number,

@@ -68,6 +68,12 @@ pub enum ResultSetError {
         /// The shared name.
         name: String,
     },
+    /// Two facts share a name.
+    #[error("summary fact `{name}` is given twice; a name must mean one thing")]
+    DuplicateFact {
+        /// The shared name.
+        name: String,
+    },
     /// A plot asks for a column that no row has.
     #[error("plot `{plot}` needs column `{name}`, which no row has; columns are {known}")]
     UnknownPlotColumn {
@@ -113,6 +119,10 @@ impl ResultSet {
             if let Some(name) = first_duplicate(row.entries().map(|(name, _)| name)) {
                 return Err(ResultSetError::DuplicateValue { row: index, name });
             }
+        }
+        let facts = self.summary.facts.iter().map(|fact| fact.name.as_str());
+        if let Some(name) = first_duplicate(facts) {
+            return Err(ResultSetError::DuplicateFact { name });
         }
         let columns = self.all_columns();
         for plot in &self.plots {
