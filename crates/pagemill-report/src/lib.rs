@@ -8,6 +8,7 @@ pub mod csv;
 pub mod json;
 mod model;
 mod plot;
+pub mod table;
 pub mod timeline;
 mod units;
 
