@@ -46,7 +46,7 @@ fn narrow_terminals_get_more_tables_not_broken_numbers() {
     let text = table::render_rows(
         &set,
         &TableStyle {
-            width: Some(60),
+            width: Some(64),
             color: false,
         },
     );
