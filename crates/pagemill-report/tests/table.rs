@@ -51,7 +51,7 @@ fn narrow_terminals_get_more_tables_not_broken_numbers() {
         },
     );
     assert_eq!(text.matches("workload").count(), 2, "{text}");
-    assert!(text.contains("1.88 MiB"), "{text}");
+    assert!(text.contains("1.54 MiB"), "{text}");
 }
 
 #[test]
