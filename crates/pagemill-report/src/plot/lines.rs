@@ -64,11 +64,11 @@ pub(super) fn draw(
         None => heading,
     };
     let labels = axis.labels(&xs, source.kind(&lines.x));
-    let paint = |(label, curves): &(Option<String>, Vec<Curve>)| {
+    let paint = |(index, (label, curves)): (usize, &(Option<String>, Vec<Curve>))| {
         let around = Surroundings {
             label: titles.title,
             panel: label.as_deref(),
-            legend: &legend,
+            legend: if index == 0 { &legend } else { &[] },
             swatch: Swatch::Line,
             x_labels: &labels,
             x_title: titles.x_or(source.heading(&lines.x)),
@@ -95,7 +95,7 @@ pub(super) fn draw(
         }
         svg.finish()
     };
-    let images = panels.iter().map(paint).collect();
+    let images = panels.iter().enumerate().map(paint).collect();
     Figure { images, notes }
 }
 
@@ -180,15 +180,10 @@ impl XAxis {
             _ => {
                 let gaps = self.places.windows(2).map(|pair| pair[1] - pair[0]);
                 let width = gaps.fold(WIDTH, f64::min);
-                let text = |key: &Key| {
-                    key.value
-                        .as_f64()
-                        .map_or_else(|| key.label.clone(), |n| tick(n, kind))
-                };
                 let label = |(x, key): (&f64, &Key)| XLabel {
                     x: *x,
                     width,
-                    text: text(key),
+                    text: key.label.clone(),
                 };
                 self.places.iter().zip(xs).map(label).collect()
             }

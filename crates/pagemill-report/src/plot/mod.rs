@@ -1,5 +1,6 @@
 //! Figures: what to draw, which numbers that means, and how it looks as SVG.
 
+mod bar_painter;
 mod bars;
 mod data;
 mod declare;

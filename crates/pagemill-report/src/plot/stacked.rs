@@ -59,7 +59,7 @@ pub(super) fn draw(
         let around = Surroundings {
             label: titles.title,
             panel: label.as_deref(),
-            legend: &legend,
+            legend: if index == 0 { &legend } else { &[] },
             swatch: Swatch::Box,
             x_labels: &labels,
             x_title: titles.x_or(source.heading(&stacked.x)),
