@@ -14,3 +14,6 @@ mod svg;
 
 pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
 pub(crate) use render::{Figure, figure};
+
+#[cfg(test)]
+mod tests;
