@@ -1,6 +1,7 @@
 //! Puts bars, their cuts and their labels on the page.
 
 use super::frame::{self, AREA_HEIGHT, Area, Surroundings, WIDTH, XLabel};
+use super::marks;
 use super::scale::Scale;
 use super::svg::{Px, Svg};
 use crate::ColumnKind;
@@ -133,7 +134,7 @@ impl BarPainter {
         for bar in bars {
             let Some(label) = &bar.label else { continue };
             let tooltip = format!("{}: {label}", bar.name);
-            frame::patterned_rect(svg, &self.prefix, bar.style, bar.rect, &tooltip);
+            marks::patterned_rect(svg, &self.prefix, bar.style, bar.rect, &tooltip);
             if bar.is_cut {
                 break_mark(svg, &bar.rect);
             }
@@ -175,13 +176,7 @@ fn paint_label(svg: &mut Svg, bar: &Bar) {
     }
     let class = if bar.is_cut { "value cut" } else { "value" };
     if frame::text_width(text, LABEL_PX) <= bar.rect.width + 1.0 {
-        let attributes: &[(&str, &dyn std::fmt::Display)] = &[
-            ("x", &Px(x)),
-            ("y", &Px(y)),
-            ("text-anchor", &"middle"),
-            ("class", &class),
-        ];
-        svg.text("text", attributes, text);
+        frame::label(svg, (x, y), "middle", class, text);
     } else {
         upright_text(svg, (x, y), class, text, "");
     }
@@ -189,19 +184,13 @@ fn paint_label(svg: &mut Svg, bar: &Bar) {
 
 /// Text that reads upwards from `at`.
 fn upright_text(svg: &mut Svg, at: (f64, f64), class: &str, text: &str, tooltip: &str) {
-    let (x, y) = (at.0 + 3.6, at.1);
-    let turn = format!("rotate(-90 {} {})", Px(x), Px(y));
+    // A third of the font's height puts the middle of the letters over the bar.
+    let at = (at.0 + LABEL_PX / 3.0, at.1);
     svg.open("g", &[]);
     if !tooltip.is_empty() {
         svg.text("title", &[], tooltip);
     }
-    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
-        ("x", &Px(x)),
-        ("y", &Px(y)),
-        ("transform", &turn),
-        ("class", &class),
-    ];
-    svg.text("text", attributes, text);
+    frame::turned_label(svg, at, -90.0, "start", class, text);
     svg.close();
 }
 

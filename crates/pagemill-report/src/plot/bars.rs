@@ -2,7 +2,8 @@
 
 use super::bar_painter::{BarPainter, BarTable};
 use super::data::{Grid, Key, Source};
-use super::frame::{Surroundings, Swatch};
+use super::frame::Surroundings;
+use super::legend::Swatch;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use crate::units::tick;
@@ -31,10 +32,8 @@ pub(super) fn draw(
         panels.push((label, table(bars, &grid, &mut notes)));
     }
     let scale = scale_of(bars, kind, panels.iter().map(|(_, table)| table));
-    if let Some(cap) = bars
-        .y_cap
-        .filter(|cap| panels.iter().any(|(_, table)| table.exceeds(*cap)))
-    {
+    let exceeds = |cap: &f64| panels.iter().any(|(_, table)| table.exceeds(*cap));
+    if let Some(cap) = bars.y_cap.filter(exceeds) {
         let cap = tick(cap, kind);
         notes.push(format!(
             "Bars over {cap} are cut; the label is the true value."
