@@ -82,17 +82,23 @@ pub(super) fn begin(
     prefix: &str,
     around: &Surroundings<'_>,
 ) -> (Svg, Area) {
-    let total_width = LEFT + width + RIGHT;
-    let legend = Legend::new(around.legend, around.swatch, LEFT, total_width);
+    let tilt = labels_tilt(around.x_labels);
+    let left = if tilt {
+        LEFT + overhang(around.x_labels)
+    } else {
+        LEFT
+    };
+    let total_width = left + width + RIGHT;
+    let legend_right = total_width.min(left + WIDTH + RIGHT);
+    let legend = Legend::new(around.legend, around.swatch, left, legend_right);
     let panel_height = if around.panel.is_some() { 24.0 } else { 0.0 };
     let y = panel_height + legend.height() + around.head_room.max(12.0);
     let area = Area {
-        x: LEFT,
+        x: left,
         y,
         width,
         height,
     };
-    let tilt = labels_tilt(around.x_labels);
     let label_height = labels_height(around.x_labels, tilt);
     let total_height = area.bottom() + label_height + 24.0;
 
@@ -102,7 +108,7 @@ pub(super) fn begin(
     }
     label(
         &mut svg,
-        (LEFT, 16.0),
+        (left, 16.0),
         "start",
         "panel",
         around.panel.unwrap_or(""),
@@ -117,7 +123,7 @@ pub(super) fn begin(
         "axis-title",
         &around.x_title,
     );
-    let at = (14.0, area.y + area.height / 2.0);
+    let at = (area.x - LEFT + 14.0, area.y + area.height / 2.0);
     turned_label(&mut svg, at, -90.0, "middle", "axis-title", &around.y_title);
     (svg, area)
 }
@@ -216,6 +222,14 @@ fn labels_tilt(labels: &[XLabel]) -> bool {
     labels
         .iter()
         .any(|label| text_width(&short(&label.text), 12.0) > label.width - 4.0)
+}
+
+/// How far tilted labels reach beyond the left edge.
+fn overhang(labels: &[XLabel]) -> f64 {
+    let reach = |label: &XLabel| {
+        text_width(&short(&label.text), 12.0) * TILT_DEGREES.to_radians().cos() - LEFT - label.x
+    };
+    labels.iter().map(reach).fold(0.0, f64::max)
 }
 
 fn labels_height(labels: &[XLabel], tilt: bool) -> f64 {

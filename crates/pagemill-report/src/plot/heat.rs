@@ -12,8 +12,8 @@ use crate::{ColumnKind, HeatMap};
 const CELL_HEIGHT: f64 = 34.0;
 const CELL_WIDTH_MIN: f64 = 12.0;
 const CELL_WIDTH_MAX: f64 = 110.0;
-/// Room for the row labels beyond that of the axis.
-const ROW_LABEL_ROOM: f64 = 70.0;
+/// Room that the frame leaves for ticks serves row labels too.
+const TICK_ROOM: f64 = 52.0;
 /// The colour key needs this much.
 const WIDTH_MIN: f64 = 420.0;
 /// Steps of the colour key.
@@ -82,10 +82,11 @@ struct HeatPainter {
 impl HeatPainter {
     fn paint(&self, grid: &Grid, prefix: &str, around: Surroundings<'_>) -> String {
         let columns = grid.xs.len().max(1) as f64;
-        let room = WIDTH - ROW_LABEL_ROOM;
+        let label_room = row_label_room(grid);
+        let room = WIDTH - label_room;
         let cell_width = (room / columns).clamp(CELL_WIDTH_MIN, CELL_WIDTH_MAX);
         let x_label = |(index, key): (usize, &Key)| XLabel {
-            x: ROW_LABEL_ROOM + (index as f64 + 0.5) * cell_width,
+            x: label_room + (index as f64 + 0.5) * cell_width,
             width: cell_width,
             text: key.label.clone(),
         };
@@ -94,15 +95,15 @@ impl HeatPainter {
             x_labels: &labels,
             ..around
         };
-        let width = (ROW_LABEL_ROOM + columns * cell_width).max(WIDTH_MIN);
+        let width = (label_room + columns * cell_width).max(WIDTH_MIN);
         let height = CELL_HEIGHT * grid.series.len().max(1) as f64;
         let (mut svg, area) = frame::begin(width, height, prefix, &around);
-        self.paint_key(&mut svg, &area);
+        self.paint_key(&mut svg, area.x + label_room, area.y - 32.0);
         for (index, key) in grid.series.iter().enumerate() {
             let y = area.y + index as f64 * CELL_HEIGHT;
-            paint_row_label(&mut svg, area.x, y, &key.label);
+            paint_row_label(&mut svg, area.x + label_room, y, &key.label);
             for (column, x_key) in grid.xs.iter().enumerate() {
-                let x = area.x + ROW_LABEL_ROOM + column as f64 * cell_width;
+                let x = area.x + label_room + column as f64 * cell_width;
                 let cell = Area {
                     x,
                     y,
@@ -137,8 +138,8 @@ impl HeatPainter {
     }
 
     /// The colour key above the grid.
-    fn paint_key(&self, svg: &mut Svg, area: &Area) {
-        let (left, y, width) = (area.x + ROW_LABEL_ROOM, area.y - 32.0, 280.0);
+    fn paint_key(&self, svg: &mut Svg, left: f64, y: f64) {
+        let width = 280.0;
         let step = width / KEY_STEPS as f64;
         for index in 0..KEY_STEPS {
             let fill = color((index as f64 + 0.5) / KEY_STEPS as f64);
@@ -165,8 +166,16 @@ impl HeatPainter {
     }
 }
 
-fn paint_row_label(svg: &mut Svg, left: f64, y: f64, text: &str) {
-    let at = (left + ROW_LABEL_ROOM - 8.0, y + CELL_HEIGHT / 2.0 + 4.0);
+fn row_label_room(grid: &Grid) -> f64 {
+    let widths = grid
+        .series
+        .iter()
+        .map(|key| frame::text_width(&frame::short(&key.label), 12.0));
+    (widths.fold(0.0, f64::max) + 16.0 - TICK_ROOM).max(0.0)
+}
+
+fn paint_row_label(svg: &mut Svg, right: f64, y: f64, text: &str) {
+    let at = (right - 8.0, y + CELL_HEIGHT / 2.0 + 4.0);
     frame::label(svg, at, "end", "category", &frame::short(text));
 }
 

@@ -1,7 +1,7 @@
 //! Which mark belongs to which series.
 
 use super::frame::{Area, label, line, short, text_width};
-use super::marks::{self, STYLE_COUNT};
+use super::marks;
 use super::svg::Svg;
 
 const LINE_HEIGHT: f64 = 22.0;
@@ -60,8 +60,12 @@ impl<'a> Legend<'a> {
                     marks::patterned_rect(svg, prefix, index, rect, name);
                 }
                 Swatch::Line => {
-                    let class = format!("line s{0} d{0}", index % STYLE_COUNT);
-                    line(svg, &class, (x, y + 9.5), (x + 24.0, y + 9.5));
+                    line(
+                        svg,
+                        &marks::line_class(index),
+                        (x, y + 9.5),
+                        (x + 24.0, y + 9.5),
+                    );
                     marks::marker(svg, index, x + 12.0, y + 9.5, name);
                 }
             }

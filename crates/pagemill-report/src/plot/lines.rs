@@ -3,7 +3,7 @@
 use super::data::{Grid, Key, Source};
 use super::frame::{self, AREA_HEIGHT, Surroundings, WIDTH, XLabel};
 use super::legend::Swatch;
-use super::marks::{self, STYLE_COUNT};
+use super::marks;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use super::svg::{Px, Svg};
@@ -228,7 +228,7 @@ fn paint_curve(svg: &mut Svg, style: usize, points: &[((f64, f64), String)]) {
         let command = if index == 0 { 'M' } else { 'L' };
         path += &format!("{command}{} {}", Px(*x), Px(*y));
     }
-    let class = format!("line s{0} d{0}", style % STYLE_COUNT);
+    let class = marks::line_class(style);
     if points.len() > 1 {
         svg.leaf(
             "path",

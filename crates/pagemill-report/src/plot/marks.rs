@@ -5,8 +5,19 @@ use std::fmt::Display;
 use super::frame::Area;
 use super::svg::{Px, Svg};
 
-/// Colours, patterns and shapes repeat after this many series.
-pub(super) const STYLE_COUNT: usize = 8;
+/// How many colours, patterns and shapes there are.
+const STYLE_COUNT: usize = 8;
+
+/// The colour of a series, by number.
+fn color_of(series: usize) -> usize {
+    series % STYLE_COUNT
+}
+
+/// The pattern, shape or dash of a series, by number. When colours start over, these are one
+/// further on, so that 64 series stay apart.
+fn shape_of(series: usize) -> usize {
+    (series + series / STYLE_COUNT) % STYLE_COUNT
+}
 
 /// Hatches in a square of 6 by 6. The first series is plain.
 const HATCHES: [&str; STYLE_COUNT] = [
@@ -54,10 +65,15 @@ pub(super) fn define_patterns(svg: &mut Svg, prefix: &str) {
 }
 
 /// A rectangle in the style of a series, with a tooltip.
-pub(super) fn patterned_rect(svg: &mut Svg, prefix: &str, style: usize, rect: Area, tooltip: &str) {
-    let style = style % STYLE_COUNT;
-    let class = format!("bar s{style}");
-    let pattern = format!("url(#{prefix}p{style})");
+pub(super) fn patterned_rect(
+    svg: &mut Svg,
+    prefix: &str,
+    series: usize,
+    rect: Area,
+    tooltip: &str,
+) {
+    let class = format!("bar s{}", color_of(series));
+    let pattern = format!("url(#{prefix}p{})", shape_of(series));
     let (x, y) = (Px(rect.x), Px(rect.y));
     let (width, height) = (Px(rect.width), Px(rect.height));
     let place: [(&str, &dyn Display); 4] =
@@ -65,20 +81,37 @@ pub(super) fn patterned_rect(svg: &mut Svg, prefix: &str, style: usize, rect: Ar
     svg.open("g", &[]);
     svg.text("title", &[], tooltip);
     svg.leaf("rect", &[place.as_slice(), &[("class", &class)]].concat());
-    if style > 0 {
+    if shape_of(series) > 0 {
         let hatch: [(&str, &dyn Display); 2] = [("class", &"hatch"), ("fill", &pattern)];
         svg.leaf("rect", &[place.as_slice(), &hatch].concat());
     }
     svg.close();
 }
 
+/// The class of a line in the style of a series.
+pub(super) fn line_class(series: usize) -> String {
+    format!("line s{} d{}", color_of(series), shape_of(series))
+}
+
 /// The marker of a series at a point, with a tooltip.
-pub(super) fn marker(svg: &mut Svg, style: usize, x: f64, y: f64, tooltip: &str) {
-    let style = style % STYLE_COUNT;
-    let path = format!("M{} {}{}", Px(x), Px(y), MARKERS[style]);
-    let class = format!("marker s{style}");
+pub(super) fn marker(svg: &mut Svg, series: usize, x: f64, y: f64, tooltip: &str) {
+    let path = format!("M{} {}{}", Px(x), Px(y), MARKERS[shape_of(series)]);
+    let class = format!("marker s{}", color_of(series));
     svg.open("g", &[]);
     svg.text("title", &[], tooltip);
     svg.leaf("path", &[("d", &path), ("class", &class)]);
     svg.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_four_series_look_different() {
+        let looks: std::collections::BTreeSet<_> = (0..64)
+            .map(|series| (color_of(series), shape_of(series)))
+            .collect();
+        assert_eq!(looks.len(), 64);
+    }
 }
