@@ -227,7 +227,9 @@ fn labels_tilt(labels: &[XLabel]) -> bool {
 /// How far tilted labels reach beyond the left edge.
 fn overhang(labels: &[XLabel]) -> f64 {
     let reach = |label: &XLabel| {
-        text_width(&short(&label.text), 12.0) * TILT_DEGREES.to_radians().cos() - LEFT - label.x
+        text_width(&short(&label.text), 12.0) * TILT_DEGREES.to_radians().cos() + 10.0
+            - LEFT
+            - label.x
     };
     labels.iter().map(reach).fold(0.0, f64::max)
 }
@@ -240,7 +242,7 @@ fn labels_height(labels: &[XLabel], tilt: bool) -> f64 {
         .iter()
         .map(|label| text_width(&short(&label.text), 12.0))
         .fold(0.0, f64::max);
-    longest * TILT_DEGREES.to_radians().sin() + 24.0
+    longest * TILT_DEGREES.to_radians().sin() + 26.0
 }
 
 fn draw_x_labels(svg: &mut Svg, area: &Area, labels: &[XLabel], tilt: bool) {
