@@ -13,15 +13,17 @@ fn the_sample_is_sound() {
 
 #[test]
 fn undescribed_columns_are_guessed_and_parameters_come_first() {
-    let mut set = ResultSet::default();
-    set.columns = vec![Column::metric("known", ColumnKind::Ratio, "Described")];
-    set.rows = vec![
-        Row::new().metric("time_ns", 5u64),
-        Row::new()
-            .parameter("mode", "x")
-            .metric("moved_bytes", 5u64)
-            .metric("miss_rate", 0.5),
-    ];
+    let set = ResultSet {
+        columns: vec![Column::metric("known", ColumnKind::Ratio, "Described")],
+        rows: vec![
+            Row::new().metric("time_ns", 5u64),
+            Row::new()
+                .parameter("mode", "x")
+                .metric("moved_bytes", 5u64)
+                .metric("miss_rate", 0.5),
+        ],
+        ..ResultSet::default()
+    };
     let columns: Vec<_> = set
         .all_columns()
         .into_iter()
