@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod elementary;
 mod host;
 mod parameter;
 mod random;
@@ -14,7 +15,11 @@ mod workload;
 
 mod bfs;
 mod laplace3d;
+mod nn;
+mod ray;
+mod sto;
 mod vector_add;
+mod wp;
 
 pub use parameter::{Parameter, ParameterError, Unit, Values};
 pub use registry::{find, registry};

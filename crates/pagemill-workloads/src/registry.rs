@@ -1,6 +1,14 @@
-use crate::{WorkloadInfo, bfs, laplace3d, vector_add};
+use crate::{WorkloadInfo, bfs, laplace3d, nn, ray, sto, vector_add, wp};
 
-static REGISTRY: [WorkloadInfo; 3] = [vector_add::INFO, bfs::INFO, laplace3d::INFO];
+static REGISTRY: [WorkloadInfo; 7] = [
+    vector_add::INFO,
+    bfs::INFO,
+    laplace3d::INFO,
+    nn::INFO,
+    ray::INFO,
+    sto::INFO,
+    wp::INFO,
+];
 
 /// Every built-in program.
 pub fn registry() -> &'static [WorkloadInfo] {
