@@ -12,8 +12,12 @@ mod registry;
 mod words;
 mod workload;
 
+mod aes;
 mod bfs;
+mod cp;
 mod laplace3d;
+mod libor;
+mod mum;
 mod vector_add;
 
 pub use parameter::{Parameter, ParameterError, Unit, Values};

@@ -1,10 +1,18 @@
-use crate::{WorkloadInfo, bfs, laplace3d, vector_add};
+use crate::{WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, vector_add};
 
-static REGISTRY: [WorkloadInfo; 3] = [vector_add::INFO, bfs::INFO, laplace3d::INFO];
+static REGISTRY: &[WorkloadInfo] = &[
+    vector_add::INFO,
+    aes::INFO,
+    bfs::INFO,
+    cp::INFO,
+    laplace3d::INFO,
+    libor::INFO,
+    mum::INFO,
+];
 
 /// Every built-in program.
 pub fn registry() -> &'static [WorkloadInfo] {
-    &REGISTRY
+    REGISTRY
 }
 
 /// The program of that name.
