@@ -36,27 +36,26 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     build,
 };
 
-const MAXIMUM_POINTS: u64 = 1 << 34;
+/// Far beyond any machine; keeps products of sizes from overflowing.
+const MAXIMUM_ARRAY_BYTES: u64 = 1 << 38;
 
 fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
     let [nx, ny, nz] = ["nx", "ny", "nz"].map(|name| values.get_u32(name));
-    values.require(
-        u64::from(nx) * u64::from(ny) * u64::from(nz) <= MAXIMUM_POINTS,
-        "nz",
-        || {
-            format!(
-                "1 to {} with {nx} x {ny} points a plane",
-                MAXIMUM_POINTS / (u64::from(nx) * u64::from(ny))
-            )
-        },
-    )?;
+    let grid = Grid {
+        nx,
+        ny,
+        nz,
+        seed: values.get("seed"),
+    };
+    values.require(grid.bytes() <= MAXIMUM_ARRAY_BYTES, "nz", || {
+        let plane_bytes = grid.bytes() / u64::from(nz);
+        format!(
+            "1 to {} with planes of {plane_bytes} bytes",
+            MAXIMUM_ARRAY_BYTES / plane_bytes
+        )
+    })?;
     Ok(Box::new(Laplace3d {
-        grid: Grid {
-            nx,
-            ny,
-            nz,
-            seed: values.get("seed"),
-        },
+        grid,
         iterations: values.get_u32("iterations"),
         read_results: values.flag("read_results"),
     }))
