@@ -265,4 +265,20 @@ mod tests {
             .expect("defaults are allowed");
         assert_eq!(workload.footprint_bytes(), 2 * 512 * 100 * 100);
     }
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone() {
+        let inputs = |seed| {
+            let grid = Grid { seed, ..SMALL };
+            let mut bytes = vec![0; grid.bytes() as usize];
+            grid.write_initial(&mut bytes);
+            bytes
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        // The second row starts at the pitch, and what is between belongs to nobody.
+        let (bytes, plane) = (inputs(3), SMALL.initial_plane(0));
+        assert_eq!(words::<f32>(&bytes[512..]).next(), Some(plane[7]));
+        assert!(bytes[7 * 4..512].iter().all(|&byte| byte == 0));
+    }
 }
