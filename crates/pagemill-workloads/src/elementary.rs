@@ -7,11 +7,11 @@ pub(crate) fn power_of_two(x: f32) -> f32 {
     let x = if x > 126.0 { 126.0 } else { x };
     let whole = x.round_ties_even();
     let f = x - whole;
-    let mut p = 1.5403530e-4;
+    let mut p = 1.540_353e-4;
     p = p * f + 1.3333558e-3;
-    p = p * f + 9.6181291e-3;
-    p = p * f + 5.5504109e-2;
-    p = p * f + 2.4022651e-1;
+    p = p * f + 9.618_129e-3;
+    p = p * f + 5.550_411e-2;
+    p = p * f + 2.402_265e-1;
     p = p * f + std::f32::consts::LN_2;
     p = p * f + 1.0;
     p * f32::from_bits(((whole as i32 + 127) as u32) << 23)

@@ -13,8 +13,12 @@ mod registry;
 mod words;
 mod workload;
 
+mod aes;
 mod bfs;
+mod cp;
 mod laplace3d;
+mod libor;
+mod mum;
 mod nn;
 mod ray;
 mod sto;

@@ -1,9 +1,13 @@
-use crate::{WorkloadInfo, bfs, laplace3d, nn, ray, sto, vector_add, wp};
+use crate::{WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, nn, ray, sto, vector_add, wp};
 
-static REGISTRY: [WorkloadInfo; 7] = [
+static REGISTRY: &[WorkloadInfo] = &[
     vector_add::INFO,
+    aes::INFO,
     bfs::INFO,
+    cp::INFO,
     laplace3d::INFO,
+    libor::INFO,
+    mum::INFO,
     nn::INFO,
     ray::INFO,
     sto::INFO,
@@ -12,7 +16,7 @@ static REGISTRY: [WorkloadInfo; 7] = [
 
 /// Every built-in program.
 pub fn registry() -> &'static [WorkloadInfo] {
-    &REGISTRY
+    REGISTRY
 }
 
 /// The program of that name.

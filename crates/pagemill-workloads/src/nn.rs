@@ -22,8 +22,8 @@ const DIGITS_PER_LAUNCH: u32 = 32_768;
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
     summary: "NN: forward pass of a convolutional digit recogniser, one thread a neuron, four launches",
-    source: include_str!("../../../../workloads/nn/nn.cu"),
-    ptx: include_str!("../../../../workloads/nn/nn.ptx"),
+    source: include_str!("../../../workloads/nn/nn.cu"),
+    ptx: include_str!("../../../workloads/nn/nn.ptx"),
     parameters: &[
         Parameter::count("digits", 28, 1, 1 << 20, "images to recognise"),
         SEED,
@@ -118,7 +118,7 @@ impl Nn {
 
 /// The part of a buffer that starts with the values of `first_digit`.
 fn from_digit(buffer: Buffer, first_digit: u32, values_per_digit: usize) -> Arg {
-    Arg::U64(buffer.address + u64::from(first_digit) * values_per_digit as u64 * 4)
+    Arg::U64(buffer.address.0 + u64::from(first_digit) * values_per_digit as u64 * 4)
 }
 
 /// Runs one layer on `digits` digits from `first_digit` on.

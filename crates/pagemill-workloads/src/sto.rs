@@ -19,8 +19,8 @@ const WORD_BYTES: u64 = 4;
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
     summary: "STO: MD5 of every window of a file, staged in shared memory, one thread a window",
-    source: include_str!("../../../../workloads/sto/sto.cu"),
-    ptx: include_str!("../../../../workloads/sto/sto.ptx"),
+    source: include_str!("../../../workloads/sto/sto.cu"),
+    ptx: include_str!("../../../workloads/sto/sto.ptx"),
     parameters: &[
         Parameter::bytes(
             "file_bytes",

@@ -20,8 +20,8 @@ const MAXIMUM_PIXELS: u64 = 1 << 30;
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
     summary: "RAY: ray tracing of mirroring spheres on a plane, with shadows, one thread a pixel",
-    source: include_str!("../../../../workloads/ray/ray.cu"),
-    ptx: include_str!("../../../../workloads/ray/ray.ptx"),
+    source: include_str!("../../../workloads/ray/ray.cu"),
+    ptx: include_str!("../../../workloads/ray/ray.ptx"),
     parameters: &[
         Parameter::count("width", 256, 1, 1 << 18, "pixels of a row"),
         Parameter::count("height", 256, 1, 1 << 18, "rows of the image"),

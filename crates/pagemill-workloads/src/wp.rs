@@ -22,8 +22,8 @@ const MAXIMUM_CELLS: u64 = 1 << 32;
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
     summary: "WP: cloud microphysics of a weather model, one thread a column, ten 3-D arrays",
-    source: include_str!("../../../../workloads/wp/wp.cu"),
-    ptx: include_str!("../../../../workloads/wp/wp.ptx"),
+    source: include_str!("../../../workloads/wp/wp.cu"),
+    ptx: include_str!("../../../workloads/wp/wp.ptx"),
     parameters: &[
         Parameter::count(
             "west_east",
