@@ -57,6 +57,74 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
         "mum",
         &[("genome_bases", 5000), ("queries", 700), ("seed", 8)],
     ),
+    ("nn", &[("digits", 1)]),
+    ("nn", &[("digits", 3), ("seed", 77)]),
+    (
+        "ray",
+        &[("width", 1), ("height", 1), ("spheres", 1), ("bounces", 0)],
+    ),
+    (
+        "ray",
+        &[
+            ("width", 37),
+            ("height", 21),
+            ("spheres", 30),
+            ("bounces", 64),
+            ("seed", 6),
+        ],
+    ),
+    ("sto", &[("file_bytes", 4), ("window_bytes", 4)]),
+    ("sto", &[("file_bytes", 1040), ("window_bytes", 52)]),
+    (
+        "sto",
+        &[
+            ("file_bytes", 1040),
+            ("window_bytes", 56),
+            ("step_bytes", 8),
+            ("seed", 2),
+        ],
+    ),
+    (
+        "sto",
+        &[
+            ("file_bytes", 6400),
+            ("window_bytes", 4096),
+            ("step_bytes", 64),
+        ],
+    ),
+    (
+        "sto",
+        &[("file_bytes", 640), ("window_bytes", 4), ("step_bytes", 64)],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 1),
+            ("south_north", 1),
+            ("levels", 1),
+            ("steps", 1),
+        ],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 13),
+            ("south_north", 9),
+            ("levels", 28),
+            ("steps", 3),
+            ("seed", 9),
+        ],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 5),
+            ("south_north", 3),
+            ("levels", 200),
+            ("steps", 2),
+            ("host_dynamics", 1),
+        ],
+    ),
 ];
 
 fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
