@@ -200,8 +200,12 @@ __device__ __forceinline__ float liquid_share(float temperature)
 // Mixing ratio at which vapour is saturated over what cloud consists of at this temperature.
 __device__ __forceinline__ float saturated(float temperature, float liquid, float pressure)
 {
-    float over_water = 611.2f * power_of_two(25.492421f * (temperature - 273.15f) / (temperature - 29.65f));
-    float over_ice = 611.2f * power_of_two(31.558317f * (temperature - 273.16f) / (temperature - 7.66f));
+    float over_water = 0.0f;
+    if (liquid > 0.0f)
+        over_water = 611.2f * power_of_two(25.492421f * (temperature - 273.15f) / (temperature - 29.65f));
+    float over_ice = 0.0f;
+    if (liquid < 1.0f)
+        over_ice = 611.2f * power_of_two(31.558317f * (temperature - 273.16f) / (temperature - 7.66f));
     float vapour_pressure = liquid * over_water + (1.0f - liquid) * over_ice;
     vapour_pressure = lesser(vapour_pressure, 0.5f * pressure);
     return 0.622f * vapour_pressure / (pressure - vapour_pressure);

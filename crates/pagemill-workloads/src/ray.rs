@@ -25,7 +25,7 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     parameters: &[
         Parameter::count("width", 256, 1, 1 << 18, "pixels of a row"),
         Parameter::count("height", 256, 1, 1 << 18, "rows of the image"),
-        Parameter::count("spheres", 8, 1, 1 << 16, "spheres of the scene"),
+        Parameter::count("spheres", 12, 1, 1 << 16, "spheres of the scene"),
         Parameter::count(
             "bounces",
             5,
@@ -138,7 +138,7 @@ mod tests {
         let workload = INFO
             .build(&Values::defaults(NAME, INFO.parameters))
             .expect("defaults are allowed");
-        assert_eq!(workload.footprint_bytes(), (1 << 20) + 8 * 32);
+        assert_eq!(workload.footprint_bytes(), (1 << 20) + 12 * 32);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use column::{Column, FIELDS, GROUND_FIELDS, STATE_FIELDS};
 
 const NAME: &str = "wp";
 const TILE: [u32; 3] = [8, 8, 1];
-const STEP_SECONDS: f32 = 60.0;
+const STEP_SECONDS: f32 = 20.0;
 const MAXIMUM_CELLS: u64 = 1 << 32;
 
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
@@ -33,13 +33,13 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
             "columns from west to east, the contiguous direction",
         ),
         Parameter::count("south_north", 64, 1, 1 << 16, "columns from south to north"),
-        Parameter::count("levels", 28, 1, 1024, "levels of a column, ground to 15 km"),
+        Parameter::count("levels", 20, 1, 1024, "levels of a column, ground to 15 km"),
         Parameter::count(
             "steps",
             10,
             1,
             10_000,
-            "time steps of 60 s, one launch each",
+            "time steps of 20 s, one launch each",
         ),
         Parameter::flag(
             "host_dynamics",
@@ -233,7 +233,7 @@ mod tests {
         let workload = INFO
             .build(&Values::defaults(NAME, INFO.parameters))
             .expect("defaults are allowed");
-        assert_eq!(workload.footprint_bytes(), 4 * 72 * 64 * (10 * 28 + 2));
+        assert_eq!(workload.footprint_bytes(), 4 * 72 * 64 * (10 * 20 + 2));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use crate::words::fill;
 
 pub(super) const SPHERE_BYTES: u64 = 32;
 /// From so many spheres on they shrink, so that they do not fill the picture.
-const CROWD: u32 = 8;
+const CROWD: u32 = 12;
 
 /// A point or direction; x to the right, y up, z away from the viewer.
 pub(super) type Vector = [f32; 3];

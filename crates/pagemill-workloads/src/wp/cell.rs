@@ -43,9 +43,15 @@ impl Phase {
 
 /// Mixing ratio at which vapour is saturated over cloud of this phase.
 pub(super) fn saturated(temperature: f32, phase: Phase, pressure: f32) -> f32 {
-    let over_water =
-        611.2 * power_of_two(25.492_42 * (temperature - 273.15) / (temperature - 29.65));
-    let over_ice = 611.2 * power_of_two(31.558317 * (temperature - 273.16) / (temperature - 7.66));
+    let mut over_water = 0.0;
+    if phase.liquid > 0.0 {
+        over_water =
+            611.2 * power_of_two(25.492_42 * (temperature - 273.15) / (temperature - 29.65));
+    }
+    let mut over_ice = 0.0;
+    if phase.liquid < 1.0 {
+        over_ice = 611.2 * power_of_two(31.558317 * (temperature - 273.16) / (temperature - 7.66));
+    }
     let vapour_pressure = phase.liquid * over_water + (1.0 - phase.liquid) * over_ice;
     let vapour_pressure = lesser(vapour_pressure, 0.5 * pressure);
     0.622 * vapour_pressure / (pressure - vapour_pressure)
