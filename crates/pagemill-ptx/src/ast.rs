@@ -44,10 +44,25 @@ pub enum Space {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Type {
-    B8, B16, B32, B64, B128,
-    U8, U16, U32, U64,
-    S8, S16, S32, S64,
-    F16, F16x2, Bf16, Bf16x2, F32, F64,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    F32,
+    F64,
     Pred,
 }
 
