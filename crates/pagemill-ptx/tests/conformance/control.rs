@@ -73,7 +73,7 @@ fn early_exits() {
         match divisor {
             _ if x.is_multiple_of(5) => 1,
             Some(divisor) => divisor,
-            None => 2000 + u32::from((i % 128 & 1 == 1 && x > 10) || (x % 7 == 3 && x != 24)),
+            None => 2000 + u32::from(((i % 128) % 2 == 1 && x > 10) || (x % 7 == 3 && x != 24)),
         }
     });
 }

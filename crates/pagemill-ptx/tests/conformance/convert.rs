@@ -1,7 +1,7 @@
 //! Conversion from and to integers, packing, and moves between widths.
 
 use crate::inputs::Inputs;
-use crate::oracle::{RM, RN, ROUNDINGS, RP, RZ, Round, double, flush32, half_, single};
+use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32};
 use crate::rows::{Row, check_rows, row};
 use crate::value::Value;
 use half::f16;
@@ -215,19 +215,19 @@ fn integers_to_floats() {
         "convert_int_to_float",
         "to_f16",
         &inputs,
-        &to_float(half_::from_integer),
+        &to_float(f16::from_integer),
     );
     check_rows(
         "convert_int_to_float",
         "to_f32",
         &inputs,
-        &to_float(single::from_integer),
+        &to_float(f32::from_integer),
     );
     check_rows(
         "convert_int_to_float",
         "to_f64",
         &inputs,
-        &to_float(double::from_integer),
+        &to_float(f64::from_integer),
     );
 }
 

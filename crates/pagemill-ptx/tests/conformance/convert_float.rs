@@ -3,8 +3,7 @@
 use crate::convert::integral;
 use crate::inputs::Inputs;
 use crate::oracle::{
-    RN, ROUNDINGS, RP, RZ, Round, bfloat, flush32, half_, saturate16, saturate32, saturate64,
-    single,
+    Ieee, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate16, saturate32, saturate64,
 };
 use crate::rows::{Row, check_rows, row};
 use crate::value::{Pair, Value};
@@ -38,7 +37,7 @@ fn widening() {
 
 /// Single to half precision.
 fn narrow(x: f32, round: Round) -> f16 {
-    half_::from_f64(x.into(), round)
+    f16::narrowed(x.into(), round)
 }
 
 #[test]
@@ -71,16 +70,16 @@ fn from_single() {
 fn from_double() {
     let mut rows: Vec<Row> = Vec::new();
     rows.extend(
-        ROUNDINGS.map(|round| row("cvt.f16.f64", move |a, _, _| half_::from_f64(d(a), round))),
+        ROUNDINGS.map(|round| row("cvt.f16.f64", move |a, _, _| f16::narrowed(d(a), round))),
     );
     rows.extend(
-        ROUNDINGS.map(|round| row("cvt.f32.f64", move |a, _, _| single::from_f64(d(a), round))),
+        ROUNDINGS.map(|round| row("cvt.f32.f64", move |a, _, _| f32::narrowed(d(a), round))),
     );
     rows.push(row("cvt.rn.ftz.f32.f64", |a, _, _| {
-        flush32(single::from_f64(d(a), RN))
+        flush32(f32::narrowed(d(a), RN))
     }));
     rows.push(row("cvt.rn.sat.f32.f64", |a, _, _| {
-        saturate32(single::from_f64(d(a), RN))
+        saturate32(f32::narrowed(d(a), RN))
     }));
     rows.extend(ROUNDINGS.map(|round| row("cvt.f64.f64", move |a, _, _| integral(d(a), round))));
     rows.push(row("cvt.sat.f64.f64", |a, _, _| saturate64(d(a))));
@@ -98,7 +97,7 @@ fn half_to_integral() {
 }
 
 fn bfloat_of(x: f32, round: Round) -> bf16 {
-    bfloat::from_f64(x.into(), round)
+    bf16::narrowed(x.into(), round)
 }
 
 fn at_least_zero(x: f32) -> f32 {

@@ -1,7 +1,7 @@
 //! Single precision arithmetic, bit for bit.
 
 use crate::inputs::Inputs;
-use crate::oracle::{RM, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate32, single, sqrt32};
+use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate32, sqrt32};
 use crate::rows::{Row, check_rows, row};
 
 fn f(bits: u64) -> f32 {
@@ -36,24 +36,25 @@ fn check_binary(kernel: &str, op: Binary, native: fn(f32, f32) -> f32) {
 
 #[test]
 fn addition() {
-    check_binary("add", single::add, |a, b| a + b);
+    check_binary("add", f32::sum, |a, b| a + b);
 }
 
 #[test]
 fn subtraction() {
-    check_binary("sub", single::sub, |a, b| a - b);
+    check_binary("sub", f32::difference, |a, b| a - b);
 }
 
 #[test]
 fn multiplication() {
-    check_binary("mul", single::mul, |a, b| a * b);
+    check_binary("mul", f32::product, |a, b| a * b);
 }
 
 #[test]
 fn fused_multiply_add() {
-    let fma = |round| move |a: f32, b: f32, c: f32| single::fma(a, b, c, round);
-    let ftz =
-        |round| move |a, b, c| flush32(fma(round)(flush32(f(a)), flush32(f(b)), flush32(f(c))));
+    let fma = |round| move |a: f32, b: f32, c: f32| f32::fused(a, b, c, round);
+    let ftz = move |round| {
+        move |a, b, c| flush32(fma(round)(flush32(f(a)), flush32(f(b)), flush32(f(c))))
+    };
     let rows = [
         row("fma.rn", |a, b, c| f(a).mul_add(f(b), f(c))),
         row("fma.rz", move |a, b, c| fma(RZ)(f(a), f(b), f(c))),
@@ -77,11 +78,11 @@ fn fused_multiply_add() {
 fn division() {
     let mut rows: Vec<Row> = vec![row("div.rn", |a, b, _| f(a) / f(b))];
     rows.extend(
-        [RZ, RM, RP].map(|round| row("div", move |a, b, _| single::div(f(a), f(b), round))),
+        [RZ, RM, RP].map(|round| row("div", move |a, b, _| f32::quotient(f(a), f(b), round))),
     );
     rows.extend([RN, RP].map(|round| {
         row("div.ftz", move |a, b, _| {
-            flushed(|a, b| single::div(a, b, round), f(a), f(b))
+            flushed(|a, b| f32::quotient(a, b, round), f(a), f(b))
         })
     }));
     check_rows("f32_divide", "divide", &Inputs::floats32(), &rows);
@@ -90,7 +91,7 @@ fn division() {
 #[test]
 fn reciprocal_and_square_root() {
     let mut rows: Vec<Row> = Vec::new();
-    rows.extend(ROUNDINGS.map(|round| row("rcp", move |a, _, _| single::div(1.0, f(a), round))));
+    rows.extend(ROUNDINGS.map(|round| row("rcp", move |a, _, _| f32::quotient(1.0, f(a), round))));
     rows.push(row("rcp.rn.ftz", |a, _, _| {
         flushed(|one, a| one / a, 1.0, f(a))
     }));

@@ -1,7 +1,7 @@
 //! Double precision arithmetic, bit for bit.
 
 use crate::inputs::Inputs;
-use crate::oracle::{RM, RN, ROUNDINGS, RP, RZ, Round, double, sqrt64};
+use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, sqrt64};
 use crate::rows::{Row, check_rows, row};
 
 fn d(bits: u64) -> f64 {
@@ -17,26 +17,26 @@ fn check_binary(kernel: &str, op: fn(f64, f64, Round) -> f64, native: fn(f64, f6
 
 #[test]
 fn addition() {
-    check_binary("add", double::add, |a, b| a + b);
+    check_binary("add", f64::sum, |a, b| a + b);
 }
 
 #[test]
 fn subtraction() {
-    check_binary("sub", double::sub, |a, b| a - b);
+    check_binary("sub", f64::difference, |a, b| a - b);
 }
 
 #[test]
 fn multiplication() {
-    check_binary("mul", double::mul, |a, b| a * b);
+    check_binary("mul", f64::product, |a, b| a * b);
 }
 
 #[test]
 fn fused_multiply_add() {
     let mut rows: Vec<Row> = vec![row("fma.rn", |a, b, c| d(a).mul_add(d(b), d(c)))];
     rows.extend(
-        [RZ, RM, RP].map(|round| row("fma", move |a, b, c| double::fma(d(a), d(b), d(c), round))),
+        [RZ, RM, RP].map(|round| row("fma", move |a, b, c| f64::fused(d(a), d(b), d(c), round))),
     );
-    rows.push(row("mad.rn", |a, b, c| double::fma(d(a), d(b), d(c), RN)));
+    rows.push(row("mad.rn", |a, b, c| f64::fused(d(a), d(b), d(c), RN)));
     check_rows("f64_arith", "fused", &Inputs::floats64(), &rows);
 }
 
@@ -44,7 +44,7 @@ fn fused_multiply_add() {
 fn division() {
     let mut rows: Vec<Row> = vec![row("div.rn", |a, b, _| d(a) / d(b))];
     rows.extend(
-        [RZ, RM, RP].map(|round| row("div", move |a, b, _| double::div(d(a), d(b), round))),
+        [RZ, RM, RP].map(|round| row("div", move |a, b, _| f64::quotient(d(a), d(b), round))),
     );
     check_rows("f64_arith", "divide", &Inputs::floats64(), &rows);
 }
@@ -52,7 +52,7 @@ fn division() {
 #[test]
 fn reciprocal_and_square_root() {
     let mut rows: Vec<Row> = Vec::new();
-    rows.extend(ROUNDINGS.map(|round| row("rcp", move |a, _, _| double::div(1.0, d(a), round))));
+    rows.extend(ROUNDINGS.map(|round| row("rcp", move |a, _, _| f64::quotient(1.0, d(a), round))));
     rows.extend(ROUNDINGS.map(|round| row("sqrt", move |a, _, _| sqrt64(d(a), round))));
     check_rows("f64_arith", "unary", &Inputs::floats64(), &rows);
 }

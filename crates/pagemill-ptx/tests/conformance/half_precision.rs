@@ -1,7 +1,7 @@
 //! Half and bfloat arithmetic, bit for bit, alone and in pairs.
 
 use crate::inputs::Inputs;
-use crate::oracle::{RN, Round, bfloat, flush16, half_, saturate16};
+use crate::oracle::{Ieee, RN, Round, flush16, saturate16};
 use crate::rows::{Row, check_rows, row};
 use crate::value::Pair;
 use half::{bf16, f16};
@@ -29,14 +29,14 @@ fn pairwise_bf16(op: impl Fn(bf16, bf16, bf16) -> bf16) -> impl Fn(u64, u64, u64
 }
 
 type Binary = fn(f16, f16, Round) -> f16;
-const BINARIES: [Binary; 3] = [half_::add, half_::sub, half_::mul];
+const BINARIES: [Binary; 3] = [f16::sum, f16::difference, f16::product];
 
 fn flushed(op: impl Fn(f16, f16, f16) -> f16, a: f16, b: f16, c: f16) -> f16 {
     flush16(op(flush16(a), flush16(b), flush16(c)))
 }
 
 fn fma(a: f16, b: f16, c: f16) -> f16 {
-    half_::fma(a, b, c, RN)
+    f16::fused(a, b, c, RN)
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn relu_bf16(x: bf16) -> bf16 {
 
 #[test]
 fn order_and_fused_of_narrow_floats() {
-    let fma_bf16 = |a, b, c| bfloat::fma(b16(a), b16(b), b16(c), RN);
+    let fma_bf16 = |a, b, c| bf16::fused(b16(a), b16(b), b16(c), RN);
     let rows = [
         row("min.f16", |a, b, _| order16(h(a), h(b), true, false)),
         row("max.f16", |a, b, _| order16(h(a), h(b), false, false)),
@@ -192,7 +192,7 @@ fn order_and_fused_of_pairs_and_nan_propagation() {
         row("fma.rn.relu.f16x2", pairwise(|a, b, c| relu(fma(a, b, c)))),
         row(
             "fma.rn.bf16x2",
-            pairwise_bf16(|a, b, c| bfloat::fma(a, b, c, RN)),
+            pairwise_bf16(|a, b, c| bf16::fused(a, b, c, RN)),
         ),
         row("min.NaN.f32", move |a, b, _| {
             order32(f(a), f(b), true, true)
@@ -211,7 +211,7 @@ fn order_and_fused_of_pairs_and_nan_propagation() {
 #[test]
 fn bfloat_arithmetic() {
     type Operation = fn(bf16, bf16, Round) -> bf16;
-    let operations: [Operation; 3] = [bfloat::add, bfloat::sub, bfloat::mul];
+    let operations: [Operation; 3] = [bf16::sum, bf16::difference, bf16::product];
     let mut rows: Vec<Row> = Vec::new();
     rows.extend(operations.map(|op| row("bf16", move |a, b, _| op(b16(a), b16(b), RN))));
     rows.extend(operations.map(|op| row("bf16x2", pairwise_bf16(move |a, b, _| op(a, b, RN)))));

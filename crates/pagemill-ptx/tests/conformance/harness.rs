@@ -174,8 +174,7 @@ impl Device {
             assert_eq!(
                 param.bytes as usize,
                 bytes.len(),
-                "argument {} of {}",
-                param.name,
+                "an argument of {}",
                 kernel.name
             );
             image.resize(param.offset as usize, 0);

@@ -83,10 +83,10 @@ fn multiplication() {
         (low24_signed(a as i32) * low24_signed(b as i32)) as i32
     }));
     rows.push(row("mul24.hi.u32", |a, b, _| {
-        (low24(a as u32) * low24(b as u32) >> 16) as u32
+        ((low24(a as u32) * low24(b as u32)) >> 16) as u32
     }));
     rows.push(row("mul24.hi.s32", |a, b, _| {
-        (low24_signed(a as i32) * low24_signed(b as i32) >> 16) as i32
+        ((low24_signed(a as i32) * low24_signed(b as i32)) >> 16) as i32
     }));
     check_rows("int_mul", "mul", &Inputs::integers(), &rows);
 }
@@ -120,13 +120,13 @@ fn multiply_add() {
         ((low24_signed(a as i32) * low24_signed(b as i32)) as i32).wrapping_add(c as i32)
     }));
     rows.push(row("mad24.hi.u32", |a, b, c| {
-        ((low24(a as u32) * low24(b as u32) >> 16) as u32).wrapping_add(c as u32)
+        (((low24(a as u32) * low24(b as u32)) >> 16) as u32).wrapping_add(c as u32)
     }));
     rows.push(row("mad24.hi.s32", |a, b, c| {
-        ((low24_signed(a as i32) * low24_signed(b as i32) >> 16) as i32).wrapping_add(c as i32)
+        (((low24_signed(a as i32) * low24_signed(b as i32)) >> 16) as i32).wrapping_add(c as i32)
     }));
     rows.push(row("mad24.hi.sat.s32", |a, b, c| {
-        saturate((low24_signed(a as i32) * low24_signed(b as i32) >> 16) + i64::from(c as i32))
+        saturate(((low24_signed(a as i32) * low24_signed(b as i32)) >> 16) + i64::from(c as i32))
     }));
     check_rows("int_mad", "mad", &Inputs::integers(), &rows);
 }
@@ -206,7 +206,7 @@ fn products_through_the_carry_flag() {
     let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
     let sum = move |a: u64, b: u64, c: u64| product(a, b).wrapping_add(c.into());
     let high_and_carry = |a: u64, b: u64, c: u64| {
-        let high = (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32;
+        let high = ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32;
         high.overflowing_add(c as u32)
     };
     let rows = [

@@ -243,9 +243,9 @@ fn funnel_shifts() {
     let left = move |a, b, n: u64| (u128::from(pair(a, b)) << n >> 32) as u32;
     let right = move |a, b, n: u64| (pair(a, b) >> n) as u32;
     let rows = [
-        row("shf.l.wrap", move |a, b, c| left(a, b, c % 80 & 31)),
+        row("shf.l.wrap", move |a, b, c| left(a, b, (c % 80) & 31)),
         row("shf.l.clamp", move |a, b, c| left(a, b, (c % 80).min(32))),
-        row("shf.r.wrap", move |a, b, c| right(a, b, c % 80 & 31)),
+        row("shf.r.wrap", move |a, b, c| right(a, b, (c % 80) & 31)),
         row("shf.r.clamp", move |a, b, c| right(a, b, (c % 80).min(32))),
     ];
     check_rows("int_shift", "funnels", &Inputs::integers(), &rows);

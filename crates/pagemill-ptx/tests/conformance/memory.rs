@@ -342,14 +342,13 @@ fn generic_round_trip() {
 
 #[test]
 fn parameters_of_every_size() {
-    let mut mixed = vec![0u8; 40];
+    let mut mixed = vec![0u8; 32];
     mixed[0] = 3;
     mixed[2..4].copy_from_slice(&1000u16.to_le_bytes());
     mixed[4..8].copy_from_slice(&0.5f32.to_le_bytes());
     mixed[8..16].copy_from_slice(&1e-3f64.to_le_bytes());
     mixed[16..24].copy_from_slice(&(1u64 << 40).to_le_bytes());
     mixed[24..29].copy_from_slice(&[10, 20, 30, 40, 50]);
-    mixed.truncate(32);
     let mut device = Device::load("parameters");
     let out = device.zeros::<f64>(32);
     let args = [
@@ -376,7 +375,7 @@ fn parameters_at_a_computed_offset() {
     let out = device.zeros::<u32>(32);
     let table = Arg::bytes((0..16u32).flat_map(|i| (i * i + 1).to_le_bytes()).collect());
     device.launch("indexed", 1, 32, &[table, out.into()]);
-    let wanted: Vec<u32> = (0..32u32).map(|t| (t * 7 & 15).pow(2) + 1).collect();
+    let wanted: Vec<u32> = (0..32u32).map(|t| ((t * 7) & 15).pow(2) + 1).collect();
     assert_eq!(device.download::<u32>(out, 32), wanted);
     device.launch("none", 2, 32, &[]);
 }

@@ -1,6 +1,6 @@
 //! IEEE arithmetic in every rounding, flush to zero and saturation, by means other than the executor's.
 
-use half::f16;
+use half::{bf16, f16};
 pub use rustc_apfloat::Round;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert};
@@ -18,64 +18,73 @@ pub const RZ: Round = Round::TowardZero;
 pub const RM: Round = Round::TowardNegative;
 pub const RP: Round = Round::TowardPositive;
 
-/// The four operations and fused multiply-add of one format, on raw bits.
-macro_rules! arithmetic {
-    ($module:ident, $format:ty, $native:ty) => {
-        pub mod $module {
-            use super::*;
-
-            fn of(value: $native) -> $format {
-                <$format>::from_bits(value.to_bits().into())
-            }
-
-            fn native(value: $format) -> $native {
-                <$native>::from_bits(value.to_bits() as _)
-            }
-
-            pub fn add(a: $native, b: $native, round: Round) -> $native {
-                native(of(a).add_r(of(b), round).value)
-            }
-
-            pub fn sub(a: $native, b: $native, round: Round) -> $native {
-                native(of(a).sub_r(of(b), round).value)
-            }
-
-            pub fn mul(a: $native, b: $native, round: Round) -> $native {
-                native(of(a).mul_r(of(b), round).value)
-            }
-
-            pub fn div(a: $native, b: $native, round: Round) -> $native {
-                native(of(a).div_r(of(b), round).value)
-            }
-
-            pub fn fma(a: $native, b: $native, c: $native, round: Round) -> $native {
-                native(of(a).mul_add_r(of(b), of(c), round).value)
-            }
-
-            pub fn from_integer(value: i128, round: Round) -> $native {
-                native(<$format>::from_i128_r(value, round).value)
-            }
-
-            pub fn from_f64(value: f64, round: Round) -> $native {
-                let mut loses_info = false;
-                native(
-                    Double::from_bits(value.to_bits().into())
-                        .convert_r(round, &mut loses_info)
-                        .value,
-                )
-            }
-
-            pub fn integral(value: $native, round: Round) -> $native {
-                native(of(value).round_to_integral(round).value)
-            }
-        }
-    };
+/// A float format with arithmetic in every rounding.
+pub trait Ieee: Copy {
+    fn sum(a: Self, b: Self, round: Round) -> Self;
+    fn difference(a: Self, b: Self, round: Round) -> Self;
+    fn product(a: Self, b: Self, round: Round) -> Self;
+    fn quotient(a: Self, b: Self, round: Round) -> Self;
+    /// `a * b + c`, rounded once.
+    fn fused(a: Self, b: Self, c: Self, round: Round) -> Self;
+    fn from_integer(value: i128, round: Round) -> Self;
+    fn narrowed(value: f64, round: Round) -> Self;
 }
 
-arithmetic!(single, Single, f32);
-arithmetic!(double, Double, f64);
-arithmetic!(half_, Half, f16);
-arithmetic!(bfloat, BFloat, half::bf16);
+macro_rules! ieee {
+    ($($native:ty as $format:ty),*) => {$(
+        impl Ieee for $native {
+            fn sum(a: Self, b: Self, round: Round) -> Self {
+                native(format(a).add_r(format(b), round).value)
+            }
+            fn difference(a: Self, b: Self, round: Round) -> Self {
+                native(format(a).sub_r(format(b), round).value)
+            }
+            fn product(a: Self, b: Self, round: Round) -> Self {
+                native(format(a).mul_r(format(b), round).value)
+            }
+            fn quotient(a: Self, b: Self, round: Round) -> Self {
+                native(format(a).div_r(format(b), round).value)
+            }
+            fn fused(a: Self, b: Self, c: Self, round: Round) -> Self {
+                native(format(a).mul_add_r(format(b), format(c), round).value)
+            }
+            fn from_integer(value: i128, round: Round) -> Self {
+                native(<$format>::from_i128_r(value, round).value)
+            }
+            fn narrowed(value: f64, round: Round) -> Self {
+                let mut loses_info = false;
+                native(Double::from_bits(value.to_bits().into()).convert_r(round, &mut loses_info).value)
+            }
+        }
+
+        impl Format for $native {
+            type Soft = $format;
+            fn format(self) -> $format {
+                <$format>::from_bits(self.to_bits().into())
+            }
+            fn native(soft: $format) -> Self {
+                <$native>::from_bits(soft.to_bits() as _)
+            }
+        }
+    )*};
+}
+
+/// A native float and its software twin.
+trait Format {
+    type Soft;
+    fn format(self) -> Self::Soft;
+    fn native(soft: Self::Soft) -> Self;
+}
+
+fn format<T: Format>(value: T) -> T::Soft {
+    value.format()
+}
+
+fn native<T: Format>(soft: T::Soft) -> T {
+    T::native(soft)
+}
+
+ieee!(f32 as Single, f64 as Double, f16 as Half, bf16 as BFloat);
 
 /// Square root in every rounding, from the nearest one and the sign of its error.
 pub fn sqrt64(x: f64, round: Round) -> f64 {

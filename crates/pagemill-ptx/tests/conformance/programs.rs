@@ -102,7 +102,7 @@ fn wide_integers() {
                 .wrapping_mul(b)
                 .wrapping_add(a >> 13)
                 .wrapping_sub(b << 70);
-            let c = c ^ c << (t * 4 & 127);
+            let c = c ^ c << ((t * 4) & 127);
             [c as u64, (c >> 64) as u64]
         })
         .collect();

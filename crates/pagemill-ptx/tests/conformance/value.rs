@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 /// A number that lies in device memory.
-pub trait Value: Copy + std::fmt::Debug {
+pub trait Value: Copy + std::fmt::Debug + 'static {
     /// Size in bytes.
     const BYTES: usize;
     /// Its bit pattern, zero-extended.
