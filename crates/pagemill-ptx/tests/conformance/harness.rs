@@ -192,7 +192,7 @@ impl Device {
         .unwrap_or_else(|error| panic!("{error}"));
         let mut output = Output::default();
         let result = run_functional(&launch, &mut self.memory, &mut output);
-        self.printed.push_str(&output.drain());
+        self.printed.push_str(&output.take());
         result
     }
 }

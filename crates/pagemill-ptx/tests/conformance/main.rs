@@ -11,6 +11,7 @@ mod control;
 mod convert;
 mod convert_float;
 mod coverage;
+mod extended;
 mod float32;
 mod float64;
 mod functions;
