@@ -17,6 +17,9 @@ pub struct CacheSpec {
     pub hit_latency_cycles: u32,
     /// Misses that may be in flight to different lines.
     pub mshr_entries: u32,
+    /// Whether the set index is folded from the whole line number, so that strides spread over all sets. Needs a power
+    /// of two of sets.
+    pub hashed_sets: bool,
 }
 
 impl CacheSpec {
@@ -69,13 +72,44 @@ struct Line {
 
 const EMPTY: u64 = u64::MAX;
 
+/// How a line finds its set.
+#[derive(Clone, Copy, Debug)]
+enum Sets {
+    Mask(u64),
+    Folded { mask: u64, bits: u32 },
+    Remainder(u64),
+}
+
+impl Sets {
+    fn new(spec: &CacheSpec) -> Self {
+        let sets = u64::from(spec.sets().max(1));
+        match (sets.is_power_of_two(), spec.hashed_sets) {
+            (true, true) if sets > 1 => Self::Folded { mask: sets - 1, bits: sets.trailing_zeros() },
+            (true, _) => Self::Mask(sets - 1),
+            (false, _) => Self::Remainder(sets),
+        }
+    }
+
+    #[inline]
+    fn of(self, line: u64) -> usize {
+        let set = match self {
+            Self::Mask(mask) => line & mask,
+            Self::Folded { mask, bits } => {
+                let folded = line ^ (line >> bits);
+                (folded ^ (folded >> (2 * bits))) & mask
+            }
+            Self::Remainder(sets) => line % sets,
+        };
+        set as usize
+    }
+}
+
 /// The state of one cache, addressed by line number.
 #[derive(Clone, Debug)]
 pub struct Cache {
     tags: Vec<u64>,
     lines: Vec<Line>,
-    sets: u64,
-    set_mask: Option<u64>,
+    sets: Sets,
     ways: usize,
     uses: u64,
     misses: EntryPool,
@@ -83,16 +117,14 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache. Sets that are no power of two are reached by remainder.
+    /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
-        let sets = u64::from(spec.sets().max(1));
         let ways = spec.ways.max(1) as usize;
-        let lines = sets as usize * ways;
+        let lines = spec.sets().max(1) as usize * ways;
         Self {
             tags: vec![EMPTY; lines],
             lines: vec![Line::default(); lines],
-            sets,
-            set_mask: sets.is_power_of_two().then_some(sets - 1),
+            sets: Sets::new(spec),
             ways,
             uses: 0,
             misses: EntryPool::new(spec.mshr_entries),
@@ -202,11 +234,7 @@ impl Cache {
 
     #[inline]
     fn first_way(&self, line: u64) -> usize {
-        let set = match self.set_mask {
-            Some(mask) => line & mask,
-            None => line % self.sets,
-        };
-        set as usize * self.ways
+        self.sets.of(line) * self.ways
     }
 
     #[inline]
@@ -263,6 +291,7 @@ mod tests {
             ways,
             hit_latency_cycles: 1,
             mshr_entries,
+            hashed_sets: false,
         }
     }
 
@@ -342,6 +371,19 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn folded_sets_spread_every_power_of_two_stride() {
+        let sets = Sets::new(&CacheSpec { hashed_sets: true, ..spec(32, 4, 8) });
+        for stride_shift in 0..16 {
+            let mut lines = [0; 32];
+            for step in 0..128u64 {
+                lines[sets.of(step << stride_shift)] += 1;
+            }
+            let most = lines.iter().max().unwrap();
+            assert!(*most <= 32, "stride {}: {lines:?}", 1 << stride_shift);
         }
     }
 
