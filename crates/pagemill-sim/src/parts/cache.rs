@@ -256,17 +256,16 @@ impl Cache {
     #[inline]
     fn reserve(&mut self, at: Picos, line: u64) -> Result<(u32, Option<u64>), Picos> {
         let first = self.first_way(line);
+        let ways = &self.lines[first..first + self.ways];
         let mut way = 0;
-        let mut best = (Picos(u64::MAX), u64::MAX);
-        for (index, state) in self.lines[first..first + self.ways].iter().enumerate() {
-            let key = (state.data_at.max(at), state.last_use);
-            if key < best {
-                best = key;
-                way = index;
-            }
+        let mut oldest = u64::MAX;
+        for (index, state) in ways.iter().enumerate() {
+            let last_use = if state.data_at <= at { state.last_use } else { u64::MAX };
+            way = if last_use < oldest { index } else { way };
+            oldest = oldest.min(last_use);
         }
-        if best.0 > at {
-            return Err(best.0);
+        if oldest == u64::MAX {
+            return Err(ways.iter().map(|state| state.data_at).min().unwrap_or(at));
         }
         let slot = first + way;
         let dirty = self.lines[slot].dirty;

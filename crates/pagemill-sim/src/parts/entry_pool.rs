@@ -1,14 +1,15 @@
 //! A table with a fixed number of entries, each held until a known time: migration buffers, miss-status registers.
 
 use pagemill_types::Picos;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// A table whose full state blocks the asker until the earliest entry frees.
+///
+/// Entries that have been freed are noticed only when the table looks full: a scan then, and nothing at all before,
+/// is faster than keeping the few entries in order.
 #[derive(Clone, Debug)]
 pub struct EntryPool {
     capacity: usize,
-    held_until: BinaryHeap<Reverse<Picos>>,
+    held_until: Vec<Picos>,
     stalls: u64,
     stalled: Picos,
 }
@@ -16,13 +17,7 @@ pub struct EntryPool {
 impl EntryPool {
     /// A table of `capacity` entries, at least one.
     pub fn new(capacity: u32) -> Self {
-        let capacity = capacity.max(1) as usize;
-        Self {
-            capacity,
-            held_until: BinaryHeap::with_capacity(capacity),
-            stalls: 0,
-            stalled: Picos::ZERO,
-        }
+        Self { capacity: capacity.max(1) as usize, held_until: Vec::new(), stalls: 0, stalled: Picos::ZERO }
     }
 
     /// Takes an entry at `at`, which counts as held only after [`EntryPool::hold_until`].
@@ -31,20 +26,15 @@ impl EntryPool {
     /// When all entries are held: the time the earliest frees.
     #[inline]
     pub fn try_admit(&mut self, at: Picos) -> Result<(), Picos> {
-        self.release(at);
-        match self.held_until.peek() {
-            Some(earliest) if self.held_until.len() >= self.capacity => {
-                self.stalls += 1;
-                Err(earliest.0)
-            }
-            _ => Ok(()),
+        if self.held_until.len() < self.capacity {
+            return Ok(());
         }
-    }
-
-    #[inline]
-    fn release(&mut self, at: Picos) {
-        while self.held_until.peek().is_some_and(|earliest| earliest.0 <= at) {
-            self.held_until.pop();
+        match self.earliest_if_full(at) {
+            None => Ok(()),
+            Some(place) => {
+                self.stalls += 1;
+                Err(self.held_until[place])
+            }
         }
     }
 
@@ -53,11 +43,11 @@ impl EntryPool {
     /// The entry counts as held only after [`EntryPool::hold_until`], which must follow.
     #[inline]
     pub fn admit(&mut self, at: Picos) -> Picos {
-        self.release(at);
         if self.held_until.len() < self.capacity {
             return at;
         }
-        let Some(Reverse(freed)) = self.held_until.pop() else { return at };
+        let Some(place) = self.earliest_if_full(at) else { return at };
+        let freed = self.held_until.swap_remove(place);
         self.stalls += 1;
         self.stalled += freed - at;
         freed
@@ -66,8 +56,17 @@ impl EntryPool {
     /// Holds the admitted entry until `release`.
     #[inline]
     pub fn hold_until(&mut self, release: Picos) {
-        self.held_until.push(Reverse(release));
-        debug_assert!(self.held_until.len() <= self.capacity, "an entry was held without being admitted");
+        debug_assert!(self.held_until.len() < self.capacity, "an entry was held without being admitted");
+        self.held_until.push(release);
+    }
+
+    /// Drops the entries that are free at `at`. If none is: where the earliest to free is.
+    fn earliest_if_full(&mut self, at: Picos) -> Option<usize> {
+        self.held_until.retain(|&release| release > at);
+        if self.held_until.len() < self.capacity {
+            return None;
+        }
+        (0..self.held_until.len()).min_by_key(|&place| self.held_until[place])
     }
 
     /// How many requests found the table full.
