@@ -63,11 +63,24 @@ pub struct CacheCounts {
     pub writebacks: u64,
 }
 
+/// State of a line: 16 bytes, so that a set of four is one line of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     data_at: Picos,
+    /// Number of the last use, and in the lowest bit whether the line is dirty.
     last_use: u64,
-    dirty: bool,
+}
+
+impl Line {
+    const DIRTY: u64 = 1;
+
+    fn is_dirty(self) -> bool {
+        self.last_use & Self::DIRTY != 0
+    }
+
+    fn mark_dirty(&mut self) {
+        self.last_use |= Self::DIRTY;
+    }
 }
 
 const EMPTY: u64 = u64::MAX;
@@ -181,12 +194,12 @@ impl Cache {
     pub fn store_back(&mut self, at: Picos, line: u64) -> Result<Option<u64>, Picos> {
         if let Some(slot) = self.find(line) {
             self.counts.store_hits += 1;
-            self.touch(slot).dirty = true;
+            self.touch(slot).mark_dirty();
             return Ok(None);
         }
         let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
-        self.lines[slot as usize].dirty = true;
+        self.lines[slot as usize].mark_dirty();
         Ok(writeback)
     }
 
@@ -194,7 +207,7 @@ impl Cache {
     #[inline]
     pub fn mark_dirty(&mut self, line: u64) {
         if let Some(slot) = self.find(line) {
-            self.lines[slot as usize].dirty = true;
+            self.lines[slot as usize].mark_dirty();
         }
     }
 
@@ -246,9 +259,9 @@ impl Cache {
 
     #[inline]
     fn touch(&mut self, slot: u32) -> &mut Line {
-        self.uses += 1;
+        self.uses += 2;
         let line = &mut self.lines[slot as usize];
-        line.last_use = self.uses;
+        line.last_use = self.uses | (line.last_use & Line::DIRTY);
         line
     }
 
@@ -268,12 +281,12 @@ impl Cache {
             return Err(ways.iter().map(|state| state.data_at).min().unwrap_or(at));
         }
         let slot = first + way;
-        let dirty = self.lines[slot].dirty;
+        let dirty = self.lines[slot].is_dirty();
         let writeback = dirty.then_some(self.tags[slot]);
         self.counts.writebacks += u64::from(dirty);
         self.tags[slot] = line;
-        self.uses += 1;
-        self.lines[slot] = Line { data_at: at, last_use: self.uses, dirty: false };
+        self.uses += 2;
+        self.lines[slot] = Line { data_at: at, last_use: self.uses };
         Ok((slot as u32, writeback))
     }
 }

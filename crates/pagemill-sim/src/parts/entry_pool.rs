@@ -1,15 +1,15 @@
 //! A table with a fixed number of entries, each held until a known time: migration buffers, miss-status registers.
 
 use pagemill_types::Picos;
+use std::collections::VecDeque;
 
 /// A table whose full state blocks the asker until the earliest entry frees.
 ///
-/// Entries that have been freed are noticed only when the table looks full: a scan then, and nothing at all before,
-/// is faster than keeping the few entries in order.
+/// Entries are kept in order of their release. Releases come nearly in order, so putting one in its place moves few others.
 #[derive(Clone, Debug)]
 pub struct EntryPool {
     capacity: usize,
-    held_until: Vec<Picos>,
+    held_until: VecDeque<Picos>,
     stalls: u64,
     stalled: Picos,
 }
@@ -17,7 +17,7 @@ pub struct EntryPool {
 impl EntryPool {
     /// A table of `capacity` entries, at least one.
     pub fn new(capacity: u32) -> Self {
-        Self { capacity: capacity.max(1) as usize, held_until: Vec::new(), stalls: 0, stalled: Picos::ZERO }
+        Self { capacity: capacity.max(1) as usize, held_until: VecDeque::new(), stalls: 0, stalled: Picos::ZERO }
     }
 
     /// Takes an entry at `at`, which counts as held only after [`EntryPool::hold_until`].
@@ -26,16 +26,12 @@ impl EntryPool {
     /// When all entries are held: the time the earliest frees.
     #[inline]
     pub fn try_admit(&mut self, at: Picos) -> Result<(), Picos> {
+        self.release(at);
         if self.held_until.len() < self.capacity {
             return Ok(());
         }
-        match self.earliest_if_full(at) {
-            None => Ok(()),
-            Some(place) => {
-                self.stalls += 1;
-                Err(self.held_until[place])
-            }
-        }
+        self.stalls += 1;
+        Err(self.held_until[0])
     }
 
     /// Takes an entry for a request that comes at `at`; returns when the entry is had: `at`, or when the earliest one frees.
@@ -43,11 +39,11 @@ impl EntryPool {
     /// The entry counts as held only after [`EntryPool::hold_until`], which must follow.
     #[inline]
     pub fn admit(&mut self, at: Picos) -> Picos {
+        self.release(at);
         if self.held_until.len() < self.capacity {
             return at;
         }
-        let Some(place) = self.earliest_if_full(at) else { return at };
-        let freed = self.held_until.swap_remove(place);
+        let freed = self.held_until.pop_front().unwrap_or(at);
         self.stalls += 1;
         self.stalled += freed - at;
         freed
@@ -57,16 +53,19 @@ impl EntryPool {
     #[inline]
     pub fn hold_until(&mut self, release: Picos) {
         debug_assert!(self.held_until.len() < self.capacity, "an entry was held without being admitted");
-        self.held_until.push(release);
+        self.held_until.push_back(release);
+        let mut place = self.held_until.len() - 1;
+        while place > 0 && self.held_until[place - 1] > release {
+            self.held_until.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
-    /// Drops the entries that are free at `at`. If none is: where the earliest to free is.
-    fn earliest_if_full(&mut self, at: Picos) -> Option<usize> {
-        self.held_until.retain(|&release| release > at);
-        if self.held_until.len() < self.capacity {
-            return None;
+    #[inline]
+    fn release(&mut self, at: Picos) {
+        while self.held_until.front().is_some_and(|&earliest| earliest <= at) {
+            self.held_until.pop_front();
         }
-        (0..self.held_until.len()).min_by_key(|&place| self.held_until[place])
     }
 
     /// How many requests found the table full.
