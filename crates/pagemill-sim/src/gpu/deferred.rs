@@ -37,6 +37,13 @@ pub(crate) struct DeferredQueue {
 }
 
 impl DeferredQueue {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.order.clear();
+        self.requests.clear();
+        self.free.clear();
+    }
+
     pub(crate) fn push(&mut self, at: Picos, request: Request) {
         let index = match self.free.pop() {
             Some(index) => {

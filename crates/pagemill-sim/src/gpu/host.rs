@@ -1,18 +1,17 @@
 //! The GPU as a host program sees it: memory, copies, launches.
 
-use super::error::{GpuError, LaunchFailure};
+use super::clockwork::Clockwork;
+use super::error::GpuError;
 use super::machine::GpuMachine;
 use super::machine_check::SpecError;
 use super::memory_path::{MANAGED_BASE, MemoryPath};
 use super::report::{LaunchReport, Report};
-use super::run::Engine;
-use super::stats::{ExecutionStats, LaunchStats};
-use super::stream::GridStream;
-use super::timeline::{Timeline, TimelineEvent, TimelineKind};
-use crate::parts::link::Direction;
-use pagemill_policy::migration::MigrationSpec;
 use super::shim::DeviceMemory;
-use pagemill_types::{PageSize, Picos, VirtAddr};
+use super::stream::GridStream;
+use super::timeline::Timeline;
+use crate::parts::link::Direction;
+use pagemill_policy::migration::{Migration, MigrationSpec};
+use pagemill_types::{PageSize, VirtAddr};
 use std::fmt;
 use std::ops::Range;
 
@@ -74,28 +73,20 @@ const MAX_PAGES: u64 = 1 << 25;
 /// A simulated GPU and the data of one program.
 #[derive(Debug)]
 pub struct Gpu {
-    mode: TransferMode,
-    options: Options,
+    pub(super) options: Options,
     page: PageSize,
     memory_bytes: Option<u64>,
-    launch_overhead: Picos,
     pub(super) memory: DeviceMemory,
-    path: MemoryPath,
-    engine: Engine,
-    now: Picos,
+    pub(super) clockwork: Clockwork,
     next_address: u64,
     allocated_bytes: u64,
-    pub(super) execution: ExecutionStats,
-    kernel_time: Picos,
-    copy_time: Picos,
-    pub(super) launches: Vec<LaunchReport>,
 }
 
 impl Gpu {
     /// A GPU with empty memory and cold caches.
     ///
     /// # Errors
-    /// [`GpuError::Spec`] for a value that the machine or the transfer mode cannot have.
+    /// The first value that the machine or the transfer mode cannot have.
     pub fn new(machine: &GpuMachine, mode: TransferMode, options: Options) -> Result<Self, SpecError> {
         machine.check()?;
         let migration = match &mode {
@@ -104,22 +95,15 @@ impl Gpu {
         };
         let page = migration.as_ref().map_or(machine.page, |migration| migration.spec().page);
         let events = if options.timeline { options.limits.timeline_events } else { 0 };
+        let path = MemoryPath::new(machine, page, migration, Timeline::with_limit(events));
         Ok(Self {
-            mode,
             options,
             page,
             memory_bytes: machine.memory_bytes,
-            launch_overhead: machine.launch_overhead,
             memory: DeviceMemory::new(),
-            path: MemoryPath::new(machine, page, migration, Timeline::with_limit(events)),
-            engine: Engine::new(machine),
-            now: Picos::ZERO,
+            clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             allocated_bytes: 0,
-            execution: ExecutionStats::default(),
-            kernel_time: Picos::ZERO,
-            copy_time: Picos::ZERO,
-            launches: Vec::new(),
         })
     }
 
@@ -139,7 +123,7 @@ impl Gpu {
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
         self.allocated_bytes += bytes;
-        self.path.grow(self.next_address);
+        self.clockwork.path.grow(self.next_address);
         Ok(Buffer { address: VirtAddr(address), bytes })
     }
 
@@ -148,7 +132,7 @@ impl Gpu {
         if pages > MAX_PAGES {
             return Err(GpuError::TooManyPages { name: name.to_owned(), bytes, pages, most: MAX_PAGES });
         }
-        let migrates = matches!(self.mode, TransferMode::Migrate(_));
+        let migrates = self.clockwork.migrates();
         match self.memory_bytes {
             Some(capacity) if after > capacity && !migrates => {
                 Err(GpuError::OutOfMemory { name: name.to_owned(), bytes, used, capacity })
@@ -192,24 +176,9 @@ impl Gpu {
     fn copy(&mut self, buffer: Buffer, range: Range<u64>, direction: Direction) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
         let bytes = range.end - range.start;
-        if !self.options.timing || bytes == 0 {
-            return Ok(());
+        if self.options.timing && bytes > 0 {
+            self.clockwork.copy(buffer.address.0 + range.start, bytes, direction);
         }
-        let start = self.now;
-        let (end, moved) = match &self.mode {
-            TransferMode::IdealOverlap => (start, 0),
-            TransferMode::ProgrammerCopy => (self.path.link.transfer(start, direction, bytes).done, bytes),
-            TransferMode::Migrate(_) => self.path.cpu_request(start, buffer.address.0 + range.start, bytes),
-        };
-        if moved > 0 {
-            let kind = match direction {
-                Direction::ToGpu => TimelineKind::CopyToGpu,
-                Direction::ToCpu => TimelineKind::CopyFromGpu,
-            };
-            self.path.timeline.record(|| TimelineEvent { kind, start, end, bytes: moved });
-        }
-        self.copy_time += end - start;
-        self.now = end;
         Ok(())
     }
 
@@ -239,62 +208,17 @@ impl Gpu {
         S: GridStream,
         S::Error: fmt::Display,
     {
-        let start = self.now;
-        let before = self.path.stats();
-        let limit = self.options.limits.thread_instructions;
-        let left = limit.saturating_sub(self.execution.thread_instructions);
-        let outcome = self.engine.run(start + self.launch_overhead, stream, &mut self.path, left).map_err(|error| {
-            GpuError::Launch { kernel: kernel.to_owned(), failure: LaunchFailure::of(error, limit) }
-        })?;
-        self.now = outcome.end;
-        self.kernel_time += outcome.end - start;
-        self.execution.add(&outcome.execution);
-        self.path.timeline.record(|| TimelineEvent {
-            kind: TimelineKind::Kernel { name: kernel.to_owned() },
-            start,
-            end: outcome.end,
-            bytes: 0,
-        });
-        let stats = LaunchStats {
-            start,
-            end: outcome.end,
-            execution: outcome.execution,
-            memory: self.path.stats().since(&before),
-            occupancy: outcome.occupancy,
-        };
-        let report = LaunchReport { kernel: kernel.to_owned(), stats };
-        self.launches.push(report.clone());
-        Ok(report)
+        self.clockwork.run_grid(kernel, stream)
     }
 
     /// Ends the run and says what it came to.
     pub fn finish(self) -> Report {
-        let memory = self.path.stats();
-        let gmmu = self.path.gmmu.as_ref();
-        Report {
-            time_ns: self.now.as_nanos(),
-            kernel_time_ns: self.kernel_time.as_nanos(),
-            copy_time_ns: self.copy_time.as_nanos(),
-            execution: self.execution,
-            memory,
-            migrated_bytes: memory.to_gpu.bytes,
-            returned_bytes: memory.to_cpu.bytes,
-            touched_bytes: memory.touched_bytes,
-            allocated_bytes: self.allocated_bytes,
-            resident_bytes: gmmu.map_or(0, |gmmu| gmmu.resident_bytes()),
-            ranges_per_page: gmmu.map_or_else(Vec::new, |gmmu| gmmu.ranges_per_page()),
-            launches: self.launches,
-            timeline: self.path.timeline,
-            output: String::new(),
-        }
+        Report { allocated_bytes: self.allocated_bytes, ..self.clockwork.finish() }
     }
 }
 
 /// The rules of migration, with errors that name the scenario's keys.
-fn build_migration(
-    machine: &GpuMachine,
-    spec: &MigrationSpec,
-) -> Result<pagemill_policy::migration::Migration, SpecError> {
+fn build_migration(machine: &GpuMachine, spec: &MigrationSpec) -> Result<Migration, SpecError> {
     let migration = spec.build().map_err(|error| SpecError::new("transfer.unit", spec.unit_bytes, error.to_string()))?;
     let page_bytes = spec.page.bytes();
     match machine.memory_bytes {

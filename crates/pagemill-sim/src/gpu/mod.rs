@@ -1,11 +1,14 @@
 //! A simulated GPU: kernels as streams of warp steps, streaming multiprocessors, the way to memory, page migration,
 //! and the host's view of it all.
 
+mod clockwork;
 mod coalesce;
 mod deferred;
 mod error;
 mod event_heap;
 mod gmmu;
+#[cfg(test)]
+mod gmmu_tests;
 mod host;
 mod machine;
 mod machine_check;

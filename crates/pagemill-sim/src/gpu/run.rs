@@ -152,6 +152,7 @@ impl Engine {
         let per_sm = u64::from(occupancy.blocks_per_sm).min(shape.blocks.div_ceil(sms)) as u32;
         let slots = per_sm * self.spec.count;
         self.heap.restart(at);
+        self.deferred.clear();
         self.warps_per_block = shape.warps_per_block;
         self.homes.clear();
         for slot in 0..slots {

@@ -115,7 +115,7 @@ pub struct ExecutionStats {
 fieldwise!(ExecutionStats { blocks, warp_instructions, thread_instructions, memory_instructions, segments });
 
 /// One launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchStats {
     /// When the host launched.
     pub start: Picos,
@@ -125,6 +125,6 @@ pub struct LaunchStats {
     pub execution: ExecutionStats,
     /// What the memory side did.
     pub memory: MemoryStats,
-    /// Blocks that an SM held at once.
-    pub occupancy: Occupancy,
+    /// Blocks that an SM held at once; `None` without time.
+    pub occupancy: Option<Occupancy>,
 }
