@@ -30,7 +30,12 @@ pub(super) struct Clockwork {
 }
 
 impl Clockwork {
-    pub(super) fn new(machine: &GpuMachine, mode: TransferMode, instruction_limit: u64, path: MemoryPath) -> Self {
+    pub(super) fn new(
+        machine: &GpuMachine,
+        mode: TransferMode,
+        instruction_limit: u64,
+        path: MemoryPath,
+    ) -> Self {
         Self {
             mode,
             launch_overhead: machine.launch_overhead,
@@ -51,7 +56,8 @@ impl Clockwork {
 
     /// Thread instructions that the run may still execute.
     pub(super) fn instructions_left(&self) -> u64 {
-        self.instruction_limit.saturating_sub(self.execution.thread_instructions)
+        self.instruction_limit
+            .saturating_sub(self.execution.thread_instructions)
     }
 
     /// The host copies, and waits for it.
@@ -59,7 +65,9 @@ impl Clockwork {
         let start = self.now;
         let (end, moved) = match &self.mode {
             TransferMode::IdealOverlap => (start, 0),
-            TransferMode::ProgrammerCopy => (self.path.link.transfer(start, direction, bytes).done, bytes),
+            TransferMode::ProgrammerCopy => {
+                (self.path.link.transfer(start, direction, bytes).done, bytes)
+            }
             TransferMode::Migrate(_) => self.path.cpu_request(start, address, bytes),
         };
         if moved > 0 {
@@ -67,14 +75,23 @@ impl Clockwork {
                 Direction::ToGpu => TimelineKind::CopyToGpu,
                 Direction::ToCpu => TimelineKind::CopyFromGpu,
             };
-            self.path.timeline.record(|| TimelineEvent { kind, start, end, bytes: moved });
+            self.path.timeline.record(|| TimelineEvent {
+                kind,
+                start,
+                end,
+                bytes: moved,
+            });
         }
         self.copy_time += end - start;
         self.now = end;
     }
 
     /// A grid runs, and the host waits for its end.
-    pub(super) fn run_grid<S>(&mut self, kernel: &str, stream: &mut S) -> Result<LaunchReport, GpuError>
+    pub(super) fn run_grid<S>(
+        &mut self,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<LaunchReport, GpuError>
     where
         S: GridStream,
         S::Error: fmt::Display,
@@ -85,11 +102,15 @@ impl Clockwork {
         let outcome = self
             .engine
             .run(start + self.launch_overhead, stream, &mut self.path, left)
-            .map_err(|error| self.launch_error(kernel, LaunchFailure::of(error, self.instruction_limit)))?;
+            .map_err(|error| {
+                self.launch_error(kernel, LaunchFailure::of(error, self.instruction_limit))
+            })?;
         self.now = outcome.end;
         self.kernel_time += outcome.end - start;
         self.path.timeline.record(|| TimelineEvent {
-            kind: TimelineKind::Kernel { name: kernel.to_owned() },
+            kind: TimelineKind::Kernel {
+                name: kernel.to_owned(),
+            },
             start,
             end: outcome.end,
             bytes: 0,
@@ -107,25 +128,45 @@ impl Clockwork {
     }
 
     /// Notes a launch that was run without time.
-    pub(super) fn note_functional(&mut self, kernel: &str, execution: ExecutionStats) -> Result<LaunchReport, GpuError> {
-        let stats = LaunchStats { start: self.now, end: self.now, execution, ..LaunchStats::default() };
+    pub(super) fn note_functional(
+        &mut self,
+        kernel: &str,
+        execution: ExecutionStats,
+    ) -> Result<LaunchReport, GpuError> {
+        let stats = LaunchStats {
+            start: self.now,
+            end: self.now,
+            execution,
+            ..LaunchStats::default()
+        };
         let within = execution.thread_instructions <= self.instructions_left();
         let report = self.note_launch(kernel, stats);
         if within {
             return Ok(report);
         }
-        Err(self.launch_error(kernel, LaunchFailure::InstructionLimit { limit: self.instruction_limit }))
+        Err(self.launch_error(
+            kernel,
+            LaunchFailure::InstructionLimit {
+                limit: self.instruction_limit,
+            },
+        ))
     }
 
     fn note_launch(&mut self, kernel: &str, stats: LaunchStats) -> LaunchReport {
         self.execution.add(&stats.execution);
-        let report = LaunchReport { kernel: kernel.to_owned(), stats };
+        let report = LaunchReport {
+            kernel: kernel.to_owned(),
+            stats,
+        };
         self.launches.push(report.clone());
         report
     }
 
     pub(super) fn launch_error(&self, kernel: &str, failure: LaunchFailure) -> GpuError {
-        GpuError::Launch { kernel: kernel.to_owned(), failure }
+        GpuError::Launch {
+            kernel: kernel.to_owned(),
+            failure,
+        }
     }
 
     /// What the run came to; the host side adds what only it knows.

@@ -11,7 +11,10 @@ pub(crate) struct Segments {
 
 impl Default for Segments {
     fn default() -> Self {
-        Self { count: 0, numbers: [0; 32] }
+        Self {
+            count: 0,
+            numbers: [0; 32],
+        }
     }
 }
 
@@ -104,8 +107,14 @@ mod tests {
     fn check(addresses: &[u64; 32], mask: u32) -> Result<(), TestCaseError> {
         let mut segments = Segments::default();
         segments.coalesce(addresses, mask);
-        let expected: BTreeSet<u64> = (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| addresses[lane] / 128).collect();
-        prop_assert_eq!(segments.as_slice(), expected.into_iter().collect::<Vec<_>>());
+        let expected: BTreeSet<u64> = (0..32)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .map(|lane| addresses[lane] / 128)
+            .collect();
+        prop_assert_eq!(
+            segments.as_slice(),
+            expected.into_iter().collect::<Vec<_>>()
+        );
         Ok(())
     }
 

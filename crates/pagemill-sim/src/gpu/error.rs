@@ -35,7 +35,9 @@ pub enum GpuError {
         capacity: u64,
     },
     /// More pages than the simulator keeps state for.
-    #[error("{bytes} bytes for {name:?} would need {pages} pages in all, more than {most}: use a larger page")]
+    #[error(
+        "{bytes} bytes for {name:?} would need {pages} pages in all, more than {most}: use a larger page"
+    )]
     TooManyPages {
         /// Name of the wanted buffer.
         name: String,
@@ -110,7 +112,9 @@ impl fmt::Display for LaunchFailure {
                 f,
                 "stopped after {limit} thread instructions in all: raise limits.thread_instructions if this is no endless loop"
             ),
-            Self::TimeLimit => f.write_str("stopped after 18 minutes of simulated time in one launch"),
+            Self::TimeLimit => {
+                f.write_str("stopped after 18 minutes of simulated time in one launch")
+            }
             Self::Deadlock { block } => write!(
                 f,
                 "the warps of block {block} wait for each other at a barrier that not all of them reach"

@@ -53,7 +53,10 @@ impl EventHeap {
     #[inline]
     pub(crate) fn top(&self) -> Option<(Picos, u32)> {
         let &key = self.keys.first()?;
-        Some((self.origin + Picos(key >> WARP_BITS), (key & ((1 << WARP_BITS) - 1)) as u32))
+        Some((
+            self.origin + Picos(key >> WARP_BITS),
+            (key & ((1 << WARP_BITS) - 1)) as u32,
+        ))
     }
 
     /// The top event happens now: no event may come before it any more.
@@ -61,7 +64,10 @@ impl EventHeap {
     pub(crate) fn enter_top(&mut self) {
         #[cfg(debug_assertions)]
         if let Some(&key) = self.keys.first() {
-            debug_assert!(key >> WARP_BITS >= self.latest >> WARP_BITS, "time ran backwards");
+            debug_assert!(
+                key >> WARP_BITS >= self.latest >> WARP_BITS,
+                "time ran backwards"
+            );
             self.latest = key;
         }
     }

@@ -25,7 +25,13 @@ fn machine(cpu_return: CpuReturn) -> GpuMachine {
     machine.gmmu.state_update_cycles = 7;
     machine.gmmu.cpu_return = cpu_return;
     let bandwidth = Bandwidth::new(1_000_000_000).unwrap();
-    machine.link = LinkSpec { to_gpu: bandwidth, to_cpu: bandwidth, latency: Picos(LATENCY), payload_bytes: 0, header_bytes: 0 };
+    machine.link = LinkSpec {
+        to_gpu: bandwidth,
+        to_cpu: bandwidth,
+        latency: Picos(LATENCY),
+        payload_bytes: 0,
+        header_bytes: 0,
+    };
     machine
 }
 
@@ -56,18 +62,29 @@ impl ByteMap {
     fn gpu_request(&mut self, at: u64, address: u64, partition: usize) -> u64 {
         let page = address / PAGE * PAGE;
         let page_bytes = page as usize..(page + PAGE) as usize;
-        if self.arrival[page_bytes].iter().all(|byte| byte.is_some_and(|arrival| arrival <= at)) {
+        if self.arrival[page_bytes]
+            .iter()
+            .all(|byte| byte.is_some_and(|arrival| arrival <= at))
+        {
             return at;
         }
         let known = at + 5 * CYCLE;
         let segment = address as usize..(address + 128) as usize;
         if self.arrival[segment.clone()].iter().any(Option::is_none) {
-            let wanted = if self.whole_page { page..page + PAGE } else { address / UNIT * UNIT..address / UNIT * UNIT + UNIT };
+            let wanted = if self.whole_page {
+                page..page + PAGE
+            } else {
+                address / UNIT * UNIT..address / UNIT * UNIT + UNIT
+            };
             // Validity only ever changes by whole units, so what is missing of a unit is all of it.
             let entries = &mut self.buffers[partition];
             entries.sort_unstable();
             entries.retain(|&release| release > known);
-            let start = if entries.len() == ENTRIES { entries.remove(0) } else { known };
+            let start = if entries.len() == ENTRIES {
+                entries.remove(0)
+            } else {
+                known
+            };
             let bytes = wanted.end - wanted.start;
             let done = (start + LATENCY).max(self.link_free[0]) + bytes * 1000;
             self.link_free[0] = done;
@@ -78,7 +95,13 @@ impl ByteMap {
                 self.arrival[byte as usize] = Some(done + 7 * CYCLE);
             }
         }
-        self.arrival[segment].iter().flatten().copied().max().unwrap().max(known)
+        self.arrival[segment]
+            .iter()
+            .flatten()
+            .copied()
+            .max()
+            .unwrap()
+            .max(known)
     }
 
     fn cpu_request(&mut self, at: u64, from: u64, to: u64, cpu_return: CpuReturn) -> u64 {
@@ -90,7 +113,11 @@ impl ByteMap {
                 continue;
             }
             let landed = bytes.iter().flatten().copied().max().unwrap().max(at);
-            let moved = if cpu_return == CpuReturn::Valid { valid } else { PAGE };
+            let moved = if cpu_return == CpuReturn::Valid {
+                valid
+            } else {
+                PAGE
+            };
             let done = (landed + LATENCY).max(self.link_free[1]) + moved * 1000;
             self.link_free[1] = done;
             self.returned += moved;
@@ -108,8 +135,12 @@ enum Action {
 }
 
 fn action() -> impl Strategy<Value = (u64, Action)> {
-    let gpu = (0..PAGE * PAGES / 128, 0..PARTITIONS).prop_map(|(segment, partition)| Action::Gpu { segment, partition });
-    let cpu = (0..PAGE * PAGES, 1..PAGE).prop_map(|(from, bytes)| Action::Cpu { from, bytes: bytes.min(PAGE * PAGES - from) });
+    let gpu = (0..PAGE * PAGES / 128, 0..PARTITIONS)
+        .prop_map(|(segment, partition)| Action::Gpu { segment, partition });
+    let cpu = (0..PAGE * PAGES, 1..PAGE).prop_map(|(from, bytes)| Action::Cpu {
+        from,
+        bytes: bytes.min(PAGE * PAGES - from),
+    });
     (0u64..2_000_000, prop_oneof![8 => gpu, 1 => cpu])
 }
 
@@ -166,12 +197,16 @@ proptest! {
 fn a_full_memory_moves_the_least_recently_used_page_out() {
     let mut machine = machine(CpuReturn::WholePage);
     machine.memory_bytes = Some(2 * PAGE);
-    let spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), find_policy("whole-page").unwrap());
+    let spec = MigrationSpec::new(
+        PageSize::new(PAGE).unwrap(),
+        find_policy("whole-page").unwrap(),
+    );
     let mut gmmu = Gmmu::new(&machine, spec.build().unwrap(), 0);
     gmmu.grow(PAGE * PAGES);
     let mut link = Link::new(machine.link);
     let mut timeline = Timeline::with_limit(10);
-    let mut request = |at: u64, page: u64| gmmu.gpu_request(Picos(at), page * PAGE, 0, &mut link, &mut timeline);
+    let mut request =
+        |at: u64, page: u64| gmmu.gpu_request(Picos(at), page * PAGE, 0, &mut link, &mut timeline);
     let second = 1_000_000_000;
     request(0, 0);
     request(second, 1);

@@ -10,7 +10,7 @@ use super::shim::DeviceMemory;
 use super::stream::GridStream;
 use super::timeline::Timeline;
 use crate::parts::link::Direction;
-use pagemill_policy::migration::{Migration, MigrationSpec};
+use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_types::{PageSize, VirtAddr};
 use std::fmt;
 use std::ops::Range;
@@ -39,7 +39,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { timing: true, timeline: false, limits: Limits::default() }
+        Self {
+            timing: true,
+            timeline: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -54,7 +58,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { thread_instructions: 1_000_000_000_000, timeline_events: 200_000 }
+        Self {
+            thread_instructions: 1_000_000_000_000,
+            timeline_events: 200_000,
+        }
     }
 }
 
@@ -87,14 +94,25 @@ impl Gpu {
     ///
     /// # Errors
     /// The first value that the machine or the transfer mode cannot have.
-    pub fn new(machine: &GpuMachine, mode: TransferMode, options: Options) -> Result<Self, SpecError> {
+    pub fn new(
+        machine: &GpuMachine,
+        mode: TransferMode,
+        options: Options,
+    ) -> Result<Self, SpecError> {
         machine.check()?;
         let migration = match &mode {
-            TransferMode::Migrate(spec) => Some(build_migration(machine, spec)?),
+            TransferMode::Migrate(spec) => Some(build_migration(spec)?),
             _ => None,
         };
-        let page = migration.as_ref().map_or(machine.page, |migration| migration.spec().page);
-        let events = if options.timeline { options.limits.timeline_events } else { 0 };
+        let page = migration
+            .as_ref()
+            .map_or(machine.page, |migration| migration.spec().page);
+        check_memory(machine.memory_bytes, page)?;
+        let events = if options.timeline {
+            options.limits.timeline_events
+        } else {
+            0
+        };
         let path = MemoryPath::new(machine, page, migration, Timeline::with_limit(events));
         Ok(Self {
             options,
@@ -113,30 +131,45 @@ impl Gpu {
     /// Zero bytes, more than GPU memory holds where pages do not migrate, or more than can be addressed.
     pub fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
         if bytes == 0 {
-            return Err(GpuError::EmptyAllocation { name: name.to_owned() });
+            return Err(GpuError::EmptyAllocation {
+                name: name.to_owned(),
+            });
         }
         let used = self.next_address - MANAGED_BASE;
         let padded = bytes.checked_next_multiple_of(self.page.bytes());
-        let after = padded.and_then(|padded| used.checked_add(padded)).unwrap_or(u64::MAX);
+        let after = padded
+            .and_then(|padded| used.checked_add(padded))
+            .unwrap_or(u64::MAX);
         self.check_room(name, bytes, used, after)?;
         let address = self.next_address;
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
         self.allocated_bytes += bytes;
         self.clockwork.path.grow(self.next_address);
-        Ok(Buffer { address: VirtAddr(address), bytes })
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
     }
 
     fn check_room(&self, name: &str, bytes: u64, used: u64, after: u64) -> Result<(), GpuError> {
         let pages = after / self.page.bytes();
         if pages > MAX_PAGES {
-            return Err(GpuError::TooManyPages { name: name.to_owned(), bytes, pages, most: MAX_PAGES });
+            return Err(GpuError::TooManyPages {
+                name: name.to_owned(),
+                bytes,
+                pages,
+                most: MAX_PAGES,
+            });
         }
         let migrates = self.clockwork.migrates();
         match self.memory_bytes {
-            Some(capacity) if after > capacity && !migrates => {
-                Err(GpuError::OutOfMemory { name: name.to_owned(), bytes, used, capacity })
-            }
+            Some(capacity) if after > capacity && !migrates => Err(GpuError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                used,
+                capacity,
+            }),
             _ => Ok(()),
         }
     }
@@ -146,7 +179,9 @@ impl Gpu {
     /// # Panics
     /// If `buffer` is not of this GPU.
     pub fn host_bytes(&self, buffer: Buffer) -> &[u8] {
-        self.memory.bytes(buffer.address.0, buffer.bytes).expect("the buffer was allocated by this Gpu")
+        self.memory
+            .bytes(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
     }
 
     /// The bytes of `buffer` for the host to write. Costs no time: for making inputs.
@@ -154,7 +189,9 @@ impl Gpu {
     /// # Panics
     /// If `buffer` is not of this GPU.
     pub fn host_bytes_mut(&mut self, buffer: Buffer) -> &mut [u8] {
-        self.memory.bytes_mut(buffer.address.0, buffer.bytes).expect("the buffer was allocated by this Gpu")
+        self.memory
+            .bytes_mut(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
     }
 
     /// The host hands `range` of `buffer` to the GPU: a copy over the link, or a write by the CPU where pages migrate.
@@ -173,19 +210,29 @@ impl Gpu {
         self.copy(buffer, range, Direction::ToCpu)
     }
 
-    fn copy(&mut self, buffer: Buffer, range: Range<u64>, direction: Direction) -> Result<(), GpuError> {
+    fn copy(
+        &mut self,
+        buffer: Buffer,
+        range: Range<u64>,
+        direction: Direction,
+    ) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
         let bytes = range.end - range.start;
         if self.options.timing && bytes > 0 {
-            self.clockwork.copy(buffer.address.0 + range.start, bytes, direction);
+            self.clockwork
+                .copy(buffer.address.0 + range.start, bytes, direction);
         }
         Ok(())
     }
 
     fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
         let address = buffer.address.0;
-        let allocation = self.memory.find(address).and_then(|id| self.memory.allocation(id));
-        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address) else {
+        let allocation = self
+            .memory
+            .find(address)
+            .and_then(|id| self.memory.allocation(id));
+        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address)
+        else {
             return Err(GpuError::UnknownBuffer { address });
         };
         if range.start > range.end || range.end > allocation.bytes() {
@@ -213,19 +260,31 @@ impl Gpu {
 
     /// Ends the run and says what it came to.
     pub fn finish(self) -> Report {
-        Report { allocated_bytes: self.allocated_bytes, ..self.clockwork.finish() }
+        Report {
+            allocated_bytes: self.allocated_bytes,
+            ..self.clockwork.finish()
+        }
     }
 }
 
 /// The rules of migration, with errors that name the scenario's keys.
-fn build_migration(machine: &GpuMachine, spec: &MigrationSpec) -> Result<Migration, SpecError> {
-    let migration = spec.build().map_err(|error| SpecError::new("transfer.unit", spec.unit_bytes, error.to_string()))?;
-    let page_bytes = spec.page.bytes();
-    match machine.memory_bytes {
-        Some(bytes) if bytes < page_bytes => {
-            let allowed = format!("must hold at least one page of {page_bytes} bytes");
+fn build_migration(spec: &MigrationSpec) -> Result<Migration, SpecError> {
+    spec.build().map_err(|error| {
+        let (key, value) = match error {
+            MigrationSpecError::Unit { unit_bytes, .. } => ("transfer.unit", unit_bytes),
+            MigrationSpecError::NoRangeSlot => ("transfer.range_slots", 0),
+        };
+        SpecError::new(key, value, error.to_string())
+    })
+}
+
+/// GPU memory must hold a page.
+fn check_memory(memory_bytes: Option<u64>, page: PageSize) -> Result<(), SpecError> {
+    match memory_bytes {
+        Some(bytes) if bytes < page.bytes() => {
+            let allowed = format!("must hold at least one page of {} bytes", page.bytes());
             Err(SpecError::new("memory_bytes", bytes, allowed))
         }
-        _ => Ok(migration),
+        _ => Ok(()),
     }
 }

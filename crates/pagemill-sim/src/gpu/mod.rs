@@ -26,19 +26,22 @@ mod timeline;
 mod touched;
 mod warp;
 
+pub use error::{GpuError, LaunchFailure};
+pub use gmmu::MigrationCounts;
+pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
 pub use machine::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec, SmSpec, TlbScope,
+    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
+    SmSpec, TlbScope,
 };
 pub use machine_check::SpecError;
 pub use occupancy::{Limiter, Occupancy, occupancy};
-pub use error::GpuError;
-pub use gmmu::MigrationCounts;
-pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};
 pub use stream::synthetic::{SyntheticGrid, WarpPlace};
-pub use stream::{AccessKind, AccessSpace, GridShape, GridStream, MemoryAccess, Step, StepEnd, StepTotals};
+pub use stream::{
+    AccessKind, AccessSpace, GridShape, GridStream, MemoryAccess, Step, StepEnd, StepTotals,
+};
 pub use timeline::{Timeline, TimelineEvent, TimelineKind};
 
 /// Bytes of a coalesced memory request, and of a cache line.

@@ -35,13 +35,24 @@ impl DeviceMemory {
         Self::default()
     }
 
-    pub(crate) fn alloc_at(&mut self, name: &str, address: u64, bytes: u64) -> Result<usize, MemoryError> {
-        self.allocations.push(Allocation { name: name.to_owned(), address, data: vec![0; bytes as usize] });
+    pub(crate) fn alloc_at(
+        &mut self,
+        name: &str,
+        address: u64,
+        bytes: u64,
+    ) -> Result<usize, MemoryError> {
+        self.allocations.push(Allocation {
+            name: name.to_owned(),
+            address,
+            data: vec![0; bytes as usize],
+        });
         Ok(self.allocations.len() - 1)
     }
 
     pub(crate) fn find(&self, address: u64) -> Option<usize> {
-        self.allocations.iter().position(|a| address.wrapping_sub(a.address) < a.bytes())
+        self.allocations
+            .iter()
+            .position(|a| address.wrapping_sub(a.address) < a.bytes())
     }
 
     pub(crate) fn allocation(&self, index: usize) -> Option<&Allocation> {
@@ -49,10 +60,14 @@ impl DeviceMemory {
     }
 
     pub(crate) fn bytes(&self, address: u64, _len: u64) -> Result<&[u8], MemoryError> {
-        self.find(address).map(|i| &self.allocations[i].data[..]).ok_or(MemoryError)
+        self.find(address)
+            .map(|i| &self.allocations[i].data[..])
+            .ok_or(MemoryError)
     }
 
     pub(crate) fn bytes_mut(&mut self, address: u64, _len: u64) -> Result<&mut [u8], MemoryError> {
-        self.find(address).map(|i| &mut self.allocations[i].data[..]).ok_or(MemoryError)
+        self.find(address)
+            .map(|i| &mut self.allocations[i].data[..])
+            .ok_or(MemoryError)
     }
 }
