@@ -35,6 +35,9 @@ impl Segments {
     /// and a power of two, so no lane straddles two segments.
     #[inline]
     pub(crate) fn coalesce(&mut self, addresses: &[u64; 32], mask: u32) {
+        if mask == u32::MAX && in_one_segment(addresses) {
+            return self.set(&[addresses[0] >> SEGMENT_SHIFT]);
+        }
         let (low, high) = bounds(addresses, mask);
         let span = high.wrapping_sub(low);
         match span {
@@ -83,6 +86,15 @@ impl Segments {
         }
         self.count = count as u32;
     }
+}
+
+/// Whether all lanes lie in the same segment: the most common case, decided without a branch per lane.
+#[inline]
+fn in_one_segment(addresses: &[u64; 32]) -> bool {
+    let differing = addresses
+        .iter()
+        .fold(0, |bits, address| bits | (address ^ addresses[0]));
+    differing >> SEGMENT_SHIFT == 0
 }
 
 /// Lowest and highest segment of the active lanes; (MAX, 0) if there is none.

@@ -107,17 +107,18 @@ impl EventHeap {
     fn sift_down(&mut self, key: u64) {
         let keys = &mut self.keys[..];
         let mut hole = 0;
-        loop {
-            let mut child = 2 * hole + 1;
-            if child >= keys.len() {
-                break;
-            }
-            if child + 1 < keys.len() && keys[child + 1] < keys[child] {
-                child += 1;
-            }
+        let mut child = 1;
+        while child + 1 < keys.len() {
+            // Which child is smaller cannot be predicted, so no branch asks for it.
+            child += usize::from(keys[child + 1] < keys[child]);
             if keys[child] >= key {
                 break;
             }
+            keys[hole] = keys[child];
+            hole = child;
+            child = 2 * hole + 1;
+        }
+        if child + 1 == keys.len() && keys[child] < key {
             keys[hole] = keys[child];
             hole = child;
         }
