@@ -42,6 +42,21 @@ pub(crate) struct Registers {
     pub predicates: Vec<u32>,
 }
 
+impl Registers {
+    /// Zeroes the given slots: narrow, wide, predicate.
+    pub(crate) fn zero(&mut self, [narrow, wide, predicates]: &[Vec<u16>; 3]) {
+        for &slot in narrow {
+            self.narrow[usize::from(slot)] = Line::splat(0);
+        }
+        for &slot in wide {
+            self.wide[usize::from(slot)] = Line::splat(0);
+        }
+        for &slot in predicates {
+            self.predicates[usize::from(slot)] = 0;
+        }
+    }
+}
+
 /// Lines that no instruction writes: immediates, parameters, symbol addresses, launch dimensions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConstantLines {

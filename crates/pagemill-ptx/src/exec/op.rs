@@ -227,8 +227,9 @@ operations! {
     F64ToF32: (f64) -> f32 = |a| canonical32(a as f32);
     F32ToS32: (f32) -> i32 = |a| to_s32(f64::from(a));
     F32ToU32: (f32) -> u32 = |a| to_u32(f64::from(a));
-    F64ToS32: (f64) -> i32 = to_s32;
-    F64ToU32: (f64) -> u32 = to_u32;
+    // Only a double source turns NaN into the sign bit.
+    F64ToS32: (f64) -> i32 = |a| if a.is_nan() { i32::MIN } else { to_s32(a) };
+    F64ToU32: (f64) -> u32 = |a| if a.is_nan() { 1 << 31 } else { to_u32(a) };
 }
 
 /// Through doubles, which vectorise: the quotient of two 32-bit integers, rounded to 53 bits, never reaches the next integer.
