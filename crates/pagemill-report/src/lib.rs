@@ -7,6 +7,8 @@
 pub mod csv;
 pub mod json;
 mod model;
+mod output_dir;
+pub mod perfetto;
 mod plot;
 pub mod table;
 pub mod timeline;
@@ -16,5 +18,6 @@ pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,
     ResultSetError, Row, Summary, Value,
 };
+pub use output_dir::{OutputDir, OutputDirError};
 pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
 pub use timeline::Timeline;
