@@ -1,1 +1,4 @@
 //! Parts with a clock, and the machines built of them.
+#![forbid(unsafe_code)]
+
+pub mod parts;
