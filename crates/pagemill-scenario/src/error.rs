@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 
 use crate::document::{Origin, SourceText};
 
@@ -100,6 +100,30 @@ impl InputErrors {
     /// The problems, in the order they were met.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Every problem with the lines it is about, for a terminal; `color` uses escape codes.
+    pub fn render(&self, color: bool) -> String {
+        let theme = if color {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_wrap_lines(false)
+            .with_context_lines(1);
+        let show = |problem: &Problem| {
+            let mut text = String::new();
+            match handler.render_report(&mut text, problem) {
+                Ok(()) => text,
+                Err(_) => problem.to_string(),
+            }
+        };
+        self.problems
+            .iter()
+            .map(show)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 

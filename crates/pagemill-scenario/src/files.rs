@@ -48,15 +48,33 @@ pub(crate) fn find_scenario(given: &str) -> Result<Arc<SourceText>, Problem> {
 }
 
 /// Finds the machine that `node` of a scenario in `folder` names: a path, or a name.
-pub(crate) fn find_machine(given: &str, node: &Node, folder: Option<&Path>) -> Result<Arc<SourceText>, Problem> {
+pub(crate) fn find_machine(
+    given: &str,
+    node: &Node,
+    folder: Option<&Path>,
+) -> Result<Arc<SourceText>, Problem> {
     if given.contains('/') || given.ends_with(".toml") {
-        let path = folder.unwrap_or(Path::new("")).join(given);
+        // Relative to the file that says so; what the command line says is relative to where it is given.
+        let path = node
+            .origin
+            .source
+            .folder()
+            .unwrap_or(Path::new(""))
+            .join(given);
         return read(&path).map_err(|error| {
-            Problem::at(&node.origin, format!("cannot read the machine file {}: {error}", path.display()))
-                .help(format!("a path is relative to the scenario; {}", machines_there_are(folder)))
+            Problem::at(
+                &node.origin,
+                format!("cannot read the machine file {}: {error}", path.display()),
+            )
+            .help(format!(
+                "a path is relative to the scenario; {}",
+                machines_there_are(folder)
+            ))
         });
     }
-    let mut on_disk = machine_folders(folder).into_iter().map(|folder| folder.join(format!("{given}.toml")));
+    let mut on_disk = machine_folders(folder)
+        .into_iter()
+        .map(|folder| folder.join(format!("{given}.toml")));
     if let Some(path) = on_disk.find(|path| path.is_file()) {
         return read(&path).map_err(|error| unreadable(&path, &error));
     }
@@ -69,7 +87,9 @@ pub(crate) fn find_machine(given: &str, node: &Node, folder: Option<&Path>) -> R
 
 /// The folders that hold the machines of a scenario in `folder`: `machines/` in it, and beside it.
 fn machine_folders(folder: Option<&Path>) -> Vec<PathBuf> {
-    let Some(folder) = folder else { return Vec::new() };
+    let Some(folder) = folder else {
+        return Vec::new();
+    };
     let above = match (folder.file_name(), folder.parent()) {
         (Some(_), Some(above)) => above.to_path_buf(),
         _ => folder.join(".."),
@@ -78,8 +98,15 @@ fn machine_folders(folder: Option<&Path>) -> Vec<PathBuf> {
 }
 
 fn machine_names(folder: Option<&Path>) -> Vec<String> {
-    let mut names: Vec<String> = MACHINES.iter().map(|machine| machine.name.to_owned()).collect();
-    names.extend(machine_folders(folder).iter().flat_map(|folder| toml_files(folder)));
+    let mut names: Vec<String> = MACHINES
+        .iter()
+        .map(|machine| machine.name.to_owned())
+        .collect();
+    names.extend(
+        machine_folders(folder)
+            .iter()
+            .flat_map(|folder| toml_files(folder)),
+    );
     names.sort();
     names.dedup();
     names
@@ -101,7 +128,9 @@ fn read(path: &Path) -> io::Result<Arc<SourceText>> {
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
     let problem = Problem::new(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
-        io::ErrorKind::InvalidData => problem.help("scenario and machine files are UTF-8 text".to_owned()),
+        io::ErrorKind::InvalidData => {
+            problem.help("scenario and machine files are UTF-8 text".to_owned())
+        }
         _ => problem,
     }
 }
@@ -110,32 +139,48 @@ fn no_scenario(path: &Path, given: &str) -> Problem {
     let built_in = SCENARIOS.iter().map(|scenario| scenario.name);
     let help = did_you_mean(given, "built-in scenarios", built_in);
     if path.is_dir() {
-        return Problem::new(format!("{given} is a folder, not a scenario file")).help(nearby(path).or(Some(help)));
+        return Problem::new(format!("{given} is a folder, not a scenario file"))
+            .help(nearby(path).or(Some(help)));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let is_name = folder.is_none() && path.extension().is_none();
     if is_name {
-        return Problem::new(format!("there is no scenario \"{given}\", neither a file nor built in")).help(help);
+        return Problem::new(format!(
+            "there is no scenario \"{given}\", neither a file nor built in"
+        ))
+        .help(help);
     }
     let folder = folder.unwrap_or(Path::new("."));
     let problem = Problem::new(format!("there is no file {}", path.display()));
     if folder.is_dir() {
         problem.help(nearby(folder).or(Some(help)))
     } else {
-        problem.help(format!("there is no folder {} either; {help}", folder.display()))
+        problem.help(format!(
+            "there is no folder {} either; {help}",
+            folder.display()
+        ))
     }
 }
 
 /// The scenario files in `folder`, as a help.
 fn nearby(folder: &Path) -> Option<String> {
     let names = toml_files(folder);
-    let list = names.iter().take(20).map(|name| format!("{name}.toml")).collect::<Vec<_>>().join(", ");
+    let list = names
+        .iter()
+        .take(20)
+        .map(|name| format!("{name}.toml"))
+        .collect::<Vec<_>>()
+        .join(", ");
     (!names.is_empty()).then(|| format!("{} holds: {list}", folder.display()))
 }
 
 /// Names, without `.toml`, of the TOML files in `folder`, sorted.
 fn toml_files(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned()))

@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 
 use pagemill_sim::gpu::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec, SmSpec, TlbScope,
+    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
+    SmSpec, TlbScope,
 };
-use pagemill_sim::parts::cache::{CacheSpec, WritePolicy};
+use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
 use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
@@ -31,13 +32,17 @@ pub struct Machine {
 
 impl Machine {
     /// Reads and checks `file`; `page` is the page size that the TLBs see.
-    pub(crate) fn read(file: &MachineFile, name: &str, page: PageSize, reader: &Reader) -> Option<Self> {
+    pub(crate) fn read(file: &MachineFile, page: PageSize, reader: &Reader) -> Option<Self> {
         let settings = RefCell::new(Vec::new());
         let top = Origin::new(&file.source, 0..0);
-        let mut root = SourcedSection::new(reader.root(&file.table, "machine", top.clone()), &file.source, &settings);
+        let mut root = SourcedSection::new(
+            reader.root(&file.table, "machine", top.clone()),
+            &file.source,
+            &settings,
+        );
         let title = root.plain().required("title", quantity::text);
         root.plain().or("about", String::new(), quantity::text);
-        let gpu = read_gpu(&mut root, name, page);
+        let gpu = read_gpu(&mut root, &file.source.stem(), page);
         drop(root);
         let gpu = gpu?;
         if let Err(error) = gpu.check() {
@@ -45,10 +50,17 @@ impl Machine {
             let found = find(&file.table, &key);
             let origin = found.map_or(&top, |node| &node.origin);
             let value = found.map_or(error.value, Node::to_string);
-            reader.report(Problem::at(origin, format!("`machine.{key}` is {value}: it {}", error.allowed)));
+            reader.report(Problem::at(
+                origin,
+                format!("`machine.{key}` is {value}: it {}", error.allowed),
+            ));
             return None;
         }
-        Some(Self { title: title?, gpu, settings: settings.into_inner() })
+        Some(Self {
+            title: title?,
+            gpu,
+            settings: settings.into_inner(),
+        })
     }
 }
 
@@ -84,7 +96,10 @@ fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
 fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option<GpuMachine> {
     // Every section is read before the first `?`, so that all of its problems are told at once.
     let clocks = root.section("clocks").and_then(|mut clocks| {
-        let (core, l2) = (clocks.value("core", quantity::frequency), clocks.value("l2", quantity::frequency));
+        let (core, l2) = (
+            clocks.value("core", quantity::frequency),
+            clocks.value("l2", quantity::frequency),
+        );
         Some((core?, l2?))
     });
     let sm = root.section("sm").and_then(read_sm);
@@ -95,14 +110,23 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     let interconnect = root.section("interconnect").and_then(|mut part| {
         let latency_cycles = part.value("latency", cycles);
         let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
-        Some(InterconnectSpec { latency_cycles: latency_cycles?, bytes_per_cycle: bytes_per_cycle? })
+        Some(InterconnectSpec {
+            latency_cycles: latency_cycles?,
+            bytes_per_cycle: bytes_per_cycle?,
+        })
     });
     let dram = root.section("dram").and_then(read_dram);
     let link = root.section("link").and_then(read_link);
     let gmmu = root.section("gmmu").and_then(read_gmmu);
-    let host = root.section("host").and_then(|mut host| host.value("launch_overhead", quantity::time));
+    let host = root
+        .section("host")
+        .and_then(|mut host| host.value("launch_overhead", quantity::time));
     let ((core_clock, l2_clock), (tlb, tlb_scope)) = (clocks?, tlb?);
-    let Dram { spec: dram, partition_bytes, memory_bytes } = dram?;
+    let Dram {
+        spec: dram,
+        partition_bytes,
+        memory_bytes,
+    } = dram?;
     Some(GpuMachine {
         name: name.to_owned(),
         core_clock,
@@ -162,8 +186,12 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
 fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
     let mut class = |name| {
         let mut class = timings.section(name)?;
-        let (issue_cycles, latency_cycles) = (class.value("issue", cycles), class.value("latency", cycles));
-        Some(InstructionTiming { issue_cycles: issue_cycles?, latency_cycles: latency_cycles? })
+        let (issue_cycles, latency_cycles) =
+            (class.value("issue", cycles), class.value("latency", cycles));
+        Some(InstructionTiming {
+            issue_cycles: issue_cycles?,
+            latency_cycles: latency_cycles?,
+        })
     };
     let (integer, integer_multiply) = (class("integer"), class("integer_multiply"));
     let (float32, float64) = (class("float32"), class("float64"));
@@ -185,7 +213,13 @@ fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
 }
 
 fn read_tlb(mut tlb: SourcedSection<'_>) -> Option<(TlbSpec, TlbScope)> {
-    let scope = tlb.value("scope", one_of("scopes of a TLB", &[("per-sm", TlbScope::PerSm), ("shared", TlbScope::Shared)]));
+    let scope = tlb.value(
+        "scope",
+        one_of(
+            "scopes of a TLB",
+            &[("per-sm", TlbScope::PerSm), ("shared", TlbScope::Shared)],
+        ),
+    );
     let entries = tlb.value("entries", number);
     let ways = tlb.value("ways", number);
     let ports = tlb.value("ports", number);
@@ -213,23 +247,17 @@ fn read_walker(mut walker: SourcedSection<'_>) -> Option<WalkerSpec> {
 }
 
 fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
-    let policies = [
-        ("write-through", WritePolicy::WriteThroughNoAllocate),
-        ("write-back", WritePolicy::WriteBackAllocate),
-    ];
     let size_bytes = cache.value("size", bytes);
     let line_bytes = cache.value("line", bytes);
     let ways = cache.value("ways", number);
     let hit_latency_cycles = cache.value("hit_latency", cycles);
     let mshr_entries = cache.value("mshr_entries", number);
-    let write = cache.value("write", one_of("write policies", &policies));
     Some(CacheSpec {
         bytes: size_bytes?,
         line_bytes: line_bytes?,
         ways: ways?,
         hit_latency_cycles: hit_latency_cycles?,
         mshr_entries: mshr_entries?,
-        write: write?,
     })
 }
 
@@ -263,7 +291,11 @@ fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
         precharge_cycles: precharge_cycles?,
         row_cycle_cycles: row_cycle_cycles?,
     };
-    Some(Dram { spec, partition_bytes: partition_bytes?, memory_bytes: memory_bytes? })
+    Some(Dram {
+        spec,
+        partition_bytes: partition_bytes?,
+        memory_bytes: memory_bytes?,
+    })
 }
 
 fn read_link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
@@ -283,12 +315,18 @@ fn read_link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
 }
 
 fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
-    let returns = [("whole-page", CpuReturn::WholePage), ("valid", CpuReturn::Valid)];
+    let returns = [
+        ("whole-page", CpuReturn::WholePage),
+        ("valid", CpuReturn::Valid),
+    ];
     let buffer_entries = gmmu.value("buffer_entries", number);
     let state_query_cycles = gmmu.value("state_query", cycles);
     let state_update_cycles = gmmu.value("state_update", cycles);
     let fault_overhead = gmmu.value("fault_overhead", quantity::time);
-    let cpu_return = gmmu.value("cpu_return", one_of("amounts a CPU request brings back", &returns));
+    let cpu_return = gmmu.value(
+        "cpu_return",
+        one_of("amounts a CPU request brings back", &returns),
+    );
     Some(GmmuSpec {
         buffer_entries: buffer_entries?,
         state_query_cycles: state_query_cycles?,
@@ -311,15 +349,25 @@ fn cycles(node: &Node) -> Result<u32, Wrong> {
 }
 
 fn small(amount: u64) -> Result<u32, Wrong> {
-    u32::try_from(amount).map_err(|_| Wrong::new(format!("{amount} is too large: at most {} is allowed", u32::MAX)))
+    u32::try_from(amount).map_err(|_| {
+        Wrong::new(format!(
+            "{amount} is too large: at most {} is allowed",
+            u32::MAX
+        ))
+    })
 }
 
-fn one_of<T: Copy>(what: &'static str, choices: &[(&'static str, T)]) -> impl Fn(&Node) -> Result<T, Wrong> {
+fn one_of<T: Copy>(
+    what: &'static str,
+    choices: &[(&'static str, T)],
+) -> impl Fn(&Node) -> Result<T, Wrong> {
     let choices = choices.to_vec();
     move |node| {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         let found = quantity::choice(what, &names)(node)?;
         let choice = choices.iter().find(|(name, _)| *name == found);
-        choice.map(|(_, value)| *value).ok_or_else(|| Wrong::new(format!("this is none of the {what}")))
+        choice
+            .map(|(_, value)| *value)
+            .ok_or_else(|| Wrong::new(format!("this is none of the {what}")))
     }
 }

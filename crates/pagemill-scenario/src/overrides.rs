@@ -18,11 +18,12 @@ impl Override {
         let whole = Origin::new(&source, 0..argument.len());
         let Some(equals) = argument.find('=') else {
             let problem = Problem::at(&whole, format!("--set {argument:?} has no `=`"));
-            return Err(problem.help("write --set key=value, as in --set transfer.mode=whole-page".to_owned()));
+            return Err(problem
+                .help("write --set key=value, as in --set transfer.mode=whole-page".to_owned()));
         };
         let key = Origin::new(&source, 0..equals);
-        let path = parse_path(&argument[..equals])
-            .ok_or_else(|| bad_path(&key, &argument[..equals]))?;
+        let path =
+            parse_path(&argument[..equals]).ok_or_else(|| bad_path(&key, &argument[..equals]))?;
         if path[0] == "sweep" {
             let problem = Problem::at(&key, "`sweep` cannot be set as a whole".to_owned());
             return Err(problem.help(
@@ -30,7 +31,11 @@ impl Override {
                     .to_owned(),
             ));
         }
-        Ok(Self { path, key, value: parse_argument(&source, equals + 1) })
+        Ok(Self {
+            path,
+            key,
+            value: parse_argument(&source, equals + 1),
+        })
     }
 }
 
@@ -38,7 +43,10 @@ impl Override {
 pub(crate) fn parse_path(text: &str) -> Option<Vec<String>> {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let parts: Vec<String> = text.split('.').map(|part| part.trim().to_owned()).collect();
-    parts.iter().all(|part| !part.is_empty() && part.chars().all(is_bare)).then_some(parts)
+    parts
+        .iter()
+        .all(|part| !part.is_empty() && part.chars().all(is_bare))
+        .then_some(parts)
 }
 
 /// The problem of a key that is no dotted path.

@@ -64,13 +64,20 @@ impl fmt::Display for Point {
 }
 
 /// The parameters of every point. `values` holds, for each point, the value of each path.
-pub(crate) fn parameters(paths: &[Vec<String>], values: &[Vec<Option<Node>>]) -> Vec<Vec<Parameter>> {
+pub(crate) fn parameters(
+    paths: &[Vec<String>],
+    values: &[Vec<Option<Node>>],
+) -> Vec<Vec<Parameter>> {
     let dimensions: Vec<Option<Dimension>> = (0..paths.len())
         .map(|column| common_dimension(values.iter().filter_map(|point| point[column].as_ref())))
         .collect();
     let of_point = |point: &Vec<Option<Node>>| {
         let columns = paths.iter().zip(&dimensions).zip(point);
-        columns.filter_map(|((path, dimension), node)| Some(parameter(path, *dimension, node.as_ref()?))).collect()
+        columns
+            .filter_map(|((path, dimension), node)| {
+                Some(parameter(path, *dimension, node.as_ref()?))
+            })
+            .collect()
     };
     values.iter().map(of_point).collect()
 }
@@ -79,7 +86,9 @@ pub(crate) fn parameters(paths: &[Vec<String>], values: &[Vec<Option<Node>>]) ->
 fn common_dimension<'a>(values: impl Iterator<Item = &'a Node>) -> Option<Dimension> {
     let mut dimensions = values.map(|node| quantity_of(node).map(|quantity| quantity.dimension));
     let first = dimensions.next()??;
-    dimensions.all(|dimension| dimension == Some(first)).then_some(first)
+    dimensions
+        .all(|dimension| dimension == Some(first))
+        .then_some(first)
 }
 
 fn quantity_of(node: &Node) -> Option<Quantity> {
@@ -96,7 +105,12 @@ fn parameter(path: &[String], dimension: Option<Dimension>, node: &Node) -> Para
         Some(quantity) => number(quantity),
         None => ("", plain_value(node)),
     };
-    Parameter { column: format!("{path}{suffix}"), path, written: as_written(node), value }
+    Parameter {
+        column: format!("{path}{suffix}"),
+        path,
+        written: as_written(node),
+        value,
+    }
 }
 
 fn number(quantity: Quantity) -> (&'static str, ParameterValue) {
@@ -106,7 +120,9 @@ fn number(quantity: Quantity) -> (&'static str, ParameterValue) {
         Dimension::Bandwidth => ("_bytes_per_second", ParameterValue::Unsigned(amount)),
         Dimension::Frequency => ("_hertz", ParameterValue::Unsigned(amount)),
         Dimension::Cycles => ("_cycles", ParameterValue::Unsigned(amount)),
-        Dimension::Time if amount.is_multiple_of(1000) => ("_ns", ParameterValue::Unsigned(amount / 1000)),
+        Dimension::Time if amount.is_multiple_of(1000) => {
+            ("_ns", ParameterValue::Unsigned(amount / 1000))
+        }
         Dimension::Time => ("_ns", ParameterValue::Float(amount as f64 / 1000.0)),
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::document::{Kind, Node, Origin, Reader, Section, SourceText, Table, parse_document};
+use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
 use crate::kind::{self, gpu::GpuPoint};
@@ -45,20 +45,35 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
     let swept = sweep.swept_paths();
 
     let reader = Reader::default();
-    let mut machines = MachineFiles { folder: source.folder().map(Path::to_path_buf), loaded: Vec::new() };
+    let mut machines = MachineFiles {
+        folder: source.folder().map(Path::to_path_buf),
+        loaded: Vec::new(),
+    };
     let mut points = Vec::with_capacity(count);
     let mut swept_values = Vec::with_capacity(count);
     let mut head = None;
     for index in 0..count {
-        let mut documents = Documents { scenario: table.clone(), machine: None };
-        let read = documents.lay(sweep.layers(index), &mut machines).and_then(|()| {
-            Ok(read_point(&reader, &documents, source))
-        });
-        swept_values.push(swept.iter().map(|path| documents.at(path).cloned()).collect::<Vec<_>>());
+        let mut documents = Documents {
+            scenario: table.clone(),
+            machine: None,
+        };
+        let read = documents
+            .lay(sweep.layers(index), &mut machines)
+            .and_then(|()| Ok(read_point(&reader, &documents, source)));
+        swept_values.push(
+            swept
+                .iter()
+                .map(|path| documents.at(path).cloned())
+                .collect::<Vec<_>>(),
+        );
         match read {
             Ok(Some((this, spec))) => {
                 head.get_or_insert(this);
-                points.push(Point { index, parameters: Vec::new(), spec });
+                points.push(Point {
+                    index,
+                    parameters: Vec::new(),
+                    spec,
+                });
             }
             Ok(None) => {}
             Err(problem) => reader.report(problem),
@@ -68,18 +83,32 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
     for (point, parameters) in points.iter_mut().zip(parameters(&swept, &swept_values)) {
         point.parameters = parameters;
     }
-    let Head { title, about, seed } = head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
-    Ok(Scenario { name: stem(source), title, about, seed, points })
+    let Head { title, about, seed } =
+        head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
+    Ok(Scenario {
+        name: source.stem(),
+        title,
+        about,
+        seed,
+        points,
+    })
 }
 
 fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> {
     let mut problems = Vec::new();
     let mut sweep = match table.remove("sweep") {
-        Some((_, Node { kind: Kind::Table(table), .. })) => Sweep::of_table(&table, &mut problems),
+        Some((
+            _,
+            Node {
+                kind: Kind::Table(table),
+                ..
+            },
+        )) => Sweep::of_table(&table, &mut problems),
         Some((key, node)) => {
             problems.push(
-                Problem::at(&key.origin, format!("`sweep` is {node}: a table is needed"))
-                    .help("write a section [sweep] with lines `\"key\" = [value, value]`".to_owned()),
+                Problem::at(&key.origin, format!("`sweep` is {node}: a table is needed")).help(
+                    "write a section [sweep] with lines `\"key\" = [value, value]`".to_owned(),
+                ),
             );
             Sweep::default()
         }
@@ -90,7 +119,11 @@ fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> 
             problems.push(problem);
         }
     }
-    if problems.is_empty() { Ok(sweep) } else { Err(InputErrors::new(problems)) }
+    if problems.is_empty() {
+        Ok(sweep)
+    } else {
+        Err(InputErrors::new(problems))
+    }
 }
 
 /// What a scenario says about itself.
@@ -121,13 +154,19 @@ impl Documents {
         for layer in layers {
             self.scenario.put(&layer.path, &layer.key, layer.value)?;
         }
-        let Some(node) = self.scenario.get("machine") else { return Ok(()) };
-        let Kind::String(given) = &node.kind else { return Ok(()) };
+        let Some(node) = self.scenario.get("machine") else {
+            return Ok(());
+        };
+        let Kind::String(given) = &node.kind else {
+            return Ok(());
+        };
         let mut machine = machines.get(given, node)?;
         if !machine_layers.is_empty() {
             let replaced = Arc::make_mut(&mut machine);
             for layer in machine_layers {
-                replaced.table.put(&layer.path[1..], &layer.key, layer.value)?;
+                replaced
+                    .table
+                    .put(&layer.path[1..], &layer.key, layer.value)?;
             }
         }
         self.machine = Some(machine);
@@ -165,36 +204,30 @@ impl MachineFiles {
     }
 }
 
-fn read_point(reader: &Reader, documents: &Documents, source: &Arc<SourceText>) -> Option<(Head, PointSpec)> {
+fn read_point(
+    reader: &Reader,
+    documents: &Documents,
+    source: &Arc<SourceText>,
+) -> Option<(Head, PointSpec)> {
     let mut root = reader.root(&documents.scenario, "", Origin::new(source, 0..0));
     let title = root.required("title", quantity::text);
     let about = root.or("about", String::new(), quantity::text);
     let seed = root.or("seed", 1, quantity::any_count);
-    let machine = root.required("machine", quantity::text);
-    let Some(kind) = root.required("kind", quantity::choice("kinds of scenario", kind::NAMES)) else {
+    root.required("machine", quantity::text);
+    let Some(kind) = root.required("kind", quantity::choice("kinds of scenario", kind::NAMES))
+    else {
         root.abandon();
         return None;
     };
     debug_assert_eq!(kind, kind::GPU, "the only kind so far");
     let seed = seed?;
-    let gpu = read_gpu(&mut root, documents, reader, seed, machine.as_deref());
-    Some((Head { title: title?, about: about?, seed }, PointSpec::Gpu(Box::new(gpu?))))
-}
-
-fn read_gpu(
-    root: &mut Section<'_>,
-    documents: &Documents,
-    reader: &Reader,
-    seed: u64,
-    machine: Option<&str>,
-) -> Option<GpuPoint> {
-    let file = documents.machine.as_deref();
-    let point = GpuPoint::read(root, file, reader, seed);
-    machine.and(point)
-}
-
-fn stem(source: &SourceText) -> String {
-    let name = source.name().split(" (").next().unwrap_or_default();
-    let stem = Path::new(name).file_stem().unwrap_or_default();
-    stem.to_string_lossy().into_owned()
+    let gpu = GpuPoint::read(&mut root, documents.machine.as_deref(), reader, seed);
+    Some((
+        Head {
+            title: title?,
+            about: about?,
+            seed,
+        },
+        PointSpec::Gpu(Box::new(gpu?)),
+    ))
 }

@@ -27,8 +27,16 @@ pub(crate) struct SourcedSection<'a> {
 
 impl<'a> SourcedSection<'a> {
     /// Reads `section` of the machine file `home` and notes its values in `settings`.
-    pub fn new(section: Section<'a>, home: &'a Arc<SourceText>, settings: &'a RefCell<Vec<Setting>>) -> Self {
-        Self { section, home, settings }
+    pub fn new(
+        section: Section<'a>,
+        home: &'a Arc<SourceText>,
+        settings: &'a RefCell<Vec<Setting>>,
+    ) -> Self {
+        Self {
+            section,
+            home,
+            settings,
+        }
     }
 
     /// The value of `key`, which has to be there; `None` when something is wrong, which is then noted.
@@ -38,19 +46,31 @@ impl<'a> SourcedSection<'a> {
     }
 
     /// The value of `key`, `Some(None)` where it is absent; `None` when something is wrong, which is then noted.
-    pub fn optional<T>(&mut self, key: &str, parse: impl Fn(&Node) -> Result<T, Wrong>) -> Option<Option<T>> {
+    pub fn optional<T>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&Node) -> Result<T, Wrong>,
+    ) -> Option<Option<T>> {
         let reader = self.reader(key);
         self.section.optional(key, |node| reader.read(node, parse))
     }
 
     fn reader(&self, key: &str) -> ValueReader<'a> {
-        ValueReader { path: self.section.path_of(key), home: self.home, settings: self.settings }
+        ValueReader {
+            path: self.section.path_of(key),
+            home: self.home,
+            settings: self.settings,
+        }
     }
 
     /// The section `key`, which has to be there.
     pub fn section(&mut self, key: &str) -> Option<SourcedSection<'a>> {
         let section = self.section.section(key)?;
-        Some(Self { section, home: self.home, settings: self.settings })
+        Some(Self {
+            section,
+            home: self.home,
+            settings: self.settings,
+        })
     }
 
     /// The plain section, for what is no value of the machine.
@@ -72,17 +92,27 @@ impl ValueReader<'_> {
         let key = path.rsplit('.').next().unwrap_or(path);
         let (value, source) = split(node, self.home, key)?;
         let read = parse(value).map_err(|wrong| wrong.in_part(value))?;
-        let setting = Setting { key: path.to_owned(), value: as_written(value), source };
+        let setting = Setting {
+            key: path.to_owned(),
+            value: as_written(value),
+            source,
+        };
         self.settings.borrow_mut().push(setting);
         Ok(read)
     }
 }
 
 /// The value and its source. Only what replaces a value of the file may come without one.
-fn split<'n>(node: &'n Node, home: &Arc<SourceText>, key: &str) -> Result<(&'n Node, String), Wrong> {
+fn split<'n>(
+    node: &'n Node,
+    home: &Arc<SourceText>,
+    key: &str,
+) -> Result<(&'n Node, String), Wrong> {
     match &node.kind {
         Kind::Table(table) => split_table(table, key),
-        _ if !Arc::ptr_eq(&node.origin.source, home) => Ok((node, node.origin.source.name().to_owned())),
+        _ if !Arc::ptr_eq(&node.origin.source, home) => {
+            Ok((node, node.origin.source.name().to_owned()))
+        }
         _ => Err(Wrong::new("every value of a machine needs its source").help(remedy(key, node))),
     }
 }
@@ -91,7 +121,9 @@ fn split_table<'n>(table: &'n Table, key: &str) -> Result<(&'n Node, String), Wr
     for (name, node) in table.entries() {
         if !["value", "source"].contains(&name.name.as_str()) {
             let help = did_you_mean(&name.name, "keys of a value", ["value", "source"]);
-            return Err(Wrong::new(format!("`{}` is no key of a value", name.name)).help(help).in_part(node));
+            return Err(Wrong::new(format!("`{}` is no key of a value", name.name))
+                .help(help)
+                .in_part(node));
         }
     }
     let Some(value) = table.get("value") else {
@@ -99,10 +131,13 @@ fn split_table<'n>(table: &'n Table, key: &str) -> Result<(&'n Node, String), Wr
             .help(format!("write {key} = {{ value = ..., source = \"...\" }}")));
     };
     let Some(source) = table.get("source") else {
-        return Err(Wrong::new("every value of a machine needs its source").help(remedy(key, value)));
+        return Err(
+            Wrong::new("every value of a machine needs its source").help(remedy(key, value))
+        );
     };
     let source = quantity::text(source).map_err(|_| {
-        Wrong::new("a source is a document, a measurement, or the word \"estimate\"").in_part(source)
+        Wrong::new("a source is a document, a measurement, or the word \"estimate\"")
+            .in_part(source)
     })?;
     Ok((value, source))
 }

@@ -50,7 +50,8 @@ impl Sweep {
 
     /// Lays an override over everything said before about the same key.
     pub fn set(&mut self, new: Override) -> Result<(), Problem> {
-        self.fixed.retain(|fixed| !fixed.path.starts_with(&new.path));
+        self.fixed
+            .retain(|fixed| !fixed.path.starts_with(&new.path));
         let place = self.axes.iter().position(|axis| axis.path == new.path);
         let Kind::Array(values) = new.value.kind else {
             self.axes.retain(|axis| !axis.path.starts_with(&new.path));
@@ -58,10 +59,17 @@ impl Sweep {
             return Ok(());
         };
         if values.is_empty() {
-            let empty = Node { origin: new.value.origin, kind: Kind::Array(values) };
+            let empty = Node {
+                origin: new.value.origin,
+                kind: Kind::Array(values),
+            };
             return Err(not_a_list(&new.path, &empty));
         }
-        let axis = Axis { path: new.path, key: new.key, values };
+        let axis = Axis {
+            path: new.path,
+            key: new.key,
+            values,
+        };
         match place {
             Some(place) => self.axes[place] = axis,
             None => self.axes.push(axis),
@@ -71,14 +79,27 @@ impl Sweep {
 
     /// How many points there are.
     pub fn points(&self) -> Result<usize, Problem> {
-        let count = self.axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
+        let count = self
+            .axes
+            .iter()
+            .try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
         match count {
             Some(count) if count <= POINTS_MAX => Ok(count),
             _ => {
-                let sizes: Vec<String> = self.axes.iter().map(|axis| axis.values.len().to_string()).collect();
+                let sizes: Vec<String> = self
+                    .axes
+                    .iter()
+                    .map(|axis| axis.values.len().to_string())
+                    .collect();
                 let key = &self.axes[self.axes.len() - 1].key;
-                Err(Problem::at(key, format!("the sweep has {} points, at most {POINTS_MAX} are allowed", sizes.join(" x ")))
-                    .help("take values away, or split the scenario".to_owned()))
+                Err(Problem::at(
+                    key,
+                    format!(
+                        "the sweep has {} points, at most {POINTS_MAX} are allowed",
+                        sizes.join(" x ")
+                    ),
+                )
+                .help("take values away, or split the scenario".to_owned()))
             }
         }
     }
@@ -90,7 +111,11 @@ impl Sweep {
         for axis in self.axes.iter().rev() {
             let value = axis.values[rest % axis.values.len()].clone();
             rest /= axis.values.len();
-            layers.push(Override { path: axis.path.clone(), key: axis.key.clone(), value });
+            layers.push(Override {
+                path: axis.path.clone(),
+                key: axis.key.clone(),
+                value,
+            });
         }
         layers.reverse();
         layers.extend(self.fixed.iter().cloned());
@@ -112,7 +137,11 @@ impl Sweep {
 fn add_leaves(paths: &mut Vec<Vec<String>>, path: &[String], node: &Node) {
     if let Kind::Table(table) = &node.kind {
         for (key, node) in table.entries() {
-            add_leaves(paths, &[path, std::slice::from_ref(&key.name)].concat(), node);
+            add_leaves(
+                paths,
+                &[path, std::slice::from_ref(&key.name)].concat(),
+                node,
+            );
         }
     } else if !paths.iter().any(|known| known == path) {
         paths.push(path.to_vec());
@@ -125,7 +154,11 @@ fn not_a_list(path: &[String], node: &Node) -> Problem {
         Kind::Array(_) => format!("write at least one value, or take `{path}` out of the sweep"),
         _ => format!("write `\"{path}\" = [{node}]`"),
     };
-    Problem::at(&node.origin, format!("the swept key `{path}` is {node}: a list of values is needed")).help(help)
+    Problem::at(
+        &node.origin,
+        format!("the swept key `{path}` is {node}: a list of values is needed"),
+    )
+    .help(help)
 }
 
 #[cfg(test)]
@@ -144,16 +177,23 @@ mod tests {
     fn points(sweep: &Sweep) -> Vec<String> {
         let point = |index| {
             let layers = sweep.layers(index);
-            let shown = layers.iter().map(|layer| format!("{}={}", layer.path.join("."), layer.value));
+            let shown = layers
+                .iter()
+                .map(|layer| format!("{}={}", layer.path.join("."), layer.value));
             shown.collect::<Vec<_>>().join(" ")
         };
-        (0..sweep.points().expect("few points")).map(point).collect()
+        (0..sweep.points().expect("few points"))
+            .map(point)
+            .collect()
     }
 
     #[test]
     fn the_last_key_is_the_fastest() {
         let sweep = sweep("\"a.x\" = [1, 2]\nb.y = [3, 4]\n");
-        assert_eq!(points(&sweep), ["a.x=1 b.y=3", "a.x=1 b.y=4", "a.x=2 b.y=3", "a.x=2 b.y=4"]);
+        assert_eq!(
+            points(&sweep),
+            ["a.x=1 b.y=3", "a.x=1 b.y=4", "a.x=2 b.y=3", "a.x=2 b.y=4"]
+        );
     }
 
     #[test]
@@ -167,11 +207,21 @@ mod tests {
             ("a.x=9", vec!["b=3 a.x=9", "b=4 a.x=9"]),
             ("a={ x = 9 }", vec!["b=3 a=a table", "b=4 a=a table"]),
             ("a.x=[7]", vec!["a.x=7 b=3", "a.x=7 b=4"]),
-            ("c=[5]", vec!["a.x=1 b=3 c=5", "a.x=1 b=4 c=5", "a.x=2 b=3 c=5", "a.x=2 b=4 c=5"]),
+            (
+                "c=[5]",
+                vec![
+                    "a.x=1 b=3 c=5",
+                    "a.x=1 b=4 c=5",
+                    "a.x=2 b=3 c=5",
+                    "a.x=2 b=4 c=5",
+                ],
+            ),
         ];
         for (argument, expected) in cases {
             let mut sweep = sweep("a.x = [1, 2]\nb = [3, 4]\n");
-            sweep.set(Override::parse(argument).expect("override")).expect("set");
+            sweep
+                .set(Override::parse(argument).expect("override"))
+                .expect("set");
             assert_eq!(points(&sweep), expected, "{argument}");
         }
     }
@@ -180,7 +230,9 @@ mod tests {
     fn the_last_override_wins() {
         let mut sweep = sweep("");
         for argument in ["a=1", "a=[2]", "a=3"] {
-            sweep.set(Override::parse(argument).expect("override")).expect("set");
+            sweep
+                .set(Override::parse(argument).expect("override"))
+                .expect("set");
         }
         assert_eq!(points(&sweep), ["a=3"]);
     }
@@ -188,7 +240,11 @@ mod tests {
     #[test]
     fn swept_tables_show_their_keys() {
         let sweep = sweep("w = [{ name = \"a\", n = 1 }, { name = \"b\", m = 2 }]\n");
-        let paths: Vec<String> = sweep.swept_paths().iter().map(|path| path.join(".")).collect();
+        let paths: Vec<String> = sweep
+            .swept_paths()
+            .iter()
+            .map(|path| path.join("."))
+            .collect();
         assert_eq!(paths, ["w.name", "w.n", "w.m"]);
     }
 
@@ -197,6 +253,9 @@ mod tests {
         let values = vec!["1"; 400].join(", ");
         let sweep = sweep(&format!("a = [{values}]\nb = [{values}]\n"));
         let problem = sweep.points().expect_err("160000 points");
-        assert_eq!(problem.to_string(), "the sweep has 400 x 400 points, at most 100000 are allowed");
+        assert_eq!(
+            problem.to_string(),
+            "the sweep has 400 x 400 points, at most 100000 are allowed"
+        );
     }
 }

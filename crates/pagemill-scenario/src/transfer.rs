@@ -26,14 +26,22 @@ pub struct Transfer {
 /// The names of all transfer modes and one line about each.
 pub fn transfer_modes() -> impl Iterator<Item = (&'static str, &'static str)> {
     let fixed = [
-        (IDEAL_OVERLAP, "copies cost nothing: the bound that perfect overlap would reach"),
-        (PROGRAMMER_COPY, "the program copies its data before it launches, as with cudaMemcpy"),
+        (
+            IDEAL_OVERLAP,
+            "copies cost nothing: the bound that perfect overlap would reach",
+        ),
+        (
+            PROGRAMMER_COPY,
+            "the program copies its data before it launches, as with cudaMemcpy",
+        ),
     ];
-    fixed.into_iter().chain(POLICIES.iter().map(|policy| (policy.name, policy.summary)))
+    fixed
+        .into_iter()
+        .chain(POLICIES.iter().map(|policy| (policy.name, policy.summary)))
 }
 
 impl Transfer {
-    /// Reads `[transfer]`. A mode reads the keys it heeds, and no others.
+    /// Reads `[transfer]`.
     pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
         let names: Vec<&str> = transfer_modes().map(|(name, _)| name).collect();
         let mode = section.required("mode", quantity::choice("transfer modes", &names));
@@ -43,64 +51,93 @@ impl Transfer {
             return None;
         };
         let mode = names.into_iter().find(|name| *name == mode)?;
+        let keys = MigrationKeys::read(&mut section, page)?;
         let migration = match POLICIES.iter().find(|policy| policy.name == mode) {
-            Some(policy) => Some(read_migration(&mut section, page, policy)?),
+            Some(policy) => Some(keys.heeded_by(policy, page, &section)?),
             None => None,
         };
-        Some(Self { mode, page, migration })
+        Some(Self {
+            mode,
+            page,
+            migration,
+        })
     }
 }
 
-fn read_migration(section: &mut Section<'_>, page: PageSize, policy: &'static PolicyEntry) -> Option<MigrationSpec> {
-    let mut spec = MigrationSpec::new(page, policy);
-    let mut sound = true;
-    for &key in policy.parameters {
-        sound &= read_parameter(section, &mut spec, key).is_some();
-    }
-    if !sound {
-        return None;
-    }
-    // The keys were checked one by one above; this is what policies may refuse beyond that.
-    if let Err(error) = spec.build() {
-        section.report(Problem::at(section.origin(), error.to_string()));
-        return None;
-    }
-    Some(spec)
+/// The keys of all policies; `None` where a key is absent. They are checked in every mode, so that one file serves
+/// all modes, and heeded by those that know them.
+struct MigrationKeys {
+    unit_bytes: Option<u32>,
+    gap_threshold_bytes: Option<u32>,
+    range_slots: Option<u32>,
+    when_full: Option<FullSlotRule>,
 }
 
-fn read_parameter(section: &mut Section<'_>, spec: &mut MigrationSpec, key: &str) -> Option<()> {
-    match key {
-        "unit" => spec.unit_bytes = section.or(key, spec.unit_bytes, |node| unit(node, spec.page))?,
-        "gap_threshold" => {
-            spec.gap_threshold_bytes = section.or(key, spec.gap_threshold_bytes, |node| at_most_page(node, spec.page))?;
-        }
-        "range_slots" => {
-            spec.range_slots = section.optional(key, |node| {
-                quantity::count(1..=u64::from(u32::MAX))(node).map(|slots| slots as u32).map_err(|wrong| {
-                    wrong.help("leave `range_slots` out for no limit".to_owned())
-                })
-            })?;
-        }
-        "when_full" => spec.when_full = section.or(key, spec.when_full, full_slot_rule)?,
-        _ => {
-            let problem = format!("the policy {} has the key `{key}`, which scenarios do not have", spec.policy.name);
-            section.report(Problem::at(section.origin(), problem));
+impl MigrationKeys {
+    fn read(section: &mut Section<'_>, page: PageSize) -> Option<Self> {
+        let unit_bytes = section.optional("unit", |node| unit(node, page));
+        let gap_threshold_bytes =
+            section.optional("gap_threshold", |node| at_most_page(node, page));
+        let range_slots = section.optional("range_slots", range_slots);
+        let when_full = section.optional("when_full", full_slot_rule);
+        Some(Self {
+            unit_bytes: unit_bytes?,
+            gap_threshold_bytes: gap_threshold_bytes?,
+            range_slots: range_slots?,
+            when_full: when_full?,
+        })
+    }
+
+    fn heeded_by(
+        self,
+        policy: &'static PolicyEntry,
+        page: PageSize,
+        section: &Section<'_>,
+    ) -> Option<MigrationSpec> {
+        let heeds = |key| policy.parameters.contains(&key);
+        let mut spec = MigrationSpec::new(page, policy);
+        spec.unit_bytes = self
+            .unit_bytes
+            .filter(|_| heeds("unit"))
+            .unwrap_or(spec.unit_bytes);
+        spec.gap_threshold_bytes = self
+            .gap_threshold_bytes
+            .filter(|_| heeds("gap_threshold"))
+            .unwrap_or(spec.gap_threshold_bytes);
+        spec.range_slots = self.range_slots.filter(|_| heeds("range_slots"));
+        spec.when_full = self
+            .when_full
+            .filter(|_| heeds("when_full"))
+            .unwrap_or(spec.when_full);
+        // The keys were checked one by one; this is what a policy may refuse beyond that.
+        if let Err(error) = spec.build() {
+            section.report(Problem::at(section.origin(), error.to_string()));
             return None;
         }
+        Some(spec)
     }
-    Some(())
+}
+
+fn range_slots(node: &Node) -> Result<u32, Wrong> {
+    let slots = quantity::count(1..=u64::from(u32::MAX))(node);
+    slots
+        .map(|slots| slots as u32)
+        .map_err(|wrong| wrong.help("leave `range_slots` out for no limit".to_owned()))
 }
 
 fn unit(node: &Node, page: PageSize) -> Result<u32, Wrong> {
     let bytes = at_most_page(node, page)?;
     if bytes == 0 {
-        return Err(Wrong::new("a migration unit holds at least 1 byte").help("write for example \"1 KiB\"".to_owned()));
+        return Err(Wrong::new("a migration unit holds at least 1 byte")
+            .help("write for example \"1 KiB\"".to_owned()));
     }
     if !page.bytes().is_multiple_of(u64::from(bytes)) {
         let page = show_bytes(page.bytes());
         let near = show_bytes(u64::from(bytes).next_power_of_two());
-        return Err(Wrong::new(format!("a migration unit has to divide the page of {page}"))
-            .help(format!("a power of two does, such as {near:?}")));
+        return Err(
+            Wrong::new(format!("a migration unit has to divide the page of {page}"))
+                .help(format!("a power of two does, such as {near:?}")),
+        );
     }
     Ok(bytes)
 }
@@ -113,12 +150,18 @@ fn at_most_page(node: &Node, page: PageSize) -> Result<u32, Wrong> {
         return Ok(bytes as u32);
     }
     let page = show_bytes(page);
-    Err(Wrong::new(format!("this is larger than the page of {page}"))
-        .help(format!("write at most {page:?}, or raise `transfer.page_size`")))
+    Err(
+        Wrong::new(format!("this is larger than the page of {page}")).help(format!(
+            "write at most {page:?}, or raise `transfer.page_size`"
+        )),
+    )
 }
 
 fn full_slot_rule(node: &Node) -> Result<FullSlotRule, Wrong> {
     let names = FullSlotRule::ALL.map(FullSlotRule::name);
     let name = quantity::choice("rules for full range slots", &names)(node)?;
-    name.parse().map_err(|error: pagemill_policy::migration::UnknownFullSlotRule| Wrong::new(error.to_string()))
+    name.parse()
+        .map_err(|error: pagemill_policy::migration::UnknownFullSlotRule| {
+            Wrong::new(error.to_string())
+        })
 }

@@ -20,7 +20,10 @@ pub struct WorkloadSpec {
 impl WorkloadSpec {
     /// Reads `[workload]`; `seed` is that of the scenario.
     pub(crate) fn read(mut section: Section<'_>, seed: u64) -> Option<Self> {
-        let names: Vec<&str> = pagemill_workloads::registry().iter().map(|info| info.name).collect();
+        let names: Vec<&str> = pagemill_workloads::registry()
+            .iter()
+            .map(|info| info.name)
+            .collect();
         let name = section.required("name", quantity::choice("workloads", &names));
         let Some(info) = name.and_then(|name| pagemill_workloads::find(&name)) else {
             section.abandon();
@@ -29,12 +32,22 @@ impl WorkloadSpec {
         Self::read_parameters(&mut section, info, seed)
     }
 
-    fn read_parameters(section: &mut Section<'_>, info: &'static WorkloadInfo, seed: u64) -> Option<Self> {
+    fn read_parameters(
+        section: &mut Section<'_>,
+        info: &'static WorkloadInfo,
+        seed: u64,
+    ) -> Option<Self> {
         let mut values = info.defaults();
         let mut sound = true;
         for parameter in info.parameters {
-            let default = if parameter.unit == Unit::Seed { seed } else { parameter.default };
-            let Some(value) = section.or(parameter.name, default, |node| number(node, parameter.unit)) else {
+            let default = if parameter.unit == Unit::Seed {
+                seed
+            } else {
+                parameter.default
+            };
+            let Some(value) =
+                section.or(parameter.name, default, |node| number(node, parameter.unit))
+            else {
                 sound = false;
                 continue;
             };
@@ -47,7 +60,11 @@ impl WorkloadSpec {
             return None;
         }
         match info.build(&values) {
-            Ok(program) => Some(Self { name: info.name, values: values.iter().collect(), program }),
+            Ok(program) => Some(Self {
+                name: info.name,
+                values: values.iter().collect(),
+                program,
+            }),
             Err(error) => {
                 report(section, &error);
                 None
@@ -72,7 +89,12 @@ fn number(node: &Node, unit: Unit) -> Result<u64, Wrong> {
 fn report(section: &Section<'_>, error: &ParameterError) {
     let problem = match error {
         ParameterError::Unknown { .. } => Problem::at(section.origin(), error.to_string()),
-        ParameterError::NotAllowed { workload, parameter, value, allowed } => {
+        ParameterError::NotAllowed {
+            workload,
+            parameter,
+            value,
+            allowed,
+        } => {
             let path = section.path_of(parameter);
             let message = format!("`{path}` is {value}: {workload} does not allow this");
             Problem::at(section.origin_of(parameter), message).help(format!("allowed: {allowed}"))

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use miette::NamedSource;
 
+const BUILT_IN: &str = " (built in)";
+
 /// A text that values are read from: a file, a built-in file, or a `--set` argument.
 #[derive(Debug)]
 pub struct SourceText {
@@ -21,7 +23,7 @@ impl SourceText {
 
     /// A file that was compiled in; it has no folder on disk.
     pub fn built_in(name: &str, text: &str) -> Arc<Self> {
-        Self::new(format!("{name} (built in)"), None, text.to_owned())
+        Self::new(format!("{name}{BUILT_IN}"), None, text.to_owned())
     }
 
     /// The `key=value` of one `--set` argument.
@@ -41,6 +43,15 @@ impl SourceText {
     /// How messages call this text: a path, or `--set`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The file's name without `.toml`.
+    pub fn stem(&self) -> String {
+        let path = Path::new(self.name.strip_suffix(BUILT_IN).unwrap_or(&self.name));
+        path.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// The folder of the file, where there is one.

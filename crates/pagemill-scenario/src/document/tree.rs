@@ -111,7 +111,7 @@ impl Table {
         let index = self.entries.iter().position(|(key, _)| &key.name == first);
         if rest.is_empty() {
             match index {
-                Some(index) => self.overlay(index, new_key, value),
+                Some(index) => self.overlay(index, value),
                 None => self.entries.push((new_key, value)),
             }
             return Ok(());
@@ -141,12 +141,12 @@ impl Table {
         }
     }
 
-    fn overlay(&mut self, index: usize, key: Key, value: Node) {
-        let (old_key, old) = &mut self.entries[index];
+    fn overlay(&mut self, index: usize, value: Node) {
+        // The key stays that of the file: it counts as read when any point reads what was laid over it.
+        let (_, old) = &mut self.entries[index];
         match (&mut old.kind, value.kind) {
             (Kind::Table(old), Kind::Table(new)) => old.merge(new),
             (_, kind) => {
-                *old_key = key;
                 *old = Node {
                     origin: value.origin,
                     kind,
@@ -162,7 +162,7 @@ impl Table {
                 .iter()
                 .position(|(old, _)| old.name == key.name)
             {
-                Some(index) => self.overlay(index, key, value),
+                Some(index) => self.overlay(index, value),
                 None => self.entries.push((key, value)),
             }
         }
