@@ -42,12 +42,21 @@ fn messages(text: &str, sets: &[&str]) -> String {
 
 fn show(errors: &InputErrors) -> String {
     let text = errors.render(false);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim_end)
+    let lines = text.lines().map(|line| without_list(line.trim_end()));
+    lines
         .filter(|line| !line.is_empty())
-        .collect();
-    lines.join("\n")
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The line without the names that grow with every new program and scenario.
+fn without_list(line: &str) -> String {
+    for list in [" workloads: ", " built-in scenarios: ", " holds: "] {
+        if let Some((before, _)) = line.split_once(list) {
+            return format!("{before}{list}...");
+        }
+    }
+    line.to_owned()
 }
 
 #[test]
