@@ -4,15 +4,6 @@
 use super::entry_pool::EntryPool;
 use pagemill_types::Picos;
 
-/// What happens to stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WritePolicy {
-    /// Every store goes to the next level; a line that is not there is not brought in.
-    WriteThroughNoAllocate,
-    /// A store takes a line (its bytes are masked, so nothing is fetched) and the line goes down when it is replaced.
-    WriteBackAllocate,
-}
-
 /// What a cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSpec {
@@ -26,8 +17,6 @@ pub struct CacheSpec {
     pub hit_latency_cycles: u32,
     /// Misses that may be in flight to different lines.
     pub mshr_entries: u32,
-    /// What happens to stores.
-    pub write: WritePolicy,
 }
 
 impl CacheSpec {
@@ -41,8 +30,6 @@ impl CacheSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Miss {
     slot: u32,
-    /// When the request goes to the next level: later than asked if no miss register or no way was free.
-    pub start: Picos,
     /// A dirty line that had to make room.
     pub writeback: Option<u64>,
 }
@@ -54,6 +41,8 @@ pub enum Lookup {
     Hit(Picos),
     /// The line must come from the next level.
     Miss(Miss),
+    /// No miss register, or no way of the set, is free before this time: ask again then.
+    Blocked(Picos),
 }
 
 /// Counts of one cache.
@@ -118,10 +107,16 @@ impl Cache {
             self.counts.load_hits += 1;
             return Lookup::Hit(self.touch(slot).data_at.max(at));
         }
-        self.counts.load_misses += 1;
-        let (slot, way_at, writeback) = self.reserve(at, line);
-        let start = self.misses.admit(way_at);
-        Lookup::Miss(Miss { slot, start, writeback })
+        if let Err(free_at) = self.misses.try_admit(at) {
+            return Lookup::Blocked(free_at);
+        }
+        match self.reserve(at, line) {
+            Ok((slot, writeback)) => {
+                self.counts.load_misses += 1;
+                Lookup::Miss(Miss { slot, writeback })
+            }
+            Err(free_at) => Lookup::Blocked(free_at),
+        }
     }
 
     /// Says when the data of a missed line comes.
@@ -145,20 +140,30 @@ impl Cache {
         found.is_some()
     }
 
-    /// Stores to `line` under write-back: returns when the line takes the data and a dirty line that had to make room.
+    /// Stores to `line` under write-back; its bytes are masked, so nothing is fetched. Returns a dirty line that had
+    /// to make room.
+    ///
+    /// # Errors
+    /// When no way of the set is free: the time to ask again.
     #[inline]
-    pub fn store_back(&mut self, at: Picos, line: u64) -> (Picos, Option<u64>) {
+    pub fn store_back(&mut self, at: Picos, line: u64) -> Result<Option<u64>, Picos> {
         if let Some(slot) = self.find(line) {
             self.counts.store_hits += 1;
             self.touch(slot).dirty = true;
-            return (at, None);
+            return Ok(None);
         }
+        let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
-        let (slot, way_at, writeback) = self.reserve(at, line);
-        let state = &mut self.lines[slot as usize];
-        state.data_at = way_at;
-        state.dirty = true;
-        (way_at, writeback)
+        self.lines[slot as usize].dirty = true;
+        Ok(writeback)
+    }
+
+    /// Marks `line` as changed if it is there.
+    #[inline]
+    pub fn mark_dirty(&mut self, line: u64) {
+        if let Some(slot) = self.find(line) {
+            self.lines[slot as usize].dirty = true;
+        }
     }
 
     /// Forgets every line.
@@ -219,28 +224,30 @@ impl Cache {
         line
     }
 
-    /// Gives `line` the least recently used way whose data is not on the way; if all are, the first to be complete.
+    /// Gives `line` the least recently used way whose data is not on the way; if all are, says when the first is complete.
     #[inline]
-    fn reserve(&mut self, at: Picos, line: u64) -> (u32, Picos, Option<u64>) {
+    fn reserve(&mut self, at: Picos, line: u64) -> Result<(u32, Option<u64>), Picos> {
         let first = self.first_way(line);
-        let ways = &self.lines[first..first + self.ways];
         let mut way = 0;
         let mut best = (Picos(u64::MAX), u64::MAX);
-        for (index, state) in ways.iter().enumerate() {
+        for (index, state) in self.lines[first..first + self.ways].iter().enumerate() {
             let key = (state.data_at.max(at), state.last_use);
             if key < best {
                 best = key;
                 way = index;
             }
         }
+        if best.0 > at {
+            return Err(best.0);
+        }
         let slot = first + way;
-        let dirty = self.lines[slot].dirty && self.tags[slot] != EMPTY;
+        let dirty = self.lines[slot].dirty;
         let writeback = dirty.then_some(self.tags[slot]);
         self.counts.writebacks += u64::from(dirty);
         self.tags[slot] = line;
         self.uses += 1;
-        self.lines[slot] = Line { data_at: best.0, last_use: self.uses, dirty: false };
-        (slot as u32, best.0, writeback)
+        self.lines[slot] = Line { data_at: at, last_use: self.uses, dirty: false };
+        Ok((slot as u32, writeback))
     }
 }
 
@@ -256,7 +263,6 @@ mod tests {
             ways,
             hit_latency_cycles: 1,
             mshr_entries,
-            write: WritePolicy::WriteBackAllocate,
         }
     }
 
@@ -295,11 +301,12 @@ mod tests {
                 let expected = model.access(line, store);
                 let before = cache.counts();
                 let writeback = if store {
-                    cache.store_back(at, line).1
+                    cache.store_back(at, line).unwrap()
                 } else {
                     match cache.load(at, line) {
                         Lookup::Hit(data_at) => { prop_assert_eq!(data_at, at); None }
                         Lookup::Miss(miss) => { cache.fill(miss, at + Picos(500)); miss.writeback }
+                        Lookup::Blocked(_) => unreachable!("nothing is in flight"),
                     }
                 };
                 let after = cache.counts();
@@ -323,17 +330,15 @@ mod tests {
                     }
                     Lookup::Miss(miss) => {
                         prop_assert!(in_flight.iter().all(|entry| entry.0 != line), "a line in flight was lost");
-                        let done = miss.start.0 + 1000;
-                        cache.fill(miss, Picos(done));
-                        // With both ways in flight the miss waits for the first of them.
-                        let same_set = in_flight.iter().filter(|entry| entry.0 % 2 == line % 2).collect::<Vec<_>>();
-                        if same_set.len() >= 2 {
-                            let first = same_set.iter().map(|entry| entry.1).min().unwrap();
-                            prop_assert_eq!(miss.start.0, first);
-                            in_flight.retain(|entry| entry.0 % 2 != line % 2 || entry.1 != first);
-                            at = first;
-                        }
-                        in_flight.push((line, done));
+                        cache.fill(miss, Picos(at + 1000));
+                        in_flight.push((line, at + 1000));
+                        prop_assert!(in_flight.iter().filter(|entry| entry.0 % 2 == line % 2).count() <= 2);
+                    }
+                    Lookup::Blocked(until) => {
+                        let same_set = in_flight.iter().filter(|entry| entry.0 % 2 == line % 2).map(|entry| entry.1);
+                        let ends: Vec<u64> = same_set.collect();
+                        prop_assert_eq!(ends.len(), 2, "blocked with a free way");
+                        prop_assert_eq!(Some(&until.0), ends.iter().min());
                     }
                 }
             }
@@ -347,8 +352,8 @@ mod tests {
             let Lookup::Miss(miss) = cache.load(Picos::ZERO, line) else { panic!("an empty cache hit") };
             cache.fill(miss, Picos(100 + line));
         }
-        let Lookup::Miss(third) = cache.load(Picos(10), 2) else { panic!("a new line hit") };
-        assert_eq!(third.start, Picos(100));
+        assert_eq!(cache.load(Picos(10), 2), Lookup::Blocked(Picos(100)));
+        assert!(matches!(cache.load(Picos(100), 2), Lookup::Miss(_)));
     }
 
     #[test]
@@ -364,10 +369,10 @@ mod tests {
     #[test]
     fn invalidated_lines_are_gone_and_not_written_back() {
         let mut cache = Cache::new(&spec(4, 1, 4));
-        cache.store_back(Picos::ZERO, 1);
-        cache.store_back(Picos::ZERO, 2);
+        assert_eq!(cache.store_back(Picos::ZERO, 1), Ok(None));
+        assert_eq!(cache.store_back(Picos::ZERO, 2), Ok(None));
         cache.invalidate_where(|line| line == 1);
-        assert_eq!(cache.store_back(Picos(1), 5).1, None, "the line of this set was invalidated");
-        assert_eq!(cache.store_back(Picos(1), 6).1, Some(2));
+        assert_eq!(cache.store_back(Picos(1), 5), Ok(None), "the line of this set was invalidated");
+        assert_eq!(cache.store_back(Picos(1), 6), Ok(Some(2)));
     }
 }

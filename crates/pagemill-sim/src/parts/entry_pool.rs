@@ -25,14 +25,35 @@ impl EntryPool {
         }
     }
 
+    /// Takes an entry at `at`, which counts as held only after [`EntryPool::hold_until`].
+    ///
+    /// # Errors
+    /// When all entries are held: the time the earliest frees.
+    #[inline]
+    pub fn try_admit(&mut self, at: Picos) -> Result<(), Picos> {
+        self.release(at);
+        match self.held_until.peek() {
+            Some(earliest) if self.held_until.len() >= self.capacity => {
+                self.stalls += 1;
+                Err(earliest.0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, at: Picos) {
+        while self.held_until.peek().is_some_and(|earliest| earliest.0 <= at) {
+            self.held_until.pop();
+        }
+    }
+
     /// Takes an entry for a request that comes at `at`; returns when the entry is had: `at`, or when the earliest one frees.
     ///
     /// The entry counts as held only after [`EntryPool::hold_until`], which must follow.
     #[inline]
     pub fn admit(&mut self, at: Picos) -> Picos {
-        while self.held_until.peek().is_some_and(|earliest| earliest.0 <= at) {
-            self.held_until.pop();
-        }
+        self.release(at);
         if self.held_until.len() < self.capacity {
             return at;
         }

@@ -17,6 +17,11 @@ impl Port {
         start
     }
 
+    /// Keeps the resource occupied until `until` at least.
+    pub fn stall_until(&mut self, until: Picos) {
+        self.free_at = self.free_at.max(until);
+    }
+
     /// When the last booking ends.
     pub fn free_at(self) -> Picos {
         self.free_at
