@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod csv;
+pub mod html;
 pub mod json;
 mod model;
 mod output_dir;
