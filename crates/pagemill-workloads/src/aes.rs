@@ -116,3 +116,29 @@ impl Workload for Aes {
         2 * self.padded_bytes() + cipher::ROUND_KEY_BYTES as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone_and_padding_is_zero() {
+        let inputs = |seed| {
+            let program = Aes {
+                picture_bytes: 37,
+                thread_blocks: 1,
+                seed,
+                read_results: false,
+            };
+            (
+                program.key(),
+                [0, 1, 2, 3].map(|index| program.plain_block(index)),
+            )
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1).0, inputs(2).0);
+        assert_ne!(inputs(1).1, inputs(2).1);
+        assert_eq!(inputs(1).1[2][5..], [0; 11]);
+        assert_eq!(inputs(1).1[3], [0; 16]);
+    }
+}

@@ -300,4 +300,17 @@ mod tests {
         // 393,216 directed edges and 15 bytes a node.
         assert_eq!(workload.footprint_bytes(), 393_216 * 4 + 65_536 * 15 + 1);
     }
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone() {
+        let inputs = |seed| {
+            csr(&Graph {
+                nodes: 50,
+                links: 100,
+                seed,
+            })
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+    }
 }

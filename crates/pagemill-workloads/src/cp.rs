@@ -54,7 +54,7 @@ struct CoulombPotential {
     read_results: bool,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Atom {
     x: f32,
     y: f32,
@@ -168,5 +168,26 @@ mod tests {
             ..plus
         };
         assert_eq!(potential(&[plus, minus], 5.0, 5.0).0, 0.0);
+    }
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone_and_lie_above_the_slice() {
+        let inputs = |seed| {
+            let program = CoulombPotential {
+                atoms: 9,
+                width: 32,
+                height: 8,
+                seed,
+                read_results: false,
+            };
+            (0..9).map(|index| program.atom(index)).collect::<Vec<_>>()
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        assert!(
+            inputs(1)
+                .iter()
+                .all(|atom| (0.0..4.0).contains(&atom.x) && atom.dz2 >= 0.25)
+        );
     }
 }

@@ -36,27 +36,26 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     build,
 };
 
-const MAXIMUM_POINTS: u64 = 1 << 34;
+/// Far beyond any machine; keeps products of sizes from overflowing.
+const MAXIMUM_ARRAY_BYTES: u64 = 1 << 38;
 
 fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
     let [nx, ny, nz] = ["nx", "ny", "nz"].map(|name| values.get_u32(name));
-    values.require(
-        u64::from(nx) * u64::from(ny) * u64::from(nz) <= MAXIMUM_POINTS,
-        "nz",
-        || {
-            format!(
-                "1 to {} with {nx} x {ny} points a plane",
-                MAXIMUM_POINTS / (u64::from(nx) * u64::from(ny))
-            )
-        },
-    )?;
+    let grid = Grid {
+        nx,
+        ny,
+        nz,
+        seed: values.get("seed"),
+    };
+    values.require(grid.bytes() <= MAXIMUM_ARRAY_BYTES, "nz", || {
+        let plane_bytes = grid.bytes() / u64::from(nz);
+        format!(
+            "1 to {} with planes of {plane_bytes} bytes",
+            MAXIMUM_ARRAY_BYTES / plane_bytes
+        )
+    })?;
     Ok(Box::new(Laplace3d {
-        grid: Grid {
-            nx,
-            ny,
-            nz,
-            seed: values.get("seed"),
-        },
+        grid,
         iterations: values.get_u32("iterations"),
         read_results: values.flag("read_results"),
     }))
@@ -265,5 +264,21 @@ mod tests {
             .build(&Values::defaults(NAME, INFO.parameters))
             .expect("defaults are allowed");
         assert_eq!(workload.footprint_bytes(), 2 * 512 * 100 * 100);
+    }
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone() {
+        let inputs = |seed| {
+            let grid = Grid { seed, ..SMALL };
+            let mut bytes = vec![0; grid.bytes() as usize];
+            grid.write_initial(&mut bytes);
+            bytes
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        // The second row starts at the pitch, and what is between belongs to nobody.
+        let (bytes, plane) = (inputs(3), SMALL.initial_plane(0));
+        assert_eq!(words::<f32>(&bytes[512..]).next(), Some(plane[7]));
+        assert!(bytes[7 * 4..512].iter().all(|&byte| byte == 0));
     }
 }

@@ -96,3 +96,27 @@ impl Workload for VectorAdd {
         3 * self.vector_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_depend_on_the_seed_alone() {
+        let inputs = |seed| {
+            let program = VectorAdd {
+                elements: 64,
+                seed,
+                read_results: false,
+            };
+            [0, 1].map(|vector| {
+                (0..64)
+                    .map(|i| program.element(vector, i))
+                    .collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        assert_ne!(inputs(1)[0], inputs(1)[1]);
+    }
+}
