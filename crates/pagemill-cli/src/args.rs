@@ -5,7 +5,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Simulates page-level memory management: what moves, when, and what it costs.
 #[derive(Parser, Debug)]
-#[command(name = "pagemill", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "pagemill",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 #[command(after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input.")]
 pub struct Arguments {
     #[command(subcommand)]

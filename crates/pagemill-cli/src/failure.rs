@@ -1,10 +1,8 @@
-use std::fmt;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use pagemill_report::OutputDirError;
-use pagemill_scenario::{InputErrors, Problem};
+use pagemill_scenario::InputErrors;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -29,11 +27,12 @@ impl Failure {
     /// Tells the user, on standard error.
     pub fn report(&self) {
         let text = match self {
-            Self::Input(errors) => errors.problems().iter().map(show).collect::<Vec<_>>().join("\n"),
-            Self::BadOutput(error) => format!("Error: {error}"),
-            Self::Run(message) => format!("Error: {message}"),
+            Self::Input(errors) => errors.render(has_color()),
+            Self::BadOutput(error) => format!("error: {error}"),
+            Self::Run(message) => format!("error: {message}"),
         };
-        eprintln!("{}", text.trim_end());
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
     }
 }
 
@@ -43,24 +42,7 @@ impl From<InputErrors> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(errors) => errors.fmt(f),
-            Self::BadOutput(error) => error.fmt(f),
-            Self::Run(message) => f.write_str(message),
-        }
-    }
-}
-
-/// A problem with the part of the file it is about.
-fn show(problem: &Problem) -> String {
-    let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let theme = if has_color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_context_lines(1);
-    let mut text = String::new();
-    match handler.render_report(&mut text, problem) {
-        Ok(()) => text,
-        Err(_) => problem.to_string(),
-    }
+fn has_color() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !refused
 }

@@ -9,7 +9,9 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::Run(format!("cannot write to standard output: {error}"))),
+        Err(error) => Err(Failure::Run(format!(
+            "cannot write to standard output: {error}"
+        ))),
         Ok(()) => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::document::{Node, SourceText};
-use crate::error::Problem;
+use crate::document::{Kind, Node, SourceText, parse_document};
+use crate::error::{InputErrors, Problem};
 use crate::names::did_you_mean;
 
 /// A file that was compiled in.
@@ -17,6 +17,24 @@ pub struct BuiltIn {
     pub path: &'static str,
     /// Its text.
     pub text: &'static str,
+}
+
+impl BuiltIn {
+    /// What the file says it is: its `title` and, where there is one, its `about`.
+    ///
+    /// # Errors
+    /// The file is no TOML or has no title.
+    pub fn title_and_about(&self) -> Result<(String, String), InputErrors> {
+        let source = SourceText::built_in(self.path, self.text);
+        let table = parse_document(&source)?;
+        let text = |key: &str| match table.get(key).map(|node| &node.kind) {
+            Some(Kind::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let title =
+            text("title").ok_or_else(|| Problem::new(format!("{} has no title", source.name())))?;
+        Ok((title, text("about").unwrap_or_default()))
+    }
 }
 
 macro_rules! built_in {

@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 
-use pagemill_sim::gpu::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    SmSpec, TlbScope,
-};
 use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
 use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
+use pagemill_sim::{
+    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
+    SmSpec, TlbScope,
+};
 use pagemill_types::PageSize;
 
 use crate::document::{Kind, Node, Origin, Reader, Table};

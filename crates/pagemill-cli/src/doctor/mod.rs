@@ -41,15 +41,30 @@ struct Backend {
 
 impl Backend {
     fn ready(name: &'static str, found: &str) -> Self {
-        Self { name, status: Status::Ready, found: found.to_owned(), enable: None }
+        Self {
+            name,
+            status: Status::Ready,
+            found: found.to_owned(),
+            enable: None,
+        }
     }
 
     fn limited(name: &'static str, found: &str, enable: &str) -> Self {
-        Self { name, status: Status::Limited, found: found.to_owned(), enable: Some(enable.to_owned()) }
+        Self {
+            name,
+            status: Status::Limited,
+            found: found.to_owned(),
+            enable: Some(enable.to_owned()),
+        }
     }
 
     fn missing(name: &'static str, found: &str, enable: &str) -> Self {
-        Self { name, status: Status::Missing, found: found.to_owned(), enable: Some(enable.to_owned()) }
+        Self {
+            name,
+            status: Status::Missing,
+            found: found.to_owned(),
+            enable: Some(enable.to_owned()),
+        }
     }
 }
 
@@ -68,8 +83,15 @@ fn examine(system: &System) -> Vec<Backend> {
 }
 
 fn show_table(backends: &[Backend]) -> String {
-    let mut text = String::from("Real backends of this machine. The simulator needs none of them.\n\n");
-    for Backend { name, status, found, enable } in backends {
+    let mut text =
+        String::from("Real backends of this machine. The simulator needs none of them.\n\n");
+    for Backend {
+        name,
+        status,
+        found,
+        enable,
+    } in backends
+    {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<15} {:<8} {found}", status.name());
         if let Some(enable) = enable {
@@ -115,7 +137,10 @@ mod tests {
     }
 
     fn statuses(system: &System) -> Vec<(&'static str, &'static str)> {
-        examine(system).iter().map(|backend| (backend.name, backend.status.name())).collect()
+        examine(system)
+            .iter()
+            .map(|backend| (backend.name, backend.status.name()))
+            .collect()
     }
 
     #[test]
@@ -134,23 +159,38 @@ mod tests {
         let qemu = format!("usr/bin/qemu-system-{}", std::env::consts::ARCH);
         // Every page number below 2^20 of a process has an entry, so a sparse file stands for all.
         let (root, system) = machine(&[
-            ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "64\n"),
-            ("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "60\n"),
+            (
+                "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                "64\n",
+            ),
+            (
+                "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+                "60\n",
+            ),
             ("proc/sys/vm/unprivileged_userfaultfd", "1\n"),
             ("sys/module/pagemill_color/version", "1\n"),
             ("etc/OpenCL/vendors/pocl.icd", "libpocl.so\n"),
             ("usr/lib/libOpenCL.so.1", ""),
             ("usr/lib/libcuda.so.1", ""),
-            ("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t NVIDIA H200\nIRQ: 1\n"),
+            (
+                "proc/driver/nvidia/gpus/0000:01:00.0/information",
+                "Model: \t NVIDIA H200\nIRQ: 1\n",
+            ),
             ("dev/nvidiactl", ""),
             ("opt/fabric/libfabric.so.1", ""),
             ("etc/ld.so.conf.d/fabric.conf", "# comment\n/opt/fabric\n"),
             (&qemu, ""),
             ("dev/kvm", ""),
         ]);
-        let ready: Vec<_> = statuses(&system).into_iter().filter(|(_, status)| *status == "ready").collect();
+        let ready: Vec<_> = statuses(&system)
+            .into_iter()
+            .filter(|(_, status)| *status == "ready")
+            .collect();
         assert_eq!(ready.len(), 7, "{ready:?}");
-        let cuda = examine(&system).into_iter().find(|backend| backend.name == "cuda").expect("cuda");
+        let cuda = examine(&system)
+            .into_iter()
+            .find(|backend| backend.name == "cuda")
+            .expect("cuda");
         assert_eq!(cuda.found, "libcuda.so.1, NVIDIA H200");
         drop(root);
     }
@@ -158,17 +198,35 @@ mod tests {
     #[test]
     fn what_is_there_in_part_says_what_is_lacking() {
         let (_root, system) = machine(&[
-            ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n"),
-            ("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "0\n"),
+            (
+                "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                "0\n",
+            ),
+            (
+                "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+                "0\n",
+            ),
             ("proc/sys/vm/unprivileged_userfaultfd", "0\n"),
             ("proc/sys/kernel/osrelease", "6.1.0\n"),
             ("lib/modules/6.1.0/build", ""),
             ("usr/lib/libOpenCL.so.1", ""),
             ("usr/lib/libcuda.so.1", ""),
         ]);
-        let limited: Vec<_> =
-            statuses(&system).into_iter().filter(|(_, status)| *status == "limited").map(|(name, _)| name).collect();
-        assert_eq!(limited, ["hugepages", "userfaultfd", "kernel-modules", "opencl", "cuda"]);
+        let limited: Vec<_> = statuses(&system)
+            .into_iter()
+            .filter(|(_, status)| *status == "limited")
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(
+            limited,
+            [
+                "hugepages",
+                "userfaultfd",
+                "kernel-modules",
+                "opencl",
+                "cuda"
+            ]
+        );
     }
 
     #[test]

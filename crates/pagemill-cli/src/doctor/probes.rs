@@ -4,20 +4,32 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::system::System;
-use super::{Backend, Status};
+use super::Backend;
 
 /// Every probe, in the order of the listing.
 pub const PROBES: &[fn(&System) -> Backend] = &[
-    hugepages, pagemap, userfaultfd, kernel_modules, opencl, cuda, libfabric, qemu,
+    hugepages,
+    pagemap,
+    userfaultfd,
+    kernel_modules,
+    opencl,
+    cuda,
+    libfabric,
+    qemu,
 ];
 
 fn hugepages(system: &System) -> Backend {
     const FOLDER: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
     let name = "hugepages";
-    let (Some(total), Some(free)) =
-        (system.number(&format!("{FOLDER}/nr_hugepages")), system.number(&format!("{FOLDER}/free_hugepages")))
-    else {
-        return Backend::missing(name, "this kernel has no 2 MiB hugepages", "use a Linux kernel with CONFIG_HUGETLBFS");
+    let (Some(total), Some(free)) = (
+        system.number(&format!("{FOLDER}/nr_hugepages")),
+        system.number(&format!("{FOLDER}/free_hugepages")),
+    ) else {
+        return Backend::missing(
+            name,
+            "this kernel has no 2 MiB hugepages",
+            "use a Linux kernel with CONFIG_HUGETLBFS",
+        );
     };
     let found = format!("{free} of {total} reserved pages of 2 MiB are free");
     let enable = format!("echo 128 | sudo tee {FOLDER}/nr_hugepages");
@@ -30,7 +42,11 @@ fn hugepages(system: &System) -> Backend {
 fn pagemap(system: &System) -> Backend {
     let name = "pagemap";
     match own_frame(system) {
-        None => Backend::missing(name, "/proc/self/pagemap cannot be read", "use a Linux kernel with CONFIG_PROC_PAGE_MONITOR"),
+        None => Backend::missing(
+            name,
+            "/proc/self/pagemap cannot be read",
+            "use a Linux kernel with CONFIG_PROC_PAGE_MONITOR",
+        ),
         Some(0) => Backend::limited(
             name,
             "readable, but physical page numbers are hidden from this user",
@@ -59,8 +75,15 @@ fn userfaultfd(system: &System) -> Backend {
         return Backend::ready(name, "/dev/userfaultfd can be opened");
     }
     match system.number(SETTING) {
-        None => Backend::missing(name, "this kernel has no userfaultfd", "use a Linux kernel with CONFIG_USERFAULTFD"),
-        Some(1) => Backend::ready(name, "vm.unprivileged_userfaultfd is 1: every user may handle faults"),
+        None => Backend::missing(
+            name,
+            "this kernel has no userfaultfd",
+            "use a Linux kernel with CONFIG_USERFAULTFD",
+        ),
+        Some(1) => Backend::ready(
+            name,
+            "vm.unprivileged_userfaultfd is 1: every user may handle faults",
+        ),
         Some(_) => Backend::limited(
             name,
             "vm.unprivileged_userfaultfd is 0: faults inside the kernel are for root only",
@@ -79,14 +102,27 @@ fn kernel_modules(system: &System) -> Backend {
         return Backend::ready(name, &format!("loaded: {}", loaded.join(", ")));
     }
     let Some(release) = system.kernel_release() else {
-        return Backend::missing(name, "the running kernel is not Linux", "use a Linux kernel");
+        return Backend::missing(
+            name,
+            "the running kernel is not Linux",
+            "use a Linux kernel",
+        );
     };
     if system.has(&format!("/lib/modules/{release}/build")) {
-        let found = format!("no module of pagemill is loaded; headers of kernel {release} are installed");
-        return Backend::limited(name, &found, "none: this version of pagemill comes without modules");
+        let found =
+            format!("no module of pagemill is loaded; headers of kernel {release} are installed");
+        return Backend::limited(
+            name,
+            &found,
+            "none: this version of pagemill comes without modules",
+        );
     }
     let found = format!("no module of pagemill is loaded; no headers of kernel {release}");
-    Backend::missing(name, &found, "sudo apt-get install linux-headers-$(uname -r)")
+    Backend::missing(
+        name,
+        &found,
+        "sudo apt-get install linux-headers-$(uname -r)",
+    )
 }
 
 fn opencl(system: &System) -> Backend {
@@ -99,7 +135,11 @@ fn opencl(system: &System) -> Backend {
         .collect();
     match (system.library("libOpenCL.so.1"), drivers.is_empty()) {
         (Some(_), false) => Backend::ready(name, &format!("drivers: {}", drivers.join(", "))),
-        (Some(_), true) => Backend::limited(name, "libOpenCL.so.1, but no driver in /etc/OpenCL/vendors", enable),
+        (Some(_), true) => Backend::limited(
+            name,
+            "libOpenCL.so.1, but no driver in /etc/OpenCL/vendors",
+            enable,
+        ),
         (None, false) => {
             let found = format!("drivers {}, but no libOpenCL.so.1", drivers.join(", "));
             Backend::limited(name, &found, enable)
@@ -118,13 +158,21 @@ fn cuda(system: &System) -> Backend {
     let gpus = gpu_models(system);
     if gpus.is_empty() {
         let found = format!("{library}, but no GPU in /proc/driver/nvidia/gpus");
-        return Backend::limited(name, &found, "attach an NVIDIA GPU and load its driver: sudo modprobe nvidia");
+        return Backend::limited(
+            name,
+            &found,
+            "attach an NVIDIA GPU and load its driver: sudo modprobe nvidia",
+        );
     }
     let found = format!("{library}, {}", gpus.join(", "));
     if system.can_open("/dev/nvidiactl") {
         Backend::ready(name, &found)
     } else {
-        Backend::limited(name, &format!("{found}, but /dev/nvidiactl cannot be opened"), "sudo nvidia-modprobe -c 0")
+        Backend::limited(
+            name,
+            &format!("{found}, but /dev/nvidiactl cannot be opened"),
+            "sudo nvidia-modprobe -c 0",
+        )
     }
 }
 
@@ -134,7 +182,11 @@ fn gpu_models(system: &System) -> Vec<String> {
         let model = text.lines().find_map(|line| line.strip_prefix("Model:"))?;
         Some(model.trim().to_owned())
     };
-    system.names("/proc/driver/nvidia/gpus").into_iter().filter_map(information).collect()
+    system
+        .names("/proc/driver/nvidia/gpus")
+        .into_iter()
+        .filter_map(information)
+        .collect()
 }
 
 fn libfabric(system: &System) -> Backend {
@@ -149,7 +201,11 @@ fn qemu(system: &System) -> Backend {
     let name = "qemu";
     let program = format!("qemu-system-{}", std::env::consts::ARCH);
     if system.program(&program).is_none() {
-        return Backend::missing(name, &format!("no {program} in PATH"), "sudo apt-get install qemu-system");
+        return Backend::missing(
+            name,
+            &format!("no {program} in PATH"),
+            "sudo apt-get install qemu-system",
+        );
     }
     if system.can_open("/dev/kvm") {
         return Backend::ready(name, &format!("{program}, with /dev/kvm"));
@@ -162,5 +218,8 @@ fn qemu(system: &System) -> Backend {
 }
 
 fn file_name(path: &std::path::Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }

@@ -14,7 +14,11 @@ impl System {
     /// The machine this process runs on.
     pub fn this() -> Self {
         let variable = |name| std::env::var_os(name).unwrap_or_default();
-        Self::at(Path::new("/"), &variable("PATH"), &variable("LD_LIBRARY_PATH"))
+        Self::at(
+            Path::new("/"),
+            &variable("PATH"),
+            &variable("LD_LIBRARY_PATH"),
+        )
     }
 
     /// A machine whose files lie under `root`.
@@ -56,18 +60,29 @@ impl System {
 
     /// The path of a program that a shell would find.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
-        self.programs.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+        self.programs
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|path| path.is_file())
     }
 
     /// The file that `name`, such as `libcuda.so.1`, leads to, where the dynamic linker would look.
     pub fn library(&self, name: &str) -> Option<PathBuf> {
-        let found = self.libraries.iter().map(|folder| folder.join(name)).find(|path| path.exists())?;
+        let found = self
+            .libraries
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|path| path.exists())?;
         Some(fs::canonicalize(&found).unwrap_or(found))
     }
 
     /// Whether a program may open `path` for reading and writing. Opening a device file starts nothing.
     pub fn can_open(&self, path: &str) -> bool {
-        fs::OpenOptions::new().read(true).write(true).open(self.path(path)).is_ok()
+        fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(self.path(path))
+            .is_ok()
     }
 
     /// The kernel's release, such as `6.12.0-amd64`.
@@ -79,8 +94,14 @@ impl System {
         let multiarch = format!("{}-linux-gnu", std::env::consts::ARCH);
         let mut folders = Vec::new();
         for file in self.names("/etc/ld.so.conf.d") {
-            let text = self.text(&format!("/etc/ld.so.conf.d/{file}")).unwrap_or_default();
-            folders.extend(text.lines().filter(|line| line.starts_with('/')).map(|line| self.path(line)));
+            let text = self
+                .text(&format!("/etc/ld.so.conf.d/{file}"))
+                .unwrap_or_default();
+            folders.extend(
+                text.lines()
+                    .filter(|line| line.starts_with('/'))
+                    .map(|line| self.path(line)),
+            );
         }
         for folder in ["/usr/local/lib", "/lib", "/usr/lib"] {
             folders.push(self.path(&format!("{folder}/{multiarch}")));
@@ -92,9 +113,12 @@ impl System {
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
     names.sort();
     names
 }

@@ -1,9 +1,12 @@
 //! `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 
+use pagemill_sim::{Limits, TransferMode};
+
 use crate::document::{Reader, Section};
 use crate::machine::Machine;
+use crate::quantity;
 use crate::scenario::MachineFile;
-use crate::transfer::Transfer;
+use crate::transfer::{IDEAL_OVERLAP, Transfer};
 use crate::workload::WorkloadSpec;
 
 /// One run of one program on one machine.
@@ -15,6 +18,8 @@ pub struct GpuPoint {
     pub transfer: Transfer,
     /// What runs.
     pub workload: WorkloadSpec,
+    /// Where a run is stopped, and how many events of it are kept.
+    pub limits: Limits,
 }
 
 impl GpuPoint {
@@ -35,10 +40,43 @@ impl GpuPoint {
                 .map_or(pagemill_types::PageSize::MIB_2, |transfer| transfer.page);
             Machine::read(file, page, reader)
         });
+        let limits = match root.optional_section("limits") {
+            Some(section) => read_limits(section),
+            None => Some(Limits::default()),
+        };
         Some(Self {
             machine: machine?,
             transfer: transfer?,
             workload: workload?,
+            limits: limits?,
         })
     }
+
+    /// How the simulator calls the transfer.
+    pub fn transfer_mode(&self) -> TransferMode {
+        match &self.transfer.migration {
+            Some(migration) => TransferMode::Migrate(migration.clone()),
+            None if self.transfer.mode == IDEAL_OVERLAP => TransferMode::IdealOverlap,
+            None => TransferMode::ProgrammerCopy,
+        }
+    }
+}
+
+fn read_limits(mut section: Section<'_>) -> Option<Limits> {
+    let defaults = Limits::default();
+    let positive = || quantity::count(1..=u64::MAX);
+    let thread_instructions = section.or(
+        "thread_instructions",
+        defaults.thread_instructions,
+        positive(),
+    );
+    let timeline_events = section.or(
+        "timeline_events",
+        defaults.timeline_events as u64,
+        quantity::any_count,
+    );
+    Some(Limits {
+        thread_instructions: thread_instructions?,
+        timeline_events: usize::try_from(timeline_events?).unwrap_or(usize::MAX),
+    })
 }
