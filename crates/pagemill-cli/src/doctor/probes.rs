@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use super::system::System;
 use super::Backend;
+use super::system::System;
 
 /// Every probe, in the order of the listing.
 pub const PROBES: &[fn(&System) -> Backend] = &[
