@@ -36,6 +36,8 @@ pub struct GpuMachine {
     pub dram: DramSpec,
     /// Consecutive bytes that lie in the same memory partition, a power of two.
     pub partition_bytes: u32,
+    /// Whether consecutive stripes over the partitions are rotated by a hash, so that strides spread over all of them.
+    pub partition_hash: bool,
     /// CPU-GPU link.
     pub link: LinkSpec,
     /// GPU memory management unit: page state and migration.
@@ -192,6 +194,7 @@ impl GpuMachine {
                 ways: 4,
                 hit_latency_cycles: 60,
                 mshr_entries: 32,
+                hashed_sets: true,
             },
             l2: CacheSpec {
                 bytes: 128 << 10,
@@ -199,6 +202,7 @@ impl GpuMachine {
                 ways: 8,
                 hit_latency_cycles: 40,
                 mshr_entries: 32,
+                hashed_sets: false,
             },
             interconnect: InterconnectSpec { latency_cycles: 30, bytes_per_cycle: 32 },
             dram: DramSpec {
@@ -213,6 +217,7 @@ impl GpuMachine {
                 row_cycle_cycles: 40,
             },
             partition_bytes: 256,
+            partition_hash: true,
             link: LinkSpec {
                 to_gpu: link,
                 to_cpu: link,

@@ -179,6 +179,9 @@ fn check_cache(name: &str, cache: &CacheSpec) -> Result<(), SpecError> {
     within(&key("ways"), cache.ways, 1, 1024)?;
     within(&key("mshr_entries"), cache.mshr_entries, 1, 1 << 20)?;
     within(&key("hit_latency_cycles"), cache.hit_latency_cycles, 0, MAX_CYCLES)?;
+    if cache.hashed_sets && !cache.sets().is_power_of_two() {
+        return Err(SpecError::new(key("hashed_sets"), true, format!("needs a power of two of sets, not {}", cache.sets())));
+    }
     let way_bytes = cache.line_bytes * cache.ways;
     if cache.bytes == 0 || !cache.bytes.is_multiple_of(way_bytes) || cache.bytes > 1 << 30 {
         let allowed = format!("must be a multiple of line_bytes x ways = {way_bytes}, at most 1 GiB");

@@ -78,7 +78,7 @@ impl MemoryPath {
             tlbs: (0..tlbs).map(|_| Tlb::new(&machine.tlb, machine.core_clock)).collect(),
             walker: PageWalker::new(&machine.walker, page, machine.core_clock),
             slices: (0..machine.dram.channels).map(|_| PartitionSlice::new(machine)).collect(),
-            map: PartitionMap::new(machine.dram.channels, machine.partition_bytes),
+            map: PartitionMap::new(machine.dram.channels, machine.partition_bytes, machine.partition_hash),
             gmmu: migration.map(|migration| Gmmu::new(machine, migration, MANAGED_BASE)),
             link: Link::new(machine.link),
             timeline,

@@ -254,17 +254,26 @@ impl Engine {
                     self.heap.pop();
                 }
             },
-            StepEnd::Barrier { released } => {
+            StepEnd::Barrier { released, .. } => {
                 state.arrived = end;
-                state.phase = Phase::Barrier;
-                self.heap.pop();
-                self.release(home.slot, released);
+                if released {
+                    let at = self.release(home.slot, end);
+                    self.heap.replace_top(at, warp);
+                    self.wake_released(home.slot, at);
+                } else {
+                    state.phase = Phase::Barrier;
+                    self.heap.pop();
+                }
             }
             StepEnd::Exit => {
                 state.arrived = end;
                 state.phase = Phase::Drain;
                 let drained = !state.anything_pending();
                 self.heap.pop();
+                if self.step.released_warps != 0 {
+                    let at = self.release(home.slot, end);
+                    self.wake_released(home.slot, at);
+                }
                 if drained {
                     self.retire(end, warp, stream);
                 }
@@ -273,18 +282,25 @@ impl Engine {
         Ok(())
     }
 
-    /// The warps of a block whose barrier is complete go on when the last of them has come.
-    fn release(&mut self, slot: u32, released: u32) {
-        let first = slot * self.warps_per_block;
-        let members = (0..self.warps_per_block).filter(|warp| released >> warp & 1 == 1).map(|warp| first + warp);
-        let at = members.clone().map(|warp| self.warps[warp as usize].arrived).max().unwrap_or(Picos::ZERO);
-        for warp in members {
+    /// When the warps that this step releases go on: when the last of them, or the one that released them, has come.
+    fn release(&self, slot: u32, arrived: Picos) -> Picos {
+        self.released(slot).map(|warp| self.warps[warp as usize].arrived).fold(arrived, Picos::max)
+    }
+
+    fn wake_released(&mut self, slot: u32, at: Picos) {
+        for warp in self.released(slot) {
             let state = &mut self.warps[warp as usize];
             if state.phase == Phase::Barrier {
                 state.phase = Phase::Run;
                 self.heap.push(at, warp);
             }
         }
+    }
+
+    fn released(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
+        let first = slot * self.warps_per_block;
+        let mask = self.step.released_warps;
+        (0..self.warps_per_block).filter(move |warp| mask >> warp & 1 == 1).map(move |warp| first + warp)
     }
 
     /// The warp's block loses a warp; with the last one, its slot takes the next block of the grid.
@@ -297,6 +313,7 @@ impl Engine {
         if block.live_warps == 0 {
             let end = block.end;
             self.last_done = self.last_done.max(end);
+            stream.end_block(slot);
             self.start_block(end + self.block_start, slot, stream);
         }
     }

@@ -68,10 +68,13 @@ pub enum StepEnd {
         /// One bit for each slot.
         slots: u64,
     },
-    /// The warp is at a barrier.
+    /// The warp has arrived at barrier `id` and waits, unless `released`: then it was the last, and goes on with the
+    /// warps in [`Step::released_warps`].
     Barrier {
-        /// The warps (one bit each) that may go on; none until the last one has arrived.
-        released: u32,
+        /// Which of the block's barriers.
+        id: u32,
+        /// Whether the barrier is complete.
+        released: bool,
     },
     /// All threads of the warp have ended.
     #[default]
@@ -96,7 +99,7 @@ pub struct StepTotals {
 }
 
 /// One step of one warp.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Step {
     /// What it cost.
     pub totals: StepTotals,
@@ -104,6 +107,8 @@ pub struct Step {
     pub end: StepEnd,
     /// The memory access, when `end` is [`StepEnd::Memory`].
     pub access: MemoryAccess,
+    /// Other warps of the block (one bit each) that may go on because of this step.
+    pub released_warps: u64,
 }
 
 /// A kernel launch as the timing model sees it.
@@ -128,4 +133,7 @@ pub trait GridStream {
     /// # Errors
     /// Whatever makes the program fail at this point.
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Self::Error>;
+
+    /// The block in `slot` has ended.
+    fn end_block(&mut self, _slot: u32) {}
 }

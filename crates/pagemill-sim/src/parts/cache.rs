@@ -17,6 +17,9 @@ pub struct CacheSpec {
     pub hit_latency_cycles: u32,
     /// Misses that may be in flight to different lines.
     pub mshr_entries: u32,
+    /// Whether the set index is folded from the whole line number, so that strides spread over all sets. Needs a power
+    /// of two of sets.
+    pub hashed_sets: bool,
 }
 
 impl CacheSpec {
@@ -60,22 +63,66 @@ pub struct CacheCounts {
     pub writebacks: u64,
 }
 
+/// State of a line: 16 bytes, so that a set of four is one line of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     data_at: Picos,
+    /// Number of the last use, and in the lowest bit whether the line is dirty.
     last_use: u64,
-    dirty: bool,
+}
+
+impl Line {
+    const DIRTY: u64 = 1;
+
+    fn is_dirty(self) -> bool {
+        self.last_use & Self::DIRTY != 0
+    }
+
+    fn mark_dirty(&mut self) {
+        self.last_use |= Self::DIRTY;
+    }
 }
 
 const EMPTY: u64 = u64::MAX;
+
+/// How a line finds its set.
+#[derive(Clone, Copy, Debug)]
+enum Sets {
+    Mask(u64),
+    Folded { mask: u64, bits: u32 },
+    Remainder(u64),
+}
+
+impl Sets {
+    fn new(spec: &CacheSpec) -> Self {
+        let sets = u64::from(spec.sets().max(1));
+        match (sets.is_power_of_two(), spec.hashed_sets) {
+            (true, true) if sets > 1 => Self::Folded { mask: sets - 1, bits: sets.trailing_zeros() },
+            (true, _) => Self::Mask(sets - 1),
+            (false, _) => Self::Remainder(sets),
+        }
+    }
+
+    #[inline]
+    fn of(self, line: u64) -> usize {
+        let set = match self {
+            Self::Mask(mask) => line & mask,
+            Self::Folded { mask, bits } => {
+                let folded = line ^ (line >> bits);
+                (folded ^ (folded >> (2 * bits))) & mask
+            }
+            Self::Remainder(sets) => line % sets,
+        };
+        set as usize
+    }
+}
 
 /// The state of one cache, addressed by line number.
 #[derive(Clone, Debug)]
 pub struct Cache {
     tags: Vec<u64>,
     lines: Vec<Line>,
-    sets: u64,
-    set_mask: Option<u64>,
+    sets: Sets,
     ways: usize,
     uses: u64,
     misses: EntryPool,
@@ -83,16 +130,14 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache. Sets that are no power of two are reached by remainder.
+    /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
-        let sets = u64::from(spec.sets().max(1));
         let ways = spec.ways.max(1) as usize;
-        let lines = sets as usize * ways;
+        let lines = spec.sets().max(1) as usize * ways;
         Self {
             tags: vec![EMPTY; lines],
             lines: vec![Line::default(); lines],
-            sets,
-            set_mask: sets.is_power_of_two().then_some(sets - 1),
+            sets: Sets::new(spec),
             ways,
             uses: 0,
             misses: EntryPool::new(spec.mshr_entries),
@@ -149,12 +194,12 @@ impl Cache {
     pub fn store_back(&mut self, at: Picos, line: u64) -> Result<Option<u64>, Picos> {
         if let Some(slot) = self.find(line) {
             self.counts.store_hits += 1;
-            self.touch(slot).dirty = true;
+            self.touch(slot).mark_dirty();
             return Ok(None);
         }
         let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
-        self.lines[slot as usize].dirty = true;
+        self.lines[slot as usize].mark_dirty();
         Ok(writeback)
     }
 
@@ -162,7 +207,7 @@ impl Cache {
     #[inline]
     pub fn mark_dirty(&mut self, line: u64) {
         if let Some(slot) = self.find(line) {
-            self.lines[slot as usize].dirty = true;
+            self.lines[slot as usize].mark_dirty();
         }
     }
 
@@ -202,11 +247,7 @@ impl Cache {
 
     #[inline]
     fn first_way(&self, line: u64) -> usize {
-        let set = match self.set_mask {
-            Some(mask) => line & mask,
-            None => line % self.sets,
-        };
-        set as usize * self.ways
+        self.sets.of(line) * self.ways
     }
 
     #[inline]
@@ -218,9 +259,9 @@ impl Cache {
 
     #[inline]
     fn touch(&mut self, slot: u32) -> &mut Line {
-        self.uses += 1;
+        self.uses += 2;
         let line = &mut self.lines[slot as usize];
-        line.last_use = self.uses;
+        line.last_use = self.uses | (line.last_use & Line::DIRTY);
         line
     }
 
@@ -228,25 +269,24 @@ impl Cache {
     #[inline]
     fn reserve(&mut self, at: Picos, line: u64) -> Result<(u32, Option<u64>), Picos> {
         let first = self.first_way(line);
+        let ways = &self.lines[first..first + self.ways];
         let mut way = 0;
-        let mut best = (Picos(u64::MAX), u64::MAX);
-        for (index, state) in self.lines[first..first + self.ways].iter().enumerate() {
-            let key = (state.data_at.max(at), state.last_use);
-            if key < best {
-                best = key;
-                way = index;
-            }
+        let mut oldest = u64::MAX;
+        for (index, state) in ways.iter().enumerate() {
+            let last_use = if state.data_at <= at { state.last_use } else { u64::MAX };
+            way = if last_use < oldest { index } else { way };
+            oldest = oldest.min(last_use);
         }
-        if best.0 > at {
-            return Err(best.0);
+        if oldest == u64::MAX {
+            return Err(ways.iter().map(|state| state.data_at).min().unwrap_or(at));
         }
         let slot = first + way;
-        let dirty = self.lines[slot].dirty;
+        let dirty = self.lines[slot].is_dirty();
         let writeback = dirty.then_some(self.tags[slot]);
         self.counts.writebacks += u64::from(dirty);
         self.tags[slot] = line;
-        self.uses += 1;
-        self.lines[slot] = Line { data_at: at, last_use: self.uses, dirty: false };
+        self.uses += 2;
+        self.lines[slot] = Line { data_at: at, last_use: self.uses };
         Ok((slot as u32, writeback))
     }
 }
@@ -263,6 +303,7 @@ mod tests {
             ways,
             hit_latency_cycles: 1,
             mshr_entries,
+            hashed_sets: false,
         }
     }
 
@@ -342,6 +383,19 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn folded_sets_spread_every_power_of_two_stride() {
+        let sets = Sets::new(&CacheSpec { hashed_sets: true, ..spec(32, 4, 8) });
+        for stride_shift in 0..16 {
+            let mut lines = [0; 32];
+            for step in 0..128u64 {
+                lines[sets.of(step << stride_shift)] += 1;
+            }
+            let most = lines.iter().max().unwrap();
+            assert!(*most <= 32, "stride {}: {lines:?}", 1 << stride_shift);
         }
     }
 

@@ -1,14 +1,15 @@
 //! A table with a fixed number of entries, each held until a known time: migration buffers, miss-status registers.
 
 use pagemill_types::Picos;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 /// A table whose full state blocks the asker until the earliest entry frees.
+///
+/// Entries are kept in order of their release. Releases come nearly in order, so putting one in its place moves few others.
 #[derive(Clone, Debug)]
 pub struct EntryPool {
     capacity: usize,
-    held_until: BinaryHeap<Reverse<Picos>>,
+    held_until: VecDeque<Picos>,
     stalls: u64,
     stalled: Picos,
 }
@@ -16,13 +17,7 @@ pub struct EntryPool {
 impl EntryPool {
     /// A table of `capacity` entries, at least one.
     pub fn new(capacity: u32) -> Self {
-        let capacity = capacity.max(1) as usize;
-        Self {
-            capacity,
-            held_until: BinaryHeap::with_capacity(capacity),
-            stalls: 0,
-            stalled: Picos::ZERO,
-        }
+        Self { capacity: capacity.max(1) as usize, held_until: VecDeque::new(), stalls: 0, stalled: Picos::ZERO }
     }
 
     /// Takes an entry at `at`, which counts as held only after [`EntryPool::hold_until`].
@@ -32,20 +27,11 @@ impl EntryPool {
     #[inline]
     pub fn try_admit(&mut self, at: Picos) -> Result<(), Picos> {
         self.release(at);
-        match self.held_until.peek() {
-            Some(earliest) if self.held_until.len() >= self.capacity => {
-                self.stalls += 1;
-                Err(earliest.0)
-            }
-            _ => Ok(()),
+        if self.held_until.len() < self.capacity {
+            return Ok(());
         }
-    }
-
-    #[inline]
-    fn release(&mut self, at: Picos) {
-        while self.held_until.peek().is_some_and(|earliest| earliest.0 <= at) {
-            self.held_until.pop();
-        }
+        self.stalls += 1;
+        Err(self.held_until[0])
     }
 
     /// Takes an entry for a request that comes at `at`; returns when the entry is had: `at`, or when the earliest one frees.
@@ -57,7 +43,7 @@ impl EntryPool {
         if self.held_until.len() < self.capacity {
             return at;
         }
-        let Some(Reverse(freed)) = self.held_until.pop() else { return at };
+        let freed = self.held_until.pop_front().unwrap_or(at);
         self.stalls += 1;
         self.stalled += freed - at;
         freed
@@ -66,8 +52,20 @@ impl EntryPool {
     /// Holds the admitted entry until `release`.
     #[inline]
     pub fn hold_until(&mut self, release: Picos) {
-        self.held_until.push(Reverse(release));
-        debug_assert!(self.held_until.len() <= self.capacity, "an entry was held without being admitted");
+        debug_assert!(self.held_until.len() < self.capacity, "an entry was held without being admitted");
+        self.held_until.push_back(release);
+        let mut place = self.held_until.len() - 1;
+        while place > 0 && self.held_until[place - 1] > release {
+            self.held_until.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, at: Picos) {
+        while self.held_until.front().is_some_and(|&earliest| earliest <= at) {
+            self.held_until.pop_front();
+        }
     }
 
     /// How many requests found the table full.
