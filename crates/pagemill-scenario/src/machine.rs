@@ -125,6 +125,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     let Dram {
         spec: dram,
         partition_bytes,
+        partition_hash,
         memory_bytes,
     } = dram?;
     Some(GpuMachine {
@@ -141,6 +142,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         interconnect: interconnect?,
         dram,
         partition_bytes,
+        partition_hash,
         link: link?,
         gmmu: gmmu?,
         memory_bytes,
@@ -252,12 +254,14 @@ fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
     let ways = cache.value("ways", number);
     let hit_latency_cycles = cache.value("hit_latency", cycles);
     let mshr_entries = cache.value("mshr_entries", number);
+    let hashed_sets = cache.value("hashed_sets", quantity::boolean);
     Some(CacheSpec {
         bytes: size_bytes?,
         line_bytes: line_bytes?,
         ways: ways?,
         hit_latency_cycles: hit_latency_cycles?,
         mshr_entries: mshr_entries?,
+        hashed_sets: hashed_sets?,
     })
 }
 
@@ -265,6 +269,7 @@ fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
 struct Dram {
     spec: DramSpec,
     partition_bytes: u32,
+    partition_hash: bool,
     memory_bytes: Option<u64>,
 }
 
@@ -279,6 +284,7 @@ fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
     let precharge_cycles = dram.value("precharge", cycles);
     let row_cycle_cycles = dram.value("row_cycle", cycles);
     let partition_bytes = dram.value("interleave", bytes);
+    let partition_hash = dram.value("interleave_hash", quantity::boolean);
     let memory_bytes = dram.optional("capacity", quantity::bytes);
     let spec = DramSpec {
         clock: clock?,
@@ -294,6 +300,7 @@ fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
     Some(Dram {
         spec,
         partition_bytes: partition_bytes?,
+        partition_hash: partition_hash?,
         memory_bytes: memory_bytes?,
     })
 }
