@@ -16,9 +16,67 @@ fn json(text: &str) -> Value {
 /// Change detector: help is read by people and quoted in documents.
 #[test]
 fn help() {
-    assert_snapshot!(run(&["--help"]).result(), @"");
-    assert_snapshot!(run(&["run", "--help"]).result(), @"");
-    assert_snapshot!(run(&["list", "--help"]).result(), @"");
+    assert_snapshot!(run(&["--help"]).result(), @r#"
+Simulates page-level memory management: what moves, when, and what it costs
+
+Usage: pagemill <COMMAND>
+
+Commands:
+  run     Run a scenario and show its results
+  list    List what can be named in a scenario
+  doctor  Show which real backends this machine has, and what would enable the others
+  help    Print this message or the help of the given subcommand(s)
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+
+Exit codes: 0 done, 1 the run failed, 2 bad usage or input.
+"#);
+    assert_snapshot!(run(&["run", "--help"]).result(), @r#"
+Run a scenario and show its results
+
+Usage: pagemill run [OPTIONS] <SCENARIO>
+
+Arguments:
+  <SCENARIO>
+          A scenario file, or the name of a built-in scenario
+
+Options:
+      --set <KEY=VALUE>
+          Replace a value or a sweep of the scenario or its machine; a list sweeps
+          
+          Examples: --set transfer.mode=whole-page  --set 'machine.link.bandwidth=["16 GB/s", "32 GB/s"]'
+
+      --jobs <N>
+          Points to run at the same time [default: the number of cores]
+
+      --format <FORMAT>
+          What to write to standard output
+          
+          [default: table]
+          [possible values: table, json, csv]
+
+      --out <DIR>
+          Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+          
+          The directory is replaced as a whole at the end. One that holds anything but earlier results is refused.
+
+  -h, --help
+          Print help (see a summary with '-h')
+"#);
+    assert_snapshot!(run(&["list", "--help"]).result(), @r#"
+List what can be named in a scenario
+
+Usage: pagemill list [OPTIONS] <WHAT>
+
+Arguments:
+  <WHAT>  What to list [possible values: machines, workloads, policies, scenarios]
+
+Options:
+      --format <FORMAT>  What to write to standard output [default: table] [possible values: table, json]
+  -h, --help             Print help
+"#);
 }
 
 #[test]
@@ -57,9 +115,27 @@ fn bad_input_is_code_2_and_says_where() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "title = \"x\"\nkind = \"gpu\"\nmachine = \"gtx480\"\n[workload]\nname = \"bfs\"\n[transfer]\nmode = \"whole-page\"\npage_size = \"3 KiB\"\n";
     std::fs::write(folder.path().join("bad.toml"), text).expect("a scenario");
-    assert_snapshot!(run_in(folder.path(), &["run", "bad.toml"]).error(2), @"");
-    assert_snapshot!(run_in(folder.path(), &["run", "bed.toml"]).error(2), @"");
-    assert_snapshot!(run(&["run", "smoke", "--set", "machine.link.bandwidth=0 GB/s"]).error(2), @"");
+    assert_snapshot!(run_in(folder.path(), &["run", "bad.toml"]).error(2), @r#"
+ × `transfer.page_size` is "3 KiB": a page size is a power of two from 256 B to 1 GiB
+  ╭─[bad.toml:8:13]
+7 │ mode = "whole-page"
+8 │ page_size = "3 KiB"
+  ·             ───────
+  ╰────
+ help: the next page size is "4 KiB"
+"#);
+    assert_snapshot!(run_in(folder.path(), &["run", "bed.toml"]).error(2), @r#"
+× there is no file bed.toml
+help: . holds: bad.toml
+"#);
+    assert_snapshot!(run(&["run", "smoke", "--set", "machine.link.bandwidth=0 GB/s"]).error(2), @r#"
+ × `machine.link.bandwidth` is "0 GB/s": a bandwidth above zero is needed
+  ╭─[--set:1:24]
+1 │ machine.link.bandwidth=0 GB/s
+  ·                        ──────
+  ╰────
+ help: write for example "16 GB/s"
+"#);
 }
 
 #[test]

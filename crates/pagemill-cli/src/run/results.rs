@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary, Value,
+    Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary,
+    Value,
 };
 use pagemill_scenario::{PROGRAMMER_COPY, Parameter, ParameterValue, Point, PointSpec, Scenario};
 
@@ -59,21 +60,44 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     }
 }
 
-/// The set with the metrics that fit a terminal.
+/// The set with what fits a terminal: the main metrics, and no parameter that the workload's name stands for.
 pub fn headline(set: &ResultSet) -> ResultSet {
-    let shown = |name: &str| metrics::HEADLINE.contains(&name);
     let mut set = set.clone();
-    for row in &mut set.rows {
-        row.metrics.retain(|(name, _)| shown(name));
-    }
-    let is_parameter = |name: &str| {
-        set.rows
-            .iter()
-            .any(|row| row.parameters.iter().any(|(known, _)| known == name))
+    let implied: Vec<String> = set
+        .columns
+        .iter()
+        .filter(|column| {
+            column.role == ColumnRole::Parameter && is_implied(&set.rows, &column.name)
+        })
+        .map(|column| column.name.clone())
+        .collect();
+    let is_shown = |column: &Column| match column.role {
+        ColumnRole::Parameter => !implied.contains(&column.name),
+        ColumnRole::Metric => metrics::HEADLINE.contains(&column.name.as_str()),
     };
-    set.columns
-        .retain(|column| shown(&column.name) || is_parameter(&column.name));
+    set.columns.retain(is_shown);
+    let is_shown =
+        |(name, _): &(String, Value)| set.columns.iter().any(|column| column.name == *name);
+    for row in &mut set.rows {
+        row.parameters.retain(is_shown);
+        row.metrics.retain(is_shown);
+    }
     set
+}
+
+/// Whether rows of one workload never differ in parameter `name`, and rows of several workloads do.
+fn is_implied(rows: &[Row], name: &str) -> bool {
+    let differs = rows.iter().any(|row| row.get(name) != rows[0].get(name));
+    let first_of_same = |row: &Row| {
+        rows.iter()
+            .find(|other| other.get("workload") == row.get("workload"))
+            .map(|first| first.get(name))
+    };
+    name != "workload"
+        && differs
+        && rows
+            .iter()
+            .all(|row| first_of_same(row) == Some(row.get(name)))
 }
 
 fn columns(points: &[Point]) -> Vec<Column> {
