@@ -59,7 +59,7 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
         };
         let read = documents
             .lay(sweep.layers(index), &mut machines)
-            .and_then(|()| Ok(read_point(&reader, &documents, source)));
+            .map(|()| read_point(&reader, &documents, source));
         swept_values.push(
             swept
                 .iter()

@@ -91,7 +91,7 @@ impl ValueReader<'_> {
         let path = self.path.strip_prefix("machine.").unwrap_or(&self.path);
         let key = path.rsplit('.').next().unwrap_or(path);
         let (value, source) = split(node, self.home, key)?;
-        let read = parse(value).map_err(|wrong| wrong.in_part(value))?;
+        let read = parse(value).map_err(|wrong| wrong.in_part("value", value))?;
         let setting = Setting {
             key: path.to_owned(),
             value: as_written(value),
@@ -121,9 +121,9 @@ fn split_table<'n>(table: &'n Table, key: &str) -> Result<(&'n Node, String), Wr
     for (name, node) in table.entries() {
         if !["value", "source"].contains(&name.name.as_str()) {
             let help = did_you_mean(&name.name, "keys of a value", ["value", "source"]);
-            return Err(Wrong::new(format!("`{}` is no key of a value", name.name))
+            return Err(Wrong::new("this is no key of a value")
                 .help(help)
-                .in_part(node));
+                .in_part(&name.name, node));
         }
     }
     let Some(value) = table.get("value") else {
@@ -137,7 +137,7 @@ fn split_table<'n>(table: &'n Table, key: &str) -> Result<(&'n Node, String), Wr
     };
     let source = quantity::text(source).map_err(|_| {
         Wrong::new("a source is a document, a measurement, or the word \"estimate\"")
-            .in_part(source)
+            .in_part("source", source)
     })?;
     Ok((value, source))
 }

@@ -35,7 +35,8 @@ impl Progress {
 
     /// Shows `point` as running until the guard is dropped.
     pub fn begin(&self, point: &Point) -> Running<'_> {
-        let line = ProgressBar::new_spinner().with_style(style("  {spinner} {elapsed:>4}  {msg}"));
+        let line =
+            ProgressBar::new_spinner().with_style(style("  {spinner} {elapsed:>4}  {wide_msg}"));
         let line = self
             .lines
             .insert_before(&self.overall, line)

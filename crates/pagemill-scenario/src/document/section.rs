@@ -33,17 +33,13 @@ impl Reader {
         }
     }
 
-    /// Whether nothing is wrong so far; unread keys are counted by [`Reader::finish`].
-    pub fn is_clean(&self) -> bool {
-        self.problems.borrow().is_empty()
-    }
-
     /// The top of a document, whose keys are called `prefix` and their name.
-    pub fn root<'a>(&'a self, table: &'a Table, prefix: &str, origin: Origin) -> Section<'a> {
+    pub fn root<'a>(&'a self, table: &'a Table, prefix: &'a str, origin: Origin) -> Section<'a> {
         Section {
             reader: self,
             table,
             origin,
+            prefix,
             path: prefix.to_owned(),
             known: Vec::new(),
         }
@@ -114,6 +110,8 @@ pub struct Section<'a> {
     reader: &'a Reader,
     table: &'a Table,
     origin: Origin,
+    /// What the whole document is called; empty for the scenario itself.
+    prefix: &'a str,
     path: String,
     known: Vec<String>,
 }
@@ -139,11 +137,6 @@ impl<'a> Section<'a> {
         self.table
             .get(key)
             .map_or(&self.origin, |node| &node.origin)
-    }
-
-    /// The keys as written, read or not.
-    pub fn table(&self) -> &'a Table {
-        self.table
     }
 
     /// The value of `key`, which has to be there; `None` when it is not, or is wrong, which is then noted.
@@ -205,6 +198,7 @@ impl<'a> Section<'a> {
                 reader: self.reader,
                 table,
                 origin: node.origin.clone(),
+                prefix: self.prefix,
                 path,
                 known: Vec::new(),
             }),
@@ -256,10 +250,19 @@ impl<'a> Section<'a> {
 
     fn missing(&self, key: &str, what: &str) {
         let path = self.path_of(key);
-        let remedy = match (what, self.path.as_str()) {
-            ("section", _) => format!("add a section [{path}]"),
-            (_, "") => format!("add a line `{key} = ...` before the first section"),
-            _ => format!("add a line `{key} = ...` to [{}]", self.path),
+        // A message names keys as `--set` does; the remedy names them as the file does.
+        let in_file = |path: &str| {
+            let below = path
+                .strip_prefix(self.prefix)
+                .map(|path| path.trim_start_matches('.'));
+            below.unwrap_or(path).to_owned()
+        };
+        let remedy = match (what, in_file(&self.path)) {
+            ("section", _) => format!("add a section [{}]", in_file(&path)),
+            (_, section) if section.is_empty() => {
+                format!("add a line `{key} = ...` before the first section")
+            }
+            (_, section) => format!("add a line `{key} = ...` to [{section}]"),
         };
         let near = crate::names::nearest(
             key,

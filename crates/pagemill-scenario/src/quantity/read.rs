@@ -12,7 +12,15 @@ use crate::names::did_you_mean;
 pub struct Wrong {
     reason: String,
     help: Option<String>,
-    place: Option<(Origin, String)>,
+    part: Option<Part>,
+}
+
+/// The part of a value that is wrong.
+#[derive(Debug)]
+struct Part {
+    key: String,
+    origin: Origin,
+    found: String,
 }
 
 impl Wrong {
@@ -21,7 +29,7 @@ impl Wrong {
         Self {
             reason: reason.into(),
             help: None,
-            place: None,
+            part: None,
         }
     }
 
@@ -31,18 +39,29 @@ impl Wrong {
         self
     }
 
-    /// Points at `part`, a value inside the one that was given.
-    pub(crate) fn in_part(mut self, part: &Node) -> Self {
-        self.place
-            .get_or_insert_with(|| (part.origin.clone(), part.to_string()));
+    /// Points at `part`, the value of `key` in the table that was given.
+    pub(crate) fn in_part(mut self, key: &str, part: &Node) -> Self {
+        self.part.get_or_insert_with(|| Part {
+            key: key.to_owned(),
+            origin: part.origin.clone(),
+            found: part.to_string(),
+        });
         self
     }
 
     pub(crate) fn problem(self, path: &str, node: &Node) -> Problem {
-        let (origin, found) = self
-            .place
-            .unwrap_or_else(|| (node.origin.clone(), node.to_string()));
-        Problem::at(&origin, format!("`{path}` is {found}: {}", self.reason)).help(self.help)
+        let problem = match self.part {
+            // The value of a machine is known by the key of its table.
+            Some(Part { key, origin, found }) if key == "value" => {
+                Problem::at(&origin, format!("`{path}` is {found}: {}", self.reason))
+            }
+            Some(Part { key, origin, found }) => Problem::at(
+                &origin,
+                format!("`{path}.{key}` is {found}: {}", self.reason),
+            ),
+            None => Problem::at(&node.origin, format!("`{path}` is {node}: {}", self.reason)),
+        };
+        problem.help(self.help)
     }
 }
 
