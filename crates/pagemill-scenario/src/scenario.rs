@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
@@ -45,44 +45,38 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
     let swept = sweep.swept_paths();
 
     let reader = Reader::default();
-    let mut machines = MachineFiles {
-        folder: source.folder().map(Path::to_path_buf),
-        loaded: Vec::new(),
-    };
-    let mut points = Vec::with_capacity(count);
-    let mut swept_values = Vec::with_capacity(count);
+    let mut machines = MachineFiles::near(source);
     let mut head = None;
+    let mut specs = Vec::with_capacity(count);
+    let mut swept_values: Vec<Vec<Option<Node>>> = Vec::with_capacity(count);
     for index in 0..count {
-        let mut documents = Documents {
-            scenario: table.clone(),
-            machine: None,
+        let layers = sweep.layers(index);
+        let Some(documents) = Documents::read(&table, layers, &mut machines, &reader) else {
+            continue;
         };
-        let read = documents
-            .lay(sweep.layers(index), &mut machines)
-            .map(|()| read_point(&reader, &documents, source));
-        swept_values.push(
-            swept
-                .iter()
-                .map(|path| documents.at(path).cloned())
-                .collect::<Vec<_>>(),
-        );
-        match read {
-            Ok(Some((this, spec))) => {
-                head.get_or_insert(this);
-                points.push(Point {
-                    index,
-                    parameters: Vec::new(),
-                    spec,
-                });
-            }
-            Ok(None) => {}
-            Err(problem) => reader.report(problem),
+        if let Some((this, spec)) = read_point(&reader, &documents, source) {
+            head.get_or_insert(this);
+            specs.push(spec);
+            swept_values.push(
+                swept
+                    .iter()
+                    .map(|path| documents.at(path).cloned())
+                    .collect(),
+            );
         }
     }
     reader.finish()?;
-    for (point, parameters) in points.iter_mut().zip(parameters(&swept, &swept_values)) {
-        point.parameters = parameters;
-    }
+    let points = specs
+        .into_iter()
+        .zip(parameters(&swept, &swept_values))
+        .enumerate();
+    let points = points
+        .map(|(index, (spec, parameters))| Point {
+            index,
+            parameters,
+            spec,
+        })
+        .collect();
     let Head { title, about, seed } =
         head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
     Ok(Scenario {
@@ -147,30 +141,33 @@ pub(crate) struct MachineFile {
 }
 
 impl Documents {
-    /// Lays the values of a point over the scenario, then over the machine it names.
-    fn lay(&mut self, layers: Vec<Override>, machines: &mut MachineFiles) -> Result<(), Problem> {
+    /// Lays the values of a point over the scenario, then over the machine it names. Without a machine that can be
+    /// read, the rest of the scenario can still be checked.
+    fn read(
+        scenario: &Table,
+        layers: Vec<Override>,
+        machines: &mut MachineFiles,
+        reader: &Reader,
+    ) -> Option<Self> {
         let is_machine = |layer: &Override| layer.path.len() > 1 && layer.path[0] == "machine";
         let (machine_layers, layers): (Vec<_>, Vec<_>) = layers.into_iter().partition(is_machine);
+        let mut scenario = scenario.clone();
         for layer in layers {
-            self.scenario.put(&layer.path, &layer.key, layer.value)?;
-        }
-        let Some(node) = self.scenario.get("machine") else {
-            return Ok(());
-        };
-        let Kind::String(given) = &node.kind else {
-            return Ok(());
-        };
-        let mut machine = machines.get(given, node)?;
-        if !machine_layers.is_empty() {
-            let replaced = Arc::make_mut(&mut machine);
-            for layer in machine_layers {
-                replaced
-                    .table
-                    .put(&layer.path[1..], &layer.key, layer.value)?;
+            if let Err(problem) = scenario.put(&layer.path, &layer.key, layer.value) {
+                reader.report(problem);
+                return None;
             }
         }
-        self.machine = Some(machine);
-        Ok(())
+        let machine = match scenario.get("machine") {
+            Some(node) => machines
+                .laid_over(node, machine_layers)
+                .unwrap_or_else(|problem| {
+                    reader.report(problem);
+                    None
+                }),
+            None => None,
+        };
+        Some(Self { scenario, machine })
     }
 
     fn at(&self, path: &[String]) -> Option<&Node> {
@@ -187,11 +184,40 @@ impl Documents {
 
 /// The machine files read so far, each once.
 struct MachineFiles {
-    folder: Option<std::path::PathBuf>,
+    folder: Option<PathBuf>,
     loaded: Vec<(String, Arc<MachineFile>)>,
 }
 
 impl MachineFiles {
+    /// The machines that the scenario `source` can name.
+    fn near(source: &SourceText) -> Self {
+        Self {
+            folder: source.folder().map(Path::to_path_buf),
+            loaded: Vec::new(),
+        }
+    }
+
+    /// The machine that `node` names, with `layers` over it; `None` where it is no name.
+    fn laid_over(
+        &mut self,
+        node: &Node,
+        layers: Vec<Override>,
+    ) -> Result<Option<Arc<MachineFile>>, Problem> {
+        let Kind::String(given) = &node.kind else {
+            return Ok(None);
+        };
+        let mut machine = self.get(given, node)?;
+        if !layers.is_empty() {
+            let replaced = Arc::make_mut(&mut machine);
+            for layer in layers {
+                replaced
+                    .table
+                    .put(&layer.path[1..], &layer.key, layer.value)?;
+            }
+        }
+        Ok(Some(machine))
+    }
+
     fn get(&mut self, given: &str, node: &Node) -> Result<Arc<MachineFile>, Problem> {
         if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
             return Ok(Arc::clone(machine));

@@ -110,9 +110,8 @@ fn split<'n>(
 ) -> Result<(&'n Node, String), Wrong> {
     match &node.kind {
         Kind::Table(table) => split_table(table, key),
-        _ if !Arc::ptr_eq(&node.origin.source, home) => {
-            Ok((node, node.origin.source.name().to_owned()))
-        }
+        _ if node.origin.source.is_argument() => Ok((node, "--set".to_owned())),
+        _ if !Arc::ptr_eq(&node.origin.source, home) => Ok((node, "the scenario".to_owned())),
         _ => Err(Wrong::new("every value of a machine needs its source").help(remedy(key, node))),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use miette::NamedSource;
 
+const ARGUMENT: &str = "--set";
 const BUILT_IN: &str = " (built in)";
 
 /// A text that values are read from: a file, a built-in file, or a `--set` argument.
@@ -28,7 +29,12 @@ impl SourceText {
 
     /// The `key=value` of one `--set` argument.
     pub fn argument(text: &str) -> Arc<Self> {
-        Self::new("--set".to_owned(), None, text.to_owned())
+        Self::new(ARGUMENT.to_owned(), None, text.to_owned())
+    }
+
+    /// Whether this is a `--set` argument.
+    pub fn is_argument(&self) -> bool {
+        self.name == ARGUMENT
     }
 
     fn new(name: String, folder: Option<PathBuf>, text: String) -> Arc<Self> {
