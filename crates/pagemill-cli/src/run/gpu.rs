@@ -10,13 +10,15 @@ use super::pool::PointError;
 use super::results::parameters;
 use super::timeline::PointEvents;
 
-/// Runs the program, which checks its own results.
-pub fn run(point: &Point, spec: &GpuPoint, keep_events: bool) -> Result<Outcome, PointError> {
+/// Runs the program, which checks its own results, and keeps at most `events_max` events.
+pub fn run(point: &Point, spec: &GpuPoint, events_max: usize) -> Result<Outcome, PointError> {
     let failed = |error: &dyn std::fmt::Display| PointError::Failed(error.to_string());
+    let mut limits = spec.limits;
+    limits.timeline_events = limits.timeline_events.min(events_max);
     let options = Options {
         timing: true,
-        timeline: keep_events,
-        limits: spec.limits,
+        timeline: limits.timeline_events > 0,
+        limits,
     };
     let mut gpu = Gpu::new(&spec.machine.gpu, spec.transfer_mode(), options)
         .map_err(|error| failed(&error))?;

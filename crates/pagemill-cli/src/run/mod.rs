@@ -23,6 +23,9 @@ use crate::output::{print, print_text};
 use pool::PointError;
 use progress::Progress;
 
+/// Events of all points together that a timeline keeps: as much as Perfetto shows fluently.
+const TIMELINE_EVENTS_MAX: usize = 2_000_000;
+
 /// What one point came to.
 pub struct Outcome {
     row: Row,
@@ -41,11 +44,14 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let jobs = arguments
         .jobs
         .map_or_else(pool::available_cores, std::num::NonZero::get);
-    let keep_events = arguments.out.is_some();
+    let events_max = match arguments.out {
+        Some(_) => TIMELINE_EVENTS_MAX / scenario.points.len(),
+        None => 0,
+    };
     let progress = Progress::new(scenario.points.len());
     let outcomes = pool::run_all(&scenario.points, jobs, |point| {
         let _shown = progress.begin(point);
-        run_point(point, keep_events)
+        run_point(point, events_max)
     });
     progress.finish();
     let outcomes = outcomes.map_err(|(index, error)| {
@@ -67,9 +73,9 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     show(&set, arguments.format)
 }
 
-fn run_point(point: &Point, keep_events: bool) -> Result<Outcome, PointError> {
+fn run_point(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
     match &point.spec {
-        PointSpec::Gpu(spec) => gpu::run(point, spec, keep_events),
+        PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
     }
 }
 
