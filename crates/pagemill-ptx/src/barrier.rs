@@ -53,7 +53,10 @@ impl Barriers {
         let at = number as usize;
         let alive = warps[at].alive;
         if mask != alive {
-            return Err(Fault::of_warp(TrapKind::DivergedBarrier { arrived: mask, expected: alive }));
+            return Err(Fault::of_warp(TrapKind::DivergedBarrier {
+                arrived: mask,
+                expected: alive,
+            }));
         }
         let frame = Frame::new(&mut registers[at], constants);
         let (id, wanted) = operands(&frame, inst, mask)?;
@@ -62,10 +65,17 @@ impl Barriers {
             barrier.wanted = wanted;
         } else if barrier.wanted != wanted {
             let reason = "other warps wait at it with another thread count";
-            return Err(Fault::of_warp(TrapKind::BadBarrier { id, threads: wanted.unwrap_or(0) * 32, reason }));
+            return Err(Fault::of_warp(TrapKind::BadBarrier {
+                id,
+                threads: wanted.unwrap_or(0) * 32,
+                reason,
+            }));
         }
         barrier.arrived += 1;
-        if let Some(BarrierReduction { source, negated, .. }) = inst.reduction {
+        if let Some(BarrierReduction {
+            source, negated, ..
+        }) = inst.reduction
+        {
             let predicate = frame.predicate(source);
             barrier.holds += ((if negated { !predicate } else { predicate }) & mask).count_ones();
             barrier.lanes += mask.count_ones();
@@ -78,11 +88,19 @@ impl Barriers {
         let released = self.complete(id, warps, registers);
         check_progress(&self.barriers, warps)?;
         let own = 1 << number;
-        Ok(Arrival { id, released: !inst.waits || released & own != 0, others: released & !own })
+        Ok(Arrival {
+            id,
+            released: !inst.waits || released & own != 0,
+            others: released & !own,
+        })
     }
 
     /// A warp has ended: barriers that waited only for it complete.
-    pub(crate) fn leave(&mut self, warps: &mut [Warp], registers: &mut [Registers]) -> Result<u64, Box<Fault>> {
+    pub(crate) fn leave(
+        &mut self,
+        warps: &mut [Warp],
+        registers: &mut [Registers],
+    ) -> Result<u64, Box<Fault>> {
         let mut released = 0;
         for id in 0..BARRIERS as u32 {
             if self.barriers[id as usize].waiting != 0 {
@@ -113,7 +131,11 @@ impl Barriers {
 }
 
 /// Barrier number and wanted warps, which must be the same for all lanes.
-fn operands(frame: &Frame<'_>, inst: &BarrierInst, mask: u32) -> Result<(u32, Option<u32>), Box<Fault>> {
+fn operands(
+    frame: &Frame<'_>,
+    inst: &BarrierInst,
+    mask: u32,
+) -> Result<(u32, Option<u32>), Box<Fault>> {
     let lane = mask.trailing_zeros() as usize & (LANES - 1);
     let id = frame.narrow(inst.id)[lane];
     let threads = inst.threads.map(|operand| frame.narrow(operand)[lane]);
@@ -123,17 +145,26 @@ fn operands(frame: &Frame<'_>, inst: &BarrierInst, mask: u32) -> Result<(u32, Op
     };
     let reason = match threads {
         _ if id >= BARRIERS as u32 => "there are barriers 0 to 15",
-        _ if !uniform(inst.id) || !inst.threads.is_none_or(uniform) => "the lanes of the warp disagree about it",
+        _ if !uniform(inst.id) || !inst.threads.is_none_or(uniform) => {
+            "the lanes of the warp disagree about it"
+        }
         Some(threads) if threads == 0 || threads % LANES as u32 != 0 || threads > 1024 => {
             "the thread count must be a multiple of 32 up to 1024"
         }
         _ => return Ok((id, threads.map(|threads| threads / LANES as u32))),
     };
-    Err(Fault::of_warp(TrapKind::BadBarrier { id, threads: threads.unwrap_or(0), reason }))
+    Err(Fault::of_warp(TrapKind::BadBarrier {
+        id,
+        threads: threads.unwrap_or(0),
+        reason,
+    }))
 }
 
 fn living(warps: &[Warp]) -> u32 {
-    warps.iter().filter(|warp| warp.state != WarpState::Exited).count() as u32
+    warps
+        .iter()
+        .filter(|warp| warp.state != WarpState::Exited)
+        .count() as u32
 }
 
 fn answer(reduction: &BarrierReduction, barrier: &Barrier, mask: u32, registers: &mut Registers) {
@@ -164,8 +195,17 @@ fn check_progress(barriers: &[Barrier; BARRIERS], warps: &[Warp]) -> Result<(), 
     let living = living(warps);
     let describe = |(id, barrier): (usize, &Barrier)| {
         let lanes = LANES as u32;
-        (id as u32, barrier.arrived * lanes, barrier.wanted.unwrap_or(living) * lanes)
+        (
+            id as u32,
+            barrier.arrived * lanes,
+            barrier.wanted.unwrap_or(living) * lanes,
+        )
     };
-    let waited = barriers.iter().enumerate().filter(|(_, barrier)| barrier.waiting != 0);
-    Err(Fault::of_warp(TrapKind::Deadlock { barriers: waited.map(describe).collect() }))
+    let waited = barriers
+        .iter()
+        .enumerate()
+        .filter(|(_, barrier)| barrier.waiting != 0);
+    Err(Fault::of_warp(TrapKind::Deadlock {
+        barriers: waited.map(describe).collect(),
+    }))
 }

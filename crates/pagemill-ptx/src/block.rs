@@ -8,7 +8,7 @@ use crate::exec::line::{FULL, LANES, Line, Registers};
 use crate::exec::run::{Machine, Stop, run};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
-use crate::exec::warp::{NEVER, Path, Warp, WarpState};
+use crate::exec::warp::{Warp, WarpState};
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, Trap, TrapKind};
@@ -62,7 +62,9 @@ impl Block {
         let warps = launch.warps_per_block();
         self.launch_id = launch.id;
         self.warps = (0..warps).map(|_| Warp::new()).collect();
-        self.registers = (0..warps).map(|warp| preset_registers(launch, warp)).collect();
+        self.registers = (0..warps)
+            .map(|warp| preset_registers(launch, warp))
+            .collect();
         let words = launch.kernel.local_bytes.div_ceil(4) as usize;
         self.locals = (0..warps).map(|_| vec![Line::splat(0); words]).collect();
         self.shared = vec![0; launch.shared_bytes as usize];
@@ -81,12 +83,17 @@ impl Block {
         let coordinates = launch.block_coordinates(index);
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let threads = launch.threads - number as u32 * LANES as u32;
-            warp.restart(if threads >= LANES as u32 { FULL } else { FULL >> (LANES as u32 - threads) });
+            warp.restart(if threads >= LANES as u32 {
+                FULL
+            } else {
+                FULL >> (LANES as u32 - threads)
+            });
         }
         for registers in &mut self.registers {
             for &(preset, slot) in &code.preset {
                 if let Preset::BlockIndex(axis) = preset {
-                    registers.narrow[usize::from(slot)] = Line::splat(coordinates[usize::from(axis)]);
+                    registers.narrow[usize::from(slot)] =
+                        Line::splat(coordinates[usize::from(axis)]);
                 }
             }
             registers.zero(&code.zeroed);
@@ -108,7 +115,9 @@ impl Block {
 
     /// Whether every thread has ended.
     pub fn is_finished(&self) -> bool {
-        self.warps.iter().all(|warp| warp.state == WarpState::Exited)
+        self.warps
+            .iter()
+            .all(|warp| warp.state == WarpState::Exited)
     }
 
     /// Runs warp `warp` until time must decide something, and says in `step` what that is. It stops soon after
@@ -116,7 +125,10 @@ impl Block {
     ///
     /// # Errors
     /// What a thread did wrong. The block cannot go on after that.
-    #[expect(clippy::too_many_arguments, reason = "everything a warp touches is named, nothing is hidden in a context")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything a warp touches is named, nothing is hidden in a context"
+    )]
     pub fn advance(
         &mut self,
         launch: &Launch,
@@ -129,15 +141,26 @@ impl Block {
         step.totals = StepTotals::default();
         step.released_warps = 0;
         let Some(state) = self.warps.get(warp as usize).map(|warp| warp.state) else {
-            let fault = Fault::of_warp(TrapKind::Misuse { reason: "the block has no such warp" });
+            let fault = Fault::of_warp(TrapKind::Misuse {
+                reason: "the block has no such warp",
+            });
             return Err(self.trap(launch, 0, *fault));
         };
         match state {
             WarpState::Exited => step.end = StepEnd::Exit,
-            WarpState::AtBarrier(id) => step.end = StepEnd::Barrier { id: id.into(), released: false },
+            WarpState::AtBarrier(id) => {
+                step.end = StepEnd::Barrier {
+                    id: id.into(),
+                    released: false,
+                }
+            }
             WarpState::Running | WarpState::MemoryDue => {
                 let Step { totals, access, .. } = step;
-                let mode = Mode { costs: Some(costs), allowed: budget.into(), access: Some(access) };
+                let mode = Mode {
+                    costs: Some(costs),
+                    allowed: budget.into(),
+                    access: Some(access),
+                };
                 let (end, released) = self.go(launch, warp, memory, mode, totals)?;
                 (step.end, step.released_warps) = (end, released);
             }
@@ -155,7 +178,11 @@ impl Block {
         while !self.is_finished() {
             for warp in 0..self.warps.len() as u32 {
                 while self.warps[warp as usize].state == WarpState::Running {
-                    let mode = Mode { costs: None, allowed: u64::MAX, access: None };
+                    let mode = Mode {
+                        costs: None,
+                        allowed: u64::MAX,
+                        access: None,
+                    };
                     self.go(launch, warp, memory, mode, totals)?;
                 }
             }
@@ -178,10 +205,15 @@ impl Block {
         let left = launch.instruction_limit.saturating_sub(warp.executed);
         let stepped = mode.access.is_some();
         let local_bytes = 128 * self.locals[at].len() as u64;
-        let global_warp = u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
+        let global_warp =
+            u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
         let mut machine = Machine {
             code,
-            stream: if stepped { &code.stepped } else { &code.functional },
+            stream: if stepped {
+                &code.stepped
+            } else {
+                &code.functional
+            },
             costs: mode.costs.map_or(&[], |costs| &costs.prefix),
             constants: &launch.constants,
             registers: &mut self.registers[at],
@@ -207,7 +239,11 @@ impl Block {
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
             Stop::Budget if self.warps[at].executed >= launch.instruction_limit => {
                 let limit = launch.instruction_limit;
-                Err(self.trap(launch, number, *Fault::of_warp(TrapKind::InstructionLimit { limit })))
+                Err(self.trap(
+                    launch,
+                    number,
+                    *Fault::of_warp(TrapKind::InstructionLimit { limit }),
+                ))
             }
             Stop::Budget => Ok((StepEnd::Budget, 0)),
             Stop::Exit => {
@@ -220,12 +256,24 @@ impl Block {
         }
     }
 
-    fn arrive(&mut self, launch: &Launch, number: u32, index: u32, mask: u32) -> Result<(StepEnd, u64), Box<Trap>> {
+    fn arrive(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        index: u32,
+        mask: u32,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
         let inst = &launch.kernel.code.barriers[index as usize];
         let (warps, registers) = (&mut self.warps, &mut self.registers);
-        let arrived = self.barriers.arrive(inst, number, mask, warps, registers, &launch.constants);
+        let arrived = self
+            .barriers
+            .arrive(inst, number, mask, warps, registers, &launch.constants);
         match arrived {
-            Ok(Arrival { id, released, others }) => Ok((StepEnd::Barrier { id, released }, others)),
+            Ok(Arrival {
+                id,
+                released,
+                others,
+            }) => Ok((StepEnd::Barrier { id, released }, others)),
             Err(fault) => {
                 // The path is already past the barrier; the message shall point at it.
                 let path = &mut self.warps[number as usize].path;
@@ -240,9 +288,20 @@ impl Block {
         let kernel = &launch.kernel;
         let code = &kernel.code;
         // Both streams know their instructions; a position is looked up in the one it belongs to.
-        let stream = if self.warps.iter().any(|warp| warp.stepped) { &code.stepped } else { &code.functional };
-        let pc = self.warps.get(number as usize).map_or(0, |warp| warp.path.pc as usize);
-        let info = stream.info.get(pc).or(stream.info.last()).and_then(|&info| kernel.instructions.get(info as usize));
+        let stream = if self.warps.iter().any(|warp| warp.stepped) {
+            &code.stepped
+        } else {
+            &code.functional
+        };
+        let pc = self
+            .warps
+            .get(number as usize)
+            .map_or(0, |warp| warp.path.pc as usize);
+        let info = stream
+            .info
+            .get(pc)
+            .or(stream.info.last())
+            .and_then(|&info| kernel.instructions.get(info as usize));
         let source = info.and_then(|info| info.source).and_then(|(file, line)| {
             let (_, path) = kernel.files.iter().find(|(index, _)| *index == file)?;
             Some((path.clone(), line))
@@ -253,7 +312,9 @@ impl Block {
             line: info.map_or(0, |info| info.line),
             source,
             block: launch.block_coordinates(self.index),
-            thread: fault.lane.map(|lane| launch.thread_coordinates(number * LANES as u32 + lane)),
+            thread: fault
+                .lane
+                .map(|lane| launch.thread_coordinates(number * LANES as u32 + lane)),
             kind: fault.kind,
         })
     }

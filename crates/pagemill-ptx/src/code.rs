@@ -46,9 +46,16 @@ pub(crate) struct Stream {
 pub(crate) enum Constant {
     Bits(u64),
     /// Bytes of the kernel's parameter block.
-    Param { offset: u32, bytes: u8, signed: bool },
+    Param {
+        offset: u32,
+        bytes: u8,
+        signed: bool,
+    },
     /// Address of a module-level variable plus an addend.
-    Symbol { index: u32, addend: i64 },
+    Symbol {
+        index: u32,
+        addend: i64,
+    },
     GridDim(u8),
     BlockDim(u8),
     DynamicSharedBytes,
@@ -118,7 +125,7 @@ pub(crate) const VECTOR_MAX: usize = 8;
 pub(crate) const SINK: u16 = u16::MAX;
 
 /// One memory instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct MemoryInst {
     pub kind: AccessKind,
     pub space: Space,
@@ -151,12 +158,6 @@ pub(crate) struct Atomic {
     pub apply: fn(old: u64, a: u64, b: u64) -> u64,
 }
 
-impl PartialEq for Atomic {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::fn_addr_eq(self.apply, other.apply)
-    }
-}
-
 /// `bar`, `barrier`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BarrierInst {
@@ -187,7 +188,7 @@ pub(crate) enum Reduce {
 }
 
 /// An instruction in which lanes see each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WarpWideInst {
     pub kind: WarpWide,
     pub dst: u16,
@@ -201,7 +202,7 @@ pub(crate) struct WarpWideInst {
     pub negated: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum WarpWide {
     ShuffleUp,
     ShuffleDown,
@@ -247,9 +248,18 @@ pub(crate) enum Bank {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Service {
     /// `vprintf(format, arguments)`: wide operands; the narrow destination gets the argument count.
-    Print { format: u16, arguments: u16, dst: u16 },
+    Print {
+        format: u16,
+        arguments: u16,
+        dst: u16,
+    },
     /// `__assertfail(message, file, line, function, size)`.
-    AssertFail { message: u16, file: u16, line: u16, function: u16 },
+    AssertFail {
+        message: u16,
+        file: u16,
+        line: u16,
+        function: u16,
+    },
     /// `trap` or `brkpt`.
     Trap,
     /// A clock register into a narrow or wide slot.

@@ -17,12 +17,18 @@ pub struct InstructionCosts {
 
 impl InstructionCosts {
     /// Asks `cost` for (issue cycles, latency cycles) of each instruction of `kernel`, in order.
-    pub fn new(kernel: &Kernel, mut cost: impl FnMut(usize, &InstructionInfo) -> (u32, u32)) -> Self {
+    pub fn new(
+        kernel: &Kernel,
+        mut cost: impl FnMut(usize, &InstructionInfo) -> (u32, u32),
+    ) -> Self {
         let mut sum = Prefix::default();
         let mut prefix = vec![sum];
         for (index, info) in kernel.instructions().iter().enumerate() {
             let (issue, latency) = cost(index, info);
-            sum = Prefix { issue: sum.issue + u64::from(issue), latency: sum.latency + u64::from(latency) };
+            sum = Prefix {
+                issue: sum.issue + u64::from(issue),
+                latency: sum.latency + u64::from(latency),
+            };
             prefix.push(sum);
         }
         Self { prefix }

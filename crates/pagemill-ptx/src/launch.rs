@@ -1,5 +1,6 @@
 //! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
 
+use crate::Block;
 use crate::code::Constant;
 use crate::exec::line::{ConstantLines, LANES, Line};
 use crate::exec::service::Output;
@@ -8,7 +9,6 @@ use crate::kernel::Kernel;
 use crate::memory::DeviceMemory;
 use crate::module::{Linked, Module};
 use crate::trap::Trap;
-use crate::Block;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most threads in a block.
@@ -38,7 +38,9 @@ pub enum LaunchError {
         max: String,
     },
     /// An argument block of the wrong size.
-    #[error("kernel {kernel}: {given} argument bytes were given, its {params} parameters take {wanted}")]
+    #[error(
+        "kernel {kernel}: {given} argument bytes were given, its {params} parameters take {wanted}"
+    )]
     Arguments {
         /// Kernel name.
         kernel: String,
@@ -62,7 +64,9 @@ pub enum LaunchError {
         max: u64,
     },
     /// Kernel, link and module do not belong together.
-    #[error("kernel {kernel}: it is from another module than the link; link the module it was loaded with")]
+    #[error(
+        "kernel {kernel}: it is from another module than the link; link the module it was loaded with"
+    )]
     WrongModule {
         /// Kernel name.
         kernel: String,
@@ -99,17 +103,36 @@ impl Launch {
         args: &[u8],
     ) -> Result<Self, LaunchError> {
         if module.id() != linked.module_id || kernel.module_id != linked.module_id {
-            return Err(LaunchError::WrongModule { kernel: kernel.name.clone() });
+            return Err(LaunchError::WrongModule {
+                kernel: kernel.name.clone(),
+            });
         }
         check_shape(kernel, grid, block)?;
         check_sizes(kernel, dynamic_shared_bytes, args)?;
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let threads = block.iter().product();
-        let values = Values { linked, grid, block, threads, kernel, dynamic_shared_bytes, args };
+        let values = Values {
+            linked,
+            grid,
+            block,
+            threads,
+            kernel,
+            dynamic_shared_bytes,
+            args,
+        };
         let code = &kernel.code;
-        let narrow = code.constants_narrow.iter().map(|constant| Line::splat(values.of(constant) as u32));
-        let wide = code.constants_wide.iter().map(|constant| Line::splat(values.of(constant)));
-        let constants = ConstantLines { narrow: narrow.collect(), wide: wide.collect() };
+        let narrow = code
+            .constants_narrow
+            .iter()
+            .map(|constant| Line::splat(values.of(constant) as u32));
+        let wide = code
+            .constants_wide
+            .iter()
+            .map(|constant| Line::splat(values.of(constant)));
+        let constants = ConstantLines {
+            narrow: narrow.collect(),
+            wide: wide.collect(),
+        };
         Ok(Self {
             kernel: kernel.clone(),
             constants,
@@ -126,7 +149,10 @@ impl Launch {
     /// Traps any warp that executes more than `instructions` PTX instructions.
     #[must_use]
     pub fn with_instruction_limit(self, instructions: u64) -> Self {
-        Self { instruction_limit: instructions, ..self }
+        Self {
+            instruction_limit: instructions,
+            ..self
+        }
     }
 
     /// The kernel.
@@ -167,16 +193,36 @@ impl Launch {
 
 fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extent.map(u64::from);
-    [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
+    [
+        (index % x) as u32,
+        (index / x % y) as u32,
+        (index / (x * y)) as u32,
+    ]
 }
 
 fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
-    let wrong = |what, given, max: String| LaunchError::Dimensions { kernel: kernel.name.clone(), what, given, max };
-    if grid.iter().zip(GRID_MAX).any(|(&extent, max)| extent == 0 || extent > max) {
+    let wrong = |what, given, max: String| LaunchError::Dimensions {
+        kernel: kernel.name.clone(),
+        what,
+        given,
+        max,
+    };
+    if grid
+        .iter()
+        .zip(GRID_MAX)
+        .any(|(&extent, max)| extent == 0 || extent > max)
+    {
         return Err(wrong("grid", grid, format!("{GRID_MAX:?}")));
     }
-    let threads: u64 = block.iter().map(|&extent| u64::from(extent)).try_fold(1u64, u64::checked_mul).unwrap_or(u64::MAX);
-    let max = kernel.max_threads.map_or(BLOCK_THREADS_MAX, u64::from).min(BLOCK_THREADS_MAX);
+    let threads: u64 = block
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .try_fold(1u64, u64::checked_mul)
+        .unwrap_or(u64::MAX);
+    let max = kernel
+        .max_threads
+        .map_or(BLOCK_THREADS_MAX, u64::from)
+        .min(BLOCK_THREADS_MAX);
     if threads == 0 || threads > max {
         return Err(wrong("block", block, format!("{max} threads")));
     }
@@ -184,13 +230,22 @@ fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), L
 }
 
 fn check_sizes(kernel: &Kernel, dynamic_shared_bytes: u32, args: &[u8]) -> Result<(), LaunchError> {
-    let too_much = |space, bytes, max| LaunchError::TooMuchMemory { kernel: kernel.name.clone(), space, bytes, max };
+    let too_much = |space, bytes, max| LaunchError::TooMuchMemory {
+        kernel: kernel.name.clone(),
+        space,
+        bytes,
+        max,
+    };
     let shared = u64::from(kernel.shared_bytes) + u64::from(dynamic_shared_bytes);
     if shared > SHARED_BYTES_MAX {
         return Err(too_much("shared", shared, SHARED_BYTES_MAX));
     }
     if kernel.local_bytes > LOCAL_BYTES_MAX {
-        return Err(too_much("local", kernel.local_bytes.into(), LOCAL_BYTES_MAX.into()));
+        return Err(too_much(
+            "local",
+            kernel.local_bytes.into(),
+            LOCAL_BYTES_MAX.into(),
+        ));
     }
     if args.len() != kernel.param_bytes as usize {
         return Err(LaunchError::Arguments {
@@ -218,19 +273,30 @@ impl Values<'_> {
     fn of(&self, constant: &Constant) -> u64 {
         match *constant {
             Constant::Bits(bits) => bits,
-            Constant::Param { offset, bytes, signed } => self.param(offset, bytes, signed),
-            Constant::Symbol { index, addend } => self.linked.addresses[index as usize].wrapping_add(addend as u64),
+            Constant::Param {
+                offset,
+                bytes,
+                signed,
+            } => self.param(offset, bytes, signed),
+            Constant::Symbol { index, addend } => {
+                self.linked.addresses[index as usize].wrapping_add(addend as u64)
+            }
             Constant::GridDim(axis) => self.grid[usize::from(axis)].into(),
             Constant::BlockDim(axis) => self.block[usize::from(axis)].into(),
             Constant::DynamicSharedBytes => self.dynamic_shared_bytes.into(),
-            Constant::TotalSharedBytes => u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared_bytes),
+            Constant::TotalSharedBytes => {
+                u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared_bytes)
+            }
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
         }
     }
 
     fn param(&self, offset: u32, bytes: u8, signed: bool) -> u64 {
         let offset = offset as usize;
-        let raw = self.args.get(offset..offset + usize::from(bytes)).unwrap_or_default();
+        let raw = self
+            .args
+            .get(offset..offset + usize::from(bytes))
+            .unwrap_or_default();
         crate::exec::transfer::extend(crate::exec::transfer::little_endian(raw), bytes, signed)
     }
 }

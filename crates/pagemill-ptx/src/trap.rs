@@ -122,7 +122,11 @@ pub enum TrapKind {
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.block;
-        write!(f, "kernel {} stopped at {}:{}", self.kernel, self.source_name, self.line)?;
+        write!(
+            f,
+            "kernel {} stopped at {}:{}",
+            self.kernel, self.source_name, self.line
+        )?;
         if let Some((file, line)) = &self.source {
             write!(f, " ({file}:{line})")?;
         }
@@ -139,19 +143,50 @@ impl std::error::Error for Trap {}
 impl fmt::Display for TrapKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OutOfBounds { access, address, bytes, near } => {
-                write!(f, "{access} of {bytes} bytes at {address:#x} is out of bounds; {near}")
+            Self::OutOfBounds {
+                access,
+                address,
+                bytes,
+                near,
+            } => {
+                write!(
+                    f,
+                    "{access} of {bytes} bytes at {address:#x} is out of bounds; {near}"
+                )
             }
-            Self::OutsideWindow { access, space, offset, bytes, size } => {
-                write!(f, "{access} of {bytes} bytes at offset {offset:#x} is outside the {size} bytes of {space} memory")
+            Self::OutsideWindow {
+                access,
+                space,
+                offset,
+                bytes,
+                size,
+            } => {
+                write!(
+                    f,
+                    "{access} of {bytes} bytes at offset {offset:#x} is outside the {size} bytes of {space} memory"
+                )
             }
-            Self::Misaligned { access, address, bytes } => {
-                write!(f, "{access} at {address:#x} is misaligned: it needs a multiple of {bytes}")
+            Self::Misaligned {
+                access,
+                address,
+                bytes,
+            } => {
+                write!(
+                    f,
+                    "{access} at {address:#x} is misaligned: it needs a multiple of {bytes}"
+                )
             }
             Self::ReadOnly { address } => write!(f, "store to read-only memory at {address:#x}"),
-            Self::BadBarrier { id, threads, reason } => write!(f, "barrier {id} for {threads} threads: {reason}"),
+            Self::BadBarrier {
+                id,
+                threads,
+                reason,
+            } => write!(f, "barrier {id} for {threads} threads: {reason}"),
             Self::DivergedBarrier { arrived, expected } => {
-                write!(f, "only lanes {arrived:#010x} of {expected:#010x} reached the barrier; move it out of the divergent branch")
+                write!(
+                    f,
+                    "only lanes {arrived:#010x} of {expected:#010x} reached the barrier; move it out of the divergent branch"
+                )
             }
             Self::Deadlock { barriers } => {
                 write!(f, "deadlock: every warp waits")?;
@@ -160,12 +195,20 @@ impl fmt::Display for TrapKind {
                 })
             }
             Self::AbsentLanes { members, active } => {
-                write!(f, "the member mask {members:#010x} names lanes that do not execute this instruction (active are {active:#010x})")
+                write!(
+                    f,
+                    "the member mask {members:#010x} names lanes that do not execute this instruction (active are {active:#010x})"
+                )
             }
             Self::InstructionLimit { limit } => {
-                write!(f, "the warp executed more than {limit} instructions; if that is no endless loop, raise the limit")
+                write!(
+                    f,
+                    "the warp executed more than {limit} instructions; if that is no endless loop, raise the limit"
+                )
             }
-            Self::BranchIndex { index, targets } => write!(f, "branch index {index} of {targets} targets"),
+            Self::BranchIndex { index, targets } => {
+                write!(f, "branch index {index} of {targets} targets")
+            }
             Self::Trap => write!(f, "trap instruction"),
             Self::Assert { message, place } => write!(f, "assertion `{message}` failed at {place}"),
             Self::Misuse { reason } => f.write_str(reason),
@@ -183,7 +226,10 @@ pub(crate) struct Fault {
 impl Fault {
     #[cold]
     pub(crate) fn at_lane(lane: u32, kind: TrapKind) -> Box<Self> {
-        Box::new(Self { lane: Some(lane), kind })
+        Box::new(Self {
+            lane: Some(lane),
+            kind,
+        })
     }
 
     #[cold]

@@ -82,7 +82,11 @@ fn resolve_generic(addresses: &mut [u64; LANES], mask: u32) -> Target {
     let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
     let mut apart = [0; LANES];
     for lane in 0..LANES {
-        let active = if mask & LANE_BITS[lane] != 0 { u64::MAX } else { 0 };
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
         apart[lane] = (addresses[lane] ^ first) & active;
     }
     if pattern::or_all64(&apart) >= window::BYTES {
@@ -103,7 +107,12 @@ fn resolve_generic(addresses: &mut [u64; LANES], mask: u32) -> Target {
 impl Stores<'_> {
     /// Performs `inst` for the lanes of `mask`.
     #[inline(always)]
-    pub(crate) fn perform(&mut self, frame: &mut Frame<'_>, inst: &MemoryInst, mask: u32) -> Result<(), Box<Fault>> {
+    pub(crate) fn perform(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
         let mut addresses = lane_addresses(frame, inst);
         let target = resolve(inst.space, &mut addresses, mask);
         if matches!(inst.kind, AccessKind::Atomic | AccessKind::Reduction) {
@@ -136,7 +145,14 @@ impl Stores<'_> {
             if self.memory.is_read_only(at) {
                 return Err(read_only_fault(addresses, mask));
             }
-            store(frame, inst, mask, self.memory.data_mut(at).1, pattern, &offsets);
+            store(
+                frame,
+                inst,
+                mask,
+                self.memory.data_mut(at).1,
+                pattern,
+                &offsets,
+            );
         }
         Ok(())
     }
@@ -154,7 +170,14 @@ impl Stores<'_> {
         let hint = &mut self.hints[inst.site as usize];
         let at = self.memory.index_with_hint(first, hint)?;
         let (base, data) = self.memory.data(at);
-        let pattern = pattern::find(addresses, mask, (base, data.len()), inst.lane_bytes(), offsets).ok()?;
+        let pattern = pattern::find(
+            addresses,
+            mask,
+            (base, data.len()),
+            inst.lane_bytes(),
+            offsets,
+        )
+        .ok()?;
         Some((at, pattern))
     }
 
@@ -182,18 +205,43 @@ impl Stores<'_> {
     }
 
     /// Allocation and offset of one lane's access.
-    fn place(&mut self, inst: &MemoryInst, lane: usize, address: u64) -> Result<(usize, usize), Box<Fault>> {
+    fn place(
+        &mut self,
+        inst: &MemoryInst,
+        lane: usize,
+        address: u64,
+    ) -> Result<(usize, usize), Box<Fault>> {
         let bytes = inst.lane_bytes();
         let hint = &mut self.hints[inst.site as usize];
         let found = self.memory.index_with_hint(address, hint);
-        let place = found.and_then(|at| Some((at, self.memory.allocations()[at].offset_of(address, u64::from(bytes))?)));
+        let place = found.and_then(|at| {
+            Some((
+                at,
+                self.memory.allocations()[at].offset_of(address, u64::from(bytes))?,
+            ))
+        });
         let access = verb(inst.kind);
         let Some((at, offset)) = place else {
             let near = self.memory.nearest(address);
-            return Err(Fault::at_lane(lane as u32, TrapKind::OutOfBounds { access, address, bytes, near }));
+            return Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::OutOfBounds {
+                    access,
+                    address,
+                    bytes,
+                    near,
+                },
+            ));
         };
         if !address.is_multiple_of(u64::from(bytes)) {
-            return Err(Fault::at_lane(lane as u32, TrapKind::Misaligned { access, address, bytes }));
+            return Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::Misaligned {
+                    access,
+                    address,
+                    bytes,
+                },
+            ));
         }
         if inst.kind != AccessKind::Load && self.memory.is_read_only(at) {
             return Err(Fault::at_lane(lane as u32, TrapKind::ReadOnly { address }));
@@ -235,10 +283,20 @@ impl Stores<'_> {
     ) -> Result<(), Box<Fault>> {
         let mut offsets = [0; LANES];
         let bytes = inst.lane_bytes();
-        let pattern = match pattern::find(addresses, mask, (0, self.shared.len()), bytes, &mut offsets) {
-            Ok(pattern) => pattern,
-            Err(stray) => return Err(window_fault(inst, mask, addresses, "shared", self.shared.len(), stray)),
-        };
+        let pattern =
+            match pattern::find(addresses, mask, (0, self.shared.len()), bytes, &mut offsets) {
+                Ok(pattern) => pattern,
+                Err(stray) => {
+                    return Err(window_fault(
+                        inst,
+                        mask,
+                        addresses,
+                        "shared",
+                        self.shared.len(),
+                        stray,
+                    ));
+                }
+            };
         if self.timed && pattern == Pattern::Scattered {
             self.shared_replays += bank_replays(addresses, mask, bytes);
         }
@@ -259,14 +317,27 @@ impl Stores<'_> {
         addresses: &[u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let mut offsets = [0; LANES];
-        let found = pattern::find(addresses, mask, (0, self.params.len()), inst.lane_bytes(), &mut offsets);
+        let found = pattern::find(
+            addresses,
+            mask,
+            (0, self.params.len()),
+            inst.lane_bytes(),
+            &mut offsets,
+        );
         match found {
             Ok(_) if inst.kind != AccessKind::Load => Err(read_only_fault(addresses, mask)),
             Ok(pattern) => {
                 load(frame, inst, mask, self.params, pattern, &offsets);
                 Ok(())
             }
-            Err(stray) => Err(window_fault(inst, mask, addresses, "parameter", self.params.len(), stray)),
+            Err(stray) => Err(window_fault(
+                inst,
+                mask,
+                addresses,
+                "parameter",
+                self.params.len(),
+                stray,
+            )),
         }
     }
 
@@ -302,7 +373,12 @@ impl Stores<'_> {
     ) -> Result<(), Box<Fault>> {
         self.check_local(inst, mask, addresses)?;
         if inst.element_bytes == 4 && !inst.wide && is_uniform(addresses, mask) {
-            self.uniform_local(frame, inst, mask, addresses[mask.trailing_zeros() as usize & (LANES - 1)]);
+            self.uniform_local(
+                frame,
+                inst,
+                mask,
+                addresses[mask.trailing_zeros() as usize & (LANES - 1)],
+            );
             return Ok(());
         }
         let bytes = inst.lane_bytes() as usize;
@@ -356,7 +432,9 @@ impl Stores<'_> {
     }
 
     pub(crate) fn local_byte(&self, lane: usize, at: usize) -> u8 {
-        self.local.get(at / 4).map_or(0, |line| line.0[lane].to_le_bytes()[at % 4])
+        self.local
+            .get(at / 4)
+            .map_or(0, |line| line.0[lane].to_le_bytes()[at % 4])
     }
 
     fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
@@ -402,9 +480,22 @@ impl Stores<'_> {
         let bytes = inst.lane_bytes() as usize;
         let data = match target {
             Target::Shared => {
-                let found = pattern::find(&[address; LANES], LANE_BITS[lane], (0, self.shared.len()), bytes as u32, &mut [0; LANES]);
+                let found = pattern::find(
+                    &[address; LANES],
+                    LANE_BITS[lane],
+                    (0, self.shared.len()),
+                    bytes as u32,
+                    &mut [0; LANES],
+                );
                 if let Err(stray) = found {
-                    return Err(window_fault(inst, LANE_BITS[lane], &[address; LANES], "shared", self.shared.len(), stray));
+                    return Err(window_fault(
+                        inst,
+                        LANE_BITS[lane],
+                        &[address; LANES],
+                        "shared",
+                        self.shared.len(),
+                        stray,
+                    ));
                 }
                 &mut self.shared[address as usize..address as usize + bytes]
             }
@@ -423,7 +514,10 @@ impl Stores<'_> {
             (register, false) => u64::from(frame.narrow(register)[lane]),
         };
         let old = little_endian(data);
-        let apply = inst.atomic.expect("lowering gives every atomic its function").apply;
+        let apply = inst
+            .atomic
+            .expect("lowering gives every atomic its function")
+            .apply;
         let new = apply(old, operand(inst.registers[0]), operand(inst.registers[1]));
         data.copy_from_slice(&new.to_le_bytes()[..bytes]);
         if inst.result != SINK {
@@ -458,7 +552,9 @@ impl Stores<'_> {
         match resolve(inst.space, addresses, mask) {
             Target::Shared | Target::Param => return Ok(false),
             Target::Memory => {
-                if Window::of(addresses[mask.trailing_zeros() as usize & (LANES - 1)]) == Window::Constant {
+                if Window::of(addresses[mask.trailing_zeros() as usize & (LANES - 1)])
+                    == Window::Constant
+                {
                     return Ok(false);
                 }
                 self.check_global(inst, mask, addresses)?;
@@ -468,12 +564,15 @@ impl Stores<'_> {
                 access.space = AccessSpace::Local;
                 let bytes = u64::from(access.lane_bytes.max(4));
                 for (lane, address) in addresses.iter_mut().enumerate() {
-                    *address = self.local_base + *address / 4 * 128 + lane as u64 * bytes + *address % 4;
+                    *address =
+                        self.local_base + *address / 4 * 128 + lane as u64 * bytes + *address % 4;
                 }
             }
             Target::Mixed => {
                 let global = |lane: &usize| Window::of(addresses[*lane]) == Window::Global;
-                access.mask = lanes_of(mask).filter(global).fold(0, |mask, lane| mask | LANE_BITS[lane]);
+                access.mask = lanes_of(mask)
+                    .filter(global)
+                    .fold(0, |mask, lane| mask | LANE_BITS[lane]);
                 if access.mask == 0 {
                     return Ok(false);
                 }
@@ -518,8 +617,18 @@ fn window_fault(
     let lane = lanes_of(mask).find(is_bad).unwrap_or(0);
     let access = verb(inst.kind);
     let kind = match stray {
-        Stray::Outside => TrapKind::OutsideWindow { access, space, offset: addresses[lane], bytes, size },
-        Stray::Misaligned => TrapKind::Misaligned { access, address: addresses[lane], bytes },
+        Stray::Outside => TrapKind::OutsideWindow {
+            access,
+            space,
+            offset: addresses[lane],
+            bytes,
+            size,
+        },
+        Stray::Misaligned => TrapKind::Misaligned {
+            access,
+            address: addresses[lane],
+            bytes,
+        },
     };
     Fault::at_lane(lane as u32, kind)
 }

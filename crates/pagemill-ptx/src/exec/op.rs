@@ -1,7 +1,8 @@
 //! The flat instruction, and the table of lane operations: what one lane computes, and nothing else.
 
 use super::float::{
-    canonical32, canonical64, exp2_f32, flush32, max32, max64, min32, min64, saturate32, saturate64, to_s32, to_u32,
+    canonical32, canonical64, exp2_f32, flush32, max32, max64, min32, min64, saturate32,
+    saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, map1, map2, map3};
 
@@ -28,7 +29,16 @@ impl Inst {
     pub(crate) const CONTINUES: u16 = 0x4000;
 
     pub(crate) fn new(op: Op) -> Self {
-        Self { op, dst: 0, a: 0, b: 0, c: 0, guard: Self::UNGUARDED, aux: 0, reconverge: 0 }
+        Self {
+            op,
+            dst: 0,
+            a: 0,
+            b: 0,
+            c: 0,
+            guard: Self::UNGUARDED,
+            aux: 0,
+            reconverge: 0,
+        }
     }
 }
 

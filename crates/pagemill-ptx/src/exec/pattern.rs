@@ -37,7 +37,13 @@ pub(crate) fn find(
     if differs(addresses, mask, origin, bytes) == 0 {
         let start = origin.wrapping_sub(base);
         if start <= len && bytes * LANES as u64 <= len - start {
-            return if origin & align == 0 { Ok(Pattern::Block { start: start as usize }) } else { Err(Stray::Misaligned) };
+            return if origin & align == 0 {
+                Ok(Pattern::Block {
+                    start: start as usize,
+                })
+            } else {
+                Err(Stray::Misaligned)
+            };
         }
     } else if differs(addresses, mask, addresses[first], 0) == 0 {
         let at = addresses[first].wrapping_sub(base);
@@ -55,7 +61,11 @@ pub(crate) fn find(
 fn differs(addresses: &[u64; LANES], mask: u32, origin: u64, stride: u64) -> u64 {
     let mut apart = [0; LANES];
     for lane in 0..LANES {
-        let active = if mask & LANE_BITS[lane] != 0 { u64::MAX } else { 0 };
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
         apart[lane] = (addresses[lane] ^ origin.wrapping_add(lane as u64 * stride)) & active;
     }
     or_all64(&apart)
@@ -73,7 +83,11 @@ fn scatter(
     let mut low = [0; LANES];
     let room = len.wrapping_sub(bytes);
     for lane in 0..LANES {
-        let active = if mask & LANE_BITS[lane] != 0 { u64::MAX } else { 0 };
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
         let offset = addresses[lane].wrapping_sub(base);
         offsets[lane] = offset & active;
         beyond[lane] = if offset > room { active } else { 0 };
@@ -136,13 +150,33 @@ mod tests {
     #[test]
     fn patterns_are_told_apart() {
         let mut offsets = [0; LANES];
-        let mut find = |addresses: [u64; LANES], mask| super::find(&addresses, mask, (1000, 200), 4, &mut offsets);
-        assert_eq!(find(lanes(|lane| 1008 + 4 * lane), u32::MAX), Ok(Pattern::Block { start: 8 }));
-        assert_eq!(find(lanes(|_| 1196), u32::MAX), Ok(Pattern::Broadcast { at: 196 }));
-        assert_eq!(find(lanes(|lane| 1000 + 8 * (lane % 20)), u32::MAX), Ok(Pattern::Scattered));
-        assert_eq!(find(lanes(|lane| 1100 + 4 * lane), u32::MAX), Err(Stray::Outside));
-        assert_eq!(find(lanes(|lane| 1100 + 4 * lane), 0xffff), Ok(Pattern::Scattered));
-        assert_eq!(find(lanes(|lane| 1002 + 4 * lane), u32::MAX), Err(Stray::Misaligned));
+        let mut find = |addresses: [u64; LANES], mask| {
+            super::find(&addresses, mask, (1000, 200), 4, &mut offsets)
+        };
+        assert_eq!(
+            find(lanes(|lane| 1008 + 4 * lane), u32::MAX),
+            Ok(Pattern::Block { start: 8 })
+        );
+        assert_eq!(
+            find(lanes(|_| 1196), u32::MAX),
+            Ok(Pattern::Broadcast { at: 196 })
+        );
+        assert_eq!(
+            find(lanes(|lane| 1000 + 8 * (lane % 20)), u32::MAX),
+            Ok(Pattern::Scattered)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1100 + 4 * lane), u32::MAX),
+            Err(Stray::Outside)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1100 + 4 * lane), 0xffff),
+            Ok(Pattern::Scattered)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1002 + 4 * lane), u32::MAX),
+            Err(Stray::Misaligned)
+        );
         assert_eq!(find(lanes(|_| 996), u32::MAX), Err(Stray::Outside));
     }
 

@@ -50,7 +50,11 @@ struct Spec {
 
 impl Spec {
     fn parse<'f>(mut rest: &'f [u8], star: &mut dyn FnMut(u64) -> Option<u64>) -> (Self, &'f [u8]) {
-        let mut spec = Self { bytes: 4, bits: 32, ..Self::default() };
+        let mut spec = Self {
+            bytes: 4,
+            bits: 32,
+            ..Self::default()
+        };
         while let Some((&flag, tail)) = rest.split_first() {
             match flag {
                 b'-' => spec.left = true,
@@ -70,7 +74,9 @@ impl Spec {
         if let Some(tail) = rest.strip_prefix(b".") {
             let (precision, tail) = number(tail, star);
             rest = tail;
-            spec.precision = usize::try_from(precision.unwrap_or(0)).ok().map(|value| value.min(WIDTH_MAX));
+            spec.precision = usize::try_from(precision.unwrap_or(0))
+                .ok()
+                .map(|value| value.min(WIDTH_MAX));
         }
         rest = spec.length(rest);
         if let Some((&conversion, tail)) = rest.split_first() {
@@ -110,7 +116,9 @@ impl Spec {
                 bytes.truncate(self.precision.unwrap_or(usize::MAX));
                 (String::new(), bytes)
             }),
-            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => take(8).map(|bits| self.float(f64::from_bits(bits))),
+            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
+                take(8).map(|bits| self.float(f64::from_bits(bits)))
+            }
             other => {
                 text.push(b'%');
                 text.extend((other != 0).then_some(other));
@@ -127,8 +135,10 @@ impl Spec {
         let fill = self.width.saturating_sub(prefix.len() + digits.len());
         let is_integer = matches!(self.conversion, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
         let numeric = is_integer && self.precision.is_none()
-            || matches!(self.conversion, b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A')
-                && digits.first().is_some_and(u8::is_ascii_digit);
+            || matches!(
+                self.conversion,
+                b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A'
+            ) && digits.first().is_some_and(u8::is_ascii_digit);
         let zeros = self.zero && !self.left && numeric;
         if !self.left && !zeros {
             text.resize(text.len() + fill, b' ');
@@ -156,7 +166,10 @@ impl Spec {
     fn signed(&self, value: u64) -> (String, Vec<u8>) {
         let spare = 64 - self.bits;
         let value = (value << spare) as i64 >> spare;
-        (self.sign(value < 0), self.digits(value.unsigned_abs().to_string()))
+        (
+            self.sign(value < 0),
+            self.digits(value.unsigned_abs().to_string()),
+        )
     }
 
     fn unsigned(&self, value: u64) -> (String, Vec<u8>) {
@@ -168,7 +181,11 @@ impl Spec {
             b'o' => ("0", format!("{value:o}")),
             _ => ("", value.to_string()),
         };
-        let prefix = if self.alternate && value != 0 { prefix } else { "" };
+        let prefix = if self.alternate && value != 0 {
+            prefix
+        } else {
+            ""
+        };
         (prefix.to_owned(), self.digits(digits))
     }
 
@@ -192,7 +209,11 @@ impl Spec {
             b'g' => general(magnitude, precision.max(1), self.alternate),
             _ => hexadecimal(magnitude),
         };
-        let digits = if self.conversion.is_ascii_uppercase() { digits.to_uppercase() } else { digits };
+        let digits = if self.conversion.is_ascii_uppercase() {
+            digits.to_uppercase()
+        } else {
+            digits
+        };
         (sign, digits.into_bytes())
     }
 }
@@ -204,7 +225,9 @@ fn number<'f>(rest: &'f [u8], star: &mut dyn FnMut(u64) -> Option<u64>) -> (Opti
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = rest[..digits].iter().fold(0i32, |value, digit| {
-        value.saturating_mul(10).saturating_add(i32::from(digit - b'0'))
+        value
+            .saturating_mul(10)
+            .saturating_add(i32::from(digit - b'0'))
     });
     ((digits > 0).then_some(value), &rest[digits..])
 }
@@ -226,7 +249,10 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "+00"));
     let power: i64 = exponent.parse().unwrap_or(0);
     let trim = |digits: &str| match digits.contains('.') && !keep_zeros {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        true => digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
         false => digits.to_owned(),
     };
     if power < -4 || power >= precision as i64 {
@@ -257,19 +283,48 @@ mod tests {
 
     fn print(text: &str, arguments: &[u64]) -> String {
         let mut arguments = arguments.iter().copied();
-        let (bytes, _) = format(text.as_bytes(), &mut |_| arguments.next(), &|_| Some(b"str".to_vec()));
+        let (bytes, _) = format(text.as_bytes(), &mut |_| arguments.next(), &|_| {
+            Some(b"str".to_vec())
+        });
         String::from_utf8(bytes).expect("the tests print ASCII")
     }
 
     #[test]
     fn conversions_follow_c() {
         let f = |value: f64| value.to_bits();
-        assert_eq!(print("%d|%5d|%-5d|%05d|%+d", &[-3i32 as u32 as u64, 7, 7, 7, 7]), "-3|    7|7    |00007|+7");
-        assert_eq!(print("%u %x %#X %o %lld", &[u64::from(u32::MAX), 255, 255, 8, -1i64 as u64]), "4294967295 ff 0XFF 10 -1");
-        assert_eq!(print("%f %.2f %e %g %g %g", &[f(1.5), f(2.0 / 3.0), f(12345.678), f(0.0001), f(1e20), f(100000.0)]),
-            "1.500000 0.67 1.234568e+04 0.0001 1e+20 100000");
-        assert_eq!(print("%s %c %% %p %hhd", &[0, 65, 0xabc, 0x1ff]), "str A % 0xabc -1");
-        assert_eq!(print("%08.3f %*d %a", &[f(-3.25), 6, 42, f(0.5)]), "-003.250     42 0x1p-1");
+        assert_eq!(
+            print("%d|%5d|%-5d|%05d|%+d", &[-3i32 as u32 as u64, 7, 7, 7, 7]),
+            "-3|    7|7    |00007|+7"
+        );
+        assert_eq!(
+            print(
+                "%u %x %#X %o %lld",
+                &[u64::from(u32::MAX), 255, 255, 8, -1i64 as u64]
+            ),
+            "4294967295 ff 0XFF 10 -1"
+        );
+        assert_eq!(
+            print(
+                "%f %.2f %e %g %g %g",
+                &[
+                    f(1.5),
+                    f(2.0 / 3.0),
+                    f(12345.678),
+                    f(0.0001),
+                    f(1e20),
+                    f(100000.0)
+                ]
+            ),
+            "1.500000 0.67 1.234568e+04 0.0001 1e+20 100000"
+        );
+        assert_eq!(
+            print("%s %c %% %p %hhd", &[0, 65, 0xabc, 0x1ff]),
+            "str A % 0xabc -1"
+        );
+        assert_eq!(
+            print("%08.3f %*d %a", &[f(-3.25), 6, 42, f(0.5)]),
+            "-003.250     42 0x1p-1"
+        );
         assert_eq!(print("%", &[]), "%");
     }
 }

@@ -20,7 +20,10 @@ pub(crate) enum Stop {
     Memory,
     Wait(u64),
     /// The lanes of `mask` are past instruction `index` of the barrier table, whose effect is the block's business.
-    Barrier { index: u32, mask: u32 },
+    Barrier {
+        index: u32,
+        mask: u32,
+    },
     Exit,
     Budget,
 }
@@ -99,7 +102,9 @@ fn has_avx2() -> bool {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
+)]
 fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
     run_loop(machine, totals)
 }
@@ -123,7 +128,10 @@ impl Meter<'_> {
     /// Closes the stretch before `end`, executed by the lanes of `mask`.
     #[inline(always)]
     fn close(&mut self, end: u32, mask: u32) {
-        let (from, to) = (self.before[self.start as usize] as usize, self.before[end as usize] as usize);
+        let (from, to) = (
+            self.before[self.start as usize] as usize,
+            self.before[end as usize] as usize,
+        );
         let count = (to - from) as u64;
         self.start = end;
         self.totals.instructions += count;
@@ -141,29 +149,53 @@ impl Meter<'_> {
     #[inline(always)]
     fn idle(&mut self, lanes: u32) {
         let totals = &mut self.totals;
-        totals.thread_instructions = totals.thread_instructions.wrapping_sub(u64::from(lanes.count_ones()));
+        totals.thread_instructions = totals
+            .thread_instructions
+            .wrapping_sub(u64::from(lanes.count_ones()));
     }
 }
 
 /// The dispatch loop is deliberately one function: everything it calls is inlined into it once per instruction set.
 #[inline(always)]
 fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    let Machine { code, stream, costs, constants, registers, warp, stores, output, access, allowed, stepped } = machine;
-    let (code, stream, stepped, allowed): (&Code, &Stream, bool, u64) = (code, stream, *stepped, *allowed);
+    let Machine {
+        code,
+        stream,
+        costs,
+        constants,
+        registers,
+        warp,
+        stores,
+        output,
+        access,
+        allowed,
+        stepped,
+    } = machine;
+    let (code, stream, stepped, allowed): (&Code, &Stream, bool, u64) =
+        (code, stream, *stepped, *allowed);
     let mut frame = Frame::new(registers, constants);
     let mut pc = warp.path.pc;
     let mut resuming = warp.state == WarpState::MemoryDue;
     warp.state = WarpState::Running;
     warp.stepped = stepped;
     let start = if resuming { pc + 1 } else { pc };
-    let mut meter = Meter { before: &stream.before, costs, start, totals: StepTotals::default() };
+    let mut meter = Meter {
+        before: &stream.before,
+        costs,
+        start,
+        totals: StepTotals::default(),
+    };
 
     let stop = loop {
         let inst = &stream.insts[pc as usize];
         let mut mask = warp.path.mask;
         if inst.guard != Inst::UNGUARDED {
             let holds = frame.predicate(inst.guard & !(Inst::NEGATED | Inst::CONTINUES));
-            mask &= if inst.guard & Inst::NEGATED != 0 { !holds } else { holds };
+            mask &= if inst.guard & Inst::NEGATED != 0 {
+                !holds
+            } else {
+                holds
+            };
             if !resuming && inst.guard & Inst::CONTINUES == 0 {
                 meter.idle(warp.path.mask & !mask);
             }
@@ -191,7 +223,9 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
             Op::BranchTable => {
                 meter.close(pc + 1, warp.path.mask);
                 let targets = &stream.tables[inst.aux as usize];
-                if let Err(fault) = branch_table(warp, inst, frame.narrow(inst.a), mask, pc + 1, targets) {
+                if let Err(fault) =
+                    branch_table(warp, inst, frame.narrow(inst.a), mask, pc + 1, targets)
+                {
                     break Err(fault);
                 }
                 pc = warp.path.pc;
@@ -257,10 +291,15 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
             Op::Barrier => {
                 pc += 1;
                 meter.close(pc, warp.path.mask);
-                break Ok(Stop::Barrier { index: inst.aux, mask });
+                break Ok(Stop::Barrier {
+                    index: inst.aux,
+                    mask,
+                });
             }
             Op::WarpWide => {
-                if let Err(fault) = warp_wide::execute(&mut frame, &code.warp_wide[inst.aux as usize], mask) {
+                if let Err(fault) =
+                    warp_wide::execute(&mut frame, &code.warp_wide[inst.aux as usize], mask)
+                {
                     break Err(fault);
                 }
             }
@@ -269,7 +308,9 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
             Op::Service => {
                 let service = &code.services[inst.aux as usize];
                 let clock = warp.executed + meter.totals.instructions;
-                if let Err(fault) = service::execute(service, &mut frame, stores, output, clock, mask) {
+                if let Err(fault) =
+                    service::execute(service, &mut frame, stores, output, clock, mask)
+                {
                     break Err(fault);
                 }
             }
@@ -307,24 +348,41 @@ fn branch_table(
     let others = warp.path.mask & !mask;
     let outer = warp.path.reconverge;
     if inst.reconverge != outer {
-        warp.stack.push(Path { pc: inst.reconverge, mask: warp.path.mask, reconverge: outer });
+        warp.stack.push(Path {
+            pc: inst.reconverge,
+            mask: warp.path.mask,
+            reconverge: outer,
+        });
     }
     let reconverge = inst.reconverge;
     let mut paths = Vec::new();
     if others != 0 {
-        paths.push(Path { pc: next, mask: others, reconverge });
+        paths.push(Path {
+            pc: next,
+            mask: others,
+            reconverge,
+        });
     }
     while rest != 0 {
         let lane = rest.trailing_zeros();
         let index = indices[lane as usize];
         let Some(&target) = targets.get(index as usize) else {
-            let kind = TrapKind::BranchIndex { index, targets: targets.len() as u32 };
+            let kind = TrapKind::BranchIndex {
+                index,
+                targets: targets.len() as u32,
+            };
             return Err(Fault::at_lane(lane, kind));
         };
         let same = |&lane: &usize| targets.get(indices[lane] as usize) == Some(&target);
-        let group = lanes_of(rest).filter(same).fold(0, |mask, lane| mask | LANE_BITS[lane]);
+        let group = lanes_of(rest)
+            .filter(same)
+            .fold(0, |mask, lane| mask | LANE_BITS[lane]);
         rest &= !group;
-        paths.push(Path { pc: target, mask: group, reconverge });
+        paths.push(Path {
+            pc: target,
+            mask: group,
+            reconverge,
+        });
     }
     paths.retain(|path| path.pc != reconverge);
     warp.stack.extend(paths);

@@ -9,7 +9,11 @@ use crate::code::{Bank, ScalarInst};
 pub(crate) fn execute(frame: &mut Frame<'_>, scalar: &ScalarInst, inst: &Inst, mask: u32) {
     let [a, b, c] = scalar.operands;
     for lane in lanes_of(mask) {
-        let (a, b, c) = (get(frame, a, inst.a, lane), get(frame, b, inst.b, lane), get(frame, c, inst.c, lane));
+        let (a, b, c) = (
+            get(frame, a, inst.a, lane),
+            get(frame, b, inst.b, lane),
+            get(frame, c, inst.c, lane),
+        );
         let result = (scalar.function)(a, b, c, scalar.immediate);
         match scalar.result {
             Bank::Narrow => frame.narrow[usize::from(inst.dst)].0[lane] = result as u32,

@@ -21,14 +21,21 @@ pub struct Output {
 
 impl Default for Output {
     fn default() -> Self {
-        Self { text: Vec::new(), limit_bytes: 1 << 20, dropped: 0 }
+        Self {
+            text: Vec::new(),
+            limit_bytes: 1 << 20,
+            dropped: 0,
+        }
     }
 }
 
 impl Output {
     /// An output that holds at most `limit_bytes` between two drains.
     pub fn with_limit(limit_bytes: usize) -> Self {
-        Self { limit_bytes, ..Self::default() }
+        Self {
+            limit_bytes,
+            ..Self::default()
+        }
     }
 
     /// Everything printed since the last call; bytes that are no UTF-8 are replaced.
@@ -69,7 +76,11 @@ pub(crate) fn execute(
     mask: u32,
 ) -> Result<(), Box<Fault>> {
     match *service {
-        Service::Print { format, arguments, dst } => {
+        Service::Print {
+            format,
+            arguments,
+            dst,
+        } => {
             let (formats, arguments) = (*frame.wide(format), *frame.wide(arguments));
             for lane in lanes_of(mask) {
                 let count = print(stores, output, lane, formats[lane], arguments[lane]);
@@ -79,11 +90,27 @@ pub(crate) fn execute(
             }
             Ok(())
         }
-        Service::AssertFail { message, file, line, function } => {
+        Service::AssertFail {
+            message,
+            file,
+            line,
+            function,
+        } => {
             let lane = mask.trailing_zeros() as usize & (LANES - 1);
             let text = |operand| string(stores, lane, frame.wide(operand)[lane]);
-            let place = format!("{} ({}:{})", text(function), text(file), frame.narrow(line)[lane]);
-            Err(Fault::at_lane(lane as u32, TrapKind::Assert { message: text(message), place }))
+            let place = format!(
+                "{} ({}:{})",
+                text(function),
+                text(file),
+                frame.narrow(line)[lane]
+            );
+            Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::Assert {
+                    message: text(message),
+                    place,
+                },
+            ))
         }
         Service::Trap => Err(Fault::at_lane(mask.trailing_zeros(), TrapKind::Trap)),
         Service::Clock { dst, part } => {
@@ -98,7 +125,13 @@ pub(crate) fn execute(
 }
 
 /// Prints for one thread; the number of arguments, or -1 when the format cannot be read.
-fn print(stores: &Stores<'_>, output: &mut Output, lane: usize, format: u64, arguments: u64) -> i32 {
+fn print(
+    stores: &Stores<'_>,
+    output: &mut Output,
+    lane: usize,
+    format: u64,
+    arguments: u64,
+) -> i32 {
     let Some(format) = bytes_until_zero(stores, lane, format) else {
         return -1;
     };
@@ -109,7 +142,9 @@ fn print(stores: &Stores<'_>, output: &mut Output, lane: usize, format: u64, arg
         next += bytes;
         value
     };
-    let (text, count) = printf::format(&format, &mut take, &|address| bytes_until_zero(stores, lane, address));
+    let (text, count) = printf::format(&format, &mut take, &|address| {
+        bytes_until_zero(stores, lane, address)
+    });
     output.push(&text);
     count
 }
@@ -142,7 +177,9 @@ fn value_at(stores: &Stores<'_>, lane: usize, address: u64, bytes: usize) -> Opt
 fn byte_at(stores: &Stores<'_>, lane: usize, address: u64) -> Option<u8> {
     let offset = (address & (window::BYTES - 1)) as usize;
     match Window::of(address) {
-        Window::Global | Window::Constant => stores.memory.bytes(address, 1).ok().map(|bytes| bytes[0]),
+        Window::Global | Window::Constant => {
+            stores.memory.bytes(address, 1).ok().map(|bytes| bytes[0])
+        }
         Window::Shared => stores.shared.get(offset).copied(),
         Window::Local => (offset / 4 < stores.local.len()).then(|| stores.local_byte(lane, offset)),
         Window::Param => stores.params.get(offset).copied(),

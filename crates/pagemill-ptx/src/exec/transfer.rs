@@ -7,7 +7,9 @@ use crate::code::{MemoryInst, SINK};
 /// The `N` bytes at `at`; the caller has checked that they are inside.
 #[inline(always)]
 fn read<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
-    data[at..at + N].try_into().expect("a slice of N bytes is an array of N bytes")
+    data[at..at + N]
+        .try_into()
+        .expect("a slice of N bytes is an array of N bytes")
 }
 
 macro_rules! word_lines {
@@ -33,7 +35,13 @@ macro_rules! word_lines {
         }
 
         #[inline(always)]
-        fn $write(data: &mut [u8], pattern: Pattern, offsets: &[u64; LANES], mask: u32, words: &[$word; LANES]) {
+        fn $write(
+            data: &mut [u8],
+            pattern: Pattern,
+            offsets: &[u64; LANES],
+            mask: u32,
+            words: &[$word; LANES],
+        ) {
             match pattern {
                 Pattern::Block { start } if mask == FULL => {
                     let block = &mut data[start..start + $bytes * LANES];
@@ -50,7 +58,8 @@ macro_rules! word_lines {
                     }
                 }
                 Pattern::Broadcast { at } => {
-                    let last = (LANES as u32 - 1 - mask.leading_zeros().min(LANES as u32 - 1)) as usize;
+                    let last =
+                        (LANES as u32 - 1 - mask.leading_zeros().min(LANES as u32 - 1)) as usize;
                     data[at..at + $bytes].copy_from_slice(&words[last].to_le_bytes());
                 }
                 Pattern::Scattered => {
@@ -99,7 +108,13 @@ pub(crate) fn store(
     offsets: &[u64; LANES],
 ) {
     match (inst.element_bytes, inst.wide, inst.count) {
-        (4, false, 1) => write_narrow(data, pattern, offsets, mask, frame.narrow(inst.registers[0])),
+        (4, false, 1) => write_narrow(
+            data,
+            pattern,
+            offsets,
+            mask,
+            frame.narrow(inst.registers[0]),
+        ),
         (8, true, 1) => write_wide(data, pattern, offsets, mask, frame.wide(inst.registers[0])),
         _ => store_any(frame, inst, mask, data, pattern, offsets),
     }
@@ -170,17 +185,28 @@ pub(crate) fn load_lane(frame: &mut Frame<'_>, inst: &MemoryInst, lane: usize, b
 pub(crate) fn store_lane(frame: &Frame<'_>, inst: &MemoryInst, lane: usize, bytes: &mut [u8]) {
     let width = usize::from(inst.element_bytes);
     for (element, &register) in bytes.chunks_exact_mut(width).zip(&inst.registers) {
-        let value = if inst.wide { frame.wide(register)[lane] } else { u64::from(frame.narrow(register)[lane]) };
+        let value = if inst.wide {
+            frame.wide(register)[lane]
+        } else {
+            u64::from(frame.narrow(register)[lane])
+        };
         element.copy_from_slice(&value.to_le_bytes()[..width]);
     }
 }
 
 pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
 /// Widens the low `bytes` bytes of `value` to 64 bits.
 pub(crate) fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
     let spare = 64 - 8 * u32::from(bytes.clamp(1, 8));
-    if signed { ((value << spare) as i64 >> spare) as u64 } else { value << spare >> spare }
+    if signed {
+        ((value << spare) as i64 >> spare) as u64
+    } else {
+        value << spare >> spare
+    }
 }

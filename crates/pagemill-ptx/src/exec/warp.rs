@@ -44,7 +44,11 @@ impl Warp {
     pub(crate) fn new() -> Self {
         Self {
             state: WarpState::Exited,
-            path: Path { pc: 0, mask: 0, reconverge: NEVER },
+            path: Path {
+                pc: 0,
+                mask: 0,
+                reconverge: NEVER,
+            },
             stack: Vec::new(),
             alive: 0,
             pending: 0,
@@ -57,7 +61,11 @@ impl Warp {
     /// Puts the lanes of `mask` before the first instruction.
     pub(crate) fn restart(&mut self, mask: u32) {
         self.state = WarpState::Running;
-        self.path = Path { pc: 0, mask, reconverge: NEVER };
+        self.path = Path {
+            pc: 0,
+            mask,
+            reconverge: NEVER,
+        };
         self.stack.clear();
         self.alive = mask;
         self.pending = 0;
@@ -80,18 +88,38 @@ impl Warp {
 
     /// Sends `taken` lanes of the current path to `target`, the others to `next`.
     pub(crate) fn diverge(&mut self, target: u32, taken: u32, next: u32, reconverge: u32) {
-        let Path { mask, reconverge: outer, .. } = self.path;
+        let Path {
+            mask,
+            reconverge: outer,
+            ..
+        } = self.path;
         if reconverge != outer {
-            self.stack.push(Path { pc: reconverge, mask, reconverge: outer });
+            self.stack.push(Path {
+                pc: reconverge,
+                mask,
+                reconverge: outer,
+            });
         }
         let rest = mask & !taken;
         self.path = if target == reconverge {
-            Path { pc: next, mask: rest, reconverge }
+            Path {
+                pc: next,
+                mask: rest,
+                reconverge,
+            }
         } else {
             if next != reconverge {
-                self.stack.push(Path { pc: next, mask: rest, reconverge });
+                self.stack.push(Path {
+                    pc: next,
+                    mask: rest,
+                    reconverge,
+                });
             }
-            Path { pc: target, mask: taken, reconverge }
+            Path {
+                pc: target,
+                mask: taken,
+                reconverge,
+            }
         };
     }
 }

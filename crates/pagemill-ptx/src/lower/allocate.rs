@@ -28,10 +28,17 @@ pub(super) struct Interval {
 }
 
 /// The interval of each register, or `None` if it never occurs.
-pub(super) fn intervals(program: &Program, graph: &Graph, live: &Liveness) -> Vec<Option<Interval>> {
+pub(super) fn intervals(
+    program: &Program,
+    graph: &Graph,
+    live: &Liveness,
+) -> Vec<Option<Interval>> {
     let mut intervals: Vec<Option<Interval>> = vec![None; program.classes.len()];
     let mut cover = |register: usize, position: u32| {
-        let interval = intervals[register].get_or_insert(Interval { start: position, end: position });
+        let interval = intervals[register].get_or_insert(Interval {
+            start: position,
+            end: position,
+        });
         interval.start = interval.start.min(position);
         interval.end = interval.end.max(position);
     };
@@ -44,13 +51,21 @@ pub(super) fn intervals(program: &Program, graph: &Graph, live: &Liveness) -> Ve
         }
         for at in bounds.start..bounds.end {
             let micro = &program.micros[at];
-            micro.sources().for_each(|source| cover(source.index(), 2 * at as u32));
-            micro.dsts.iter().for_each(|dst| cover(dst.index(), 2 * at as u32 + 1));
+            micro
+                .sources()
+                .for_each(|source| cover(source.index(), 2 * at as u32));
+            micro
+                .dsts
+                .iter()
+                .for_each(|dst| cover(dst.index(), 2 * at as u32 + 1));
         }
     }
     // What the machine fills is there from the start, and must survive to the next block of the launch.
     for (_, register) in &program.presets {
-        intervals[register.index()] = Some(Interval { start: 0, end: u32::MAX });
+        intervals[register.index()] = Some(Interval {
+            start: 0,
+            end: u32::MAX,
+        });
     }
     intervals
 }
@@ -58,7 +73,10 @@ pub(super) fn intervals(program: &Program, graph: &Graph, live: &Liveness) -> Ve
 /// Assigns slots, or `None` when there are too few.
 pub(super) fn allocate(program: &Program, graph: &Graph, live: &Liveness) -> Option<Slots> {
     let intervals = intervals(program, graph, live);
-    let mut slots = Slots { slot: vec![0; program.classes.len()], ..Slots::default() };
+    let mut slots = Slots {
+        slot: vec![0; program.classes.len()],
+        ..Slots::default()
+    };
     slots.narrow = scan(program, &intervals, Class::Narrow, &mut slots.slot)?;
     slots.wide = scan(program, &intervals, Class::Wide, &mut slots.slot)?;
     slots.predicate = scan(program, &intervals, Class::Predicate, &mut slots.slot)?;
@@ -66,7 +84,12 @@ pub(super) fn allocate(program: &Program, graph: &Graph, live: &Liveness) -> Opt
 }
 
 /// Linear scan of one class; the number of slots used.
-fn scan(program: &Program, intervals: &[Option<Interval>], class: Class, slot: &mut [u16]) -> Option<u16> {
+fn scan(
+    program: &Program,
+    intervals: &[Option<Interval>],
+    class: Class,
+    slot: &mut [u16],
+) -> Option<u16> {
     let hints = copy_hints(program, class);
     let mut order: Vec<(Interval, usize)> = intervals
         .iter()
@@ -86,8 +109,12 @@ fn scan(program: &Program, intervals: &[Option<Interval>], class: Class, slot: &
             free.push(Reverse(freed));
         }
         // A copy whose source ends here takes over its slot, and then need not be executed.
-        let wanted = hints[register].filter(|source| intervals[source.index()].is_some_and(|life| life.end + 1 == interval.start));
-        let wanted = wanted.map(|source| slot[source.index()]).filter(|wanted| free.iter().any(|Reverse(free)| free == wanted));
+        let wanted = hints[register].filter(|source| {
+            intervals[source.index()].is_some_and(|life| life.end + 1 == interval.start)
+        });
+        let wanted = wanted
+            .map(|source| slot[source.index()])
+            .filter(|wanted| free.iter().any(|Reverse(free)| free == wanted));
         let chosen = match wanted {
             Some(wanted) => {
                 free.retain(|Reverse(slot)| *slot != wanted);
@@ -111,7 +138,8 @@ fn scan(program: &Program, intervals: &[Option<Interval>], class: Class, slot: &
 fn copy_hints(program: &Program, class: Class) -> Vec<Option<VReg>> {
     let mut hints = vec![None; program.classes.len()];
     for micro in &program.micros {
-        if let (Op::Move32 | Op::Move64, [dst], [Value::Reg(source)]) = (micro.op, &micro.dsts[..], &micro.srcs[..])
+        if let (Op::Move32 | Op::Move64, [dst], [Value::Reg(source)]) =
+            (micro.op, &micro.dsts[..], &micro.srcs[..])
             && program.class(*dst) == class
             && program.class(*source) == class
         {

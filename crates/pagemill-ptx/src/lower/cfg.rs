@@ -60,7 +60,12 @@ impl Graph {
             }
             successors.sort_unstable();
             successors.dedup();
-            blocks.push(BasicBlock { start, end, successors, predecessors: Vec::new() });
+            blocks.push(BasicBlock {
+                start,
+                end,
+                successors,
+                predecessors: Vec::new(),
+            });
         }
         for index in 0..blocks.len() {
             for at in 0..blocks[index].successors.len() {
@@ -72,7 +77,12 @@ impl Graph {
         }
         let label_block = program.labels.iter().map(|&at| block_of(at)).collect();
         let (dominator, post_dominator) = orders(&blocks);
-        Self { blocks, post_dominator, dominator, label_block }
+        Self {
+            blocks,
+            post_dominator,
+            dominator,
+            label_block,
+        }
     }
 
     /// The block that `label` stands before.
@@ -98,7 +108,11 @@ impl Graph {
 /// Dominators from the entry, and post-dominators from the end.
 fn orders(blocks: &[BasicBlock]) -> (Vec<usize>, Vec<usize>) {
     let end = blocks.len();
-    let forward: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).chain([Vec::new()]).collect();
+    let forward: Vec<Vec<usize>> = blocks
+        .iter()
+        .map(|block| block.successors.clone())
+        .chain([Vec::new()])
+        .collect();
     let mut dominator = dominators::immediate(&forward, 0);
     dominator.truncate(end);
     let mut backward = vec![Vec::new(); end + 1];
@@ -129,7 +143,10 @@ fn targets(micro: &Micro) -> &[Label] {
 fn shorten_exits(program: &mut Program) {
     let leads_to_exit = |label: Label| {
         let at = program.labels[label.0 as usize];
-        program.micros.get(at).is_none_or(|micro| micro.op == Op::Exit && micro.guard.is_none())
+        program
+            .micros
+            .get(at)
+            .is_none_or(|micro| micro.op == Op::Exit && micro.guard.is_none())
     };
     let found: Vec<usize> = program
         .micros

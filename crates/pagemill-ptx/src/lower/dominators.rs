@@ -21,15 +21,24 @@ pub(super) fn immediate(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
     while changed {
         changed = false;
         for &node in order.iter().rev().filter(|&&node| node != root) {
-            let known = predecessors[node].iter().copied().filter(|&node| dominator[node] != UNKNOWN);
-            let Some(best) = known.reduce(|a, b| meet(&dominator, &rank, a, b)) else { continue };
+            let known = predecessors[node]
+                .iter()
+                .copied()
+                .filter(|&node| dominator[node] != UNKNOWN);
+            let Some(best) = known.reduce(|a, b| meet(&dominator, &rank, a, b)) else {
+                continue;
+            };
             if dominator[node] != best {
                 dominator[node] = best;
                 changed = true;
             }
         }
     }
-    dominator.iter().enumerate().map(|(node, &up)| if up == UNKNOWN { node } else { up }).collect()
+    dominator
+        .iter()
+        .enumerate()
+        .map(|(node, &up)| if up == UNKNOWN { node } else { up })
+        .collect()
 }
 
 /// The nearest common dominator of two nodes.
@@ -73,10 +82,18 @@ mod tests {
     /// Nodes reachable from `root` when `without` is taken out.
     fn reachable(successors: &[Vec<usize>], root: usize, without: Option<usize>) -> Vec<bool> {
         let mut seen = vec![false; successors.len()];
-        let mut stack: Vec<usize> = (Some(root) != without).then_some(root).into_iter().collect();
+        let mut stack: Vec<usize> = (Some(root) != without)
+            .then_some(root)
+            .into_iter()
+            .collect();
         while let Some(node) = stack.pop() {
             if !std::mem::replace(&mut seen[node], true) {
-                stack.extend(successors[node].iter().copied().filter(|&next| Some(next) != without));
+                stack.extend(
+                    successors[node]
+                        .iter()
+                        .copied()
+                        .filter(|&next| Some(next) != without),
+                );
             }
         }
         seen

@@ -5,8 +5,8 @@ use super::cfg::Graph;
 use super::ir::{Aux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
 use super::liveness::Liveness;
 use crate::code::{
-    AddressOperand, AccessKind, Bank, BarrierInst, BarrierReduction, Code, MemoryInst, SINK, ScalarInst, Service,
-    Stream, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, MemoryInst, SINK,
+    ScalarInst, Service, Stream, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -27,7 +27,11 @@ pub(super) fn emit(
         slots_narrow: slots.narrow,
         slots_wide: slots.wide,
         slots_predicate: slots.predicate,
-        preset: program.presets.iter().map(|(preset, register)| (*preset, slots.slot[register.index()])).collect(),
+        preset: program
+            .presets
+            .iter()
+            .map(|(preset, register)| (*preset, slots.slot[register.index()]))
+            .collect(),
         zeroed: zeroed(program, slots, live),
         ..Code::default()
     };
@@ -36,8 +40,18 @@ pub(super) fn emit(
         infos[info].block_leader = true;
     }
     let tables = Tables { program, slots };
-    let indices: Vec<u32> = program.micros.iter().map(|micro| tables.add(&mut code, micro)).collect();
-    let emitter = Emitter { program, graph, slots, infos, indices: &indices };
+    let indices: Vec<u32> = program
+        .micros
+        .iter()
+        .map(|micro| tables.add(&mut code, micro))
+        .collect();
+    let emitter = Emitter {
+        program,
+        graph,
+        slots,
+        infos,
+        indices: &indices,
+    };
     code.functional = emitter.stream(false)?;
     code.stepped = emitter.stream(true)?;
     Some(code)
@@ -46,8 +60,19 @@ pub(super) fn emit(
 /// Slots of registers that may be read before they are written.
 fn zeroed(program: &Program, slots: &Slots, live: &Liveness) -> [Vec<u16>; 3] {
     let mut zeroed = [Vec::new(), Vec::new(), Vec::new()];
-    let is_preset = |register: usize| program.presets.iter().any(|(_, preset)| preset.index() == register);
-    for register in live.live_in.first().into_iter().flat_map(|set| set.iter()).filter(|&register| !is_preset(register)) {
+    let is_preset = |register: usize| {
+        program
+            .presets
+            .iter()
+            .any(|(_, preset)| preset.index() == register)
+    };
+    for register in live
+        .live_in
+        .first()
+        .into_iter()
+        .flat_map(|set| set.iter())
+        .filter(|&register| !is_preset(register))
+    {
         let bank = match program.classes[register] {
             Class::Narrow => 0,
             Class::Wide => 1,
@@ -98,7 +123,10 @@ impl Emitter<'_> {
                 let wait_mask = self.infos[micro.info as usize].wait_mask;
                 if waits && wait_mask != 0 && !continues {
                     stream.waits.push(wait_mask);
-                    let inst = Inst { aux: stream.waits.len() as u32 - 1, ..Inst::new(Op::Wait) };
+                    let inst = Inst {
+                        aux: stream.waits.len() as u32 - 1,
+                        ..Inst::new(Op::Wait)
+                    };
                     stream.push(inst, before, micro.info);
                 }
                 if micro.ends_block() {
@@ -126,7 +154,8 @@ impl Emitter<'_> {
         let mut joins = vec![false; self.graph.blocks.len()];
         for (block, bounds) in self.graph.blocks.iter().enumerate() {
             let last = &self.program.micros[bounds.end - 1];
-            let diverges = last.op == Op::BranchTable || last.op == Op::Branch && last.guard.is_some();
+            let diverges =
+                last.op == Op::BranchTable || last.op == Op::Branch && last.guard.is_some();
             let join = self.graph.post_dominator[block];
             if diverges && join < joins.len() {
                 joins[join] = true;
@@ -141,7 +170,9 @@ impl Emitter<'_> {
         match micro.op {
             Op::Nop => false,
             // A branch to what follows anyway.
-            Op::Branch if micro.guard.is_none() => self.graph.blocks[block].successors != [block + 1],
+            Op::Branch if micro.guard.is_none() => {
+                self.graph.blocks[block].successors != [block + 1]
+            }
             Op::Move32 | Op::Move64 => match micro.srcs[0] {
                 Value::Reg(source) => {
                     let (dst, source) = (micro.dsts[0], source);
@@ -167,9 +198,17 @@ impl Emitter<'_> {
         let in_fields = micro.op.is_lane_operation()
             || matches!(micro.op, Op::Scalar | Op::PredicateLogic | Op::BranchTable);
         if in_fields {
-            let operand = |index: usize| micro.srcs.get(index).map_or(0, |value| operand(self.slots, *value));
+            let operand = |index: usize| {
+                micro
+                    .srcs
+                    .get(index)
+                    .map_or(0, |value| operand(self.slots, *value))
+            };
             (inst.a, inst.b, inst.c) = (operand(0), operand(1), operand(2));
-            inst.dst = micro.dsts.first().map_or(0, |dst| self.slots.slot[dst.index()]);
+            inst.dst = micro
+                .dsts
+                .first()
+                .map_or(0, |dst| self.slots.slot[dst.index()]);
         }
         inst
     }
@@ -178,11 +217,20 @@ impl Emitter<'_> {
         for &(flat, at, block) in branches {
             let join = self.graph.post_dominator[block];
             let inst = &mut stream.insts[flat];
-            inst.reconverge = if join < self.graph.blocks.len() { starts[join] } else { NEVER };
+            inst.reconverge = if join < self.graph.blocks.len() {
+                starts[join]
+            } else {
+                NEVER
+            };
             match &self.program.micros[at].aux {
                 Aux::Target(label) => inst.aux = starts[self.graph.block_of(*label)],
                 Aux::Targets(labels) => {
-                    stream.tables.push(labels.iter().map(|label| starts[self.graph.block_of(*label)]).collect());
+                    stream.tables.push(
+                        labels
+                            .iter()
+                            .map(|label| starts[self.graph.block_of(*label)])
+                            .collect(),
+                    );
                     inst.aux = stream.tables.len() as u32 - 1;
                 }
                 _ => {}
@@ -247,7 +295,11 @@ impl Tables<'_> {
                 code.sites += 1;
                 push(&mut code.memory, self.memory(micro, memory, site))
             }
-            Aux::Barrier { counted, waits, reduction } => {
+            Aux::Barrier {
+                counted,
+                waits,
+                reduction,
+            } => {
                 let reduction = reduction.map(|(kind, negated)| BarrierReduction {
                     kind,
                     source: micro.srcs.last().map_or(0, |value| self.operand(*value)),
@@ -255,9 +307,21 @@ impl Tables<'_> {
                     dst: micro.dsts.first().map_or(SINK, |dst| self.slot(*dst)),
                 });
                 let threads = counted.then(|| self.operand(micro.srcs[1]));
-                push(&mut code.barriers, BarrierInst { id: self.operand(micro.srcs[0]), threads, waits: *waits, reduction })
+                push(
+                    &mut code.barriers,
+                    BarrierInst {
+                        id: self.operand(micro.srcs[0]),
+                        threads,
+                        waits: *waits,
+                        reduction,
+                    },
+                )
             }
-            Aux::WarpWide { kind, members, negated } => {
+            Aux::WarpWide {
+                kind,
+                members,
+                negated,
+            } => {
                 let operand = |index: usize| self.operand(micro.srcs[index]);
                 let inst = WarpWideInst {
                     kind: *kind,
@@ -271,8 +335,16 @@ impl Tables<'_> {
                 };
                 push(&mut code.warp_wide, inst)
             }
-            Aux::Scalar { function, immediate } => {
-                let bank = |index: usize| micro.srcs.get(index).map_or(Bank::None, |value| self.bank(*value));
+            Aux::Scalar {
+                function,
+                immediate,
+            } => {
+                let bank = |index: usize| {
+                    micro
+                        .srcs
+                        .get(index)
+                        .map_or(Bank::None, |value| self.bank(*value))
+                };
                 let inst = ScalarInst {
                     function: *function,
                     immediate: *immediate,
@@ -293,7 +365,10 @@ impl Tables<'_> {
         let mut registers = [SINK; VECTOR_MAX];
         let values: Vec<u16> = match aux.kind {
             AccessKind::Load => micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
-            _ => micro.srcs[1..].iter().map(|value| self.operand(*value)).collect(),
+            _ => micro.srcs[1..]
+                .iter()
+                .map(|value| self.operand(*value))
+                .collect(),
         };
         registers[..values.len()].copy_from_slice(&values);
         let result = match aux.kind {
@@ -322,10 +397,17 @@ impl Tables<'_> {
         let operand = |index: usize| self.operand(micro.srcs[index]);
         let dst = micro.dsts.first().map_or(SINK, |dst| self.slot(*dst));
         match service {
-            ServiceAux::Print => Service::Print { format: operand(0), arguments: operand(1), dst },
-            ServiceAux::AssertFail => {
-                Service::AssertFail { message: operand(0), file: operand(1), line: operand(2), function: operand(3) }
-            }
+            ServiceAux::Print => Service::Print {
+                format: operand(0),
+                arguments: operand(1),
+                dst,
+            },
+            ServiceAux::AssertFail => Service::AssertFail {
+                message: operand(0),
+                file: operand(1),
+                line: operand(2),
+                function: operand(3),
+            },
             ServiceAux::Trap => Service::Trap,
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }

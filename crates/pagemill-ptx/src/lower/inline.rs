@@ -41,15 +41,48 @@ pub(super) enum FlatInst<'a> {
     /// As written in scope `scope`.
     Plain { scope: usize, inst: &'a Instruction },
     /// A call of something that is not expanded; the name is the callee's.
-    System { scope: usize, inst: &'a Instruction, name: &'a str, results: &'a [Operand], arguments: &'a [Operand] },
+    System {
+        scope: usize,
+        inst: &'a Instruction,
+        name: &'a str,
+        results: &'a [Operand],
+        arguments: &'a [Operand],
+    },
     /// The call itself: counts as an instruction.
-    Call { scope: usize, inst: &'a Instruction, enter: Option<Label> },
+    Call {
+        scope: usize,
+        inst: &'a Instruction,
+        enter: Option<Label>,
+    },
     /// A register argument or result: destination and source, each with its scope.
-    Pass { inst: &'a Instruction, to: (usize, &'a Operand), from: (usize, &'a Operand) },
+    Pass {
+        inst: &'a Instruction,
+        to: Side<'a>,
+        from: Side<'a>,
+    },
     /// A register or literal handed over as a `.param` one.
-    PassParam { inst: &'a Instruction, scope: usize, param: usize, value: &'a Operand },
+    PassParam {
+        inst: &'a Instruction,
+        scope: usize,
+        param: usize,
+        value: &'a Operand,
+    },
     /// The reverse for a result.
-    TakeParam { inst: &'a Instruction, scope: usize, param: usize, into: &'a Operand },
+    TakeParam {
+        inst: &'a Instruction,
+        scope: usize,
+        param: usize,
+        into: &'a Operand,
+    },
+}
+
+/// One end of a value's way into or out of a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side<'a> {
+    /// As written in that scope.
+    Operand(usize, &'a Operand),
+    /// That register of that scope.
+    Register(usize, RegisterId),
 }
 
 /// A shared variable of the expanded kernel.
@@ -74,9 +107,23 @@ pub(super) struct Flat<'a> {
 
 /// Expands `kernel`.
 pub(super) fn expand<'a>(module: &'a Module, kernel: &'a Function) -> Result<Flat<'a>, Fail> {
-    let functions = module.functions.iter().map(|function| (function.name.as_str(), function)).collect();
-    let aliases = module.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str())).collect();
-    let mut expander = Expander { functions, aliases, active: Vec::new(), flat: Flat::default(), shared: HashMap::new() };
+    let functions = module
+        .functions
+        .iter()
+        .map(|function| (function.name.as_str(), function))
+        .collect();
+    let aliases = module
+        .aliases
+        .iter()
+        .map(|(alias, name)| (alias.as_str(), name.as_str()))
+        .collect();
+    let mut expander = Expander {
+        functions,
+        aliases,
+        active: Vec::new(),
+        flat: Flat::default(),
+        shared: HashMap::new(),
+    };
     let mut storage = HashMap::new();
     for (param, (offset, bytes)) in kernel.params.iter().zip(super::param_layout(kernel)) {
         storage.insert(param.name.as_str(), Storage::KernelParam { offset, bytes });
@@ -105,8 +152,14 @@ impl<'a> Expander<'a> {
         let scope = self.flat.scopes.len();
         let frame = self.variables(function, &mut storage, frame)?;
         let first_label = self.flat.labels.len() as u32;
-        self.flat.labels.resize(self.flat.labels.len() + function.labels.len(), usize::MAX);
-        let labels = function.labels.iter().zip(first_label..).map(|((name, _), id)| (name.as_str(), Label(id)));
+        self.flat
+            .labels
+            .resize(self.flat.labels.len() + function.labels.len(), usize::MAX);
+        let labels = function
+            .labels
+            .iter()
+            .zip(first_label..)
+            .map(|((name, _), id)| (name.as_str(), Label(id)));
         self.flat.scopes.push(Scope {
             function,
             register_base: self.flat.register_count,
@@ -116,8 +169,12 @@ impl<'a> Expander<'a> {
         });
         self.flat.register_count += function.registers.len() as u32;
         self.active.push(&function.name);
-        let mut marks: Vec<(usize, u32)> =
-            function.labels.iter().zip(first_label..).map(|((_, at), id)| (*at, id)).collect();
+        let mut marks: Vec<(usize, u32)> = function
+            .labels
+            .iter()
+            .zip(first_label..)
+            .map(|((_, at), id)| (*at, id))
+            .collect();
         marks.sort_unstable();
         let mut marks = marks.into_iter().peekable();
         for (at, inst) in function.body.iter().enumerate() {
@@ -147,7 +204,10 @@ impl<'a> Expander<'a> {
                     let offset = frame;
                     frame = frame.saturating_add(variable.bytes);
                     if frame > u64::from(u32::MAX / 2) {
-                        return Err(fail(variable.line, format!("local variable {} makes the frame too large", variable.name)));
+                        return Err(fail(
+                            variable.line,
+                            format!("local variable {} makes the frame too large", variable.name),
+                        ));
                     }
                     Storage::Local(offset as u32)
                 }
@@ -167,16 +227,22 @@ impl<'a> Expander<'a> {
     /// A shared variable exists once, however often its function is expanded.
     fn shared_variable(&mut self, function: &'a str, variable: &'a Variable) -> usize {
         let shared = &mut self.flat.shared;
-        *self.shared.entry((function, &variable.name)).or_insert_with(|| {
-            shared.push(SharedVariable { variable });
-            shared.len() - 1
-        })
+        *self
+            .shared
+            .entry((function, &variable.name))
+            .or_insert_with(|| {
+                shared.push(SharedVariable { variable });
+                shared.len() - 1
+            })
     }
 
     fn push(&mut self, line: Line, inst: FlatInst<'a>) -> Result<(), Fail> {
         if self.flat.insts.len() >= INSTRUCTIONS_MAX {
-            let message = format!("more than {INSTRUCTIONS_MAX} instructions after expanding device functions");
-            return Err(fail(line, message).help("compile with fewer inlined call sites, or split the kernel"));
+            let message = format!(
+                "more than {INSTRUCTIONS_MAX} instructions after expanding device functions"
+            );
+            return Err(fail(line, message)
+                .help("compile with fewer inlined call sites, or split the kernel"));
         }
         self.flat.insts.push(inst);
         Ok(())
@@ -199,24 +265,54 @@ impl<'a> Expander<'a> {
             [Operand::Symbol(name, 0)] => (name, &[]),
             [Operand::Symbol(name, 0), Operand::List(arguments), ..] => (name, arguments),
             _ => {
-                return Err(fail(line, "indirect calls are not supported")
-                    .help("call the function by its name, or replace the function pointer by a switch"));
+                return Err(fail(line, "indirect calls are not supported").help(
+                    "call the function by its name, or replace the function pointer by a switch",
+                ));
             }
         };
         let name = self.aliases.get(name).copied().unwrap_or(name);
-        let Some(&function) = self.functions.get(name).filter(|function| function.has_body) else {
-            return self.push(line, FlatInst::System { scope, inst, name, results, arguments });
+        let Some(&function) = self
+            .functions
+            .get(name)
+            .filter(|function| function.has_body)
+        else {
+            return self.push(
+                line,
+                FlatInst::System {
+                    scope,
+                    inst,
+                    name,
+                    results,
+                    arguments,
+                },
+            );
         };
         if self.active.contains(&name) {
-            return Err(fail(line, format!("recursive call of {name}: device functions are expanded where they are called"))
-                .help("rewrite the recursion as a loop"));
+            return Err(fail(
+                line,
+                format!(
+                    "recursive call of {name}: device functions are expanded where they are called"
+                ),
+            )
+            .help("rewrite the recursion as a loop"));
         }
         if self.active.len() >= CALL_DEPTH_MAX {
-            return Err(fail(line, format!("calls nest deeper than {CALL_DEPTH_MAX}")));
+            return Err(fail(
+                line,
+                format!("calls nest deeper than {CALL_DEPTH_MAX}"),
+            ));
         }
         if function.params.len() != arguments.len() || function.returns.len() != results.len() {
-            return Err(fail(line, format!("{name} takes {} parameters and returns {}, the call has {} and {}",
-                function.params.len(), function.returns.len(), arguments.len(), results.len())));
+            return Err(fail(
+                line,
+                format!(
+                    "{name} takes {} parameters and returns {}, the call has {} and {}",
+                    function.params.len(),
+                    function.returns.len(),
+                    arguments.len(),
+                    results.len()
+                ),
+            ));
         }
         self.expand_call(scope, inst, function, (results, arguments), frame)
     }
@@ -231,7 +327,14 @@ impl<'a> Expander<'a> {
     ) -> Result<(), Fail> {
         let line = inst.line;
         let skip = self.label();
-        self.push(line, FlatInst::Call { scope, inst, enter: inst.guard.is_some().then_some(skip) })?;
+        self.push(
+            line,
+            FlatInst::Call {
+                scope,
+                inst,
+                enter: inst.guard.is_some().then_some(skip),
+            },
+        )?;
         let mut storage = HashMap::new();
         let mut returned = Vec::new();
         // Register results come first in the callee's registers, then register parameters.
@@ -239,25 +342,51 @@ impl<'a> Expander<'a> {
         let mut next_register = 0;
         for (formal, actual) in function.returns.iter().zip(results) {
             if formal.space == Space::Register {
-                returned.push(FlatInst::Pass { inst, to: (scope, actual), from: (callee, register_operand(next_register, line)?) });
+                let from = Side::Register(callee, RegisterId(next_register));
+                returned.push(FlatInst::Pass {
+                    inst,
+                    to: Side::Operand(scope, actual),
+                    from,
+                });
                 next_register += 1;
                 continue;
             }
             let param = self.shared_param(scope, formal, actual);
             if !matches!(actual, Operand::Symbol(..)) {
-                returned.push(FlatInst::TakeParam { inst, scope, param, into: actual });
+                returned.push(FlatInst::TakeParam {
+                    inst,
+                    scope,
+                    param,
+                    into: actual,
+                });
             }
             storage.insert(formal.name.as_str(), Storage::CallParam(param));
         }
         for (formal, actual) in function.params.iter().zip(arguments) {
             if formal.space == Space::Register {
-                self.push(line, FlatInst::Pass { inst, to: (callee, register_operand(next_register, line)?), from: (scope, actual) })?;
+                let to = Side::Register(callee, RegisterId(next_register));
+                self.push(
+                    line,
+                    FlatInst::Pass {
+                        inst,
+                        to,
+                        from: Side::Operand(scope, actual),
+                    },
+                )?;
                 next_register += 1;
                 continue;
             }
             let param = self.shared_param(scope, formal, actual);
             if !matches!(actual, Operand::Symbol(..)) {
-                self.push(line, FlatInst::PassParam { inst, scope, param, value: actual })?;
+                self.push(
+                    line,
+                    FlatInst::PassParam {
+                        inst,
+                        scope,
+                        param,
+                        value: actual,
+                    },
+                )?;
             }
             storage.insert(formal.name.as_str(), Storage::CallParam(param));
         }
@@ -279,26 +408,12 @@ impl<'a> Expander<'a> {
     /// The variable both sides of a call mean: the caller's own, or a new one where it passes a register or literal.
     fn shared_param(&mut self, scope: usize, formal: &'a Variable, actual: &'a Operand) -> usize {
         if let Operand::Symbol(name, 0) = actual
-            && let Some(Storage::CallParam(param)) = self.flat.scopes[scope].storage.get(name.as_str())
+            && let Some(Storage::CallParam(param)) =
+                self.flat.scopes[scope].storage.get(name.as_str())
         {
             return *param;
         }
         self.flat.call_params.push(formal);
         self.flat.call_params.len() - 1
     }
-}
-
-/// The callee's register number `index` as an operand.
-fn register_operand(index: u32, line: Line) -> Result<&'static Operand, Fail> {
-    const COUNT: usize = 64;
-    static OPERANDS: [Operand; COUNT] = {
-        let mut operands = [const { Operand::Register(RegisterId(0)) }; COUNT];
-        let mut index = 0;
-        while index < COUNT {
-            operands[index] = Operand::Register(RegisterId(index as u32));
-            index += 1;
-        }
-        operands
-    };
-    OPERANDS.get(index as usize).ok_or_else(|| fail(line, format!("more than {COUNT} register parameters")))
 }

@@ -63,10 +63,21 @@ pub(super) enum Aux {
     /// Sources: address, then values. Destinations: the registers loaded, or the old value.
     Memory(MemoryAux),
     /// Sources: id, threads if `counted`, predicate if a reduction. Destination: the reduction's.
-    Barrier { counted: bool, waits: bool, reduction: Option<(Reduce, bool)> },
+    Barrier {
+        counted: bool,
+        waits: bool,
+        reduction: Option<(Reduce, bool)>,
+    },
     /// Destinations: value, predicate. Sources: a, b, c, members if `members`.
-    WarpWide { kind: WarpWide, members: bool, negated: bool },
-    Scalar { function: ScalarFn, immediate: u32 },
+    WarpWide {
+        kind: WarpWide,
+        members: bool,
+        negated: bool,
+    },
+    Scalar {
+        function: ScalarFn,
+        immediate: u32,
+    },
     Service(ServiceAux),
 }
 
@@ -138,7 +149,9 @@ impl Interner {
         if let Some(&index) = self.index.get(&constant) {
             return Some(index);
         }
-        let index = u16::try_from(self.constants.len()).ok().filter(|&index| index < 0x7ff0)?;
+        let index = u16::try_from(self.constants.len())
+            .ok()
+            .filter(|&index| index < 0x7ff0)?;
         self.constants.push(constant.clone());
         self.index.insert(constant, index);
         Some(index)

@@ -11,14 +11,16 @@ pub(super) struct RegisterSet {
 
 impl RegisterSet {
     fn new(count: usize) -> Self {
-        Self { words: vec![0; count.div_ceil(64)] }
+        Self {
+            words: vec![0; count.div_ceil(64)],
+        }
     }
 
     pub(super) fn contains(&self, register: usize) -> bool {
         self.words[register / 64] >> (register % 64) & 1 != 0
     }
 
-    /// Adds `register`; whether it was not there.
+    /// Adds `register`; whether it was missing.
     fn insert(&mut self, register: usize) -> bool {
         let word = &mut self.words[register / 64];
         let bit = 1 << (register % 64);
@@ -42,7 +44,9 @@ impl RegisterSet {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
-            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| index * 64 + bit)
+            (0..64)
+                .filter(move |bit| word >> bit & 1 != 0)
+                .map(move |bit| index * 64 + bit)
         })
     }
 }
@@ -84,7 +88,11 @@ pub(super) fn analyse(program: &Program, graph: &Graph) -> Liveness {
         }
     }
     let pressure = pressure(program, graph, &live_out);
-    Liveness { live_in, live_out, pressure }
+    Liveness {
+        live_in,
+        live_out,
+        pressure,
+    }
 }
 
 /// Goes through `block` backwards from what is live at its end; `visit` sees what is live before each operation.
@@ -101,7 +109,9 @@ pub(super) fn walk_back(
         if micro.guard.is_none() {
             micro.dsts.iter().for_each(|dst| live.remove(dst.index()));
         }
-        micro.sources().for_each(|source| drop(live.insert(source.index())));
+        for source in micro.sources() {
+            live.insert(source.index());
+        }
         visit(at, live);
     }
 }
@@ -121,7 +131,12 @@ fn pressure(program: &Program, graph: &Graph, live_out: &[RegisterSet]) -> u32 {
         for at in (bounds.start..bounds.end).rev() {
             let micro = &program.micros[at];
             // Destinations need a place even when nobody reads them.
-            let extra: u32 = micro.dsts.iter().filter(|dst| !live.contains(dst.index())).map(|dst| width(dst.index())).sum();
+            let extra: u32 = micro
+                .dsts
+                .iter()
+                .filter(|dst| !live.contains(dst.index()))
+                .map(|dst| width(dst.index()))
+                .sum();
             most = most.max(sum + extra);
             for dst in micro.dsts.iter().filter(|_| micro.guard.is_none()) {
                 if live.contains(dst.index()) {

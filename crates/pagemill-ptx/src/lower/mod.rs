@@ -32,7 +32,10 @@ pub(crate) struct Fail {
 
 impl Fail {
     fn help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
     }
 
     fn help_if_none(self, help: impl FnOnce() -> String) -> Self {
@@ -45,12 +48,19 @@ impl Fail {
     /// The error with its place.
     pub(crate) fn locate(self, source_name: &str, text: &str) -> PtxError {
         let error = PtxError::new(source_name, self.line, self.message).with_text(text);
-        PtxError { help: self.help, ..error }
+        PtxError {
+            help: self.help,
+            ..error
+        }
     }
 }
 
 fn fail(line: Line, message: impl Into<String>) -> Fail {
-    Fail { line, message: message.into(), help: None }
+    Fail {
+        line,
+        message: message.into(),
+        help: None,
+    }
 }
 
 /// Offset and size of each kernel parameter.
@@ -79,26 +89,56 @@ pub(crate) struct Shared<'a> {
 
 /// Lowers one `.entry`.
 pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel, Fail> {
-    let total: u64 = function.params.iter().map(|param| param.bytes.saturating_add(param.align)).fold(0, u64::saturating_add);
+    let total: u64 = function
+        .params
+        .iter()
+        .map(|param| param.bytes.saturating_add(param.align))
+        .fold(0, u64::saturating_add);
     if total > 2 * PARAM_BYTES_MAX {
-        return Err(fail(function.line, format!("kernel {} has more than {PARAM_BYTES_MAX} bytes of parameters", function.name)));
+        return Err(fail(
+            function.line,
+            format!(
+                "kernel {} has more than {PARAM_BYTES_MAX} bytes of parameters",
+                function.name
+            ),
+        ));
     }
     let flat = inline::expand(shared.module, function)?;
     let (param_storage, local_bytes) = params::place(&flat);
     let layout = shared_layout(shared.module, &flat)?;
-    let names = Names { variables: &shared.variables, shared: &layout, params: &param_storage };
-    let decode::Decoded { mut program, mut infos } = decode::decode(&flat, &names)?;
+    let names = Names {
+        variables: &shared.variables,
+        shared: &layout,
+        params: &param_storage,
+    };
+    let decode::Decoded {
+        mut program,
+        mut infos,
+    } = decode::decode(&flat, &names)?;
     simplify::run(&mut program);
     let graph = cfg::Graph::new(&mut program);
     simplify::propagate_copies(&mut program, &graph);
     simplify::remove_dead(&mut program);
     scoreboard::assign(&mut program, &graph, &mut infos);
     let live = liveness::analyse(&program, &graph);
-    let slots = allocate::allocate(&program, &graph, &live)
-        .ok_or_else(|| fail(function.line, format!("kernel {} needs too many registers at once", function.name)))?;
-    let code = emit::emit(&program, &graph, &slots, &live, &mut infos)
-        .ok_or_else(|| fail(function.line, format!("kernel {} is too large", function.name)))?;
-    let params: Vec<Param> = function.params.iter().zip(param_layout(function)).map(param).collect();
+    let slots = allocate::allocate(&program, &graph, &live).ok_or_else(|| {
+        fail(
+            function.line,
+            format!("kernel {} needs too many registers at once", function.name),
+        )
+    })?;
+    let code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(|| {
+        fail(
+            function.line,
+            format!("kernel {} is too large", function.name),
+        )
+    })?;
+    let params: Vec<Param> = function
+        .params
+        .iter()
+        .zip(param_layout(function))
+        .map(param)
+        .collect();
     Ok(Kernel {
         name: function.name.clone(),
         param_bytes: params.last().map_or(0, |param| param.offset + param.bytes),
@@ -116,12 +156,25 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
 }
 
 fn param((variable, (offset, bytes)): (&Variable, (u32, u32))) -> Param {
-    Param { name: variable.name.clone(), offset, bytes, align: variable.align as u32, ty: variable.ty }
+    Param {
+        name: variable.name.clone(),
+        offset,
+        bytes,
+        align: variable.align as u32,
+        ty: variable.ty,
+    }
 }
 
 fn max_threads(function: &Function) -> Option<u32> {
-    let product = |values: &Vec<u32>| values.iter().fold(1u32, |product, value| product.saturating_mul(*value));
-    let directives = function.directives.iter().filter(|(name, _)| name == "maxntid" || name == "reqntid");
+    let product = |values: &Vec<u32>| {
+        values
+            .iter()
+            .fold(1u32, |product, value| product.saturating_mul(*value))
+    };
+    let directives = function
+        .directives
+        .iter()
+        .filter(|(name, _)| name == "maxntid" || name == "reqntid");
     directives.map(|(_, values)| product(values)).min()
 }
 
@@ -138,7 +191,13 @@ fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail>
         let offset = end.next_multiple_of(variable.align.max(1));
         end = offset.saturating_add(variable.bytes);
         if end > SHARED_BYTES_MAX {
-            return Err(fail(variable.line, format!("shared variable {} exceeds {SHARED_BYTES_MAX} bytes", variable.name)));
+            return Err(fail(
+                variable.line,
+                format!(
+                    "shared variable {} exceeds {SHARED_BYTES_MAX} bytes",
+                    variable.name
+                ),
+            ));
         }
         Ok(offset as u32)
     };
@@ -152,7 +211,11 @@ fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail>
         }
     }
     let named = named_symbols(flat);
-    for variable in module.variables.iter().filter(|variable| variable.space == Space::Shared) {
+    for variable in module
+        .variables
+        .iter()
+        .filter(|variable| variable.space == Space::Shared)
+    {
         if !named.contains(variable.name.as_str()) {
             continue;
         }
@@ -181,7 +244,9 @@ fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail>
 fn named_symbols<'a>(flat: &Flat<'a>) -> std::collections::HashSet<&'a str> {
     let mut names = std::collections::HashSet::new();
     for inst in &flat.insts {
-        let (FlatInst::Plain { inst, .. } | FlatInst::System { inst, .. }) = inst else { continue };
+        let (FlatInst::Plain { inst, .. } | FlatInst::System { inst, .. }) = inst else {
+            continue;
+        };
         for operand in &inst.operands {
             match operand {
                 Operand::Symbol(name, _) => drop(names.insert(name.as_str())),

@@ -54,7 +54,9 @@ impl Uses {
 
     fn is_consistent(&self) -> bool {
         let ends = self.accesses.iter().zip(self.accesses.iter().skip(1));
-        let overlapping = ends.into_iter().any(|((start, bytes), (next, _))| start.saturating_add(*bytes) > *next);
+        let overlapping = ends
+            .into_iter()
+            .any(|((start, bytes), (next, _))| start.saturating_add(*bytes) > *next);
         !self.conflicting && !self.address_taken && !overlapping
     }
 }
@@ -73,7 +75,9 @@ fn note(scope: &Scope<'_>, inst: &Instruction, uses: &mut [Uses]) {
                 }
             }
             Operand::Address(address) => {
-                let Operand::Symbol(name, addend) = &address.base else { continue };
+                let Operand::Symbol(name, addend) = &address.base else {
+                    continue;
+                };
                 let Some(param) = param(name) else { continue };
                 let ty = inst.opcode.iter().find_map(|part| Type::from_name(part));
                 let Some(ty) = ty.filter(|_| is_param_access) else {

@@ -13,8 +13,12 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
     let mut late = vec![0u64; program.classes.len()];
     let mut next = 0;
     for micro in &mut program.micros {
-        let Aux::Memory(memory) = &mut micro.aux else { continue };
-        if micro.dsts.is_empty() || !matches!(memory.space, Space::Global | Space::Local | Space::Generic) {
+        let Aux::Memory(memory) = &mut micro.aux else {
+            continue;
+        };
+        if micro.dsts.is_empty()
+            || !matches!(memory.space, Space::Global | Space::Local | Space::Generic)
+        {
             continue;
         }
         let slot = (next % SLOTS) as u8;
@@ -38,8 +42,13 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
 
 /// Slots whose registers the operation reads or overwrites.
 fn waits_of(micro: &super::ir::Micro, late: &[u64]) -> u64 {
-    let reads = micro.sources().fold(0, |mask, source| mask | late[source.index()]);
-    micro.dsts.iter().fold(reads, |mask, dst| mask | late[dst.index()])
+    let reads = micro
+        .sources()
+        .fold(0, |mask, source| mask | late[source.index()]);
+    micro
+        .dsts
+        .iter()
+        .fold(reads, |mask, dst| mask | late[dst.index()])
 }
 
 fn after(micro: &super::ir::Micro, pending: u64) -> u64 {

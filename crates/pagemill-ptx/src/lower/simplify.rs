@@ -15,7 +15,9 @@ pub(super) fn run(program: &mut Program) {
         is_preset[register.index()] = true;
     }
     for micro in &program.micros {
-        let Some((dst, source)) = copy_of(micro) else { continue };
+        let Some((dst, source)) = copy_of(micro) else {
+            continue;
+        };
         if counts[dst.index()] != 1 || class_of(program, source) != program.class(dst) {
             continue;
         }
@@ -38,16 +40,23 @@ pub(super) fn propagate_copies(program: &mut Program, graph: &Graph) {
     let mut alias: Vec<Option<Value>> = vec![None; program.classes.len()];
     let mut candidate = vec![false; program.classes.len()];
     for micro in &program.micros {
-        let Some((dst, Value::Reg(source))) = copy_of(micro) else { continue };
+        let Some((dst, Value::Reg(source))) = copy_of(micro) else {
+            continue;
+        };
         let single = counts[dst.index()] == 1 && counts[source.index()] == 1;
-        if single && program.class(dst) == program.class(source) && before(graph, place[source.index()], place[dst.index()]) {
+        if single
+            && program.class(dst) == program.class(source)
+            && before(graph, place[source.index()], place[dst.index()])
+        {
             candidate[dst.index()] = true;
         }
     }
     for (block, bounds) in graph.blocks.iter().enumerate() {
         for at in bounds.start..bounds.end {
             for source in program.micros[at].sources() {
-                if candidate[source.index()] && !before(graph, place[source.index()], Some((block, at))) {
+                if candidate[source.index()]
+                    && !before(graph, place[source.index()], Some((block, at)))
+                {
                     candidate[source.index()] = false;
                 }
             }

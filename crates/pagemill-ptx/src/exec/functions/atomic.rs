@@ -17,12 +17,16 @@ pub(crate) fn function(operation: &str, ty: Type) -> Option<Apply> {
         ("exch", B16 | B32 | B64) => |_, a, _| a,
         ("cas", B16 | B32 | B64) => |old, a, b| if old == a { b } else { old },
         ("add", U32 | S32 | U64 | S64) => |old, a, _| old.wrapping_add(a),
-        ("add", F32) => |old, a, _| u64::from(canonical32(f32::from_bits(old as u32) + f32::from_bits(a as u32)).to_bits()),
+        ("add", F32) => |old, a, _| {
+            u64::from(canonical32(f32::from_bits(old as u32) + f32::from_bits(a as u32)).to_bits())
+        },
         ("add", F64) => |old, a, _| canonical64(f64::from_bits(old) + f64::from_bits(a)).to_bits(),
         ("add", F16) => |old, a, _| half::compute(old, a, 0, half::ADD),
         ("add", F16x2) => |old, a, _| half::compute(old, a, 0, half::ADD | half::PAIR),
         ("add", Bf16) => |old, a, _| half::compute(old, a, 0, half::ADD | half::BF16),
-        ("add", Bf16x2) => |old, a, _| half::compute(old, a, 0, half::ADD | half::BF16 | half::PAIR),
+        ("add", Bf16x2) => {
+            |old, a, _| half::compute(old, a, 0, half::ADD | half::BF16 | half::PAIR)
+        }
         ("inc", U32) => |old, a, _| if old >= a { 0 } else { old + 1 },
         ("dec", U32) => |old, a, _| if old == 0 || old > a { a } else { old - 1 },
         ("min", U32 | U64) => |old, a, _| old.min(a),

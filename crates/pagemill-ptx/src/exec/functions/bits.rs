@@ -29,14 +29,22 @@ pub(crate) fn extract(a: u64, pos: u64, len: u64, flags: u32) -> u64 {
     let present = len.min((top + 1).saturating_sub(pos));
     let sign_at = (pos + len).saturating_sub(1).min(top);
     let negative = flags & SIGNED != 0 && len != 0 && a >> sign_at & 1 != 0;
-    let fill = if negative { ones(top + 1) & !ones(present) } else { 0 };
+    let fill = if negative {
+        ones(top + 1) & !ones(present)
+    } else {
+        0
+    };
     (shifted & ones(present)) | fill
 }
 
 /// The bits that `bfi` replaces.
 pub(crate) fn field_mask(pos: u64, len: u64, _: u64, flags: u32) -> u64 {
     let (pos, len, top) = ((pos & 0xff) as u32, (len & 0xff) as u32, top_bit(flags));
-    if pos > top { 0 } else { ones(len) << pos & ones(top + 1) }
+    if pos > top {
+        0
+    } else {
+        ones(len) << pos & ones(top + 1)
+    }
 }
 
 pub(crate) fn find_leading(a: u64, _: u64, _: u64, flags: u32) -> u64 {
@@ -52,7 +60,11 @@ pub(crate) fn find_leading(a: u64, _: u64, _: u64, flags: u32) -> u64 {
 }
 
 pub(crate) fn leading_zeros(a: u64, _: u64, _: u64, flags: u32) -> u64 {
-    u64::from(if flags & WIDE != 0 { a.leading_zeros() } else { (a as u32).leading_zeros() })
+    u64::from(if flags & WIDE != 0 {
+        a.leading_zeros()
+    } else {
+        (a as u32).leading_zeros()
+    })
 }
 
 pub(crate) fn population(a: u64, _: u64, _: u64, _: u32) -> u64 {
@@ -60,7 +72,11 @@ pub(crate) fn population(a: u64, _: u64, _: u64, _: u32) -> u64 {
 }
 
 pub(crate) fn reverse(a: u64, _: u64, _: u64, flags: u32) -> u64 {
-    if flags & WIDE != 0 { a.reverse_bits() } else { u64::from((a as u32).reverse_bits()) }
+    if flags & WIDE != 0 {
+        a.reverse_bits()
+    } else {
+        u64::from((a as u32).reverse_bits())
+    }
 }
 
 /// `fns`: the `offset`-th set bit from `base` on, downwards when negative.
@@ -71,7 +87,10 @@ pub(crate) fn find_nth_set(mask: u64, base: u64, offset: u64, _: u32) -> u64 {
     let found = match offset {
         0 => (base..base + 1).filter(|at| *at < 32).find(is_set),
         1.. => (base..32).filter(is_set).nth(offset as usize - 1),
-        _ => (0..=base.min(31)).rev().filter(is_set).nth(offset.unsigned_abs() as usize - 1),
+        _ => (0..=base.min(31))
+            .rev()
+            .filter(is_set)
+            .nth(offset.unsigned_abs() as usize - 1),
     };
     found.map_or(u64::from(u32::MAX), |at| at as u64)
 }
@@ -81,7 +100,11 @@ pub(crate) fn make_mask(start: u64, width: u64, _: u64, flags: u32) -> u64 {
     let clamp = flags & WRAP == 0;
     let from = start & 31;
     let to = from + (width & 31);
-    let low = if clamp && start >= 32 { 0 } else { u32::MAX << from };
+    let low = if clamp && start >= 32 {
+        0
+    } else {
+        u32::MAX << from
+    };
     let open = to >= 32 || clamp && (start >= 32 || width >= 32);
     let above = if open { 0 } else { u32::MAX << to };
     u64::from(low & !above)
@@ -100,9 +123,14 @@ pub(crate) fn extend_from(a: u64, width: u64, _: u64, flags: u32) -> u64 {
 /// `lop3`: bit `4a + 2b + c` of the table, for each bit position.
 pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     let (a, b, c) = (a as u32, b as u32, c as u32);
-    let pick = |bits: u32, index: u32, place: u32| if index >> place & 1 != 0 { bits } else { !bits };
+    let pick =
+        |bits: u32, index: u32, place: u32| if index >> place & 1 != 0 { bits } else { !bits };
     let terms = (0..8u32).filter(|index| table >> index & 1 != 0);
-    u64::from(terms.map(|index| pick(a, index, 2) & pick(b, index, 1) & pick(c, index, 0)).fold(0, |all, term| all | term))
+    u64::from(
+        terms
+            .map(|index| pick(a, index, 2) & pick(b, index, 1) & pick(c, index, 0))
+            .fold(0, |all, term| all | term),
+    )
 }
 
 /// Byte selectors of the `prmt` modes, lowest byte first, by the control's low two bits.
@@ -146,13 +174,22 @@ pub(crate) fn multiply24(a: u64, b: u64, _: u64, flags: u32) -> u64 {
         false => (value & 0xff_ffff) as i64,
     };
     let product = field(a) * field(b);
-    (if flags & HIGH != 0 { product >> 16 } else { product }) as u64 & 0xffff_ffff
+    (if flags & HIGH != 0 {
+        product >> 16
+    } else {
+        product
+    }) as u64
+        & 0xffff_ffff
 }
 
 fn part(value: u64, at: u32, bits: u32, signed: bool) -> i64 {
     let spare = 64 - bits;
     let raised = value >> at << spare;
-    if signed { raised as i64 >> spare } else { (raised >> spare) as i64 }
+    if signed {
+        raised as i64 >> spare
+    } else {
+        (raised >> spare) as i64
+    }
 }
 
 pub(crate) fn dot4(a: u64, b: u64, c: u64, flags: u32) -> u64 {
@@ -164,7 +201,8 @@ pub(crate) fn dot4(a: u64, b: u64, c: u64, flags: u32) -> u64 {
 pub(crate) fn dot2(a: u64, b: u64, c: u64, flags: u32) -> u64 {
     let (a_signed, b_signed) = (flags & SIGNED != 0, flags & SIGNED_B != 0);
     let base = if flags & HIGH != 0 { 16 } else { 0 };
-    let term = |index: u32| part(a, 16 * index, 16, a_signed) * part(b, base + 8 * index, 8, b_signed);
+    let term =
+        |index: u32| part(a, 16 * index, 16, a_signed) * part(b, base + 8 * index, 8, b_signed);
     c.wrapping_add((0..2).map(term).sum::<i64>() as u64)
 }
 
@@ -176,8 +214,18 @@ mod tests {
     /// The bit-by-bit definition of `bfe` in the PTX ISA.
     fn extract_by_bits(a: u64, pos: u64, len: u64, flags: u32) -> u64 {
         let (pos, len, top) = (pos & 0xff, len & 0xff, u64::from(top_bit(flags)));
-        let sign = if flags & SIGNED == 0 || len == 0 { 0 } else { a >> (pos + len - 1).min(top) & 1 };
-        let bit = |i: u64| if i < len && pos + i <= top { a >> (pos + i) & 1 } else { sign };
+        let sign = if flags & SIGNED == 0 || len == 0 {
+            0
+        } else {
+            a >> (pos + len - 1).min(top) & 1
+        };
+        let bit = |i: u64| {
+            if i < len && pos + i <= top {
+                a >> (pos + i) & 1
+            } else {
+                sign
+            }
+        };
         (0..=top).fold(0, |d, i| d | bit(i) << i)
     }
 
@@ -215,7 +263,10 @@ mod tests {
         assert_eq!(extend_from(0x88, 8, 0, SIGNED), 0xffff_ff88);
         assert_eq!(find_nth_set(0b1011, 0, 3, 0), 3);
         assert_eq!(find_nth_set(0b1011, 3, -2i32 as u32 as u64, 0), 1);
-        assert_eq!(dot4(0xff01_0203, 0x0101_0101, 10, SIGNED | SIGNED_B) as u32, 15);
+        assert_eq!(
+            dot4(0xff01_0203, 0x0101_0101, 10, SIGNED | SIGNED_B) as u32,
+            15
+        );
         assert_eq!(multiply24(0xff_ffff, 2, 0, SIGNED) as u32, -2i32 as u32);
     }
 }

@@ -14,19 +14,31 @@ pub(crate) fn integer_code(bytes: u64, signed: bool, source: bool) -> u32 {
 /// Least and greatest value of the type in `code`.
 fn range(code: u32) -> (i128, i128) {
     let bits = 8 * (code & 0xff);
-    if code >> 8 & 1 != 0 { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    if code >> 8 & 1 != 0 {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        (0, (1 << bits) - 1)
+    }
 }
 
 fn clamp(value: i128, code: u32) -> u64 {
     let (low, high) = range(code);
     let bits = value.clamp(low, high) as u64;
     // Narrow results live in 32-bit lines.
-    if code & 0xff < 8 { bits & 0xffff_ffff } else { bits }
+    if code & 0xff < 8 {
+        bits & 0xffff_ffff
+    } else {
+        bits
+    }
 }
 
 /// An integer held in 64 bits, clamped to the type; the source flag says that it is signed.
 pub(crate) fn saturate(a: u64, _: u64, _: u64, code: u32) -> u64 {
-    let value = if code >> 9 & 1 != 0 { i128::from(a as i64) } else { i128::from(a) };
+    let value = if code >> 9 & 1 != 0 {
+        i128::from(a as i64)
+    } else {
+        i128::from(a)
+    };
     clamp(value, code)
 }
 
@@ -38,7 +50,11 @@ pub(crate) fn float_to_integer(a: u64, _: u64, _: u64, code: u32) -> u64 {
         return clamp(value.trunc() as i128, code);
     }
     let bits = 8 * (code & 0xff);
-    if code >> 9 & 1 != 0 || bits == 64 { 1 << (bits - 1) } else { 0 }
+    if code >> 9 & 1 != 0 || bits == 64 {
+        1 << (bits - 1)
+    } else {
+        0
+    }
 }
 
 /// Tells a float type, the signedness of the integer source, and the rounding.
@@ -55,7 +71,11 @@ pub(crate) fn float_code(to: Type, signed: bool, rounding: Rounding) -> Option<u
 
 pub(crate) fn integer_to_float(a: u64, _: u64, _: u64, code: u32) -> u64 {
     let round = round_of(code);
-    let value = if code >> 4 & 1 != 0 { i128::from(a as i64) } else { i128::from(a) };
+    let value = if code >> 4 & 1 != 0 {
+        i128::from(a as i64)
+    } else {
+        i128::from(a)
+    };
     match code >> 2 & 3 {
         0 => from_integer::<Half>(value, round),
         1 => from_integer::<BFloat>(value, round),
@@ -83,7 +103,11 @@ pub(crate) fn pack(a: u64, b: u64, c: u64, code: u32) -> u64 {
     let mask = (1u64 << bits) - 1;
     let part = |value: u64| clamp(i128::from(value as i32), code) & mask;
     let joined = part(a) << bits | part(b);
-    if bits == 8 { (c & 0xffff) << 16 | joined } else { joined }
+    if bits == 8 {
+        (c & 0xffff) << 16 | joined
+    } else {
+        joined
+    }
 }
 
 #[cfg(test)]
@@ -94,10 +118,25 @@ mod tests {
     fn clamping_and_nan() {
         let code = |bytes, signed, source| integer_code(bytes, signed, source);
         assert_eq!(saturate(300, 0, 0, code(1, false, true)), 255);
-        assert_eq!(saturate(-300i64 as u64, 0, 0, code(1, true, true)), u64::from(-128i32 as u32));
-        assert_eq!(float_to_integer(1e30f64.to_bits(), 0, 0, code(8, true, true)), i64::MAX as u64);
-        assert_eq!(float_to_integer(f64::NAN.to_bits(), 0, 0, code(8, false, false)), 1 << 63);
-        assert_eq!(float_to_integer(f64::NAN.to_bits(), 0, 0, code(2, true, false)), 0);
-        assert_eq!(pack(70_000, -1i32 as u32 as u64, 0, code(2, true, true)), 0x7fff_ffff);
+        assert_eq!(
+            saturate(-300i64 as u64, 0, 0, code(1, true, true)),
+            u64::from(-128i32 as u32)
+        );
+        assert_eq!(
+            float_to_integer(1e30f64.to_bits(), 0, 0, code(8, true, true)),
+            i64::MAX as u64
+        );
+        assert_eq!(
+            float_to_integer(f64::NAN.to_bits(), 0, 0, code(8, false, false)),
+            1 << 63
+        );
+        assert_eq!(
+            float_to_integer(f64::NAN.to_bits(), 0, 0, code(2, true, false)),
+            0
+        );
+        assert_eq!(
+            pack(70_000, -1i32 as u32 as u64, 0, code(2, true, true)),
+            0x7fff_ffff
+        );
     }
 }

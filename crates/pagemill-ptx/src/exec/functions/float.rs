@@ -29,19 +29,39 @@ pub(crate) fn extreme(a: u64, b: u64, c: u64, flags: u32) -> u64 {
             return f32::from_bits(NAN32);
         }
         let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
-        let (x, y) = if flags & 4 != 0 { (a.abs(), b.abs()) } else { (a, b) };
-        let value = if flags & 1 != 0 { max32(x, y) } else { min32(x, y) };
-        if flags & 4 != 0 && !value.is_nan() { f32::from_bits(value.to_bits() | sign) } else { value }
+        let (x, y) = if flags & 4 != 0 {
+            (a.abs(), b.abs())
+        } else {
+            (a, b)
+        };
+        let value = if flags & 1 != 0 {
+            max32(x, y)
+        } else {
+            min32(x, y)
+        };
+        if flags & 4 != 0 && !value.is_nan() {
+            f32::from_bits(value.to_bits() | sign)
+        } else {
+            value
+        }
     };
     let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
-    let value = if flags & 8 != 0 { two(two(a, b), c) } else { two(a, b) };
+    let value = if flags & 8 != 0 {
+        two(two(a, b), c)
+    } else {
+        two(a, b)
+    };
     u64::from(value.to_bits())
 }
 
 /// `testp`: the low byte tells the property, bit 8 that the operand is a double.
 pub(crate) fn test_property(a: u64, _: u64, _: u64, code: u32) -> u64 {
     use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal};
-    let category = if code >> 8 != 0 { f64::from_bits(a).classify() } else { f32::from_bits(a as u32).classify() };
+    let category = if code >> 8 != 0 {
+        f64::from_bits(a).classify()
+    } else {
+        f32::from_bits(a as u32).classify()
+    };
     let holds = match code & 0xff {
         0 => !matches!(category, Infinite | Nan),
         1 => category == Infinite,

@@ -38,7 +38,17 @@ struct Format {
 
 impl Format {
     fn of(code: u32) -> Self {
-        if code & BF16 != 0 { Self { fraction_bits: 7, bias: 127 } } else { Self { fraction_bits: 10, bias: 15 } }
+        if code & BF16 != 0 {
+            Self {
+                fraction_bits: 7,
+                bias: 127,
+            }
+        } else {
+            Self {
+                fraction_bits: 10,
+                bias: 15,
+            }
+        }
     }
 
     fn infinity(self) -> u16 {
@@ -56,7 +66,9 @@ impl Format {
             0 => sign * fraction * unit(1 - self.bias - fraction_bits),
             _ if bits & 0x7fff > self.infinity() => f64::NAN,
             _ if bits & 0x7fff == self.infinity() => sign * f64::INFINITY,
-            _ => sign * (fraction + unit(fraction_bits)) * unit(exponent - self.bias - fraction_bits),
+            _ => {
+                sign * (fraction + unit(fraction_bits)) * unit(exponent - self.bias - fraction_bits)
+            }
         }
     }
 
@@ -72,7 +84,8 @@ impl Format {
         }
         let exponent = ((bits >> 52) & 0x7ff) as i32 - 1023;
         if exponent < -1022 {
-            return sign | u16::from(value != 0.0 && rounds_up(rounding, sign != 0, 0, false, true));
+            return sign
+                | u16::from(value != 0.0 && rounds_up(rounding, sign != 0, 0, false, true));
         }
         let significand = bits & ((1 << 52) - 1) | 1 << 52;
         // Below the smallest normal exponent the unit stays, and bits fall off instead.
@@ -80,7 +93,11 @@ impl Format {
         let drop = 52 - self.fraction_bits as i32 + (scale - exponent);
         let (kept, half, sticky) = match drop {
             64.. => (0, false, true),
-            drop => (significand >> drop, significand >> (drop - 1) & 1 != 0, significand & ((1 << (drop - 1)) - 1) != 0),
+            drop => (
+                significand >> drop,
+                significand >> (drop - 1) & 1 != 0,
+                significand & ((1 << (drop - 1)) - 1) != 0,
+            ),
         };
         let kept = kept + u64::from(rounds_up(rounding, sign != 0, kept, half, sticky));
         // The hidden bit adds one to the exponent field, and a carry out of the fraction does the same.
@@ -95,12 +112,20 @@ impl Format {
             2 => sign != 0,
             _ => sign == 0,
         };
-        sign | if to_infinity { self.infinity() } else { self.infinity() - 1 }
+        sign | if to_infinity {
+            self.infinity()
+        } else {
+            self.infinity() - 1
+        }
     }
 
     fn flush(self, bits: u16, code: u32) -> u16 {
         let subnormal = bits & self.infinity() == 0;
-        if code & FTZ != 0 && subnormal { bits & 0x8000 } else { bits }
+        if code & FTZ != 0 && subnormal {
+            bits & 0x8000
+        } else {
+            bits
+        }
     }
 }
 
@@ -126,13 +151,28 @@ fn fma_to_odd(a: f64, b: f64, c: f64) -> f64 {
     if error == 0.0 || sum.to_bits() & 1 != 0 {
         return sum;
     }
-    if (error > 0.0) == (sum > 0.0) { f64::from_bits(sum.to_bits() + 1) } else { f64::from_bits(sum.to_bits() - 1) }
+    if (error > 0.0) == (sum > 0.0) {
+        f64::from_bits(sum.to_bits() + 1)
+    } else {
+        f64::from_bits(sum.to_bits() - 1)
+    }
 }
 
 /// Computes the operation in `code`'s low byte on one value or on two.
 pub(crate) fn compute(a: u64, b: u64, c: u64, code: u32) -> u64 {
-    let one = |shift: u32| u64::from(compute_one((a >> shift) as u16, (b >> shift) as u16, (c >> shift) as u16, code));
-    if code & PAIR != 0 { one(0) | one(16) << 16 } else { one(0) }
+    let one = |shift: u32| {
+        u64::from(compute_one(
+            (a >> shift) as u16,
+            (b >> shift) as u16,
+            (c >> shift) as u16,
+            code,
+        ))
+    };
+    if code & PAIR != 0 {
+        one(0) | one(16) << 16
+    } else {
+        one(0)
+    }
 }
 
 fn compute_one(a: u16, b: u16, c: u16, code: u32) -> u16 {
@@ -160,17 +200,33 @@ fn extreme(a: f64, b: f64, code: u32) -> f64 {
         return f64::NAN;
     }
     let magnitudes = code & XORSIGN != 0;
-    let (x, y) = if magnitudes { (a.abs(), b.abs()) } else { (a, b) };
-    let value = if code & 0xff == MAX { max64(x, y) } else { min64(x, y) };
+    let (x, y) = if magnitudes {
+        (a.abs(), b.abs())
+    } else {
+        (a, b)
+    };
+    let value = if code & 0xff == MAX {
+        max64(x, y)
+    } else {
+        min64(x, y)
+    };
     let negative = a.is_sign_negative() != b.is_sign_negative();
-    if magnitudes && negative { -value } else { value }
+    if magnitudes && negative {
+        -value
+    } else {
+        value
+    }
 }
 
 fn clamp(value: f64, code: u32) -> f64 {
     if code & SATURATE != 0 {
         return super::super::float::saturate64(value);
     }
-    if code & RELU != 0 && value <= 0.0 { 0.0 } else { value }
+    if code & RELU != 0 && value <= 0.0 {
+        0.0
+    } else {
+        value
+    }
 }
 
 /// The value as single precision, exactly.
@@ -183,7 +239,10 @@ pub(crate) fn to_single(a: u64, _: u64, _: u64, code: u32) -> u64 {
 /// Rounds a double to 16 bits.
 pub(crate) fn from_double(a: u64, _: u64, _: u64, code: u32) -> u64 {
     let format = Format::of(code);
-    u64::from(format.flush(format.encode(clamp(f64::from_bits(a), code), code & 3), code))
+    u64::from(format.flush(
+        format.encode(clamp(f64::from_bits(a), code), code & 3),
+        code,
+    ))
 }
 
 /// Two singles, the first into the upper half.
@@ -213,7 +272,10 @@ mod tests {
     #[test]
     fn decoding_agrees_with_the_half_crate() {
         for bits in 0..=u16::MAX {
-            let (half, brain) = (half::f16::from_bits(bits).to_f64(), half::bf16::from_bits(bits).to_f64());
+            let (half, brain) = (
+                half::f16::from_bits(bits).to_f64(),
+                half::bf16::from_bits(bits).to_f64(),
+            );
             let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
             assert!(same(Format::of(0).decode(bits), half));
             assert!(same(Format::of(BF16).decode(bits), brain));

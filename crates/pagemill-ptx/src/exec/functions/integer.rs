@@ -9,7 +9,11 @@ pub(crate) fn div_u64(a: u64, b: u64, _: u64, _: u32) -> u64 {
 }
 
 pub(crate) fn div_s64(a: u64, b: u64, _: u64, _: u32) -> u64 {
-    if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 }
+    if b == 0 {
+        u64::MAX
+    } else {
+        (a as i64).wrapping_div(b as i64) as u64
+    }
 }
 
 pub(crate) fn rem_u64(a: u64, b: u64, _: u64, _: u32) -> u64 {
@@ -17,7 +21,11 @@ pub(crate) fn rem_u64(a: u64, b: u64, _: u64, _: u32) -> u64 {
 }
 
 pub(crate) fn rem_s64(a: u64, b: u64, _: u64, _: u32) -> u64 {
-    if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 }
+    if b == 0 {
+        a
+    } else {
+        (a as i64).wrapping_rem(b as i64) as u64
+    }
 }
 
 pub(crate) fn add_saturating(a: u64, b: u64, _: u64, _: u32) -> u64 {
@@ -81,7 +89,11 @@ pub(crate) fn combine_float(name: &str, absolute: bool, nan: bool) -> Option<Com
         if NAN && (a.is_nan() || b.is_nan()) {
             return NAN32;
         }
-        if MAX { max32(a, b).to_bits() } else { min32(a, b).to_bits() }
+        if MAX {
+            max32(a, b).to_bits()
+        } else {
+            min32(a, b).to_bits()
+        }
     }
     Some(match (name, absolute, nan) {
         ("min", false, false) => apply::<false, false, false>,

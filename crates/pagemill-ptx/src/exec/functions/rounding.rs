@@ -52,7 +52,11 @@ pub(crate) fn single(a: u64, b: u64, c: u64, code: u32) -> u64 {
     }
     let [a, b, c] = [a, b, c].map(|bits| Single::from_bits(u128::from(bits as u32)));
     let value = compute(a, b, c, code >> 2, round);
-    if value.is_nan() { u64::from(NAN32) } else { value.to_bits() as u64 }
+    if value.is_nan() {
+        u64::from(NAN32)
+    } else {
+        value.to_bits() as u64
+    }
 }
 
 pub(crate) fn double(a: u64, b: u64, c: u64, code: u32) -> u64 {
@@ -63,10 +67,18 @@ pub(crate) fn double(a: u64, b: u64, c: u64, code: u32) -> u64 {
     let [a, b, c] = [a, b, c].map(|bits| Double::from_bits(u128::from(bits)));
     if code >> 2 == Operation::Narrow as u32 {
         let narrow: Single = a.convert_r(round, &mut false).value;
-        return if narrow.is_nan() { u64::from(NAN32) } else { narrow.to_bits() as u64 };
+        return if narrow.is_nan() {
+            u64::from(NAN32)
+        } else {
+            narrow.to_bits() as u64
+        };
     }
     let value = compute(a, b, c, code >> 2, round);
-    if value.is_nan() { NAN64 } else { value.to_bits() as u64 }
+    if value.is_nan() {
+        NAN64
+    } else {
+        value.to_bits() as u64
+    }
 }
 
 fn compute<F: Float>(a: F, b: F, c: F, operation: u32, round: Round) -> F {
@@ -87,7 +99,11 @@ fn sqrt32(value: f32, round: Round) -> f32 {
     }
     // The square of a single is exact as a double.
     let square = f64::from(root) * f64::from(root);
-    match adjust(square.total_cmp(&f64::from(value)), root == 0.0 || root.is_infinite(), round) {
+    match adjust(
+        square.total_cmp(&f64::from(value)),
+        root == 0.0 || root.is_infinite(),
+        round,
+    ) {
         0 => root,
         1 => root.next_up(),
         _ => root.next_down(),
@@ -103,7 +119,11 @@ fn sqrt64(value: f64, round: Round) -> f64 {
     let scale = if value < 1e-200 { 2f64.powi(600) } else { 1.0 };
     let scaled_root = root * if value < 1e-200 { 2f64.powi(300) } else { 1.0 };
     let residual = (-scaled_root).mul_add(scaled_root, value * scale);
-    match adjust(0.0f64.total_cmp(&(residual + 0.0)), root == 0.0 || root.is_infinite(), round) {
+    match adjust(
+        0.0f64.total_cmp(&(residual + 0.0)),
+        root == 0.0 || root.is_infinite(),
+        round,
+    ) {
         0 => root,
         1 => root.next_up(),
         _ => root.next_down(),

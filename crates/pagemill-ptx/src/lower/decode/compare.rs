@@ -10,7 +10,8 @@ use crate::ast::{Operand, Type};
 use crate::exec::op::Op;
 
 const COMPARISONS: [&str; 18] = [
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
+    "geu", "num", "nan",
 ];
 
 /// A comparison and how its result joins another predicate.
@@ -22,9 +23,15 @@ struct Test {
 
 impl Test {
     fn take(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Self, Fail> {
-        let comparison = modifiers.take_one(&COMPARISONS).ok_or_else(|| decoder.bad_form())?;
+        let comparison = modifiers
+            .take_one(&COMPARISONS)
+            .ok_or_else(|| decoder.bad_form())?;
         let combine = modifiers.take_one(&["and", "or", "xor"]);
-        Ok(Self { comparison, combine, ftz: modifiers.take("ftz") })
+        Ok(Self {
+            comparison,
+            combine,
+            ftz: modifiers.take("ftz"),
+        })
     }
 }
 
@@ -41,12 +48,20 @@ pub(super) fn setp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         yes => (yes, None),
     };
     let yes = decoder.destination_of(yes, Type::Pred)?;
-    let no = no.map(|no| decoder.destination_of(no, Type::Pred)).transpose()?;
+    let no = no
+        .map(|no| decoder.destination_of(no, Type::Pred))
+        .transpose()?;
     combine(decoder, &test, truth, yes, no)
 }
 
 /// `yes = truth op c` and `no = !truth op c`.
-fn combine(decoder: &mut Decoder<'_>, test: &Test, truth: VReg, yes: VReg, no: Option<VReg>) -> Result<(), Fail> {
+fn combine(
+    decoder: &mut Decoder<'_>,
+    test: &Test,
+    truth: VReg,
+    yes: VReg,
+    no: Option<VReg>,
+) -> Result<(), Fail> {
     let (table, other) = match test.combine {
         None => (0b1000, (truth, false)),
         Some(name) => {
@@ -69,7 +84,11 @@ fn combine(decoder: &mut Decoder<'_>, test: &Test, truth: VReg, yes: VReg, no: O
     };
     decoder.logic(yes, (truth, false), other, table);
     if let Some(no) = no {
-        let other = if test.combine.is_none() { (truth, true) } else { other };
+        let other = if test.combine.is_none() {
+            (truth, true)
+        } else {
+            other
+        };
         decoder.logic(no, (truth, true), other, table);
     }
     Ok(())
@@ -81,7 +100,10 @@ fn compare(decoder: &mut Decoder<'_>, test: &Test, ty: Type, truth: VReg) -> Res
         Type::F32 | Type::F64 => {
             let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
             let (a, b) = if test.ftz && ty == Type::F32 {
-                (decoder.fresh(Op::FlushF32, Class::Narrow, &[a]), decoder.fresh(Op::FlushF32, Class::Narrow, &[b]))
+                (
+                    decoder.fresh(Op::FlushF32, Class::Narrow, &[a]),
+                    decoder.fresh(Op::FlushF32, Class::Narrow, &[b]),
+                )
             } else {
                 (a, b)
             };
@@ -89,7 +111,10 @@ fn compare(decoder: &mut Decoder<'_>, test: &Test, ty: Type, truth: VReg) -> Res
         }
         Type::F16 | Type::Bf16 => {
             let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
-            let (a, b) = (half::widen(decoder, ty, a, test.ftz), half::widen(decoder, ty, b, test.ftz));
+            let (a, b) = (
+                half::widen(decoder, ty, a, test.ftz),
+                half::widen(decoder, ty, b, test.ftz),
+            );
             compare_floats(decoder, test.comparison, false, a, b, truth)
         }
         _ => {
@@ -99,10 +124,18 @@ fn compare(decoder: &mut Decoder<'_>, test: &Test, ty: Type, truth: VReg) -> Res
     }
 }
 
-fn compare_integers(decoder: &mut Decoder<'_>, comparison: &str, int: Int, truth: VReg) -> Result<(), Fail> {
+fn compare_integers(
+    decoder: &mut Decoder<'_>,
+    comparison: &str,
+    int: Int,
+    truth: VReg,
+) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
     let wide = int.bytes == 8;
-    let (less, less_equal) = match (wide, int.signed && !matches!(comparison, "lo" | "ls" | "hi" | "hs")) {
+    let (less, less_equal) = match (
+        wide,
+        int.signed && !matches!(comparison, "lo" | "ls" | "hi" | "hs"),
+    ) {
         (false, true) => (Op::LessS32, Op::LessEqualS32),
         (false, false) => (Op::LessU32, Op::LessEqualU32),
         (true, true) => (Op::LessS64, Op::LessEqualS64),
@@ -169,9 +202,18 @@ fn compare_floats(
 /// Both halves compared, each with its own destination.
 fn pair(decoder: &mut Decoder<'_>, test: &Test, ty: Type) -> Result<(), Fail> {
     let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
-    let Operand::Pair(low, high) = decoder.operand(0)? else { return Err(decoder.bad_form()) };
-    let dsts = [decoder.destination_of(low, Type::Pred)?, decoder.destination_of(high, Type::Pred)?];
-    let element = if ty == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+    let Operand::Pair(low, high) = decoder.operand(0)? else {
+        return Err(decoder.bad_form());
+    };
+    let dsts = [
+        decoder.destination_of(low, Type::Pred)?,
+        decoder.destination_of(high, Type::Pred)?,
+    ];
+    let element = if ty == Type::F16x2 {
+        Type::F16
+    } else {
+        Type::Bf16
+    };
     let mut truths = Vec::new();
     for shift in [0, 16] {
         let half_of = |decoder: &mut Decoder<'_>, value| -> Result<Value, Fail> {
@@ -191,7 +233,11 @@ fn pair(decoder: &mut Decoder<'_>, test: &Test, ty: Type) -> Result<(), Fail> {
         Some("xor") => 0b0110,
         _ => 0b1000,
     };
-    let other = if test.combine.is_some() { Some(decoder.predicate(3)?) } else { None };
+    let other = if test.combine.is_some() {
+        Some(decoder.predicate(3)?)
+    } else {
+        None
+    };
     let copy = decoder.temporary(Class::Predicate);
     if let Some(other) = other {
         decoder.logic(copy, other, other, 0b1000);
@@ -219,14 +265,20 @@ pub(super) fn set(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     compare(decoder, &test, source, truth)?;
     let joined = decoder.temporary(Class::Predicate);
     combine(decoder, &test, truth, joined, None)?;
-    let (yes, no) = (decoder.bits(Class::Narrow, yes)?, decoder.bits(Class::Narrow, 0)?);
+    let (yes, no) = (
+        decoder.bits(Class::Narrow, yes)?,
+        decoder.bits(Class::Narrow, 0)?,
+    );
     let dst = decoder.destination(0, result)?;
     decoder.op(Op::Select32, dst, &[yes, no, Value::Reg(joined)]);
     Ok(())
 }
 
 pub(super) fn selp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let ty = modifiers.take_type().filter(|ty| *ty != Type::Pred && ty.bytes() <= 8).ok_or_else(|| decoder.bad_form())?;
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| *ty != Type::Pred && ty.bytes() <= 8)
+        .ok_or_else(|| decoder.bad_form())?;
     let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
     let (predicate, negated) = decoder.predicate(3)?;
     let dst = decoder.destination(0, ty)?;
@@ -236,22 +288,37 @@ pub(super) fn selp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
 }
 
 fn select(decoder: &mut Decoder<'_>, ty: Type, dst: VReg, a: Value, b: Value, predicate: VReg) {
-    let op = if ty.bytes() == 8 { Op::Select64 } else { Op::Select32 };
+    let op = if ty.bytes() == 8 {
+        Op::Select64
+    } else {
+        Op::Select32
+    };
     decoder.op(op, dst, &[a, b, Value::Reg(predicate)]);
 }
 
 pub(super) fn slct(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let ftz = modifiers.take("ftz");
-    let ty = modifiers.take_type().filter(|ty| *ty != Type::Pred && ty.bytes() <= 8).ok_or_else(|| decoder.bad_form())?;
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| *ty != Type::Pred && ty.bytes() <= 8)
+        .ok_or_else(|| decoder.bad_form())?;
     let condition = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    let (a, b, c) = (decoder.source(1, ty)?, decoder.source(2, ty)?, decoder.source(3, condition)?);
+    let (a, b, c) = (
+        decoder.source(1, ty)?,
+        decoder.source(2, ty)?,
+        decoder.source(3, condition)?,
+    );
     let dst = decoder.destination(0, ty)?;
     let zero = decoder.bits(Class::Narrow, 0)?;
     let truth = decoder.temporary(Class::Predicate);
     match condition {
         Type::S32 => decoder.op(Op::LessEqualS32, truth, &[zero, c]),
         Type::F32 => {
-            let c = if ftz { decoder.fresh(Op::FlushF32, Class::Narrow, &[c]) } else { c };
+            let c = if ftz {
+                decoder.fresh(Op::FlushF32, Class::Narrow, &[c])
+            } else {
+                c
+            };
             decoder.op(Op::LessEqualF32, truth, &[zero, c]);
         }
         _ => return Err(decoder.bad_form()),

@@ -1,6 +1,6 @@
 //! What every opcode family needs: operands by kind, destinations, emission.
 
-use super::super::inline::{Flat, FlatInst, Storage};
+use super::super::inline::{Flat, FlatInst, Side, Storage};
 use super::super::ir::{Aux, Class, Label, Micro, Program, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
 use super::super::{Fail, fail};
@@ -58,7 +58,10 @@ pub(super) struct Decoder<'a> {
 }
 
 /// Turns the expanded kernel into micro-operations.
-pub(in super::super) fn decode<'a>(flat: &'a Flat<'a>, names: &'a Names<'a>) -> Result<Decoded, Fail> {
+pub(in super::super) fn decode<'a>(
+    flat: &'a Flat<'a>,
+    names: &'a Names<'a>,
+) -> Result<Decoded, Fail> {
     let mut program = Program::default();
     let mut high_halves = HashMap::new();
     for scope in &flat.scopes {
@@ -75,7 +78,10 @@ pub(in super::super) fn decode<'a>(flat: &'a Flat<'a>, names: &'a Names<'a>) -> 
     }
     program.labels = vec![usize::MAX; flat.labels.len()];
     let Some(first) = flat.insts.first() else {
-        return Ok(Decoded { program, infos: Vec::new() });
+        return Ok(Decoded {
+            program,
+            infos: Vec::new(),
+        });
     };
     let mut decoder = Decoder {
         flat,
@@ -91,7 +97,10 @@ pub(in super::super) fn decode<'a>(flat: &'a Flat<'a>, names: &'a Names<'a>) -> 
         param_registers: HashMap::new(),
     };
     decoder.body()?;
-    Ok(Decoded { program: decoder.program, infos: decoder.infos })
+    Ok(Decoded {
+        program: decoder.program,
+        infos: decoder.infos,
+    })
 }
 
 fn class_of(ty: Type) -> Class {
@@ -116,7 +125,13 @@ fn ast_of<'a>(inst: &FlatInst<'a>) -> &'a Instruction {
 impl<'a> Decoder<'a> {
     fn body(&mut self) -> Result<(), Fail> {
         let flat = self.flat;
-        let mut marks: Vec<(usize, usize)> = flat.labels.iter().copied().enumerate().map(|(id, at)| (at, id)).collect();
+        let mut marks: Vec<(usize, usize)> = flat
+            .labels
+            .iter()
+            .copied()
+            .enumerate()
+            .map(|(id, at)| (at, id))
+            .collect();
         marks.sort_unstable();
         let mut marks = marks.into_iter().peekable();
         for (at, inst) in flat.insts.iter().enumerate() {
@@ -143,14 +158,22 @@ impl<'a> Decoder<'a> {
                     return Err(self.unknown_opcode());
                 };
                 self.info().class = row.class;
-                (row.decode)(self, &mut modifiers).map_err(|error| error.help_if_none(|| supported(row)))?;
+                (row.decode)(self, &mut modifiers)
+                    .map_err(|error| error.help_if_none(|| supported(row)))?;
                 if let Some(left) = modifiers.left() {
-                    let message = format!("`.{left}` is not supported on `{}`", inst.opcode.join("."));
+                    let message =
+                        format!("`.{left}` is not supported on `{}`", inst.opcode.join("."));
                     return Err(fail(inst.line, message).help(supported(row)));
                 }
                 Ok(())
             }
-            FlatInst::System { scope, name, results, arguments, .. } => {
+            FlatInst::System {
+                scope,
+                name,
+                results,
+                arguments,
+                ..
+            } => {
                 self.begin(scope);
                 self.info().class = InstructionClass::Control;
                 self.system_call(name, results, arguments)
@@ -162,15 +185,26 @@ impl<'a> Decoder<'a> {
                     // A guarded call: everybody else goes around it.
                     Some(skip) => {
                         let (register, negated) = self.guard.take().unwrap_or((VReg(0), false));
-                        self.push_guarded(Op::Branch, Aux::Target(skip), Some((register, !negated)));
+                        self.push_guarded(
+                            Op::Branch,
+                            Aux::Target(skip),
+                            Some((register, !negated)),
+                        );
                     }
                     None => self.push(Op::Nop, &[], &[], Aux::None),
                 }
                 Ok(())
             }
-            FlatInst::Pass { to: (to_scope, to), from: (from_scope, from), .. } => self.pass(to_scope, to, from_scope, from),
-            FlatInst::PassParam { scope, param, value, .. } => self.pass_param(scope, param, value),
-            FlatInst::TakeParam { scope, param, into, .. } => self.take_param(scope, param, into),
+            FlatInst::Pass { to, from, .. } => self.pass(to, from),
+            FlatInst::PassParam {
+                scope,
+                param,
+                value,
+                ..
+            } => self.pass_param(scope, param, value),
+            FlatInst::TakeParam {
+                scope, param, into, ..
+            } => self.take_param(scope, param, into),
         }
     }
 
@@ -178,9 +212,15 @@ impl<'a> Decoder<'a> {
     fn begin(&mut self, scope: usize) {
         self.scope = scope;
         let inst = self.inst;
-        self.guard = inst.guard.map(|guard| (self.register(guard.register), guard.negated));
+        self.guard = inst
+            .guard
+            .map(|guard| (self.register(guard.register), guard.negated));
         let text = inst.opcode.join(".");
-        let opcode = self.opcodes.entry(text).or_insert_with_key(|text| Arc::from(text.as_str())).clone();
+        let opcode = self
+            .opcodes
+            .entry(text)
+            .or_insert_with_key(|text| Arc::from(text.as_str()))
+            .clone();
         self.infos.push(InstructionInfo {
             class: InstructionClass::Integer,
             opcode,
@@ -195,13 +235,21 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn info(&mut self) -> &mut InstructionInfo {
-        self.infos.last_mut().expect("every instruction begins with its info")
+        self.infos
+            .last_mut()
+            .expect("every instruction begins with its info")
     }
 
     fn unknown_opcode(&self) -> Fail {
         let name = self.inst.opcode.first().map_or("", String::as_str);
-        let near = super::OPCODES.iter().map(|row| (strsim::damerau_levenshtein(row.name, name), row.name)).min();
-        let error = self.fail(format!("instruction `{}` is not supported", self.inst.opcode.join(".")));
+        let near = super::OPCODES
+            .iter()
+            .map(|row| (strsim::damerau_levenshtein(row.name, name), row.name))
+            .min();
+        let error = self.fail(format!(
+            "instruction `{}` is not supported",
+            self.inst.opcode.join(".")
+        ));
         match near {
             Some((distance, near)) if distance <= 1 && name.len() > 2 => error.help(format!("did you mean `{near}`?")),
             _ => error.help("recompile for compute_75 without features of newer architectures, or rewrite this statement"),
@@ -214,14 +262,21 @@ impl<'a> Decoder<'a> {
 
     /// The instruction cannot be decoded in this form.
     pub(super) fn bad_form(&self) -> Fail {
-        self.fail(format!("`{}` is not supported in this form", self.inst.opcode.join(".")))
+        self.fail(format!(
+            "`{}` is not supported in this form",
+            self.inst.opcode.join(".")
+        ))
     }
 
     // Operands.
 
     pub(super) fn operand(&self, index: usize) -> Result<&'a Operand, Fail> {
         self.inst.operands.get(index).ok_or_else(|| {
-            self.fail(format!("`{}` needs more than {} operands", self.inst.opcode.join("."), self.inst.operands.len()))
+            self.fail(format!(
+                "`{}` needs more than {} operands",
+                self.inst.opcode.join("."),
+                self.inst.operands.len()
+            ))
         })
     }
 
@@ -264,7 +319,11 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn bits(&mut self, class: Class, bits: u64) -> Result<Value, Fail> {
-        let bits = if class == Class::Wide { bits } else { u64::from(bits as u32) };
+        let bits = if class == Class::Wide {
+            bits
+        } else {
+            u64::from(bits as u32)
+        };
         self.constant(class, Constant::Bits(bits))
     }
 
@@ -279,19 +338,29 @@ impl<'a> Decoder<'a> {
         match operand {
             Operand::Register(register) => {
                 let found = self.register_type(*register);
-                if class_of(found) != class || (class == Class::Narrow && found.bytes() != ty.bytes()) {
+                if class_of(found) != class
+                    || (class == Class::Narrow && found.bytes() != ty.bytes())
+                {
                     return Err(self.wrong_size(*register, ty));
                 }
                 Ok(Value::Reg(self.register(*register)))
             }
             Operand::Integer(value) => {
-                let bits = if ty.bytes() < 4 { value & ((1 << (8 * ty.bytes())) - 1) } else { *value };
+                let bits = if ty.bytes() < 4 {
+                    value & ((1 << (8 * ty.bytes())) - 1)
+                } else {
+                    *value
+                };
                 self.bits(class, bits)
             }
-            Operand::Float32(bits) if ty == Type::F64 => self.bits(class, f64::from(f32::from_bits(*bits)).to_bits()),
+            Operand::Float32(bits) if ty == Type::F64 => {
+                self.bits(class, f64::from(f32::from_bits(*bits)).to_bits())
+            }
             Operand::Float32(bits) => self.bits(class, u64::from(*bits)),
             Operand::Float64(bits) if class == Class::Wide => self.bits(class, *bits),
-            Operand::Float64(bits) => self.bits(class, u64::from((f64::from_bits(*bits) as f32).to_bits())),
+            Operand::Float64(bits) => {
+                self.bits(class, u64::from((f64::from_bits(*bits) as f32).to_bits()))
+            }
             Operand::Special(name, component) => self.special(name, *component, class),
             Operand::Symbol(name, addend) => self.symbol(name, *addend, class),
             _ => Err(self.fail(format!("operand {operand:?} cannot be a value here"))),
@@ -321,7 +390,9 @@ impl<'a> Decoder<'a> {
         match operand {
             Operand::Register(register) => {
                 let found = self.register_type(*register);
-                if class_of(found) != class || (class == Class::Narrow && found.bytes() != ty.bytes()) {
+                if class_of(found) != class
+                    || (class == Class::Narrow && found.bytes() != ty.bytes())
+                {
                     return Err(self.wrong_size(*register, ty));
                 }
                 Ok(self.register(*register))
@@ -342,14 +413,24 @@ impl<'a> Decoder<'a> {
             }
             Operand::Integer(value) => {
                 let constant = self.temporary(Class::Predicate);
-                self.push(Op::PredicateLogic, &[constant], &[Value::Reg(constant); 2], Aux::Immediate(0b1111));
+                self.push(
+                    Op::PredicateLogic,
+                    &[constant],
+                    &[Value::Reg(constant); 2],
+                    Aux::Immediate(0b1111),
+                );
                 Ok((constant, *value == 0))
             }
             _ => Err(self.fail(format!("operand {} must be a predicate", index + 1))),
         }
     }
 
-    fn special(&mut self, name: &str, component: Option<char>, class: Class) -> Result<Value, Fail> {
+    fn special(
+        &mut self,
+        name: &str,
+        component: Option<char>,
+        class: Class,
+    ) -> Result<Value, Fail> {
         let axis = match component {
             None | Some('x') => Some(0),
             Some('y') => Some(1),
@@ -361,12 +442,15 @@ impl<'a> Decoder<'a> {
             ("ctaid", Some(axis)) => self.preset(Preset::BlockIndex(axis)),
             ("ntid", Some(axis)) => self.constant(Class::Narrow, Constant::BlockDim(axis))?,
             ("nctaid", Some(axis)) => self.constant(Class::Narrow, Constant::GridDim(axis))?,
-            ("tid" | "ctaid" | "gridid" | "smid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank", _) => {
-                self.bits(Class::Narrow, 0)?
-            }
-            ("ntid" | "nctaid" | "nsmid" | "nclusterid" | "cluster_nctaid" | "cluster_nctarank", _) => {
-                self.bits(Class::Narrow, 1)?
-            }
+            (
+                "tid" | "ctaid" | "gridid" | "smid" | "clusterid" | "cluster_ctaid"
+                | "cluster_ctarank",
+                _,
+            ) => self.bits(Class::Narrow, 0)?,
+            (
+                "ntid" | "nctaid" | "nsmid" | "nclusterid" | "cluster_nctaid" | "cluster_nctarank",
+                _,
+            ) => self.bits(Class::Narrow, 1)?,
             ("laneid", _) => self.preset(Preset::Lane),
             ("warpid", _) => self.preset(Preset::Warp),
             ("nwarpid", _) => self.constant(Class::Narrow, Constant::WarpsPerBlock)?,
@@ -375,7 +459,9 @@ impl<'a> Decoder<'a> {
             ("lanemask_lt", _) => self.preset(Preset::LaneMask(LaneMask::Less)),
             ("lanemask_ge", _) => self.preset(Preset::LaneMask(LaneMask::GreaterEqual)),
             ("lanemask_gt", _) => self.preset(Preset::LaneMask(LaneMask::Greater)),
-            ("dynamic_smem_size", _) => self.constant(Class::Narrow, Constant::DynamicSharedBytes)?,
+            ("dynamic_smem_size", _) => {
+                self.constant(Class::Narrow, Constant::DynamicSharedBytes)?
+            }
             ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
             ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),
             ("clock_hi" | "globaltimer_hi", _) => self.clock(ClockPart::High),
@@ -404,9 +490,18 @@ impl<'a> Decoder<'a> {
     }
 
     fn clock(&mut self, part: ClockPart) -> Value {
-        let class = if part == ClockPart::Whole { Class::Wide } else { Class::Narrow };
+        let class = if part == ClockPart::Whole {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
         let dst = self.temporary(class);
-        self.push(Op::Service, &[dst], &[], Aux::Service(ServiceAux::Clock(part)));
+        self.push(
+            Op::Service,
+            &[dst],
+            &[],
+            Aux::Service(ServiceAux::Clock(part)),
+        );
         Value::Reg(dst)
     }
 
@@ -424,7 +519,9 @@ impl<'a> Decoder<'a> {
             Some(Storage::Shared(index)) => place(self.names.shared.offsets[index]),
             Some(Storage::CallParam(index)) => match self.names.params[index] {
                 ParamStorage::Local(offset) => place(offset),
-                ParamStorage::Registers => return Err(self.fail(format!("the address of {name} cannot be taken here"))),
+                ParamStorage::Registers => {
+                    return Err(self.fail(format!("the address of {name} cannot be taken here")));
+                }
             },
             None => return self.module_symbol(name, addend, class),
         };
@@ -436,15 +533,26 @@ impl<'a> Decoder<'a> {
             return self.bits(class, u64::from(*offset).wrapping_add(addend as u64));
         }
         match self.names.variables.get(name) {
-            Some((index, Space::Global | Space::Const)) => self.constant(class, Constant::Symbol { index: *index, addend }),
-            _ => Err(self.fail(format!("`{name}` has no address that can be used here"))
+            Some((index, Space::Global | Space::Const)) => self.constant(
+                class,
+                Constant::Symbol {
+                    index: *index,
+                    addend,
+                },
+            ),
+            _ => Err(self
+                .fail(format!("`{name}` has no address that can be used here"))
                 .help("function pointers, textures and surfaces are not supported")),
         }
     }
 
     pub(super) fn label(&self, name: &str) -> Result<Label, Fail> {
         let scope = &self.flat.scopes[self.scope];
-        scope.labels.get(name).copied().ok_or_else(|| self.fail(format!("label `{name}` is not defined in this function")))
+        scope
+            .labels
+            .get(name)
+            .copied()
+            .ok_or_else(|| self.fail(format!("label `{name}` is not defined in this function")))
     }
 
     // Emission.
@@ -458,11 +566,27 @@ impl<'a> Decoder<'a> {
         self.emit(op, &[], &[], aux, guard);
     }
 
-    fn emit(&mut self, op: Op, dsts: &[VReg], srcs: &[Value], aux: Aux, guard: Option<(VReg, bool)>) {
+    fn emit(
+        &mut self,
+        op: Op,
+        dsts: &[VReg],
+        srcs: &[Value],
+        aux: Aux,
+        guard: Option<(VReg, bool)>,
+    ) {
         let info = self.infos.len() as u32 - 1;
-        let micro = Micro { op, dsts: dsts.to_vec(), srcs: srcs.to_vec(), guard, aux, info };
+        let micro = Micro {
+            op,
+            dsts: dsts.to_vec(),
+            srcs: srcs.to_vec(),
+            guard,
+            aux,
+            info,
+        };
         let entry = &mut self.infos[info as usize];
-        entry.reads.extend(micro.sources().map(|register| register.0));
+        entry
+            .reads
+            .extend(micro.sources().map(|register| register.0));
         entry.writes.extend(dsts.iter().map(|register| register.0));
         self.program.micros.push(micro);
     }
@@ -480,11 +604,31 @@ impl<'a> Decoder<'a> {
     }
 
     /// A lane function that has no vector form.
-    pub(super) fn scalar(&mut self, function: crate::code::ScalarFn, immediate: u32, dst: VReg, srcs: &[Value]) {
-        self.push(Op::Scalar, &[dst], srcs, Aux::Scalar { function, immediate });
+    pub(super) fn scalar(
+        &mut self,
+        function: crate::code::ScalarFn,
+        immediate: u32,
+        dst: VReg,
+        srcs: &[Value],
+    ) {
+        self.push(
+            Op::Scalar,
+            &[dst],
+            srcs,
+            Aux::Scalar {
+                function,
+                immediate,
+            },
+        );
     }
 
-    pub(super) fn scalar_fresh(&mut self, function: crate::code::ScalarFn, immediate: u32, class: Class, srcs: &[Value]) -> Value {
+    pub(super) fn scalar_fresh(
+        &mut self,
+        function: crate::code::ScalarFn,
+        immediate: u32,
+        class: Class,
+        srcs: &[Value],
+    ) -> Value {
         let dst = self.temporary(class);
         self.scalar(function, immediate, dst, srcs);
         Value::Reg(dst)
@@ -497,31 +641,59 @@ impl<'a> Decoder<'a> {
             let input = (index & 1 ^ u32::from(a.1)) | ((index >> 1 ^ u32::from(b.1)) << 1);
             folded |= (table >> input & 1) << index;
         }
-        self.push(Op::PredicateLogic, &[dst], &[Value::Reg(a.0), Value::Reg(b.0)], Aux::Immediate(folded));
+        self.push(
+            Op::PredicateLogic,
+            &[dst],
+            &[Value::Reg(a.0), Value::Reg(b.0)],
+            Aux::Immediate(folded),
+        );
     }
 
     // Calls.
 
     /// Moves a register argument or result between scopes.
-    fn pass(&mut self, to_scope: usize, to: &'a Operand, from_scope: usize, from: &'a Operand) -> Result<(), Fail> {
-        let ty = |decoder: &Self, scope: usize, operand: &Operand| match operand {
-            Operand::Register(register) => {
-                decoder.flat.scopes[scope].function.registers.get(register.0 as usize).map(|register| register.ty)
-            }
-            _ => None,
+    fn pass(&mut self, to: Side<'a>, from: Side<'a>) -> Result<(), Fail> {
+        let known = |decoder: &Self, side: Side<'_>| {
+            let (scope, register) = match side {
+                Side::Register(scope, register) => (scope, register),
+                Side::Operand(scope, Operand::Register(register)) => (scope, *register),
+                Side::Operand(..) => return None,
+            };
+            let registers = &decoder.flat.scopes[scope].function.registers;
+            registers
+                .get(register.0 as usize)
+                .map(|register| register.ty)
         };
-        let ty = ty(self, to_scope, to).or(ty(self, from_scope, from)).unwrap_or(Type::B32);
-        self.scope = from_scope;
-        let value = self.value(from, ty)?;
-        self.scope = to_scope;
-        let dst = self.destination_of(to, ty)?;
+        let ty = known(self, to).or(known(self, from)).unwrap_or(Type::B32);
+        let value = match from {
+            Side::Register(scope, register) => {
+                self.scope = scope;
+                Value::Reg(self.register(register))
+            }
+            Side::Operand(scope, operand) => {
+                self.scope = scope;
+                self.value(operand, ty)?
+            }
+        };
+        let dst = match to {
+            Side::Register(scope, register) => {
+                self.scope = scope;
+                self.register(register)
+            }
+            Side::Operand(scope, operand) => {
+                self.scope = scope;
+                self.destination_of(operand, ty)?
+            }
+        };
         self.copy(dst, value);
         Ok(())
     }
 
     pub(super) fn copy(&mut self, dst: VReg, value: Value) {
         match (self.program.class(dst), value) {
-            (Class::Predicate, Value::Reg(source)) => self.logic(dst, (source, false), (source, false), 0b1000),
+            (Class::Predicate, Value::Reg(source)) => {
+                self.logic(dst, (source, false), (source, false), 0b1000)
+            }
             (Class::Wide, value) => self.op(Op::Move64, dst, &[value]),
             (_, value) => self.op(Op::Move32, dst, &[value]),
         }

@@ -37,10 +37,17 @@ pub(super) fn brx(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
         return Err(decoder.fail("the second operand must be the label of a .branchtargets"));
     };
     let function = decoder.flat.scopes[decoder.scope].function;
-    let Some((_, names)) = function.branch_targets.iter().find(|(name, _)| name == table) else {
+    let Some((_, names)) = function
+        .branch_targets
+        .iter()
+        .find(|(name, _)| name == table)
+    else {
         return Err(decoder.fail(format!("no .branchtargets has the label `{table}`")));
     };
-    let targets = names.iter().map(|name| decoder.label(name)).collect::<Result<_, _>>()?;
+    let targets = names
+        .iter()
+        .map(|name| decoder.label(name))
+        .collect::<Result<_, _>>()?;
     decoder.push(Op::BranchTable, &[], &[index], Aux::Targets(targets));
     Ok(())
 }
@@ -89,7 +96,16 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     if !waits && !counted {
         return Err(decoder.fail("an arrival needs a thread count"));
     }
-    decoder.push(Op::Barrier, &[], &srcs, Aux::Barrier { counted, waits, reduction: None });
+    decoder.push(
+        Op::Barrier,
+        &[],
+        &srcs,
+        Aux::Barrier {
+            counted,
+            waits,
+            reduction: None,
+        },
+    );
     Ok(())
 }
 
@@ -99,8 +115,15 @@ fn warp_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Res
     }
     let members = decoder.source(0, Type::B32)?;
     let zero = decoder.bits(Class::Narrow, 0)?;
-    let dsts = [decoder.temporary(Class::Narrow), decoder.temporary(Class::Predicate)];
-    let aux = Aux::WarpWide { kind: WarpWide::Barrier, members: true, negated: false };
+    let dsts = [
+        decoder.temporary(Class::Narrow),
+        decoder.temporary(Class::Predicate),
+    ];
+    let aux = Aux::WarpWide {
+        kind: WarpWide::Barrier,
+        members: true,
+        negated: false,
+    };
     decoder.push(Op::WarpWide, &dsts, &[zero, zero, zero, members], aux);
     Ok(())
 }
@@ -123,13 +146,27 @@ fn reducing_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     }
     srcs.push(Value::Reg(predicate));
     let dst = decoder.destination(0, ty)?;
-    decoder.push(Op::Barrier, &[dst], &srcs, Aux::Barrier { counted, waits: true, reduction: Some((kind, negated)) });
+    decoder.push(
+        Op::Barrier,
+        &[dst],
+        &srcs,
+        Aux::Barrier {
+            counted,
+            waits: true,
+            reduction: Some((kind, negated)),
+        },
+    );
     Ok(())
 }
 
 impl<'a> Decoder<'a> {
     /// A call of a function that has no body here.
-    pub(super) fn system_call(&mut self, name: &str, results: &'a [Operand], arguments: &'a [Operand]) -> Result<(), Fail> {
+    pub(super) fn system_call(
+        &mut self,
+        name: &str,
+        results: &'a [Operand],
+        arguments: &'a [Operand],
+    ) -> Result<(), Fail> {
         match (name, arguments) {
             ("vprintf", [format, values]) => {
                 let srcs = [self.argument(format, Type::B64)?, self.argument(values, Type::B64)?];
@@ -186,14 +223,24 @@ impl<'a> Decoder<'a> {
     }
 
     /// A register or literal handed over as parameter `param`.
-    pub(super) fn pass_param(&mut self, scope: usize, param: usize, operand: &'a Operand) -> Result<(), Fail> {
+    pub(super) fn pass_param(
+        &mut self,
+        scope: usize,
+        param: usize,
+        operand: &'a Operand,
+    ) -> Result<(), Fail> {
         self.scope = scope;
         let ty = self.flat.call_params[param].ty;
         let value = self.value(operand, ty)?;
         self.store_param(param, 0, ty, value)
     }
 
-    pub(super) fn take_param(&mut self, scope: usize, param: usize, into: &'a Operand) -> Result<(), Fail> {
+    pub(super) fn take_param(
+        &mut self,
+        scope: usize,
+        param: usize,
+        into: &'a Operand,
+    ) -> Result<(), Fail> {
         self.scope = scope;
         let ty = self.flat.call_params[param].ty;
         let value = self.load_param(param, 0, ty)?;
@@ -203,7 +250,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// The register that stands for the part of `param` at `offset`.
-    pub(super) fn param_register(&mut self, param: usize, offset: u64, class: Class) -> super::super::ir::VReg {
+    pub(super) fn param_register(
+        &mut self,
+        param: usize,
+        offset: u64,
+        class: Class,
+    ) -> super::super::ir::VReg {
         if let Some(register) = self.param_registers.get(&(param, offset)) {
             return *register;
         }

@@ -28,7 +28,10 @@ pub(super) fn cvt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     }
     if modifiers.take("tf32") {
         modifiers.take_one(&["rna", "rn", "rz"]);
-        modifiers.take_type().filter(|ty| *ty == Type::F32).ok_or_else(|| decoder.bad_form())?;
+        modifiers
+            .take_type()
+            .filter(|ty| *ty == Type::F32)
+            .ok_or_else(|| decoder.bad_form())?;
         let source = decoder.source(1, Type::F32)?;
         let dst = decoder.destination(0, Type::B32)?;
         decoder.scalar(functions::to_tf32, 0, dst, &[source]);
@@ -56,7 +59,11 @@ pub(super) fn cvt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 }
 
 /// The source extended to 32 bits, or as it is when 64; registers may be wider than the type.
-fn integer_source<'a>(decoder: &mut Decoder<'a>, from: Int, operand: &'a Operand) -> Result<Value, Fail> {
+fn integer_source<'a>(
+    decoder: &mut Decoder<'a>,
+    from: Int,
+    operand: &'a Operand,
+) -> Result<Value, Fail> {
     let value = match operand {
         Operand::Register(register) => {
             let bytes = decoder.register_type(*register).bytes();
@@ -64,7 +71,11 @@ fn integer_source<'a>(decoder: &mut Decoder<'a>, from: Int, operand: &'a Operand
                 return Err(decoder.wrong_size(*register, from.ty));
             }
             let value = Value::Reg(decoder.register(*register));
-            if bytes == 8 && from.bytes < 8 { decoder.fresh(Op::Truncate64, Class::Narrow, &[value]) } else { value }
+            if bytes == 8 && from.bytes < 8 {
+                decoder.fresh(Op::Truncate64, Class::Narrow, &[value])
+            } else {
+                value
+            }
         }
         _ => decoder.value(operand, from.ty)?,
     };
@@ -85,7 +96,15 @@ fn extend(decoder: &mut Decoder<'_>, int: Int, value: Value) -> Result<Value, Fa
 }
 
 fn widen(decoder: &mut Decoder<'_>, signed: bool, value: Value) -> Value {
-    decoder.fresh(if signed { Op::SignExtend32 } else { Op::ZeroExtend32 }, Class::Wide, &[value])
+    decoder.fresh(
+        if signed {
+            Op::SignExtend32
+        } else {
+            Op::ZeroExtend32
+        },
+        Class::Wide,
+        &[value],
+    )
 }
 
 /// The destination and its size, which may exceed the type's.
@@ -122,10 +141,20 @@ fn store_integer(decoder: &mut Decoder<'_>, to: Int, value: Value) -> Result<(),
     Ok(())
 }
 
-fn integers<'a>(decoder: &mut Decoder<'a>, form: &Form, to: Int, from: Int, operand: &'a Operand) -> Result<(), Fail> {
+fn integers<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    to: Int,
+    from: Int,
+    operand: &'a Operand,
+) -> Result<(), Fail> {
     let source = integer_source(decoder, from, operand)?;
     if form.saturate {
-        let wide = if from.bytes == 8 { source } else { widen(decoder, from.signed, source) };
+        let wide = if from.bytes == 8 {
+            source
+        } else {
+            widen(decoder, from.signed, source)
+        };
         let code = functions::integer_code(to.bytes, to.signed, from.signed);
         let value = decoder.scalar_fresh(functions::saturate, code, to.class(), &[wide]);
         return store_integer(decoder, to, value);
@@ -148,7 +177,9 @@ fn integer_to_float<'a>(
 ) -> Result<(), Fail> {
     let source = integer_source(decoder, from, operand)?;
     let dst = decoder.destination(0, to)?;
-    let nearest = form.rounding.is_none_or(|rounding| rounding == Rounding::Nearest);
+    let nearest = form
+        .rounding
+        .is_none_or(|rounding| rounding == Rounding::Nearest);
     let op = match (to, from.bytes == 8, from.signed) {
         (Type::F32, false, true) if nearest => Some(Op::S32ToF32),
         (Type::F32, false, false) if nearest => Some(Op::U32ToF32),
@@ -158,13 +189,22 @@ fn integer_to_float<'a>(
         (Type::F64, true, false) if nearest => Some(Op::U64ToF64),
         _ => None,
     };
-    let class = if to == Type::F64 { Class::Wide } else { Class::Narrow };
+    let class = if to == Type::F64 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    };
     let value = match op {
         Some(op) => decoder.fresh(op, class, &[source]),
         None => {
-            let wide = if from.bytes == 8 { source } else { widen(decoder, from.signed, source) };
+            let wide = if from.bytes == 8 {
+                source
+            } else {
+                widen(decoder, from.signed, source)
+            };
             let rounding = form.rounding.unwrap_or(Rounding::Nearest);
-            let code = functions::float_code(to, from.signed, rounding).ok_or_else(|| decoder.bad_form())?;
+            let code = functions::float_code(to, from.signed, rounding)
+                .ok_or_else(|| decoder.bad_form())?;
             decoder.scalar_fresh(functions::integer_to_float, code, class, &[wide])
         }
     };
@@ -207,20 +247,36 @@ fn round_to_integral(decoder: &mut Decoder<'_>, how: &str, value: Value, double:
     }
 }
 
-fn float_to_integer(decoder: &mut Decoder<'_>, form: &Form, to: Int, from: Type) -> Result<(), Fail> {
-    let how = form.to_integer.ok_or_else(|| decoder.fail("a conversion to an integer needs .rni, .rzi, .rmi or .rpi"))?;
+fn float_to_integer(
+    decoder: &mut Decoder<'_>,
+    form: &Form,
+    to: Int,
+    from: Type,
+) -> Result<(), Fail> {
+    let how = form
+        .to_integer
+        .ok_or_else(|| decoder.fail("a conversion to an integer needs .rni, .rzi, .rmi or .rpi"))?;
     let (source, double) = float_source(decoder, form, from)?;
     // The conversions themselves truncate.
-    let source = if how == "rzi" { source } else { round_to_integral(decoder, how, source, double) };
+    let source = if how == "rzi" {
+        source
+    } else {
+        round_to_integral(decoder, how, source, double)
+    };
     let op = match (to.bytes, to.signed, double) {
         (4, true, false) => Op::F32ToS32,
         (4, false, false) => Op::F32ToU32,
         (4, true, true) => Op::F64ToS32,
         (4, false, true) => Op::F64ToU32,
         _ => {
-            let wide = if double { source } else { decoder.fresh(Op::F32ToF64, Class::Wide, &[source]) };
+            let wide = if double {
+                source
+            } else {
+                decoder.fresh(Op::F32ToF64, Class::Wide, &[source])
+            };
             let code = functions::integer_code(to.bytes, to.signed, double);
-            let value = decoder.scalar_fresh(functions::float_to_integer, code, to.class(), &[wide]);
+            let value =
+                decoder.scalar_fresh(functions::float_to_integer, code, to.class(), &[wide]);
             return store_integer(decoder, to, value);
         }
     };
@@ -239,13 +295,19 @@ fn floats(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> Resul
     let value = match (to, double) {
         (Type::F64, true) | (Type::F32, false) => source,
         (Type::F64, false) => decoder.fresh(Op::F32ToF64, Class::Wide, &[source]),
-        (Type::F32, true) if rounding == Rounding::Nearest => decoder.fresh(Op::F64ToF32, Class::Narrow, &[source]),
+        (Type::F32, true) if rounding == Rounding::Nearest => {
+            decoder.fresh(Op::F64ToF32, Class::Narrow, &[source])
+        }
         (Type::F32, true) => {
             let code = rounding::code(Operation::Narrow, rounding);
             decoder.scalar_fresh(rounding::double, code, Class::Narrow, &[source])
         }
         (Type::F16 | Type::Bf16, _) => {
-            let wide = if double { source } else { decoder.fresh(Op::F32ToF64, Class::Wide, &[source]) };
+            let wide = if double {
+                source
+            } else {
+                decoder.fresh(Op::F32ToF64, Class::Wide, &[source])
+            };
             let code = half_code(form, to, rounding);
             decoder.scalar(half_functions::from_double, code, dst, &[wide]);
             return Ok(());
@@ -258,7 +320,10 @@ fn floats(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> Resul
 fn half_code(form: &Form, to: Type, rounding: Rounding) -> u32 {
     let mut code = rounding as u32;
     for (wanted, flag) in [
-        (matches!(to, Type::Bf16 | Type::Bf16x2), half_functions::BF16),
+        (
+            matches!(to, Type::Bf16 | Type::Bf16x2),
+            half_functions::BF16,
+        ),
         (form.saturate, half_functions::SATURATE),
         (form.relu, half_functions::RELU),
         (form.ftz, half_functions::FTZ),
@@ -270,11 +335,29 @@ fn half_code(form: &Form, to: Type, rounding: Rounding) -> u32 {
     code
 }
 
-fn finish_float(decoder: &mut Decoder<'_>, form: &Form, to: Type, dst: VReg, value: Value) -> Result<(), Fail> {
+fn finish_float(
+    decoder: &mut Decoder<'_>,
+    form: &Form,
+    to: Type,
+    dst: VReg,
+    value: Value,
+) -> Result<(), Fail> {
     let single = to == Type::F32;
-    let value = if form.ftz && single { decoder.fresh(Op::FlushF32, Class::Narrow, &[value]) } else { value };
+    let value = if form.ftz && single {
+        decoder.fresh(Op::FlushF32, Class::Narrow, &[value])
+    } else {
+        value
+    };
     if form.saturate {
-        decoder.op(if single { Op::SaturateF32 } else { Op::SaturateF64 }, dst, &[value]);
+        decoder.op(
+            if single {
+                Op::SaturateF32
+            } else {
+                Op::SaturateF64
+            },
+            dst,
+            &[value],
+        );
     } else {
         decoder.copy(dst, value);
     }
@@ -298,7 +381,11 @@ fn pack(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
     if !modifiers.take("sat") {
         return Err(decoder.bad_form());
     }
-    let to = modifiers.take_type().and_then(Int::of).filter(|to| to.bytes <= 2).ok_or_else(|| decoder.bad_form())?;
+    let to = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|to| to.bytes <= 2)
+        .ok_or_else(|| decoder.bad_form())?;
     if modifiers.take_type() != Some(Type::S32) {
         return Err(decoder.bad_form());
     }
@@ -310,6 +397,11 @@ fn pack(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
         _ => decoder.bits(Class::Narrow, 0)?,
     };
     let dst = decoder.destination(0, Type::B32)?;
-    decoder.scalar(functions::pack, functions::integer_code(to.bytes, to.signed, true), dst, &[a, b, c]);
+    decoder.scalar(
+        functions::pack,
+        functions::integer_code(to.bytes, to.signed, true),
+        dst,
+        &[a, b, c],
+    );
     Ok(())
 }

@@ -34,19 +34,35 @@ struct Form {
 }
 
 impl Form {
-    fn take(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type) -> Result<Self, Fail> {
+    fn take(
+        decoder: &mut Decoder<'_>,
+        modifiers: &mut Modifiers<'_>,
+        ty: Type,
+    ) -> Result<Self, Fail> {
         if !matches!(ty, Type::F32 | Type::F64) {
             return Err(decoder.bad_form());
         }
         let rounding = take_rounding(modifiers);
         let single = ty == Type::F32;
-        let (ftz, saturate) = (single && modifiers.take("ftz"), single && modifiers.take("sat"));
+        let (ftz, saturate) = (
+            single && modifiers.take("ftz"),
+            single && modifiers.take("sat"),
+        );
         decoder.info().class = class_of(decoder, ty);
-        Ok(Self { ty, rounding, ftz, saturate })
+        Ok(Self {
+            ty,
+            rounding,
+            ftz,
+            saturate,
+        })
     }
 
     fn class(self) -> Class {
-        if self.ty == Type::F64 { Class::Wide } else { Class::Narrow }
+        if self.ty == Type::F64 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        }
     }
 
     fn pick(self, single: Op, double: Op) -> Op {
@@ -55,7 +71,11 @@ impl Form {
 
     fn source(self, decoder: &mut Decoder<'_>, index: usize) -> Result<Value, Fail> {
         let value = decoder.source(index, self.ty)?;
-        Ok(if self.ftz { decoder.fresh(Op::FlushF32, Class::Narrow, &[value]) } else { value })
+        Ok(if self.ftz {
+            decoder.fresh(Op::FlushF32, Class::Narrow, &[value])
+        } else {
+            value
+        })
     }
 
     /// `dst = op(srcs)`, then what the modifiers ask for.
@@ -83,13 +103,31 @@ impl Form {
     }
 
     /// The operation under this form's rounding: the vector one for the nearest, else lane by lane.
-    fn rounded(self, decoder: &mut Decoder<'_>, op: Op, operation: Operation, srcs: &[Value]) -> Result<(), Fail> {
-        let Some(rounding) = self.rounding.filter(|rounding| *rounding != Rounding::Nearest) else {
+    fn rounded(
+        self,
+        decoder: &mut Decoder<'_>,
+        op: Op,
+        operation: Operation,
+        srcs: &[Value],
+    ) -> Result<(), Fail> {
+        let Some(rounding) = self
+            .rounding
+            .filter(|rounding| *rounding != Rounding::Nearest)
+        else {
             return self.finish(decoder, op, srcs);
         };
-        let function = if self.ty == Type::F64 { rounding::double } else { rounding::single };
+        let function = if self.ty == Type::F64 {
+            rounding::double
+        } else {
+            rounding::single
+        };
         let dst = decoder.destination(0, self.ty)?;
-        let value = decoder.scalar_fresh(function, rounding::code(operation, rounding), self.class(), srcs);
+        let value = decoder.scalar_fresh(
+            function,
+            rounding::code(operation, rounding),
+            self.class(),
+            srcs,
+        );
         self.store(decoder, dst, value);
         Ok(())
     }
@@ -105,7 +143,11 @@ pub(super) fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<Rounding> {
 }
 
 pub(super) fn class_of(_: &Decoder<'_>, ty: Type) -> InstructionClass {
-    if ty == Type::F64 { InstructionClass::Float64 } else { InstructionClass::Float32 }
+    if ty == Type::F64 {
+        InstructionClass::Float64
+    } else {
+        InstructionClass::Float32
+    }
 }
 
 pub(super) fn arithmetic(
@@ -135,19 +177,41 @@ pub(super) fn fma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     multiply_add(decoder, modifiers, ty)
 }
 
-pub(super) fn multiply_add(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type) -> Result<(), Fail> {
+pub(super) fn multiply_add(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+) -> Result<(), Fail> {
     let form = Form::take(decoder, modifiers, ty)?;
-    let srcs = [form.source(decoder, 1)?, form.source(decoder, 2)?, form.source(decoder, 3)?];
-    form.rounded(decoder, form.pick(Op::FmaF32, Op::FmaF64), Operation::Fma, &srcs)
+    let srcs = [
+        form.source(decoder, 1)?,
+        form.source(decoder, 2)?,
+        form.source(decoder, 3)?,
+    ];
+    form.rounded(
+        decoder,
+        form.pick(Op::FmaF32, Op::FmaF64),
+        Operation::Fma,
+        &srcs,
+    )
 }
 
-pub(super) fn divide(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type) -> Result<(), Fail> {
+pub(super) fn divide(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+) -> Result<(), Fail> {
     // Both are allowed two units of error; the exact quotient has none.
     modifiers.take_one(&["approx", "full"]);
     let form = Form::take(decoder, modifiers, ty)?;
     decoder.info().class = InstructionClass::Special;
     let srcs = [form.source(decoder, 1)?, form.source(decoder, 2)?];
-    form.rounded(decoder, form.pick(Op::DivF32, Op::DivF64), Operation::Div, &srcs)
+    form.rounded(
+        decoder,
+        form.pick(Op::DivF32, Op::DivF64),
+        Operation::Div,
+        &srcs,
+    )
 }
 
 pub(super) fn rcp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -158,9 +222,18 @@ pub(super) fn rcp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
         modifiers.take("ftz");
     }
     decoder.info().class = InstructionClass::Special;
-    let one = if ty == Type::F64 { 1.0f64.to_bits() } else { u64::from(1.0f32.to_bits()) };
+    let one = if ty == Type::F64 {
+        1.0f64.to_bits()
+    } else {
+        u64::from(1.0f32.to_bits())
+    };
     let srcs = [decoder.bits(form.class(), one)?, form.source(decoder, 1)?];
-    form.rounded(decoder, form.pick(Op::DivF32, Op::DivF64), Operation::Div, &srcs)
+    form.rounded(
+        decoder,
+        form.pick(Op::DivF32, Op::DivF64),
+        Operation::Div,
+        &srcs,
+    )
 }
 
 pub(super) fn sqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -169,7 +242,12 @@ pub(super) fn sqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     let form = Form::take(decoder, modifiers, ty)?;
     decoder.info().class = InstructionClass::Special;
     let srcs = [form.source(decoder, 1)?];
-    form.rounded(decoder, form.pick(Op::SqrtF32, Op::SqrtF64), Operation::Sqrt, &srcs)
+    form.rounded(
+        decoder,
+        form.pick(Op::SqrtF32, Op::SqrtF64),
+        Operation::Sqrt,
+        &srcs,
+    )
 }
 
 pub(super) fn rsqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -207,7 +285,11 @@ pub(super) fn ex2(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 }
 
 pub(super) fn sine(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let function = if modifiers.name == "sin" { functions::sin } else { functions::cos };
+    let function = if modifiers.name == "sin" {
+        functions::sin
+    } else {
+        functions::cos
+    };
     transcendental(decoder, modifiers, function)
 }
 
@@ -244,7 +326,12 @@ fn transcendental(
     Ok(())
 }
 
-pub(super) fn sign(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type, sign: Sign) -> Result<(), Fail> {
+pub(super) fn sign(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    sign: Sign,
+) -> Result<(), Fail> {
     if half::is_half(ty) {
         return half::sign(decoder, modifiers, ty, sign);
     }
@@ -261,7 +348,12 @@ pub(super) fn sign(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty:
     Ok(())
 }
 
-pub(super) fn extreme(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type, max: bool) -> Result<(), Fail> {
+pub(super) fn extreme(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    max: bool,
+) -> Result<(), Fail> {
     let nan = modifiers.take("NaN");
     let xorsign = modifiers.take("xorsign") && modifiers.take("abs");
     let three = decoder.operand_count() == 4;
@@ -271,24 +363,35 @@ pub(super) fn extreme(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, 
         if ty != Type::F32 {
             return Err(decoder.bad_form());
         }
-        let flags = u32::from(max) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | u32::from(three) << 3;
+        let flags =
+            u32::from(max) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | u32::from(three) << 3;
         let c = if three { form.source(decoder, 3)? } else { a };
         let dst = decoder.destination(0, ty)?;
         let value = decoder.scalar_fresh(functions::extreme, flags, Class::Narrow, &[a, b, c]);
         form.store(decoder, dst, value);
         return Ok(());
     }
-    let op = if max { form.pick(Op::MaxF32, Op::MaxF64) } else { form.pick(Op::MinF32, Op::MinF64) };
+    let op = if max {
+        form.pick(Op::MaxF32, Op::MaxF64)
+    } else {
+        form.pick(Op::MinF32, Op::MinF64)
+    };
     form.finish(decoder, op, &[a, b])
 }
 
-pub(super) fn copysign(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+pub(super) fn copysign(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let form = Form::take(decoder, modifiers, ty)?;
     let (sign, magnitude) = (form.source(decoder, 1)?, form.source(decoder, 2)?);
     let dst = decoder.destination(0, ty)?;
     let top: u64 = if ty == Type::F64 { 1 << 63 } else { 1 << 31 };
-    let (top, rest) = (decoder.bits(form.class(), top)?, decoder.bits(form.class(), top - 1)?);
+    let (top, rest) = (
+        decoder.bits(form.class(), top)?,
+        decoder.bits(form.class(), top - 1)?,
+    );
     let and = form.pick(Op::And32, Op::And64);
     let sign = decoder.fresh(and, form.class(), &[sign, top]);
     let magnitude = decoder.fresh(and, form.class(), &[magnitude, rest]);
@@ -297,12 +400,29 @@ pub(super) fn copysign(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>)
 }
 
 pub(super) fn testp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    const TESTS: [&str; 6] = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
-    let test = modifiers.take_one(&TESTS).ok_or_else(|| decoder.bad_form())?;
-    let ty = modifiers.take_type().filter(|ty| matches!(ty, Type::F32 | Type::F64)).ok_or_else(|| decoder.bad_form())?;
+    const TESTS: [&str; 6] = [
+        "finite",
+        "infinite",
+        "number",
+        "notanumber",
+        "normal",
+        "subnormal",
+    ];
+    let test = modifiers
+        .take_one(&TESTS)
+        .ok_or_else(|| decoder.bad_form())?;
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| matches!(ty, Type::F32 | Type::F64))
+        .ok_or_else(|| decoder.bad_form())?;
     let source = decoder.source(1, ty)?;
     let dst = decoder.destination(0, Type::Pred)?;
     let index = TESTS.iter().position(|name| *name == test).unwrap_or(0) as u32;
-    decoder.scalar(functions::test_property, index | u32::from(ty == Type::F64) << 8, dst, &[source]);
+    decoder.scalar(
+        functions::test_property,
+        index | u32::from(ty == Type::F64) << 8,
+        dst,
+        &[source],
+    );
     Ok(())
 }

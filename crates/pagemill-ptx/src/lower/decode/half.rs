@@ -29,7 +29,11 @@ fn take_flags(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type
     decoder.info().class = InstructionClass::Float32;
     let mut flags = format(ty);
     modifiers.take("rn");
-    for (name, flag) in [("ftz", functions::FTZ), ("sat", functions::SATURATE), ("relu", functions::RELU)] {
+    for (name, flag) in [
+        ("ftz", functions::FTZ),
+        ("sat", functions::SATURATE),
+        ("relu", functions::RELU),
+    ] {
         if modifiers.take(name) {
             flags |= flag;
         }
@@ -62,14 +66,27 @@ pub(super) fn arithmetic(
     emit(decoder, ty, operation | flags, 2)
 }
 
-pub(super) fn fma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type) -> Result<(), Fail> {
+pub(super) fn fma(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+) -> Result<(), Fail> {
     let flags = take_flags(decoder, modifiers, ty);
     emit(decoder, ty, functions::FMA | flags, 3)
 }
 
-pub(super) fn sign(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type, sign: Sign) -> Result<(), Fail> {
+pub(super) fn sign(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    sign: Sign,
+) -> Result<(), Fail> {
     let flags = take_flags(decoder, modifiers, ty);
-    let operation = if sign == Sign::Clear { functions::ABS } else { functions::NEG };
+    let operation = if sign == Sign::Clear {
+        functions::ABS
+    } else {
+        functions::NEG
+    };
     emit(decoder, ty, operation | flags, 1)
 }
 
@@ -90,10 +107,20 @@ pub(super) fn extreme(
     if modifiers.take("xorsign") && modifiers.take("abs") {
         flags |= functions::XORSIGN;
     }
-    emit(decoder, ty, if max { functions::MAX } else { functions::MIN } | flags, 2)
+    emit(
+        decoder,
+        ty,
+        if max { functions::MAX } else { functions::MIN } | flags,
+        2,
+    )
 }
 
-pub(super) fn unary(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type, operation: u32) -> Result<(), Fail> {
+pub(super) fn unary(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    operation: u32,
+) -> Result<(), Fail> {
     let flags = take_flags(decoder, modifiers, ty);
     decoder.info().class = InstructionClass::Special;
     emit(decoder, ty, operation | flags, 1)

@@ -21,14 +21,29 @@ impl Int {
     pub(super) fn of(ty: Type) -> Option<Self> {
         let signed = match ty {
             Type::S8 | Type::S16 | Type::S32 | Type::S64 => true,
-            Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::B8 | Type::B16 | Type::B32 | Type::B64 => false,
+            Type::U8
+            | Type::U16
+            | Type::U32
+            | Type::U64
+            | Type::B8
+            | Type::B16
+            | Type::B32
+            | Type::B64 => false,
             _ => return None,
         };
-        Some(Self { ty, signed, bytes: ty.bytes() })
+        Some(Self {
+            ty,
+            signed,
+            bytes: ty.bytes(),
+        })
     }
 
     pub(super) fn class(self) -> Class {
-        if self.bytes == 8 { Class::Wide } else { Class::Narrow }
+        if self.bytes == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        }
     }
 }
 
@@ -38,7 +53,13 @@ fn by_size(int: Int, narrow: Op, wide: Op) -> Op {
 }
 
 /// `dst = op(srcs)`, cut to 16 bits where the type has no more.
-fn store(decoder: &mut Decoder<'_>, int: Int, op: Op, dst: VReg, srcs: &[Value]) -> Result<(), Fail> {
+fn store(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    op: Op,
+    dst: VReg,
+    srcs: &[Value],
+) -> Result<(), Fail> {
     if int.bytes >= 4 {
         decoder.op(op, dst, srcs);
         return Ok(());
@@ -85,7 +106,11 @@ fn arithmetic(
 ) -> Result<(), Fail> {
     if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
         let _ = pair;
-        let function = if kind == float::Arithmetic::Add { functions::add_pair } else { functions::sub_pair };
+        let function = if kind == float::Arithmetic::Add {
+            functions::add_pair
+        } else {
+            functions::sub_pair
+        };
         return two_by_two(decoder, function, 0);
     }
     if modifiers.take("cc") {
@@ -95,7 +120,10 @@ fn arithmetic(
             _ => sub_borrow_out(decoder, int),
         };
     }
-    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| float::arithmetic(d, m, ty, kind))? else {
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::arithmetic(d, m, ty, kind)
+    })?
+    else {
         return Ok(());
     };
     let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
@@ -104,7 +132,11 @@ fn arithmetic(
         if int.ty != Type::S32 {
             return Err(decoder.bad_form());
         }
-        let function = if kind == float::Arithmetic::Add { functions::add_saturating } else { functions::sub_saturating };
+        let function = if kind == float::Arithmetic::Add {
+            functions::add_saturating
+        } else {
+            functions::sub_saturating
+        };
         decoder.scalar(function, 0, dst, &[a, b]);
         return Ok(());
     }
@@ -112,15 +144,29 @@ fn arithmetic(
 }
 
 pub(super) fn add(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    arithmetic(decoder, modifiers, float::Arithmetic::Add, (Op::Add32, Op::Add64))
+    arithmetic(
+        decoder,
+        modifiers,
+        float::Arithmetic::Add,
+        (Op::Add32, Op::Add64),
+    )
 }
 
 pub(super) fn sub(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    arithmetic(decoder, modifiers, float::Arithmetic::Sub, (Op::Sub32, Op::Sub64))
+    arithmetic(
+        decoder,
+        modifiers,
+        float::Arithmetic::Sub,
+        (Op::Sub32, Op::Sub64),
+    )
 }
 
 /// Two 16-bit halves of 32-bit operands at a time.
-fn two_by_two(decoder: &mut Decoder<'_>, function: crate::code::ScalarFn, immediate: u32) -> Result<(), Fail> {
+fn two_by_two(
+    decoder: &mut Decoder<'_>,
+    function: crate::code::ScalarFn,
+    immediate: u32,
+) -> Result<(), Fail> {
     let (a, b) = (decoder.source(1, Type::B32)?, decoder.source(2, Type::B32)?);
     let dst = decoder.destination(0, Type::B32)?;
     decoder.scalar(function, immediate, dst, &[a, b]);
@@ -129,7 +175,9 @@ fn two_by_two(decoder: &mut Decoder<'_>, function: crate::code::ScalarFn, immedi
 
 pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let part = modifiers.take_one(&["lo", "hi", "wide"]);
-    let other = |d: &mut Decoder<'_>, m: &mut Modifiers<'_>, ty| float::arithmetic(d, m, ty, float::Arithmetic::Mul);
+    let other = |d: &mut Decoder<'_>, m: &mut Modifiers<'_>, ty| {
+        float::arithmetic(d, m, ty, float::Arithmetic::Mul)
+    };
     let Some(int) = integer_or(decoder, modifiers, other)? else {
         decoder.info().class = float::class_of(decoder, Type::F32);
         return Ok(());
@@ -138,12 +186,24 @@ pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     product(decoder, int, part, a, b)
 }
 
-fn product(decoder: &mut Decoder<'_>, int: Int, part: Option<&str>, a: Value, b: Value) -> Result<(), Fail> {
+fn product(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    part: Option<&str>,
+    a: Value,
+    b: Value,
+) -> Result<(), Fail> {
     let wide_type = if int.bytes == 2 { Type::B32 } else { Type::B64 };
     match part {
         Some("lo") => {
             let dst = decoder.destination(0, int.ty)?;
-            store(decoder, int, by_size(int, Op::Mul32, Op::Mul64), dst, &[a, b])
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Mul32, Op::Mul64),
+                dst,
+                &[a, b],
+            )
         }
         Some("hi") => {
             let dst = decoder.destination(0, int.ty)?;
@@ -204,13 +264,25 @@ pub(super) fn mad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
         Some("lo") => {
             let c = decoder.source(3, int.ty)?;
             let dst = decoder.destination(0, int.ty)?;
-            store(decoder, int, by_size(int, Op::Mad32, Op::Mad64), dst, &[a, b, c])
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Mad32, Op::Mad64),
+                dst,
+                &[a, b, c],
+            )
         }
         Some("hi") => {
             let c = decoder.source(3, int.ty)?;
             let dst = decoder.destination(0, int.ty)?;
             let high = high_product(decoder, int, a, b)?;
-            store(decoder, int, by_size(int, Op::Add32, Op::Add64), dst, &[high, c])
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Add32, Op::Add64),
+                dst,
+                &[high, c],
+            )
         }
         Some("wide") if int.bytes < 8 => {
             let wide_type = if int.bytes == 2 { Type::B32 } else { Type::B64 };
@@ -231,7 +303,10 @@ pub(super) fn mad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 // Carry chains. The carry flag is a predicate register.
 
 fn carry_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Int, Fail> {
-    let int = modifiers.take_type().and_then(Int::of).filter(|int| int.bytes >= 4);
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes >= 4);
     int.ok_or_else(|| decoder.bad_form())
 }
 
@@ -275,7 +350,14 @@ fn carry_value(decoder: &mut Decoder<'_>, int: Int) -> Result<Value, Fail> {
 }
 
 /// `dst = a + b + carry`, and the carry out if wanted.
-fn add_with_carry(decoder: &mut Decoder<'_>, int: Int, a: Value, b: Value, dst: VReg, out: bool) -> Result<(), Fail> {
+fn add_with_carry(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    a: Value,
+    b: Value,
+    dst: VReg,
+    out: bool,
+) -> Result<(), Fail> {
     let carry_in = carry_value(decoder, int)?;
     let partial = decoder.fresh(add_op(int), int.class(), &[a, b]);
     let total = decoder.fresh(add_op(int), int.class(), &[partial, carry_in]);
@@ -333,7 +415,11 @@ fn mad_with_carry(
     carry_out: bool,
 ) -> Result<(), Fail> {
     let int = carry_type(decoder, modifiers)?;
-    let (a, b, c) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?, decoder.source(3, int.ty)?);
+    let (a, b, c) = (
+        decoder.source(1, int.ty)?,
+        decoder.source(2, int.ty)?,
+        decoder.source(3, int.ty)?,
+    );
     let dst = decoder.destination(0, int.ty)?;
     let product = match part {
         Some("lo") => decoder.fresh(by_size(int, Op::Mul32, Op::Mul64), int.class(), &[a, b]),
@@ -353,17 +439,37 @@ fn mad_with_carry(
 // Division.
 
 pub(super) fn div(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let Some(int) = integer_or(decoder, modifiers, float::divide)? else { return Ok(()) };
-    divide(decoder, int, [Op::DivU32, Op::DivS32], [functions::div_u64, functions::div_s64])
+    let Some(int) = integer_or(decoder, modifiers, float::divide)? else {
+        return Ok(());
+    };
+    divide(
+        decoder,
+        int,
+        [Op::DivU32, Op::DivS32],
+        [functions::div_u64, functions::div_s64],
+    )
 }
 
 pub(super) fn rem(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let int = modifiers.take_type().and_then(Int::of).filter(|int| int.bytes > 1);
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
     let int = int.ok_or_else(|| decoder.bad_form())?;
-    divide(decoder, int, [Op::RemU32, Op::RemS32], [functions::rem_u64, functions::rem_s64])
+    divide(
+        decoder,
+        int,
+        [Op::RemU32, Op::RemS32],
+        [functions::rem_u64, functions::rem_s64],
+    )
 }
 
-fn divide(decoder: &mut Decoder<'_>, int: Int, narrow: [Op; 2], wide: [crate::code::ScalarFn; 2]) -> Result<(), Fail> {
+fn divide(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    narrow: [Op; 2],
+    wide: [crate::code::ScalarFn; 2],
+) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
     let dst = decoder.destination(0, int.ty)?;
     if int.bytes == 8 {
@@ -376,16 +482,28 @@ fn divide(decoder: &mut Decoder<'_>, int: Int, narrow: [Op; 2], wide: [crate::co
 // Sign, order, bits.
 
 pub(super) fn abs(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| float::sign(d, m, ty, float::Sign::Clear))? else {
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::sign(d, m, ty, float::Sign::Clear)
+    })?
+    else {
         return Ok(());
     };
     let a = extended(decoder, 1, int)?;
     let dst = decoder.destination(0, int.ty)?;
-    store(decoder, int, by_size(int, Op::AbsS32, Op::AbsS64), dst, &[a])
+    store(
+        decoder,
+        int,
+        by_size(int, Op::AbsS32, Op::AbsS64),
+        dst,
+        &[a],
+    )
 }
 
 pub(super) fn neg(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| float::sign(d, m, ty, float::Sign::Flip))? else {
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::sign(d, m, ty, float::Sign::Flip)
+    })?
+    else {
         return Ok(());
     };
     let a = decoder.source(1, int.ty)?;
@@ -402,7 +520,11 @@ pub(super) fn max(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     extreme(decoder, modifiers, true)
 }
 
-fn extreme(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, max: bool) -> Result<(), Fail> {
+fn extreme(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    max: bool,
+) -> Result<(), Fail> {
     let relu = modifiers.take("relu");
     if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
         let immediate = u32::from(max) | u32::from(pair == "s16x2") << 1 | u32::from(relu) << 2;
@@ -411,7 +533,8 @@ fn extreme(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, max: bool) 
     let Some(int) = integer_or(decoder, modifiers, |d, m, ty| match half::is_half(ty) {
         true => half::extreme(d, m, ty, max, relu),
         false => float::extreme(d, m, ty, max),
-    })? else {
+    })?
+    else {
         return Ok(());
     };
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
@@ -451,7 +574,9 @@ pub(super) fn logic(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
         decoder.logic(dst, a, b, table);
         return Ok(());
     }
-    let int = Int::of(ty).filter(|int| int.bytes > 1).ok_or_else(|| decoder.bad_form())?;
+    let int = Int::of(ty)
+        .filter(|int| int.bytes > 1)
+        .ok_or_else(|| decoder.bad_form())?;
     let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
     let dst = decoder.destination(0, ty)?;
     decoder.op(by_size(int, narrow, wide), dst, &[a, b]);
@@ -466,25 +591,40 @@ pub(super) fn not(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
         decoder.logic(dst, a, a, 0b0001);
         return Ok(());
     }
-    let int = Int::of(ty).filter(|int| int.bytes > 1).ok_or_else(|| decoder.bad_form())?;
+    let int = Int::of(ty)
+        .filter(|int| int.bytes > 1)
+        .ok_or_else(|| decoder.bad_form())?;
     let a = decoder.source(1, ty)?;
     let dst = decoder.destination(0, ty)?;
     store(decoder, int, by_size(int, Op::Not32, Op::Not64), dst, &[a])
 }
 
 pub(super) fn cnot(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let int = modifiers.take_type().and_then(Int::of).filter(|int| int.bytes > 1);
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
     let int = int.ok_or_else(|| decoder.bad_form())?;
     let a = decoder.source(1, int.ty)?;
     let dst = decoder.destination(0, int.ty)?;
     let (one, zero) = (decoder.bits(int.class(), 1)?, decoder.bits(int.class(), 0)?);
-    let is_zero = decoder.fresh(by_size(int, Op::Equal32, Op::Equal64), Class::Predicate, &[a, zero]);
-    decoder.op(by_size(int, Op::Select32, Op::Select64), dst, &[one, zero, is_zero]);
+    let is_zero = decoder.fresh(
+        by_size(int, Op::Equal32, Op::Equal64),
+        Class::Predicate,
+        &[a, zero],
+    );
+    decoder.op(
+        by_size(int, Op::Select32, Op::Select64),
+        dst,
+        &[one, zero, is_zero],
+    );
     Ok(())
 }
 
 pub(super) fn shl(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    shift(decoder, modifiers, |int| by_size(int, Op::ShiftLeft32, Op::ShiftLeft64))
+    shift(decoder, modifiers, |int| {
+        by_size(int, Op::ShiftLeft32, Op::ShiftLeft64)
+    })
 }
 
 pub(super) fn shr(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -494,8 +634,15 @@ pub(super) fn shr(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     })
 }
 
-fn shift(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, op: impl Fn(Int) -> Op) -> Result<(), Fail> {
-    let int = modifiers.take_type().and_then(Int::of).filter(|int| int.bytes > 1);
+fn shift(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    op: impl Fn(Int) -> Op,
+) -> Result<(), Fail> {
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
     let int = int.ok_or_else(|| decoder.bad_form())?;
     let a = extended(decoder, 1, int)?;
     let n = decoder.source(2, Type::U32)?;

@@ -13,8 +13,10 @@ use crate::exec::op::Op;
 use crate::kernel::InstructionClass;
 
 /// Orders and scopes: all accesses here are sequentially consistent, so each of them is satisfied.
-const ORDERS: [&str; 12] =
-    ["weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "cta", "cluster", "gpu", "sys", "sc"];
+const ORDERS: [&str; 12] = [
+    "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "cta", "cluster",
+    "gpu", "sys", "sc",
+];
 
 /// Space, ordering and cache operators of a memory instruction.
 struct Form {
@@ -38,13 +40,20 @@ impl Form {
                 hint = found;
             }
         }
-        let count = modifiers.take_one(&["v2", "v4", "v8"]).map_or(1, |vector| match vector {
-            "v2" => 2,
-            "v4" => 4,
-            _ => 8,
-        });
+        let count = modifiers
+            .take_one(&["v2", "v4", "v8"])
+            .map_or(1, |vector| match vector {
+                "v2" => 2,
+                "v4" => 4,
+                _ => 8,
+            });
         let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-        Ok(Self { space, hint, ty, count })
+        Ok(Self {
+            space,
+            hint,
+            ty,
+            count,
+        })
     }
 }
 
@@ -61,10 +70,20 @@ fn space_of(part: &str) -> Option<Space> {
 
 fn cache_hint(part: &str) -> Option<CacheHint> {
     Some(match part {
-        "ca" | "wb" | "L1::evict_normal" | "L2::64B" | "L2::128B" | "L2::256B" | "L1::evict_last" | "L2::evict_last"
-        | "L1::evict_unchanged" | "L2::evict_normal" => CacheHint::Default,
+        "ca"
+        | "wb"
+        | "L1::evict_normal"
+        | "L2::64B"
+        | "L2::128B"
+        | "L2::256B"
+        | "L1::evict_last"
+        | "L2::evict_last"
+        | "L1::evict_unchanged"
+        | "L2::evict_normal" => CacheHint::Default,
         "cg" => CacheHint::GlobalLevel,
-        "cs" | "lu" | "L1::no_allocate" | "L1::evict_first" | "L2::evict_first" => CacheHint::Streaming,
+        "cs" | "lu" | "L1::no_allocate" | "L1::evict_first" | "L2::evict_first" => {
+            CacheHint::Streaming
+        }
         "cv" | "wt" => CacheHint::Volatile,
         "nc" => CacheHint::ReadOnly,
         _ => return None,
@@ -77,14 +96,22 @@ enum Place {
     Argument(u64),
     /// Offset in a parameter of an expanded call.
     CallParam(usize, u64),
-    Memory { space: Space, base: Value, offset: i64 },
+    Memory {
+        space: Space,
+        base: Value,
+        offset: i64,
+    },
 }
 
 fn place<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, space: Space) -> Result<Place, Fail> {
     let Operand::Address(address) = operand else {
         return Err(decoder.fail("the address must stand in brackets"));
     };
-    let Address { base, offset, coordinates } = &**address;
+    let Address {
+        base,
+        offset,
+        coordinates,
+    } = &**address;
     if !coordinates.is_empty() {
         return Err(decoder.fail("texture coordinates are not supported"));
     }
@@ -93,25 +120,48 @@ fn place<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, space: Space) -> R
             let ty = decoder.register_type(*register);
             let base = decoder.value(base, ty)?;
             let narrow = ty.bytes() == 4 && ty != Type::Pred;
-            if !(ty.bytes() == 8 || narrow && matches!(space, Space::Shared | Space::Local | Space::Const | Space::Param)) {
-                return Err(decoder.fail(format!("a {}-bit register cannot hold an address of this space", 8 * ty.bytes())));
+            if !(ty.bytes() == 8
+                || narrow
+                    && matches!(
+                        space,
+                        Space::Shared | Space::Local | Space::Const | Space::Param
+                    ))
+            {
+                return Err(decoder.fail(format!(
+                    "a {}-bit register cannot hold an address of this space",
+                    8 * ty.bytes()
+                )));
             }
-            Ok(Place::Memory { space, base, offset: *offset })
+            Ok(Place::Memory {
+                space,
+                base,
+                offset: *offset,
+            })
         }
         Operand::Symbol(name, addend) => {
             let total = addend.wrapping_add(*offset);
             match decoder.storage(name) {
-                Some(Storage::KernelParam { offset, .. }) => Ok(Place::Argument(u64::from(offset).wrapping_add(total as u64))),
+                Some(Storage::KernelParam { offset, .. }) => Ok(Place::Argument(
+                    u64::from(offset).wrapping_add(total as u64),
+                )),
                 Some(Storage::CallParam(param)) => Ok(Place::CallParam(param, total as u64)),
                 _ => {
                     let base = decoder.value(base, Type::B64)?;
-                    Ok(Place::Memory { space, base, offset: total })
+                    Ok(Place::Memory {
+                        space,
+                        base,
+                        offset: total,
+                    })
                 }
             }
         }
         Operand::Integer(address) => {
             let base = decoder.bits(Class::Wide, *address)?;
-            Ok(Place::Memory { space, base, offset: *offset })
+            Ok(Place::Memory {
+                space,
+                base,
+                offset: *offset,
+            })
         }
         _ => Err(decoder.fail("the address must be a register, a variable or a number")),
     }
@@ -127,10 +177,17 @@ fn class_of_space(space: Space) -> InstructionClass {
 }
 
 /// One operand per element.
-fn elements<'a>(decoder: &Decoder<'a>, operand: &'a Operand, count: u8) -> Result<Vec<&'a Operand>, Fail> {
+fn elements<'a>(
+    decoder: &Decoder<'a>,
+    operand: &'a Operand,
+    count: u8,
+) -> Result<Vec<&'a Operand>, Fail> {
     match operand {
         Operand::Vector(parts) if parts.len() == usize::from(count) => Ok(parts.iter().collect()),
-        Operand::Vector(parts) => Err(decoder.fail(format!("a vector of {} registers for {count} elements", parts.len()))),
+        Operand::Vector(parts) => Err(decoder.fail(format!(
+            "a vector of {} registers for {count} elements",
+            parts.len()
+        ))),
         operand if count == 1 => Ok(vec![operand]),
         _ => Err(decoder.fail(format!("{count} elements need a vector operand"))),
     }
@@ -144,9 +201,23 @@ fn class_for(decoder: &Decoder<'_>, operand: &Operand, ty: Type) -> Result<(Clas
             if found == Type::Pred || found.bytes() < ty.bytes() {
                 return Err(decoder.wrong_size(*register, ty));
             }
-            Ok((if found.bytes() >= 8 { Class::Wide } else { Class::Narrow }, found.bytes()))
+            Ok((
+                if found.bytes() >= 8 {
+                    Class::Wide
+                } else {
+                    Class::Narrow
+                },
+                found.bytes(),
+            ))
         }
-        _ => Ok((if ty.bytes() >= 8 { Class::Wide } else { Class::Narrow }, ty.bytes())),
+        _ => Ok((
+            if ty.bytes() >= 8 {
+                Class::Wide
+            } else {
+                Class::Narrow
+            },
+            ty.bytes(),
+        )),
     }
 }
 
@@ -161,22 +232,41 @@ pub(super) fn ld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     match place(decoder, decoder.operand(1)?, form.space)? {
         Place::Argument(offset) => load_argument(decoder, &form, &targets, offset),
         Place::CallParam(param, offset) => load_call_param(decoder, &form, &targets, param, offset),
-        Place::Memory { space, base, offset } => load_memory(decoder, &form, &targets, space, base, offset),
+        Place::Memory {
+            space,
+            base,
+            offset,
+        } => load_memory(decoder, &form, &targets, space, base, offset),
     }
 }
 
-fn load_argument<'a>(decoder: &mut Decoder<'a>, form: &Form, targets: &[&'a Operand], offset: u64) -> Result<(), Fail> {
+fn load_argument<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    targets: &[&'a Operand],
+    offset: u64,
+) -> Result<(), Fail> {
     decoder.info().class = InstructionClass::ConstMemory;
     let bytes = form.ty.bytes();
     for (index, &target) in (0u64..).zip(targets) {
         let (class, _) = class_for(decoder, target, form.ty)?;
         let dst = wide_destination(decoder, target, class)?;
-        let offset = u32::try_from(offset + index * bytes).map_err(|_| decoder.fail("the parameter offset is out of range"))?;
-        let total = super::super::param_layout(decoder.flat.scopes[0].function).last().map_or(0, |(at, size)| at + size);
+        let offset = u32::try_from(offset + index * bytes)
+            .map_err(|_| decoder.fail("the parameter offset is out of range"))?;
+        let total = super::super::param_layout(decoder.flat.scopes[0].function)
+            .last()
+            .map_or(0, |(at, size)| at + size);
         if u64::from(offset) + bytes > u64::from(total) || bytes > 8 {
-            return Err(decoder.fail(format!("bytes {offset} to {} are outside the parameters, which take {total}", u64::from(offset) + bytes)));
+            return Err(decoder.fail(format!(
+                "bytes {offset} to {} are outside the parameters, which take {total}",
+                u64::from(offset) + bytes
+            )));
         }
-        let constant = Constant::Param { offset, bytes: bytes as u8, signed: is_signed(form.ty) };
+        let constant = Constant::Param {
+            offset,
+            bytes: bytes as u8,
+            signed: is_signed(form.ty),
+        };
         let value = decoder.constant(class, constant)?;
         decoder.copy(dst, value);
         mask_to_register(decoder, target, form.ty, dst)?;
@@ -185,7 +275,11 @@ fn load_argument<'a>(decoder: &mut Decoder<'a>, form: &Form, targets: &[&'a Oper
 }
 
 /// The destination register whatever its declared size.
-fn wide_destination<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, class: Class) -> Result<VReg, Fail> {
+fn wide_destination<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    class: Class,
+) -> Result<VReg, Fail> {
     match operand {
         Operand::Register(register) => Ok(decoder.register(*register)),
         Operand::Sink => Ok(decoder.temporary(class)),
@@ -194,8 +288,15 @@ fn wide_destination<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, class: 
 }
 
 /// 16-bit registers are held zero-extended: a sign-extended byte is cut.
-fn mask_to_register(decoder: &mut Decoder<'_>, operand: &Operand, ty: Type, dst: VReg) -> Result<(), Fail> {
-    let Operand::Register(register) = operand else { return Ok(()) };
+fn mask_to_register(
+    decoder: &mut Decoder<'_>,
+    operand: &Operand,
+    ty: Type,
+    dst: VReg,
+) -> Result<(), Fail> {
+    let Operand::Register(register) = operand else {
+        return Ok(());
+    };
     let bytes = decoder.register_type(*register).bytes();
     if bytes < 4 && is_signed(ty) {
         let mask = decoder.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
@@ -219,17 +320,31 @@ fn load_memory<'a>(
         }
         (Class::Wide, Type::B64)
     } else {
-        let first = targets.iter().find(|target| matches!(target, Operand::Register(_))).copied();
+        let first = targets
+            .iter()
+            .find(|target| matches!(target, Operand::Register(_)))
+            .copied();
         let (class, _) = class_for(decoder, first.unwrap_or(targets[0]), form.ty)?;
         for &target in targets {
-            if matches!(target, Operand::Register(_)) && class_for(decoder, target, form.ty)?.0 != class {
+            if matches!(target, Operand::Register(_))
+                && class_for(decoder, target, form.ty)?.0 != class
+            {
                 return Err(decoder.fail("the registers of a vector must be of one size"));
             }
             dsts.push(wide_destination(decoder, target, class)?);
         }
         (class, form.ty)
     };
-    let aux = memory_aux(decoder, AccessKind::Load, space, offset, element, class, dsts.len(), form.hint)?;
+    let aux = memory_aux(
+        decoder,
+        AccessKind::Load,
+        space,
+        offset,
+        element,
+        class,
+        dsts.len(),
+        form.hint,
+    )?;
     decoder.push(Op::Load, &dsts, &[base], Aux::Memory(aux));
     for (&target, dst) in targets.iter().zip(dsts) {
         if form.ty != Type::B128 {
@@ -273,8 +388,14 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     let sources = elements(decoder, decoder.operand(1)?, form.count)?;
     let (space, base, offset) = match place(decoder, decoder.operand(0)?, form.space)? {
         Place::Argument(_) => return Err(decoder.fail("kernel parameters cannot be written")),
-        Place::CallParam(param, offset) => return store_call_param(decoder, &form, &sources, param, offset),
-        Place::Memory { space, base, offset } => (space, base, offset),
+        Place::CallParam(param, offset) => {
+            return store_call_param(decoder, &form, &sources, param, offset);
+        }
+        Place::Memory {
+            space,
+            base,
+            offset,
+        } => (space, base, offset),
     };
     let mut srcs = vec![base];
     let (class, element) = if form.ty == Type::B128 {
@@ -283,20 +404,38 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
         }
         (Class::Wide, Type::B64)
     } else {
-        let first = sources.iter().find(|source| matches!(source, Operand::Register(_))).copied();
+        let first = sources
+            .iter()
+            .find(|source| matches!(source, Operand::Register(_)))
+            .copied();
         let (class, bytes) = class_for(decoder, first.unwrap_or(sources[0]), form.ty)?;
         for &source in &sources {
             srcs.push(stored_value(decoder, source, form.ty, class, bytes)?);
         }
         (class, form.ty)
     };
-    let aux = memory_aux(decoder, AccessKind::Store, space, offset, element, class, srcs.len() - 1, form.hint)?;
+    let aux = memory_aux(
+        decoder,
+        AccessKind::Store,
+        space,
+        offset,
+        element,
+        class,
+        srcs.len() - 1,
+        form.hint,
+    )?;
     decoder.push(Op::Store, &[], &srcs, Aux::Memory(aux));
     Ok(())
 }
 
 /// A value to be stored, from a register that may be wider than the type.
-fn stored_value<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, ty: Type, class: Class, bytes: u64) -> Result<Value, Fail> {
+fn stored_value<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    ty: Type,
+    class: Class,
+    bytes: u64,
+) -> Result<Value, Fail> {
     match operand {
         Operand::Register(register) => {
             if class_for(decoder, operand, ty)?.0 != class {
@@ -348,7 +487,9 @@ fn widen(decoder: &mut Decoder<'_>, value: Value, ty: Type, class: Class) -> Res
         _ => value,
     };
     Ok(match class {
-        Class::Wide if ty.bytes() < 8 && is_signed(ty) => decoder.fresh(Op::SignExtend32, class, &[value]),
+        Class::Wide if ty.bytes() < 8 && is_signed(ty) => {
+            decoder.fresh(Op::SignExtend32, class, &[value])
+        }
         Class::Wide if ty.bytes() < 8 => decoder.fresh(Op::ZeroExtend32, class, &[value]),
         _ => value,
     })
@@ -382,26 +523,58 @@ impl<'a> Decoder<'a> {
             return Err(self.fail("a 128-bit operand must be a register"));
         };
         let low = self.register(*register);
-        let high = self.high_half(low).ok_or_else(|| self.fail("a 128-bit operand must be a .b128 register"))?;
+        let high = self
+            .high_half(low)
+            .ok_or_else(|| self.fail("a 128-bit operand must be a .b128 register"))?;
         Ok([low, high])
     }
 
     /// The bits at `offset` of a call parameter, zero-extended.
-    pub(super) fn load_param(&mut self, param: usize, offset: u64, ty: Type) -> Result<Value, Fail> {
-        let class = if ty.bytes() == 8 { Class::Wide } else { Class::Narrow };
+    pub(super) fn load_param(
+        &mut self,
+        param: usize,
+        offset: u64,
+        ty: Type,
+    ) -> Result<Value, Fail> {
+        let class = if ty.bytes() == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
         if self.is_in_registers(param) {
             return Ok(Value::Reg(self.param_register(param, offset, class)));
         }
-        let ParamStorage::Local(base) = self.names.params[param] else { return Err(self.bad_form()) };
+        let ParamStorage::Local(base) = self.names.params[param] else {
+            return Err(self.bad_form());
+        };
         let base = self.bits(Class::Wide, u64::from(base))?;
         let dst = self.temporary(class);
-        let aux = memory_aux(self, AccessKind::Load, Space::Local, offset as i64, ty, class, 1, CacheHint::Default)?;
+        let aux = memory_aux(
+            self,
+            AccessKind::Load,
+            Space::Local,
+            offset as i64,
+            ty,
+            class,
+            1,
+            CacheHint::Default,
+        )?;
         self.push(Op::Load, &[dst], &[base], Aux::Memory(aux));
         Ok(Value::Reg(dst))
     }
 
-    pub(super) fn store_param(&mut self, param: usize, offset: u64, ty: Type, value: Value) -> Result<(), Fail> {
-        let class = if ty.bytes() == 8 { Class::Wide } else { Class::Narrow };
+    pub(super) fn store_param(
+        &mut self,
+        param: usize,
+        offset: u64,
+        ty: Type,
+        value: Value,
+    ) -> Result<(), Fail> {
+        let class = if ty.bytes() == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
         if self.is_in_registers(param) {
             let register = self.param_register(param, offset, class);
             let value = match ty.bytes() {
@@ -414,9 +587,20 @@ impl<'a> Decoder<'a> {
             self.copy(register, value);
             return Ok(());
         }
-        let ParamStorage::Local(base) = self.names.params[param] else { return Err(self.bad_form()) };
+        let ParamStorage::Local(base) = self.names.params[param] else {
+            return Err(self.bad_form());
+        };
         let base = self.bits(Class::Wide, u64::from(base))?;
-        let aux = memory_aux(self, AccessKind::Store, Space::Local, offset as i64, ty, class, 1, CacheHint::Default)?;
+        let aux = memory_aux(
+            self,
+            AccessKind::Store,
+            Space::Local,
+            offset as i64,
+            ty,
+            class,
+            1,
+            CacheHint::Default,
+        )?;
         self.push(Op::Store, &[], &[base, value], Aux::Memory(aux));
         Ok(())
     }
@@ -432,7 +616,11 @@ pub(super) fn red(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     atomic_access(decoder, modifiers, false)
 }
 
-fn atomic_access(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, returns: bool) -> Result<(), Fail> {
+fn atomic_access(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    returns: bool,
+) -> Result<(), Fail> {
     while modifiers.take_one(&ORDERS).is_some() {}
     let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
     if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
@@ -440,7 +628,9 @@ fn atomic_access(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, retur
     }
     modifiers.take("noftz");
     let operation = modifiers
-        .take_one(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"])
+        .take_one(&[
+            "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
+        ])
         .ok_or_else(|| decoder.bad_form())?;
     if !returns && matches!(operation, "cas" | "exch") {
         return Err(decoder.bad_form());
@@ -459,11 +649,31 @@ fn atomic_access(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, retur
         true => vec![decoder.destination(0, ty)?],
         false => Vec::new(),
     };
-    let kind = if dsts.is_empty() { AccessKind::Reduction } else { AccessKind::Atomic };
-    let class = if ty.bytes() == 8 { Class::Wide } else { Class::Narrow };
-    let aux = memory_aux(decoder, kind, space, offset, ty, class, 1, CacheHint::Default)?;
-    let aux = MemoryAux { atomic: Some(Atomic { apply }), signed: false, ..aux };
+    let kind = if dsts.is_empty() {
+        AccessKind::Reduction
+    } else {
+        AccessKind::Atomic
+    };
+    let class = if ty.bytes() == 8 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    };
+    let aux = memory_aux(
+        decoder,
+        kind,
+        space,
+        offset,
+        ty,
+        class,
+        1,
+        CacheHint::Default,
+    )?;
+    let aux = MemoryAux {
+        atomic: Some(Atomic { apply }),
+        signed: false,
+        ..aux
+    };
     decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
     Ok(())
 }
-

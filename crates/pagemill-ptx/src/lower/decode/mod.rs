@@ -13,8 +13,8 @@ mod modifiers;
 mod moves;
 mod warp;
 
-pub(super) use context::{Decoded, decode};
 use context::Decoder;
+pub(super) use context::{Decoded, Names, SharedLayout, decode};
 use modifiers::Modifiers;
 
 use super::Fail;
@@ -39,8 +39,18 @@ impl std::fmt::Debug for SupportedOpcode {
     }
 }
 
-const fn row(name: &'static str, class: Class, decode: DecodeFn, forms: &'static str) -> SupportedOpcode {
-    SupportedOpcode { name, forms, class, decode }
+const fn row(
+    name: &'static str,
+    class: Class,
+    decode: DecodeFn,
+    forms: &'static str,
+) -> SupportedOpcode {
+    SupportedOpcode {
+        name,
+        forms,
+        class,
+        decode,
+    }
 }
 
 /// The opcodes that can be executed, in alphabetical order. The decoder uses this very table.
@@ -140,7 +150,10 @@ static OPCODES: &[SupportedOpcode] = &[
 
 /// The row of opcode `name`.
 fn find(name: &str) -> Option<&'static SupportedOpcode> {
-    OPCODES.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| &OPCODES[at])
+    OPCODES
+        .binary_search_by(|row| row.name.cmp(name))
+        .ok()
+        .map(|at| &OPCODES[at])
 }
 
 #[cfg(test)]

@@ -11,8 +11,13 @@ pub(super) struct Modifiers<'a> {
 
 impl<'a> Modifiers<'a> {
     pub(super) fn new(opcode: &'a [String]) -> Self {
-        let (name, parts) = opcode.split_first().map_or(("", &[][..]), |(name, parts)| (name.as_str(), parts));
-        Self { parts: parts.iter().map(|part| Some(part.as_str())).collect(), name }
+        let (name, parts) = opcode
+            .split_first()
+            .map_or(("", &[][..]), |(name, parts)| (name.as_str(), parts));
+        Self {
+            parts: parts.iter().map(|part| Some(part.as_str())).collect(),
+            name,
+        }
     }
 
     /// Whether `part` is there; it then counts as understood.
@@ -28,7 +33,11 @@ impl<'a> Modifiers<'a> {
 
     /// The first part not taken yet that `accept` makes something of.
     pub(super) fn take_map<T>(&mut self, accept: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let (slot, value) = self.parts.iter_mut().find_map(|slot| Some((accept((*slot)?)?, slot))).map(|(v, s)| (s, v))?;
+        let (slot, value) = self
+            .parts
+            .iter_mut()
+            .find_map(|slot| Some((accept((*slot)?)?, slot)))
+            .map(|(v, s)| (s, v))?;
         *slot = None;
         Some(value)
     }

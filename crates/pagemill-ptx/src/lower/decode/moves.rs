@@ -90,7 +90,13 @@ fn unpack<'a>(decoder: &mut Decoder<'a>, ty: Type, parts: &'a [Operand]) -> Resu
     Ok(())
 }
 
-fn split(decoder: &mut Decoder<'_>, whole: Value, part: Type, count: usize, values: &mut Vec<Value>) -> Result<(), Fail> {
+fn split(
+    decoder: &mut Decoder<'_>,
+    whole: Value,
+    part: Type,
+    count: usize,
+    values: &mut Vec<Value>,
+) -> Result<(), Fail> {
     if count == 1 {
         values.push(whole);
         return Ok(());
@@ -109,14 +115,21 @@ fn halves(decoder: &Decoder<'_>, operand: &Operand) -> Result<(VReg, VReg), Fail
         return Err(decoder.fail("a 128-bit operand must be a register"));
     };
     let low = decoder.register(*register);
-    let high = decoder.high_half(low).ok_or_else(|| decoder.fail("a 128-bit operand must be a .b128 register"))?;
+    let high = decoder
+        .high_half(low)
+        .ok_or_else(|| decoder.fail("a 128-bit operand must be a .b128 register"))?;
     Ok((low, high))
 }
 
 fn pack128<'a>(decoder: &mut Decoder<'a>, parts: &'a [Operand]) -> Result<(), Fail> {
     let (low, high) = halves(decoder, decoder.operand(0)?)?;
-    let [first, second] = parts else { return Err(decoder.bad_form()) };
-    let (first, second) = (decoder.value(first, Type::B64)?, decoder.value(second, Type::B64)?);
+    let [first, second] = parts else {
+        return Err(decoder.bad_form());
+    };
+    let (first, second) = (
+        decoder.value(first, Type::B64)?,
+        decoder.value(second, Type::B64)?,
+    );
     decoder.copy(low, first);
     decoder.copy(high, second);
     Ok(())
@@ -124,8 +137,13 @@ fn pack128<'a>(decoder: &mut Decoder<'a>, parts: &'a [Operand]) -> Result<(), Fa
 
 fn unpack128<'a>(decoder: &mut Decoder<'a>, parts: &'a [Operand]) -> Result<(), Fail> {
     let (low, high) = halves(decoder, decoder.operand(1)?)?;
-    let [first, second] = parts else { return Err(decoder.bad_form()) };
-    let (first, second) = (decoder.destination_of(first, Type::B64)?, decoder.destination_of(second, Type::B64)?);
+    let [first, second] = parts else {
+        return Err(decoder.bad_form());
+    };
+    let (first, second) = (
+        decoder.destination_of(first, Type::B64)?,
+        decoder.destination_of(second, Type::B64)?,
+    );
     decoder.copy(first, Value::Reg(low));
     decoder.copy(second, Value::Reg(high));
     Ok(())
@@ -152,8 +170,13 @@ fn space_of(part: &str) -> Option<Space> {
 
 pub(super) fn cvta(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let to = modifiers.take("to");
-    let space = modifiers.take_map(space_of).ok_or_else(|| decoder.bad_form())?;
-    let ty = modifiers.take_type().filter(|ty| ty.bytes() == 8).ok_or_else(|| decoder.bad_form())?;
+    let space = modifiers
+        .take_map(space_of)
+        .ok_or_else(|| decoder.bad_form())?;
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| ty.bytes() == 8)
+        .ok_or_else(|| decoder.bad_form())?;
     let source = decoder.source(1, ty)?;
     let dst = decoder.destination(0, ty)?;
     let base = window_base(space);
@@ -171,8 +194,13 @@ pub(super) fn cvta(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     Ok(())
 }
 
-pub(super) fn isspacep(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let space = modifiers.take_map(space_of).ok_or_else(|| decoder.bad_form())?;
+pub(super) fn isspacep(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    let space = modifiers
+        .take_map(space_of)
+        .ok_or_else(|| decoder.bad_form())?;
     let window = match space {
         Space::Shared => Window::Shared,
         Space::Local => Window::Local,

@@ -20,19 +20,30 @@ struct Exchange {
 }
 
 fn emit(decoder: &mut Decoder<'_>, exchange: Exchange) -> Result<(), Fail> {
-    let dst = exchange.dst.unwrap_or_else(|| decoder.temporary(Class::Narrow));
-    let predicate = exchange.dst_predicate.unwrap_or_else(|| decoder.temporary(Class::Predicate));
+    let dst = exchange
+        .dst
+        .unwrap_or_else(|| decoder.temporary(Class::Narrow));
+    let predicate = exchange
+        .dst_predicate
+        .unwrap_or_else(|| decoder.temporary(Class::Predicate));
     let mut srcs = exchange.srcs;
     let filler = decoder.bits(Class::Narrow, 0)?;
     srcs.resize(3, filler);
     srcs.extend(exchange.members);
-    let aux = Aux::WarpWide { kind: exchange.kind, members: exchange.members.is_some(), negated: exchange.negated };
+    let aux = Aux::WarpWide {
+        kind: exchange.kind,
+        members: exchange.members.is_some(),
+        negated: exchange.negated,
+    };
     decoder.push(Op::WarpWide, &[dst, predicate], &srcs, aux);
     Ok(())
 }
 
 /// A destination of the form `value|predicate`.
-fn pair_destination(decoder: &mut Decoder<'_>, ty: Type) -> Result<(Option<VReg>, Option<VReg>), Fail> {
+fn pair_destination(
+    decoder: &mut Decoder<'_>,
+    ty: Type,
+) -> Result<(Option<VReg>, Option<VReg>), Fail> {
     match decoder.operand(0)? {
         Operand::Pair(value, predicate) => {
             let value = decoder.destination_of(value, ty)?;
@@ -52,11 +63,32 @@ pub(super) fn shfl(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         Some("idx") => WarpWide::ShuffleIndex,
         _ => return Err(decoder.bad_form()),
     };
-    modifiers.take_type().filter(|ty| ty.bytes() == 4).ok_or_else(|| decoder.bad_form())?;
-    let srcs = vec![decoder.source(1, Type::B32)?, decoder.source(2, Type::B32)?, decoder.source(3, Type::B32)?];
-    let members = if sync { Some(decoder.source(4, Type::B32)?) } else { None };
+    modifiers
+        .take_type()
+        .filter(|ty| ty.bytes() == 4)
+        .ok_or_else(|| decoder.bad_form())?;
+    let srcs = vec![
+        decoder.source(1, Type::B32)?,
+        decoder.source(2, Type::B32)?,
+        decoder.source(3, Type::B32)?,
+    ];
+    let members = if sync {
+        Some(decoder.source(4, Type::B32)?)
+    } else {
+        None
+    };
     let (dst, dst_predicate) = pair_destination(decoder, Type::B32)?;
-    emit(decoder, Exchange { kind, dst, dst_predicate, srcs, members, negated: false })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate,
+            srcs,
+            members,
+            negated: false,
+        },
+    )
 }
 
 pub(super) fn vote(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -70,24 +102,59 @@ pub(super) fn vote(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     };
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let (predicate, negated) = decoder.predicate(1)?;
-    let members = if sync { Some(decoder.source(2, Type::B32)?) } else { None };
+    let members = if sync {
+        Some(decoder.source(2, Type::B32)?)
+    } else {
+        None
+    };
     let (dst, dst_predicate) = match (kind, ty) {
         (WarpWide::Ballot, Type::B32) => (Some(decoder.destination(0, Type::B32)?), None),
-        (_, Type::Pred) if kind != WarpWide::Ballot => (None, Some(decoder.destination(0, Type::Pred)?)),
+        (WarpWide::VoteAll | WarpWide::VoteAny | WarpWide::VoteUniform, Type::Pred) => {
+            (None, Some(decoder.destination(0, Type::Pred)?))
+        }
         _ => return Err(decoder.bad_form()),
     };
-    emit(decoder, Exchange { kind, dst, dst_predicate, srcs: vec![Value::Reg(predicate)], members, negated })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate,
+            srcs: vec![Value::Reg(predicate)],
+            members,
+            negated,
+        },
+    )
 }
 
-pub(super) fn activemask(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+pub(super) fn activemask(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
     modifiers.take_type();
     let dst = Some(decoder.destination(0, Type::B32)?);
     let kind = WarpWide::ActiveMask;
-    emit(decoder, Exchange { kind, dst, dst_predicate: None, srcs: Vec::new(), members: None, negated: false })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate: None,
+            srcs: Vec::new(),
+            members: None,
+            negated: false,
+        },
+    )
 }
 
-pub(super) fn match_lanes(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let all = modifiers.take_one(&["any", "all"]).ok_or_else(|| decoder.bad_form())? == "all";
+pub(super) fn match_lanes(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    let all = modifiers
+        .take_one(&["any", "all"])
+        .ok_or_else(|| decoder.bad_form())?
+        == "all";
     if !modifiers.take("sync") {
         return Err(decoder.bad_form());
     }
@@ -102,14 +169,26 @@ pub(super) fn match_lanes(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'
     let srcs = vec![decoder.source(1, ty)?];
     let members = Some(decoder.source(2, Type::B32)?);
     let (dst, dst_predicate) = pair_destination(decoder, Type::B32)?;
-    emit(decoder, Exchange { kind, dst, dst_predicate, srcs, members, negated: false })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate,
+            srcs,
+            members,
+            negated: false,
+        },
+    )
 }
 
 pub(super) fn redux(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     if !modifiers.take("sync") {
         return Err(decoder.bad_form());
     }
-    let name = modifiers.take_one(&["add", "min", "max", "and", "or", "xor"]).ok_or_else(|| decoder.bad_form())?;
+    let name = modifiers
+        .take_one(&["add", "min", "max", "and", "or", "xor"])
+        .ok_or_else(|| decoder.bad_form())?;
     let (absolute, nan) = (modifiers.take("abs"), modifiers.take("NaN"));
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let combine = match ty {
@@ -121,7 +200,17 @@ pub(super) fn redux(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     let srcs = vec![decoder.source(1, ty)?];
     let members = Some(decoder.source(2, Type::B32)?);
     let dst = Some(decoder.destination(0, ty)?);
-    emit(decoder, Exchange { kind, dst, dst_predicate: None, srcs, members, negated: false })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate: None,
+            srcs,
+            members,
+            negated: false,
+        },
+    )
 }
 
 pub(super) fn elect(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -129,5 +218,15 @@ pub(super) fn elect(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     let members = Some(decoder.source(1, Type::B32)?);
     let (dst, dst_predicate) = pair_destination(decoder, Type::B32)?;
     let kind = WarpWide::Elect;
-    emit(decoder, Exchange { kind, dst, dst_predicate, srcs: Vec::new(), members, negated: false })
+    emit(
+        decoder,
+        Exchange {
+            kind,
+            dst,
+            dst_predicate,
+            srcs: Vec::new(),
+            members,
+            negated: false,
+        },
+    )
 }
