@@ -61,11 +61,20 @@ pub(super) struct LoadedModule {
 impl LoadedModule {
     fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
-            let names: Vec<&str> = self.module.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+            let names: Vec<&str> = self
+                .module
+                .kernels()
+                .iter()
+                .map(|kernel| kernel.name.as_str())
+                .collect();
             GpuError::UnknownKernel {
                 module: self.module.source_name().to_owned(),
                 kernel: name.to_owned(),
-                known: if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) },
+                known: if names.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", names.join(", "))
+                },
             }
         })
     }
@@ -87,13 +96,21 @@ impl Gpu {
     pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
         let module = Module::load(source_name, ptx_text)?;
         let linked = module.link(&mut self.memory)?;
-        self.modules.push(LoadedModule { module, linked, costs: BTreeMap::new() });
+        self.modules.push(LoadedModule {
+            module,
+            linked,
+            costs: BTreeMap::new(),
+        });
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
     /// Address of a module's `__device__` or `__constant__` variable; `None` if there is no such module or variable.
     pub fn symbol_address(&self, module: ModuleId, name: &str) -> Option<VirtAddr> {
-        self.modules.get(module.0 as usize)?.linked.address(name).map(VirtAddr)
+        self.modules
+            .get(module.0 as usize)?
+            .linked
+            .address(name)
+            .map(VirtAddr)
     }
 
     /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
@@ -111,22 +128,58 @@ impl Gpu {
         dynamic_shared_bytes: u32,
         args: &[Arg],
     ) -> Result<LaunchReport, GpuError> {
-        let shape = Shape { grid, block, dynamic_shared_bytes };
+        let shape = Shape {
+            grid,
+            block,
+            dynamic_shared_bytes,
+        };
         let launch = self.prepare(module, kernel, shape, args)?;
-        if self.options.timing { self.run_timed(module, &launch) } else { self.run_untimed(&launch) }
+        if self.options.timing {
+            self.run_timed(module, &launch)
+        } else {
+            self.run_untimed(&launch)
+        }
     }
 
-    fn prepare(&self, module: ModuleId, kernel: &str, shape: Shape, args: &[Arg]) -> Result<Launch, GpuError> {
-        let loaded = self.modules.get(module.0 as usize).ok_or(GpuError::UnknownModule { index: module.0 })?;
+    fn prepare(
+        &self,
+        module: ModuleId,
+        kernel: &str,
+        shape: Shape,
+        args: &[Arg],
+    ) -> Result<Launch, GpuError> {
+        let loaded = self
+            .modules
+            .get(module.0 as usize)
+            .ok_or(GpuError::UnknownModule { index: module.0 })?;
         let kernel = loaded.kernel(kernel)?;
         let packed = pack_arguments(kernel, args)?;
-        let Shape { grid, block, dynamic_shared_bytes } = shape;
-        let launch = Launch::new(&loaded.module, &loaded.linked, kernel, grid, block, dynamic_shared_bytes, &packed)?;
+        let Shape {
+            grid,
+            block,
+            dynamic_shared_bytes,
+        } = shape;
+        let launch = Launch::new(
+            &loaded.module,
+            &loaded.linked,
+            kernel,
+            grid,
+            block,
+            dynamic_shared_bytes,
+            &packed,
+        )?;
         Ok(launch.with_instruction_limit(self.clockwork.instructions_left().max(1)))
     }
 
     fn run_timed(&mut self, module: ModuleId, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let Self { modules, memory, output, clockwork, timings, .. } = self;
+        let Self {
+            modules,
+            memory,
+            output,
+            clockwork,
+            timings,
+            ..
+        } = self;
         let name = &launch.kernel().name;
         let costs = modules[module.0 as usize]
             .costs
@@ -136,14 +189,16 @@ impl Gpu {
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let totals = run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
+        let totals =
+            run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
         let execution = ExecutionStats {
             blocks: totals.blocks,
             warp_instructions: totals.instructions,
             thread_instructions: totals.thread_instructions,
             ..ExecutionStats::default()
         };
-        self.clockwork.note_functional(&launch.kernel().name, execution)
+        self.clockwork
+            .note_functional(&launch.kernel().name, execution)
     }
 }
 
