@@ -7,7 +7,4 @@
 pub mod gpu;
 pub mod parts;
 
-pub use gpu::{
-    Arg, Buffer, CpuReturn, Gpu, GpuError, GpuMachine, LaunchFailure, LaunchReport, Limits,
-    ModuleId, Options, Report, SpecError, TlbScope, TransferMode,
-};
+pub use gpu::*;

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct ModuleId(u32);
 
 /// One kernel argument.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Arg {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg<'a> {
     /// A pointer to the first byte of a buffer.
     Buffer(Buffer),
     /// A 32-bit unsigned integer.
@@ -31,12 +31,12 @@ pub enum Arg {
     /// A double-precision number.
     F64(f64),
     /// A structure, as it lies in memory.
-    Bytes(Vec<u8>),
+    Bytes(&'a [u8]),
 }
 
-impl Arg {
+impl Arg<'_> {
     /// Its bytes, little-endian.
-    fn to_bytes(&self) -> Vec<u8> {
+    fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Buffer(buffer) => buffer.address.0.to_le_bytes().to_vec(),
             Self::U32(value) => value.to_le_bytes().to_vec(),
@@ -45,7 +45,7 @@ impl Arg {
             Self::U64(value) => value.to_le_bytes().to_vec(),
             Self::I64(value) => value.to_le_bytes().to_vec(),
             Self::F64(value) => value.to_le_bytes().to_vec(),
-            Self::Bytes(bytes) => bytes.clone(),
+            Self::Bytes(bytes) => bytes.to_vec(),
         }
     }
 }
@@ -126,7 +126,7 @@ impl Gpu {
         grid: [u32; 3],
         block: [u32; 3],
         dynamic_shared_bytes: u32,
-        args: &[Arg],
+        args: &[Arg<'_>],
     ) -> Result<LaunchReport, GpuError> {
         let shape = Shape {
             grid,
@@ -146,7 +146,7 @@ impl Gpu {
         module: ModuleId,
         kernel: &str,
         shape: Shape,
-        args: &[Arg],
+        args: &[Arg<'_>],
     ) -> Result<Launch, GpuError> {
         let loaded = self
             .modules
@@ -203,7 +203,7 @@ impl Gpu {
 }
 
 /// Lays the arguments out as the kernel's parameters lie.
-fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, GpuError> {
+fn pack_arguments(kernel: &Kernel, args: &[Arg<'_>]) -> Result<Vec<u8>, GpuError> {
     if args.len() != kernel.params.len() {
         return Err(GpuError::ArgumentCount {
             kernel: kernel.name.clone(),
