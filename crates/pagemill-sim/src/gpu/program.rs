@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleId(u32);
 
-/// One kernel argument.
+/// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch_packed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arg<'a> {
+pub enum Arg {
     /// A pointer to the first byte of a buffer.
     Buffer(Buffer),
     /// A 32-bit unsigned integer.
@@ -30,11 +30,9 @@ pub enum Arg<'a> {
     I64(i64),
     /// A double-precision number.
     F64(f64),
-    /// A structure, as it lies in memory.
-    Bytes(&'a [u8]),
 }
 
-impl Arg<'_> {
+impl Arg {
     /// Its bytes, little-endian.
     fn to_bytes(self) -> Vec<u8> {
         match self {
@@ -45,7 +43,6 @@ impl Arg<'_> {
             Self::U64(value) => value.to_le_bytes().to_vec(),
             Self::I64(value) => value.to_le_bytes().to_vec(),
             Self::F64(value) => value.to_le_bytes().to_vec(),
-            Self::Bytes(bytes) => bytes.to_vec(),
         }
     }
 }
@@ -78,14 +75,6 @@ impl LoadedModule {
             }
         })
     }
-}
-
-/// Shape of a launch.
-#[derive(Clone, Copy)]
-struct Shape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_shared_bytes: u32,
 }
 
 impl Gpu {
@@ -126,14 +115,39 @@ impl Gpu {
         grid: [u32; 3],
         block: [u32; 3],
         dynamic_shared_bytes: u32,
-        args: &[Arg<'_>],
+        args: &[Arg],
     ) -> Result<LaunchReport, GpuError> {
-        let shape = Shape {
+        let packed = pack_arguments(self.loaded(module)?.kernel(kernel)?, args)?;
+        self.launch_packed(module, kernel, grid, block, dynamic_shared_bytes, &packed)
+    }
+
+    /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
+    /// offset.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
+    pub fn launch_packed(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        let loaded = self.loaded(module)?;
+        let (module_text, linked, kernel) =
+            (&loaded.module, &loaded.linked, loaded.kernel(kernel)?);
+        let launch = Launch::new(
+            module_text,
+            linked,
+            kernel,
             grid,
             block,
             dynamic_shared_bytes,
-        };
-        let launch = self.prepare(module, kernel, shape, args)?;
+            arguments,
+        )?
+        .with_instruction_limit(self.clockwork.instructions_left().max(1));
         if self.options.timing {
             self.run_timed(module, &launch)
         } else {
@@ -141,34 +155,11 @@ impl Gpu {
         }
     }
 
-    fn prepare(
-        &self,
-        module: ModuleId,
-        kernel: &str,
-        shape: Shape,
-        args: &[Arg<'_>],
-    ) -> Result<Launch, GpuError> {
-        let loaded = self
-            .modules
-            .get(module.0 as usize)
-            .ok_or(GpuError::UnknownModule { index: module.0 })?;
-        let kernel = loaded.kernel(kernel)?;
-        let packed = pack_arguments(kernel, args)?;
-        let Shape {
-            grid,
-            block,
-            dynamic_shared_bytes,
-        } = shape;
-        let launch = Launch::new(
-            &loaded.module,
-            &loaded.linked,
-            kernel,
-            grid,
-            block,
-            dynamic_shared_bytes,
-            &packed,
-        )?;
-        Ok(launch.with_instruction_limit(self.clockwork.instructions_left().max(1)))
+    fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {
+        let index = module.0;
+        self.modules
+            .get(index as usize)
+            .ok_or(GpuError::UnknownModule { index })
     }
 
     fn run_timed(&mut self, module: ModuleId, launch: &Launch) -> Result<LaunchReport, GpuError> {
@@ -203,7 +194,7 @@ impl Gpu {
 }
 
 /// Lays the arguments out as the kernel's parameters lie.
-fn pack_arguments(kernel: &Kernel, args: &[Arg<'_>]) -> Result<Vec<u8>, GpuError> {
+fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, GpuError> {
     if args.len() != kernel.params.len() {
         return Err(GpuError::ArgumentCount {
             kernel: kernel.name.clone(),
