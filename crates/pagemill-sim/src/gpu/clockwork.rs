@@ -6,13 +6,12 @@ use super::host::TransferMode;
 use super::machine::GpuMachine;
 use super::memory_path::MemoryPath;
 use super::report::{LaunchReport, Report};
-use super::run::Engine;
+use super::run::{Engine, RunError};
 use super::stats::{ExecutionStats, LaunchStats};
-use super::stream::GridStream;
+use super::stream::{GridStream, StreamFailure};
 use super::timeline::{TimelineEvent, TimelineKind};
 use crate::parts::link::Direction;
 use pagemill_types::Picos;
-use std::fmt;
 
 /// SMs, memory side and the host's clock.
 #[derive(Debug)]
@@ -94,7 +93,6 @@ impl Clockwork {
     ) -> Result<LaunchReport, GpuError>
     where
         S: GridStream,
-        S::Error: fmt::Display,
     {
         let start = self.now;
         let before = self.path.stats();
@@ -102,9 +100,7 @@ impl Clockwork {
         let outcome = self
             .engine
             .run(start + self.launch_overhead, stream, &mut self.path, left)
-            .map_err(|error| {
-                self.launch_error(kernel, LaunchFailure::of(error, self.instruction_limit))
-            })?;
+            .map_err(|error| self.run_error(kernel, error))?;
         self.now = outcome.end;
         self.kernel_time += outcome.end - start;
         self.path.timeline.record(|| TimelineEvent {
@@ -162,11 +158,31 @@ impl Clockwork {
         report
     }
 
-    pub(super) fn launch_error(&self, kernel: &str, failure: LaunchFailure) -> GpuError {
+    fn launch_error(&self, kernel: &str, failure: LaunchFailure) -> GpuError {
         GpuError::Launch {
             kernel: kernel.to_owned(),
             failure,
         }
+    }
+
+    fn run_error<E: Into<StreamFailure>>(&self, kernel: &str, error: RunError<E>) -> GpuError {
+        let limit = self.instruction_limit;
+        let failure = match error {
+            RunError::Stream(error) => {
+                return match error.into() {
+                    StreamFailure::Trap(trap) => GpuError::Trap(trap),
+                    StreamFailure::Other(message) => GpuError::Program {
+                        kernel: kernel.to_owned(),
+                        message,
+                    },
+                };
+            }
+            RunError::DoesNotFit(occupancy) => LaunchFailure::DoesNotFit(occupancy),
+            RunError::InstructionLimit => LaunchFailure::InstructionLimit { limit },
+            RunError::TimeLimit => LaunchFailure::TimeLimit,
+            RunError::Deadlock { block } => LaunchFailure::Deadlock { block },
+        };
+        self.launch_error(kernel, failure)
     }
 
     /// What the run came to; the host side adds what only it knows.

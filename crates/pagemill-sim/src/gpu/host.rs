@@ -2,17 +2,17 @@
 
 use super::clockwork::Clockwork;
 use super::error::GpuError;
-use super::machine::GpuMachine;
+use super::machine::{GpuMachine, InstructionTimings};
 use super::machine_check::SpecError;
 use super::memory_path::{MANAGED_BASE, MemoryPath};
+use super::program::LoadedModule;
 use super::report::{LaunchReport, Report};
-use super::shim::DeviceMemory;
 use super::stream::GridStream;
 use super::timeline::Timeline;
 use crate::parts::link::Direction;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
+use pagemill_ptx::{DeviceMemory, Output};
 use pagemill_types::{PageSize, VirtAddr};
-use std::fmt;
 use std::ops::Range;
 
 /// How a program's data comes to the GPU and back.
@@ -84,6 +84,9 @@ pub struct Gpu {
     page: PageSize,
     memory_bytes: Option<u64>,
     pub(super) memory: DeviceMemory,
+    pub(super) output: Output,
+    pub(super) modules: Vec<LoadedModule>,
+    pub(super) timings: InstructionTimings,
     pub(super) clockwork: Clockwork,
     next_address: u64,
     allocated_bytes: u64,
@@ -119,6 +122,9 @@ impl Gpu {
             page,
             memory_bytes: machine.memory_bytes,
             memory: DeviceMemory::new(),
+            output: Output::default(),
+            modules: Vec::new(),
+            timings: machine.sm.timings,
             clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             allocated_bytes: 0,
@@ -250,18 +256,19 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::Launch`] with what stopped it.
-    pub fn launch_grid<S>(&mut self, kernel: &str, stream: &mut S) -> Result<LaunchReport, GpuError>
-    where
-        S: GridStream,
-        S::Error: fmt::Display,
-    {
+    pub fn launch_grid<S: GridStream>(
+        &mut self,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<LaunchReport, GpuError> {
         self.clockwork.run_grid(kernel, stream)
     }
 
     /// Ends the run and says what it came to.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
         Report {
             allocated_bytes: self.allocated_bytes,
+            output: self.output.take(),
             ..self.clockwork.finish()
         }
     }

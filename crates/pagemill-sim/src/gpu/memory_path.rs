@@ -1,6 +1,6 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
-use super::deferred::{Request, Stage};
+use super::deferred::{Request, Route, Stage};
 use super::gmmu::{Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
@@ -204,8 +204,11 @@ impl MemoryPath {
     #[inline]
     fn cached(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
         match request.kind {
+            AccessKind::Load if request.route == Route::PastL1 => {
+                Progress::Done(self.load_past_l1(at, request))
+            }
             AccessKind::Load => self.load(at, request, place),
-            AccessKind::Store if request.local => self.store_local(at, request),
+            AccessKind::Store if request.route == Route::Local => self.store_local(at, request),
             AccessKind::Store => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.store_through(request.segment);
@@ -245,7 +248,7 @@ impl MemoryPath {
         }
     }
 
-    /// A load that finds no room in L1 and cannot wait for it goes past.
+    /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize].eject.book(at, self.line_busy) - at;

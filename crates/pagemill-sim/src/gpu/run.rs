@@ -391,22 +391,7 @@ impl Engine {
             .as_slice()
             .get(state.access.next as usize)
         {
-            let PendingParts {
-                kind,
-                local,
-                slot,
-                lanes,
-            } = PendingParts::of(state);
-            let request = Request {
-                segment,
-                sm,
-                warp,
-                kind,
-                local,
-                slot,
-                lanes,
-                stage: Stage::Resident,
-            };
+            let request = state.access.request(segment, sm, warp);
             let progress = if state.access.resident {
                 path.resume(at, &request)
             } else {
@@ -414,11 +399,11 @@ impl Engine {
             };
             match progress {
                 Progress::Done(done) => {
-                    state.note_ready(slot, done);
+                    state.note_ready(request.slot, done);
                     self.last_done = self.last_done.max(done);
                 }
                 Progress::Later(later, stage) => {
-                    state.begin_pending(slot);
+                    state.begin_pending(request.slot);
                     self.deferred.push(later, Request { stage, ..request });
                 }
                 Progress::Blocked(free_at) => {
@@ -430,7 +415,7 @@ impl Engine {
             state.access.resident = false;
             state.access.next += 1;
             at += self.segment_time;
-            if kind != AccessKind::Load {
+            if request.kind != AccessKind::Load {
                 at = at.max(path.inject_free_at(sm));
             }
         }
@@ -492,27 +477,6 @@ impl Engine {
                 self.retire(end, warp, stream);
             }
             _ => {}
-        }
-    }
-}
-
-/// The small fields of a pending access, read out at once.
-struct PendingParts {
-    kind: AccessKind,
-    local: bool,
-    slot: u8,
-    lanes: u8,
-}
-
-impl PendingParts {
-    #[inline]
-    fn of(state: &Warp) -> Self {
-        let access = &state.access;
-        Self {
-            kind: access.kind,
-            local: access.local,
-            slot: access.slot,
-            lanes: access.lanes,
         }
     }
 }
