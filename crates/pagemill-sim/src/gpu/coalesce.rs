@@ -3,19 +3,10 @@
 use super::SEGMENT_SHIFT;
 
 /// Segments of one warp-wide access, ascending and distinct. Naturally aligned lanes touch at most 32.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segments {
     count: u32,
     numbers: [u64; 32],
-}
-
-impl Default for Segments {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            numbers: [0; 32],
-        }
-    }
 }
 
 impl Segments {
@@ -44,12 +35,12 @@ impl Segments {
             _ if mask == 0 => self.count = 0,
             0 => self.set(&[low]),
             1 => self.set(&[low, high]),
-            2..64 => self.from_bitmap(addresses, mask, low),
-            _ => self.from_sorting(addresses, mask),
+            2..64 => self.set_by_bitmap(addresses, mask, low),
+            _ => self.set_by_sorting(addresses, mask),
         }
     }
 
-    fn from_bitmap(&mut self, addresses: &[u64; 32], mask: u32, low: u64) {
+    fn set_by_bitmap(&mut self, addresses: &[u64; 32], mask: u32, low: u64) {
         let mut touched = 0u64;
         for (lane, &address) in addresses.iter().enumerate() {
             let active = u64::from(mask >> lane & 1);
@@ -65,7 +56,7 @@ impl Segments {
         self.count = count as u32;
     }
 
-    fn from_sorting(&mut self, addresses: &[u64; 32], mask: u32) {
+    fn set_by_sorting(&mut self, addresses: &[u64; 32], mask: u32) {
         let mut count = 0;
         let mut left = mask;
         while left != 0 {

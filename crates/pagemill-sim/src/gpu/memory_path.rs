@@ -313,7 +313,7 @@ impl MemoryPath {
             }
         }
         for sm in &mut self.sms {
-            forget_lines(&mut sm.l1, segments.clone(), |line| Some(line), |line| line);
+            forget_lines(&mut sm.l1, segments.clone(), Some, |line| line);
         }
         let map = self.map;
         for (partition, slice) in self.slices.iter_mut().enumerate() {
