@@ -1,6 +1,6 @@
 //! Exact matching in a suffix tree: pointer chasing over a structure much larger than any cache.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use pagemill_sim::{Arg, Gpu};
 
@@ -198,7 +198,7 @@ struct Certificate<'a> {
 
 impl Certificate<'_> {
     fn check(&self, matches: &[u8], check: &mut Check) -> Result<(), WorkloadError> {
-        let mut absent: BTreeMap<usize, HashSet<u64>> = BTreeMap::new();
+        let mut absent: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         let starts = self.query_length - self.minimum_match + 1;
         let mut found = words::<u32>(matches);
         let mut index = 0;
@@ -220,13 +220,13 @@ impl Certificate<'_> {
                     length as usize + 1
                 };
                 if let Some(longer) = rest.get(..one_more) {
-                    absent.entry(one_more).or_default().insert(pack(longer));
+                    absent.entry(one_more).or_default().push(pack(longer));
                 }
                 index += 1;
             }
         }
-        for (&length, strings) in &absent {
-            self.check_absent(length, strings, check)?;
+        for (length, strings) in absent {
+            self.check_absent(length, &StringSet::new(strings), check)?;
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Certificate<'_> {
     fn check_absent(
         &self,
         length: usize,
-        strings: &HashSet<u64>,
+        strings: &StringSet,
         check: &mut Check,
     ) -> Result<(), WorkloadError> {
         let mask = u64::MAX >> (64 - 2 * length);
@@ -251,7 +251,7 @@ impl Certificate<'_> {
             window = (window << 2 | u64::from(base)) & mask;
             if end + 1 >= length {
                 let position = (end + 1 - length) as u64;
-                let verdict = if strings.contains(&window) {
+                let verdict = if strings.contains(window) {
                     "a longer match"
                 } else {
                     HOLDS
@@ -260,6 +260,41 @@ impl Certificate<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A set of packed strings that says "no" quickly: nearly every place in the genome asks for one that is not there.
+struct StringSet {
+    sorted: Vec<u64>,
+    /// One bit for each hash that occurs.
+    filter: Vec<u64>,
+}
+
+impl StringSet {
+    const FILTER_BITS: u32 = 20;
+
+    fn new(mut strings: Vec<u64>) -> Self {
+        strings.sort_unstable();
+        strings.dedup();
+        let mut filter = vec![0; 1 << (Self::FILTER_BITS - 6)];
+        for &string in &strings {
+            let (word, bit) = Self::place(string);
+            filter[word] |= bit;
+        }
+        Self {
+            sorted: strings,
+            filter,
+        }
+    }
+
+    fn contains(&self, string: u64) -> bool {
+        let (word, bit) = Self::place(string);
+        self.filter[word] & bit != 0 && self.sorted.binary_search(&string).is_ok()
+    }
+
+    fn place(string: u64) -> (usize, u64) {
+        let hash = string.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::FILTER_BITS);
+        (hash as usize / 64, 1 << (hash % 64))
     }
 }
 
@@ -283,6 +318,19 @@ mod tests {
     fn verdict(matches: &[u32]) -> Result<(), WorkloadError> {
         let bytes: Vec<u8> = matches.iter().flat_map(|word| word.to_le_bytes()).collect();
         CERTIFICATE.check(&bytes, &mut Check::bit_exact(NAME))
+    }
+
+    #[test]
+    fn a_string_set_holds_what_was_put_in_and_nothing_else() {
+        let random = Random::new(1, 0);
+        let strings: Vec<u64> = (0..50_000).map(|i| random.bits(i) >> 40).collect();
+        let (set, model) = (
+            StringSet::new(strings.clone()),
+            std::collections::HashSet::<u64>::from_iter(strings),
+        );
+        for string in (0..1 << 24).step_by(11) {
+            assert_eq!(set.contains(string), model.contains(&string), "{string}");
+        }
     }
 
     #[test]
