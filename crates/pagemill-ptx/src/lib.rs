@@ -4,7 +4,30 @@
 //! -> [`Kernel`] -> `exec` (warps that step). See `docs/adr/0002-ptx-execution.md`.
 
 pub mod ast;
+mod barrier;
+mod block;
+mod code;
+mod cost;
 mod error;
+mod exec;
+mod kernel;
+mod launch;
+mod lower;
+mod memory;
+mod module;
 pub mod parse;
+mod trap;
+mod window;
 
+pub use block::Block;
+pub use code::{AccessKind, CacheHint};
+pub use cost::InstructionCosts;
 pub use error::PtxError;
+pub use exec::service::Output;
+pub use exec::step::{AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
+pub use kernel::{InstructionClass, InstructionInfo, Kernel, Param};
+pub use launch::{FunctionalTotals, Launch, LaunchError, run_functional};
+pub use lower::{SupportedOpcode, supported_opcodes};
+pub use memory::{Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest};
+pub use module::{Linked, Module};
+pub use trap::{Trap, TrapKind};

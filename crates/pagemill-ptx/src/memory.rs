@@ -118,12 +118,22 @@ impl fmt::Display for Nearest {
             return write!(f, "nothing is allocated");
         };
         let freed = if near.freed { "freed " } else { "" };
-        let NearAllocation { name, address, bytes, distance, .. } = near;
+        let NearAllocation {
+            name,
+            address,
+            bytes,
+            distance,
+            ..
+        } = near;
         let what = format!("{freed}allocation {name:?} ({bytes} bytes at {address:#x})");
         match distance {
             0 => write!(f, "it is in {what}"),
             1.. => write!(f, "nearest is {what}, which ends {distance} bytes before"),
-            _ => write!(f, "nearest is {what}, which starts {} bytes after", -distance),
+            _ => write!(
+                f,
+                "nearest is {what}, which starts {} bytes after",
+                -distance
+            ),
         }
     }
 }
@@ -147,7 +157,12 @@ impl Default for DeviceMemory {
 impl DeviceMemory {
     /// Memory with nothing allocated.
     pub fn new() -> Self {
-        Self { allocations: Vec::new(), freed: Vec::new(), next_address: FIRST_ADDRESS, next_id: 0 }
+        Self {
+            allocations: Vec::new(),
+            freed: Vec::new(),
+            next_address: FIRST_ADDRESS,
+            next_id: 0,
+        }
     }
 
     /// Allocates `bytes` zero bytes aligned to `align` (rounded up to a power of two, at least 1) and returns their address.
@@ -162,10 +177,19 @@ impl DeviceMemory {
             bytes,
             reason: "the simulated address space is exhausted",
         };
-        let align = align.max(1).checked_next_power_of_two().ok_or_else(|| refused(0))?;
-        let address = self.next_address.checked_next_multiple_of(align).ok_or_else(|| refused(0))?;
+        let align = align
+            .max(1)
+            .checked_next_power_of_two()
+            .ok_or_else(|| refused(0))?;
+        let address = self
+            .next_address
+            .checked_next_multiple_of(align)
+            .ok_or_else(|| refused(0))?;
         // One byte beyond keeps neighbours from touching, so that running off the end of one is always seen.
-        let end = address.checked_add(bytes).and_then(|end| end.checked_add(1)).ok_or_else(|| refused(address))?;
+        let end = address
+            .checked_add(bytes)
+            .and_then(|end| end.checked_add(1))
+            .ok_or_else(|| refused(address))?;
         if end > ADDRESS_LIMIT {
             return Err(refused(address));
         }
@@ -178,25 +202,53 @@ impl DeviceMemory {
     ///
     /// # Errors
     /// When the range overlaps an allocation, wraps around, or is more than the host can address.
-    pub fn alloc_at(&mut self, name: &str, address: u64, bytes: u64) -> Result<AllocationId, MemoryError> {
+    pub fn alloc_at(
+        &mut self,
+        name: &str,
+        address: u64,
+        bytes: u64,
+    ) -> Result<AllocationId, MemoryError> {
         self.insert(name, address, bytes, false)
     }
 
     /// Allocates memory that device code may read and not write.
-    pub(crate) fn alloc_constant(&mut self, name: &str, address: u64, bytes: u64) -> Result<AllocationId, MemoryError> {
+    pub(crate) fn alloc_constant(
+        &mut self,
+        name: &str,
+        address: u64,
+        bytes: u64,
+    ) -> Result<AllocationId, MemoryError> {
         self.insert(name, address, bytes, true)
     }
 
-    fn insert(&mut self, name: &str, address: u64, bytes: u64, read_only: bool) -> Result<AllocationId, MemoryError> {
-        let refused = |reason| MemoryError::Refused { name: name.to_owned(), address, bytes, reason };
-        let end = address.checked_add(bytes).ok_or_else(|| refused("the range wraps around"))?;
+    fn insert(
+        &mut self,
+        name: &str,
+        address: u64,
+        bytes: u64,
+        read_only: bool,
+    ) -> Result<AllocationId, MemoryError> {
+        let refused = |reason| MemoryError::Refused {
+            name: name.to_owned(),
+            address,
+            bytes,
+            reason,
+        };
+        let end = address
+            .checked_add(bytes)
+            .ok_or_else(|| refused("the range wraps around"))?;
         if bytes > isize::MAX as u64 / 2 {
             return Err(refused("that is more than this host can address"));
         }
-        let at = self.allocations.partition_point(|other| other.address < address);
+        let at = self
+            .allocations
+            .partition_point(|other| other.address < address);
         let before = at.checked_sub(1).and_then(|at| self.allocations.get(at));
         if before.is_some_and(|other| other.address + other.bytes() > address)
-            || self.allocations.get(at).is_some_and(|other| other.address < end || other.address == address)
+            || self
+                .allocations
+                .get(at)
+                .is_some_and(|other| other.address < end || other.address == address)
         {
             return Err(refused("another allocation is there"));
         }
@@ -204,7 +256,16 @@ impl DeviceMemory {
         self.next_id += 1;
         // `vec![0; n]` asks the allocator for zeroed memory: pages are touched only when used.
         let data = vec![0; bytes as usize];
-        self.allocations.insert(at, Allocation { id, name: name.to_owned(), address, read_only, data });
+        self.allocations.insert(
+            at,
+            Allocation {
+                id,
+                name: name.to_owned(),
+                address,
+                read_only,
+                data,
+            },
+        );
         Ok(id)
     }
 
@@ -216,7 +277,10 @@ impl DeviceMemory {
         let at = self
             .allocations
             .binary_search_by_key(&address, |allocation| allocation.address)
-            .map_err(|_| MemoryError::NotAnAllocation { address, near: self.nearest(address) })?;
+            .map_err(|_| MemoryError::NotAnAllocation {
+                address,
+                near: self.nearest(address),
+            })?;
         let gone = self.allocations.remove(at);
         if self.freed.len() == FREED_KEPT {
             self.freed.remove(0);
@@ -256,7 +320,9 @@ impl DeviceMemory {
 
     /// The allocation `id`, unless it was freed.
     pub fn allocation(&self, id: AllocationId) -> Option<&Allocation> {
-        self.allocations.iter().find(|allocation| allocation.id == id)
+        self.allocations
+            .iter()
+            .find(|allocation| allocation.id == id)
     }
 
     /// All live allocations, ascending by address.
@@ -266,11 +332,21 @@ impl DeviceMemory {
 
     /// What lies nearest to `address`, freed allocations included when they hold it.
     pub fn nearest(&self, address: u64) -> Nearest {
-        if let Some(freed) = self.freed.iter().rev().find(|freed| address.wrapping_sub(freed.address) < freed.bytes) {
-            return Nearest { allocation: Some(freed.clone()) };
+        if let Some(freed) = self
+            .freed
+            .iter()
+            .rev()
+            .find(|freed| address.wrapping_sub(freed.address) < freed.bytes)
+        {
+            return Nearest {
+                allocation: Some(freed.clone()),
+            };
         }
         let near = |allocation: &Allocation| {
-            let (start, end) = (i128::from(allocation.address), i128::from(allocation.address + allocation.bytes()));
+            let (start, end) = (
+                i128::from(allocation.address),
+                i128::from(allocation.address + allocation.bytes()),
+            );
             let address = i128::from(address);
             let distance = match address {
                 _ if address < start => address - start,
@@ -285,25 +361,42 @@ impl DeviceMemory {
                 distance,
             }
         };
-        let at = self.allocations.partition_point(|allocation| allocation.address <= address);
+        let at = self
+            .allocations
+            .partition_point(|allocation| allocation.address <= address);
         let around = [at.checked_sub(1), Some(at)];
-        let candidates = around.into_iter().flatten().filter_map(|at| self.allocations.get(at)).map(near);
-        Nearest { allocation: candidates.min_by_key(|near| near.distance.abs()) }
+        let candidates = around
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.allocations.get(at))
+            .map(near);
+        Nearest {
+            allocation: candidates.min_by_key(|near| near.distance.abs()),
+        }
     }
 
     fn index_of(&self, address: u64) -> Option<usize> {
-        let at = self.allocations.partition_point(|allocation| allocation.address <= address).checked_sub(1)?;
+        let at = self
+            .allocations
+            .partition_point(|allocation| allocation.address <= address)
+            .checked_sub(1)?;
         self.allocations[at].offset_of(address, 1).map(|_| at)
     }
 
     fn locate(&self, address: u64, bytes: u64) -> Result<(usize, usize), MemoryError> {
-        let unmapped = || MemoryError::Unmapped { address, bytes, near: self.nearest(address) };
+        let unmapped = || MemoryError::Unmapped {
+            address,
+            bytes,
+            near: self.nearest(address),
+        };
         let at = self
             .allocations
             .partition_point(|allocation| allocation.address <= address)
             .checked_sub(1)
             .ok_or_else(unmapped)?;
-        let offset = self.allocations[at].offset_of(address, bytes).ok_or_else(unmapped)?;
+        let offset = self.allocations[at]
+            .offset_of(address, bytes)
+            .ok_or_else(unmapped)?;
         Ok((at, offset))
     }
 

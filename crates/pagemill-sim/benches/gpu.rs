@@ -3,7 +3,10 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_sim::gpu::{AccessKind, Gpu, GpuMachine, GridShape, Options, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace};
+use pagemill_sim::gpu::{
+    AccessKind, Gpu, GpuMachine, GridShape, Options, Step, StepEnd, SyntheticGrid, TransferMode,
+    WarpPlace,
+};
 use pagemill_types::PageSize;
 
 fn main() {
@@ -15,7 +18,12 @@ const WARPS: u32 = 4;
 const LOADS: u64 = 64;
 
 fn modes(name: &str) -> TransferMode {
-    let migrate = |policy| TransferMode::Migrate(MigrationSpec::new(PageSize::MIB_2, find_policy(policy).unwrap()));
+    let migrate = |policy| {
+        TransferMode::Migrate(MigrationSpec::new(
+            PageSize::MIB_2,
+            find_policy(policy).unwrap(),
+        ))
+    };
     match name {
         "programmer-copy" => TransferMode::ProgrammerCopy,
         policy => migrate(policy),
@@ -44,11 +52,19 @@ fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
             step.access.lane_bytes = 4;
             step.access.mask = u32::MAX;
             step.access.slot = Some(0);
-            step.access.addresses = std::array::from_fn(|lane| base + address(warp, index, lane as u64));
+            step.access.addresses =
+                std::array::from_fn(|lane| base + address(warp, index, lane as u64));
         }
     };
-    let shape = GridShape { blocks: BLOCKS, threads_per_block: WARPS * 32, warps_per_block: WARPS, registers_per_thread: 20, shared_bytes_per_block: 0 };
-    gpu.launch_grid("bench", &mut SyntheticGrid::new(shape, program)).unwrap();
+    let shape = GridShape {
+        blocks: BLOCKS,
+        threads_per_block: WARPS * 32,
+        warps_per_block: WARPS,
+        registers_per_thread: 20,
+        shared_bytes_per_block: 0,
+    };
+    gpu.launch_grid("bench", &mut SyntheticGrid::new(shape, program))
+        .unwrap();
     divan::black_box(gpu.finish());
 }
 
@@ -58,7 +74,9 @@ const MODES: [&str; 3] = ["programmer-copy", "whole-page", "multi-range"];
 fn streaming_segments(bencher: Bencher, mode: &str) {
     let loads = BLOCKS * u64::from(WARPS) * LOADS;
     bencher.counter(ItemsCount::new(loads)).bench(|| {
-        run(mode, loads * 128, |warp, index, lane| (warp * LOADS + index) * 128 + lane * 4);
+        run(mode, loads * 128, |warp, index, lane| {
+            (warp * LOADS + index) * 128 + lane * 4
+        });
     });
 }
 
@@ -66,7 +84,9 @@ fn streaming_segments(bencher: Bencher, mode: &str) {
 fn l1_hits(bencher: Bencher, mode: &str) {
     let loads = BLOCKS * u64::from(WARPS) * LOADS;
     bencher.counter(ItemsCount::new(loads)).bench(|| {
-        run(mode, loads * 128, |warp, index, lane| (warp * LOADS + index / 32) * 128 + lane * 4);
+        run(mode, loads * 128, |warp, index, lane| {
+            (warp * LOADS + index / 32) * 128 + lane * 4
+        });
     });
 }
 

@@ -7,19 +7,31 @@ pub(crate) const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 #[inline(always)]
 pub(crate) fn canonical32(value: f32) -> f32 {
-    if value.is_nan() { f32::from_bits(NAN32) } else { value }
+    if value.is_nan() {
+        f32::from_bits(NAN32)
+    } else {
+        value
+    }
 }
 
 #[inline(always)]
 pub(crate) fn canonical64(value: f64) -> f64 {
-    if value.is_nan() { f64::from_bits(NAN64) } else { value }
+    if value.is_nan() {
+        f64::from_bits(NAN64)
+    } else {
+        value
+    }
 }
 
 /// Subnormal to zero, sign kept.
 #[inline(always)]
 pub(crate) fn flush32(value: f32) -> f32 {
     let bits = value.to_bits();
-    let keep = if bits & 0x7f80_0000 == 0 { 0x8000_0000 } else { u32::MAX };
+    let keep = if bits & 0x7f80_0000 == 0 {
+        0x8000_0000
+    } else {
+        u32::MAX
+    };
     f32::from_bits(bits & keep)
 }
 
@@ -79,8 +91,16 @@ const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Toward zero, saturating, NaN is 0. The cast operator does the same lane by lane; this vectorises.
 #[inline(always)]
 pub(crate) fn to_s32(value: f64) -> i32 {
-    let low = if value > -2_147_483_648.0 { value } else { -2_147_483_648.0 };
-    let clamped = if low < 2_147_483_647.0 { low } else { 2_147_483_647.0 };
+    let low = if value > -2_147_483_648.0 {
+        value
+    } else {
+        -2_147_483_648.0
+    };
+    let clamped = if low < 2_147_483_647.0 {
+        low
+    } else {
+        2_147_483_647.0
+    };
     let number = if value.is_nan() { 0.0 } else { clamped };
     (number.trunc() + MAGIC).to_bits() as i32
 }
@@ -89,7 +109,11 @@ pub(crate) fn to_s32(value: f64) -> i32 {
 #[inline(always)]
 pub(crate) fn to_u32(value: f64) -> u32 {
     let low = if value > 0.0 { value } else { 0.0 };
-    let clamped = if low < 4_294_967_295.0 { low } else { 4_294_967_295.0 };
+    let clamped = if low < 4_294_967_295.0 {
+        low
+    } else {
+        4_294_967_295.0
+    };
     (clamped.trunc() + MAGIC).to_bits() as u32
 }
 
@@ -103,9 +127,17 @@ pub(crate) fn exp2_f32(x: f32) -> f32 {
     let fraction = (clamped - (shifted - MAGIC)) * std::f64::consts::LN_2;
     // Taylor of exp on |fraction| <= 0.347: the tenth term is below 2^-38.
     let mut series = 1.0 / 362_880.0;
-    for coefficient in
-        [1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0]
-    {
+    for coefficient in [
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0,
+        1.0,
+    ] {
         series = series * fraction + coefficient;
     }
     let exponent = (shifted.to_bits() & 0xfff).wrapping_add(1023) & 0x7ff;

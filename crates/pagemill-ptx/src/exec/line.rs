@@ -42,6 +42,21 @@ pub(crate) struct Registers {
     pub predicates: Vec<u32>,
 }
 
+impl Registers {
+    /// Zeroes the given slots: narrow, wide, predicate.
+    pub(crate) fn zero(&mut self, [narrow, wide, predicates]: &[Vec<u16>; 3]) {
+        for &slot in narrow {
+            self.narrow[usize::from(slot)] = Line::splat(0);
+        }
+        for &slot in wide {
+            self.wide[usize::from(slot)] = Line::splat(0);
+        }
+        for &slot in predicates {
+            self.predicates[usize::from(slot)] = 0;
+        }
+    }
+}
+
 /// Lines that no instruction writes: immediates, parameters, symbol addresses, launch dimensions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConstantLines {
@@ -72,14 +87,22 @@ impl<'a> Frame<'a> {
     #[inline(always)]
     pub(crate) fn narrow(&self, operand: u16) -> &[u32; LANES] {
         let constant = operand & CONSTANT_BIT != 0;
-        let arena: &[Line<u32>] = if constant { self.constants_narrow } else { self.narrow };
+        let arena: &[Line<u32>] = if constant {
+            self.constants_narrow
+        } else {
+            self.narrow
+        };
         &arena[usize::from(operand & !CONSTANT_BIT)].0
     }
 
     #[inline(always)]
     pub(crate) fn wide(&self, operand: u16) -> &[u64; LANES] {
         let constant = operand & CONSTANT_BIT != 0;
-        let arena: &[Line<u64>] = if constant { self.constants_wide } else { self.wide };
+        let arena: &[Line<u64>] = if constant {
+            self.constants_wide
+        } else {
+            self.wide
+        };
         &arena[usize::from(operand & !CONSTANT_BIT)].0
     }
 
@@ -97,7 +120,11 @@ impl<'a> Frame<'a> {
             let old = *line;
             let mut new = [0; LANES];
             for lane in 0..LANES {
-                let keep = if mask & LANE_BITS[lane] != 0 { 0 } else { u32::MAX };
+                let keep = if mask & LANE_BITS[lane] != 0 {
+                    0
+                } else {
+                    u32::MAX
+                };
                 new[lane] = (old[lane] & keep) | (out[lane] & !keep);
             }
             *line = new;
@@ -113,7 +140,11 @@ impl<'a> Frame<'a> {
             let old = *line;
             let mut new = [0; LANES];
             for lane in 0..LANES {
-                let keep = if mask & LANE_BITS[lane] != 0 { 0 } else { u64::MAX };
+                let keep = if mask & LANE_BITS[lane] != 0 {
+                    0
+                } else {
+                    u64::MAX
+                };
                 new[lane] = (old[lane] & keep) | (out[lane] & !keep);
             }
             *line = new;
@@ -167,10 +198,24 @@ macro_rules! lane_type {
 }
 
 lane_type!(u32, u32, narrow, set_narrow, |bits| bits, |value| value);
-lane_type!(i32, u32, narrow, set_narrow, |bits: u32| bits as i32, |value: i32| value as u32);
+lane_type!(
+    i32,
+    u32,
+    narrow,
+    set_narrow,
+    |bits: u32| bits as i32,
+    |value: i32| value as u32
+);
 lane_type!(f32, u32, narrow, set_narrow, f32::from_bits, f32::to_bits);
 lane_type!(u64, u64, wide, set_wide, |bits| bits, |value| value);
-lane_type!(i64, u64, wide, set_wide, |bits: u64| bits as i64, |value: i64| value as u64);
+lane_type!(
+    i64,
+    u64,
+    wide,
+    set_wide,
+    |bits: u64| bits as i64,
+    |value: i64| value as u64
+);
 lane_type!(f64, u64, wide, set_wide, f64::from_bits, f64::to_bits);
 
 impl Lane for bool {
@@ -207,7 +252,13 @@ pub(crate) fn or_all(lanes: &[u32; LANES]) -> u32 {
 
 /// `dst = f(a)` in every lane of `mask`.
 #[inline(always)]
-pub(crate) fn map1<A: Lane, R: Lane>(frame: &mut Frame<'_>, dst: u16, a: u16, mask: u32, f: impl Fn(A) -> R) {
+pub(crate) fn map1<A: Lane, R: Lane>(
+    frame: &mut Frame<'_>,
+    dst: u16,
+    a: u16,
+    mask: u32,
+    f: impl Fn(A) -> R,
+) {
     let mut out = [R::EMPTY; LANES];
     let a = A::source(frame, a);
     for (lane, out) in out.iter_mut().enumerate() {
@@ -243,7 +294,11 @@ pub(crate) fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
     f: impl Fn(A, B, C) -> R,
 ) {
     let mut out = [R::EMPTY; LANES];
-    let (a, b, c) = (A::source(frame, a), B::source(frame, b), C::source(frame, c));
+    let (a, b, c) = (
+        A::source(frame, a),
+        B::source(frame, b),
+        C::source(frame, c),
+    );
     for (lane, out) in out.iter_mut().enumerate() {
         *out = f(A::at(a, lane), B::at(b, lane), C::at(c, lane)).cell(lane);
     }

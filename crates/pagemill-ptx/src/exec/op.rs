@@ -1,7 +1,8 @@
 //! The flat instruction, and the table of lane operations: what one lane computes, and nothing else.
 
 use super::float::{
-    canonical32, canonical64, exp2_f32, flush32, max32, max64, min32, min64, saturate32, saturate64, to_s32, to_u32,
+    canonical32, canonical64, exp2_f32, flush32, max32, max64, min32, min64, saturate32,
+    saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, map1, map2, map3};
 
@@ -28,7 +29,16 @@ impl Inst {
     pub(crate) const CONTINUES: u16 = 0x4000;
 
     pub(crate) fn new(op: Op) -> Self {
-        Self { op, dst: 0, a: 0, b: 0, c: 0, guard: Self::UNGUARDED, aux: 0, reconverge: 0 }
+        Self {
+            op,
+            dst: 0,
+            a: 0,
+            b: 0,
+            c: 0,
+            guard: Self::UNGUARDED,
+            aux: 0,
+            reconverge: 0,
+        }
     }
 }
 
@@ -227,8 +237,9 @@ operations! {
     F64ToF32: (f64) -> f32 = |a| canonical32(a as f32);
     F32ToS32: (f32) -> i32 = |a| to_s32(f64::from(a));
     F32ToU32: (f32) -> u32 = |a| to_u32(f64::from(a));
-    F64ToS32: (f64) -> i32 = to_s32;
-    F64ToU32: (f64) -> u32 = to_u32;
+    // Only a double source turns NaN into the sign bit.
+    F64ToS32: (f64) -> i32 = |a| if a.is_nan() { i32::MIN } else { to_s32(a) };
+    F64ToU32: (f64) -> u32 = |a| if a.is_nan() { 1 << 31 } else { to_u32(a) };
 }
 
 /// Through doubles, which vectorise: the quotient of two 32-bit integers, rounded to 53 bits, never reaches the next integer.

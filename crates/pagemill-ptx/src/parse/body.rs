@@ -57,11 +57,11 @@ impl<'b, 't> Body<'b, 't> {
                     .for_each(|target| rename_symbol(target, renamed));
             }
         });
-        let labels: Vec<&'t str> = self.scopes.label_names().collect();
+        let labels = || function.labels.iter().map(|(label, _)| label.as_str());
         for (name, line) in unsettled {
             // The suggestion costs a pass over all labels, so it is made only for what nobody declares later either.
             self.module
-                .note_symbol(name, line, || nearest(name, labels.iter().copied()));
+                .note_symbol(name, line, || nearest(name, labels()));
         }
     }
 }

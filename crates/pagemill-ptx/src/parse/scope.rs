@@ -264,11 +264,6 @@ impl<'t> Scopes<'t> {
             .find_map(|label| label.map(String::as_str))
     }
 
-    /// Names of labels, for suggestions.
-    pub(super) fn label_names(&self) -> impl Iterator<Item = &'t str> {
-        self.labels.keys().map(|(_, name)| *name)
-    }
-
     /// The error for a register that was never declared.
     pub(super) fn undeclared_register(&self, name: &'t str, line: Line) -> ParseError {
         let declared = self.open.iter().rev();

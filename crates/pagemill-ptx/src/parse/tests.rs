@@ -397,7 +397,6 @@ fn refusals_name_their_line() {
             "expected `,` or `;` in `add`",
         ),
         ("\n", ".entry k() { L: L: ret; }", "declared twice"),
-        
         ("\n", ".entry k() { ret x }", "expected `,` or `;` in `ret`"),
         ("\n", ".entry k() { ret;", "never closed"),
         ("\n", ".entry k() .fast { ret; }", "not known on a function"),

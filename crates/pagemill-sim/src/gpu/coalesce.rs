@@ -11,7 +11,10 @@ pub(crate) struct Segments {
 
 impl Default for Segments {
     fn default() -> Self {
-        Self { count: 0, numbers: [0; 32] }
+        Self {
+            count: 0,
+            numbers: [0; 32],
+        }
     }
 }
 
@@ -32,6 +35,9 @@ impl Segments {
     /// and a power of two, so no lane straddles two segments.
     #[inline]
     pub(crate) fn coalesce(&mut self, addresses: &[u64; 32], mask: u32) {
+        if mask == u32::MAX && in_one_segment(addresses) {
+            return self.set(&[addresses[0] >> SEGMENT_SHIFT]);
+        }
         let (low, high) = bounds(addresses, mask);
         let span = high.wrapping_sub(low);
         match span {
@@ -82,6 +88,15 @@ impl Segments {
     }
 }
 
+/// Whether all lanes lie in the same segment: the most common case, decided without a branch per lane.
+#[inline]
+fn in_one_segment(addresses: &[u64; 32]) -> bool {
+    let differing = addresses
+        .iter()
+        .fold(0, |bits, address| bits | (address ^ addresses[0]));
+    differing >> SEGMENT_SHIFT == 0
+}
+
 /// Lowest and highest segment of the active lanes; (MAX, 0) if there is none.
 #[inline]
 fn bounds(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
@@ -104,8 +119,14 @@ mod tests {
     fn check(addresses: &[u64; 32], mask: u32) -> Result<(), TestCaseError> {
         let mut segments = Segments::default();
         segments.coalesce(addresses, mask);
-        let expected: BTreeSet<u64> = (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| addresses[lane] / 128).collect();
-        prop_assert_eq!(segments.as_slice(), expected.into_iter().collect::<Vec<_>>());
+        let expected: BTreeSet<u64> = (0..32)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .map(|lane| addresses[lane] / 128)
+            .collect();
+        prop_assert_eq!(
+            segments.as_slice(),
+            expected.into_iter().collect::<Vec<_>>()
+        );
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Memory requests that wait for a translation or for bytes on the link.
 
-use super::stream::AccessKind;
+use super::stream::{AccessKind, AccessSpace, MemoryAccess};
+use pagemill_ptx::CacheHint;
 use pagemill_types::Picos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,6 +15,28 @@ pub(crate) enum Stage {
     Resident,
 }
 
+/// What first-level caches do for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Global memory: loads are kept, stores go through.
+    Cached,
+    /// Global memory that the program asks not to be kept, or not to be served from an old line.
+    PastL1,
+    /// A thread's own memory: loads and stores are kept.
+    Local,
+}
+
+impl Route {
+    #[inline]
+    pub(crate) fn of(access: &MemoryAccess) -> Self {
+        match (access.space, access.cache_hint) {
+            (AccessSpace::Local, _) => Self::Local,
+            (_, CacheHint::GlobalLevel | CacheHint::Volatile) => Self::PastL1,
+            _ => Self::Cached,
+        }
+    }
+}
+
 /// One segment's request that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
@@ -21,7 +44,7 @@ pub(crate) struct Request {
     pub(crate) sm: u32,
     pub(crate) warp: u32,
     pub(crate) kind: AccessKind,
-    pub(crate) local: bool,
+    pub(crate) route: Route,
     pub(crate) slot: u8,
     pub(crate) lanes: u8,
     pub(crate) stage: Stage,
@@ -37,6 +60,13 @@ pub(crate) struct DeferredQueue {
 }
 
 impl DeferredQueue {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.order.clear();
+        self.requests.clear();
+        self.free.clear();
+    }
+
     pub(crate) fn push(&mut self, at: Picos, request: Request) {
         let index = match self.free.pop() {
             Some(index) => {

@@ -2,8 +2,7 @@
 
 use super::machine_check::SpecError;
 use super::occupancy::Occupancy;
-use super::run::RunError;
-use super::shim::MemoryError;
+use pagemill_ptx::{LaunchError, MemoryError, PtxError, Trap};
 use std::fmt;
 
 /// A request of the host that failed.
@@ -35,7 +34,9 @@ pub enum GpuError {
         capacity: u64,
     },
     /// More pages than the simulator keeps state for.
-    #[error("{bytes} bytes for {name:?} would need {pages} pages in all, more than {most}: use a larger page")]
+    #[error(
+        "{bytes} bytes for {name:?} would need {pages} pages in all, more than {most}: use a larger page"
+    )]
     TooManyPages {
         /// Name of the wanted buffer.
         name: String,
@@ -49,6 +50,63 @@ pub enum GpuError {
     /// Device memory refused.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// PTX text that cannot be run.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// A module has no such kernel.
+    #[error("module {module:?} has no kernel {kernel:?}: {known}")]
+    UnknownKernel {
+        /// The module's source name.
+        module: String,
+        /// What was asked for.
+        kernel: String,
+        /// What there is, as a phrase.
+        known: String,
+    },
+    /// The wrong number of arguments.
+    #[error("kernel {kernel}: {given} arguments were given, it takes {wanted}")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Arguments given.
+        given: usize,
+        /// Parameters it has.
+        wanted: usize,
+    },
+    /// An argument of the wrong size.
+    #[error("kernel {kernel}: argument {index} ({name}) has {given} bytes, its parameter {wanted}")]
+    ArgumentSize {
+        /// The kernel.
+        kernel: String,
+        /// Which argument, from 0.
+        index: usize,
+        /// The parameter's name.
+        name: String,
+        /// Bytes given.
+        given: usize,
+        /// Bytes the parameter has.
+        wanted: u32,
+    },
+    /// An impossible launch.
+    #[error(transparent)]
+    Refused(#[from] LaunchError),
+    /// The kernel did something wrong.
+    #[error(transparent)]
+    Trap(Box<Trap>),
+    /// A program that is no PTX kernel failed.
+    #[error("kernel {kernel}: {message}")]
+    Program {
+        /// The kernel.
+        kernel: String,
+        /// What it says.
+        message: String,
+    },
+    /// A module of another GPU.
+    #[error("module {index} was not loaded into this GPU: use the Gpu that loaded it")]
+    UnknownModule {
+        /// Its number.
+        index: u32,
+    },
     /// A copy reaches past its buffer.
     #[error("bytes {start}..{end} are not within {name:?}, which has {bytes} bytes")]
     OutOfRange {
@@ -94,8 +152,6 @@ pub enum LaunchFailure {
         /// The block.
         block: u64,
     },
-    /// The program failed.
-    Program(String),
 }
 
 impl fmt::Display for LaunchFailure {
@@ -110,24 +166,13 @@ impl fmt::Display for LaunchFailure {
                 f,
                 "stopped after {limit} thread instructions in all: raise limits.thread_instructions if this is no endless loop"
             ),
-            Self::TimeLimit => f.write_str("stopped after 18 minutes of simulated time in one launch"),
+            Self::TimeLimit => {
+                f.write_str("stopped after 18 minutes of simulated time in one launch")
+            }
             Self::Deadlock { block } => write!(
                 f,
                 "the warps of block {block} wait for each other at a barrier that not all of them reach"
             ),
-            Self::Program(message) => f.write_str(message),
-        }
-    }
-}
-
-impl LaunchFailure {
-    pub(crate) fn of<E: fmt::Display>(error: RunError<E>, limit: u64) -> Self {
-        match error {
-            RunError::DoesNotFit(occupancy) => Self::DoesNotFit(occupancy),
-            RunError::Stream(error) => Self::Program(error.to_string()),
-            RunError::InstructionLimit => Self::InstructionLimit { limit },
-            RunError::TimeLimit => Self::TimeLimit,
-            RunError::Deadlock { block } => Self::Deadlock { block },
         }
     }
 }

@@ -53,7 +53,10 @@ impl EventHeap {
     #[inline]
     pub(crate) fn top(&self) -> Option<(Picos, u32)> {
         let &key = self.keys.first()?;
-        Some((self.origin + Picos(key >> WARP_BITS), (key & ((1 << WARP_BITS) - 1)) as u32))
+        Some((
+            self.origin + Picos(key >> WARP_BITS),
+            (key & ((1 << WARP_BITS) - 1)) as u32,
+        ))
     }
 
     /// The top event happens now: no event may come before it any more.
@@ -61,7 +64,10 @@ impl EventHeap {
     pub(crate) fn enter_top(&mut self) {
         #[cfg(debug_assertions)]
         if let Some(&key) = self.keys.first() {
-            debug_assert!(key >> WARP_BITS >= self.latest >> WARP_BITS, "time ran backwards");
+            debug_assert!(
+                key >> WARP_BITS >= self.latest >> WARP_BITS,
+                "time ran backwards"
+            );
             self.latest = key;
         }
     }
@@ -101,17 +107,18 @@ impl EventHeap {
     fn sift_down(&mut self, key: u64) {
         let keys = &mut self.keys[..];
         let mut hole = 0;
-        loop {
-            let mut child = 2 * hole + 1;
-            if child >= keys.len() {
-                break;
-            }
-            if child + 1 < keys.len() && keys[child + 1] < keys[child] {
-                child += 1;
-            }
+        let mut child = 1;
+        while child + 1 < keys.len() {
+            // Which child is smaller cannot be predicted, so no branch asks for it.
+            child += usize::from(keys[child + 1] < keys[child]);
             if keys[child] >= key {
                 break;
             }
+            keys[hole] = keys[child];
+            hole = child;
+            child = 2 * hole + 1;
+        }
+        if child + 1 == keys.len() && keys[child] < key {
             keys[hole] = keys[child];
             hole = child;
         }

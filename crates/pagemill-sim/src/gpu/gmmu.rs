@@ -41,7 +41,9 @@ impl Flights {
             self.list.retain(|flight| flight.done > at);
             self.prune_at = (2 * self.list.len() as u32).max(16);
         }
-        let place = self.list.partition_point(|other| other.range.start < flight.range.start);
+        let place = self
+            .list
+            .partition_point(|other| other.range.start < flight.range.start);
         self.list.insert(place, flight);
         self.until = self.until.max(flight.done);
     }
@@ -51,8 +53,12 @@ impl Flights {
         if self.until <= at {
             return at;
         }
-        let first = self.list.partition_point(|flight| flight.range.end <= range.start);
-        let overlapping = self.list[first..].iter().take_while(|flight| flight.range.start < range.end);
+        let first = self
+            .list
+            .partition_point(|flight| flight.range.end <= range.start);
+        let overlapping = self.list[first..]
+            .iter()
+            .take_while(|flight| flight.range.start < range.end);
         overlapping.fold(at, |latest, flight| latest.max(flight.done))
     }
 
@@ -116,7 +122,10 @@ impl Gmmu {
             settled: Vec::new(),
             page_shift: page.bytes().trailing_zeros(),
             first_page: base / page.bytes(),
-            buffers: vec![EntryPool::new(machine.gmmu.buffer_entries); machine.dram.channels as usize],
+            buffers: vec![
+                EntryPool::new(machine.gmmu.buffer_entries);
+                machine.dram.channels as usize
+            ],
             query: cycles(machine.gmmu.state_query_cycles),
             update: cycles(machine.gmmu.state_update_cycles),
             fault_overhead: machine.gmmu.fault_overhead,
@@ -179,7 +188,10 @@ impl Gmmu {
             return Residency::Local(at);
         }
         let start = (address & ((1 << self.page_shift) - 1)) as u32;
-        let request = PageRange { start, end: start + SEGMENT_BYTES as u32 };
+        let request = PageRange {
+            start,
+            end: start + SEGMENT_BYTES as u32,
+        };
         let known = at + self.query;
         self.planned.clear();
         let decision = self.pages[index].gpu_request(&self.migration, request, &mut self.planned);
@@ -197,7 +209,14 @@ impl Gmmu {
     }
 
     /// Moves the planned ranges: an entry and a transfer each.
-    fn fetch(&mut self, at: Picos, index: usize, partition: usize, link: &mut Link, timeline: &mut Timeline) {
+    fn fetch(
+        &mut self,
+        at: Picos,
+        index: usize,
+        partition: usize,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) {
         let room = self.make_room(at, index, link, timeline);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
@@ -205,13 +224,16 @@ impl Gmmu {
             let start = buffer.admit(room);
             if start > room {
                 timeline.record(|| TimelineEvent {
-                    kind: TimelineKind::BufferFull { partition: partition as u32 },
+                    kind: TimelineKind::BufferFull {
+                        partition: partition as u32,
+                    },
                     start: room,
                     end: start,
                     bytes: 0,
                 });
             }
-            let transfer = link.transfer(start + self.fault_overhead, Direction::ToGpu, range.bytes());
+            let transfer =
+                link.transfer(start + self.fault_overhead, Direction::ToGpu, range.bytes());
             let done = transfer.done + self.update;
             buffer.hold_until(done);
             self.flights[index].insert(at, Flight { range, done });
@@ -219,7 +241,10 @@ impl Gmmu {
             self.counts.migrated_bytes += range.bytes();
             let page = self.first_page + index as u64;
             timeline.record(|| TimelineEvent {
-                kind: TimelineKind::Migration { page, partition: partition as u32 },
+                kind: TimelineKind::Migration {
+                    page,
+                    partition: partition as u32,
+                },
                 start,
                 end: done,
                 bytes: range.bytes(),
@@ -228,21 +253,40 @@ impl Gmmu {
     }
 
     /// Gives the page a frame, moving another page out if GPU memory is full. Returns when the frame is free.
-    fn make_room(&mut self, at: Picos, index: usize, link: &mut Link, timeline: &mut Timeline) -> Picos {
-        let Some(residents) = &mut self.residents else { return at };
+    fn make_room(
+        &mut self,
+        at: Picos,
+        index: usize,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) -> Picos {
+        let Some(residents) = &mut self.residents else {
+            return at;
+        };
         if residents.holds(index) {
             return at;
         }
-        let Some(victim) = residents.admit(index) else { return at };
+        let Some(victim) = residents.admit(index) else {
+            return at;
+        };
         // Bytes still on the way to the victim must land before they can go back.
         let from = at.max(self.flights[victim].until);
         let bytes = self.leave_gpu(victim);
-        let done = if bytes == 0 { from } else { link.transfer(from, Direction::ToCpu, bytes).done };
+        let done = if bytes == 0 {
+            from
+        } else {
+            link.transfer(from, Direction::ToCpu, bytes).done
+        };
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
         self.evicted.push(self.first_page + victim as u64);
         let page = self.first_page + victim as u64;
-        timeline.record(|| TimelineEvent { kind: TimelineKind::Eviction { page }, start: at, end: done, bytes });
+        timeline.record(|| TimelineEvent {
+            kind: TimelineKind::Eviction { page },
+            start: at,
+            end: done,
+            bytes,
+        });
         done
     }
 
@@ -255,16 +299,30 @@ impl Gmmu {
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.settled[index] = false;
         self.flights[index].clear();
-        match (self.pages[index].cpu_request(&self.migration), self.cpu_return) {
+        match (
+            self.pages[index].cpu_request(&self.migration),
+            self.cpu_return,
+        ) {
             (CpuDecision::Local, _) => 0,
             (CpuDecision::BringBack { page_bytes, .. }, CpuReturn::WholePage) => page_bytes,
-            (CpuDecision::BringBack { gpu_valid_bytes, .. }, CpuReturn::Valid) => gpu_valid_bytes,
+            (
+                CpuDecision::BringBack {
+                    gpu_valid_bytes, ..
+                },
+                CpuReturn::Valid,
+            ) => gpu_valid_bytes,
         }
     }
 
     /// A CPU request for the bytes from `address`: every page it touches that is not in CPU memory comes back.
     /// Returns when the last one is there, and how many bytes moved.
-    pub(crate) fn cpu_request(&mut self, at: Picos, address: u64, bytes: u64, link: &mut Link) -> (Picos, u64) {
+    pub(crate) fn cpu_request(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        link: &mut Link,
+    ) -> (Picos, u64) {
         let mut done = at;
         let mut moved = 0;
         if bytes == 0 {
@@ -300,7 +358,10 @@ impl Gmmu {
 
     /// Bytes that are valid in GPU memory now.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.pages.iter().map(|page| page.valid().covered_bytes()).sum()
+        self.pages
+            .iter()
+            .map(|page| page.valid().covered_bytes())
+            .sum()
     }
 
     /// How many pages have how many valid ranges: index 0 counts pages with none.

@@ -1,19 +1,18 @@
 //! The GPU as a host program sees it: memory, copies, launches.
 
-use super::error::{GpuError, LaunchFailure};
-use super::machine::GpuMachine;
+use super::clockwork::Clockwork;
+use super::error::GpuError;
+use super::machine::{GpuMachine, InstructionTimings};
 use super::machine_check::SpecError;
 use super::memory_path::{MANAGED_BASE, MemoryPath};
+use super::program::LoadedModule;
 use super::report::{LaunchReport, Report};
-use super::run::Engine;
-use super::stats::{ExecutionStats, LaunchStats};
 use super::stream::GridStream;
-use super::timeline::{Timeline, TimelineEvent, TimelineKind};
+use super::timeline::Timeline;
 use crate::parts::link::Direction;
-use pagemill_policy::migration::MigrationSpec;
-use super::shim::DeviceMemory;
-use pagemill_types::{PageSize, Picos, VirtAddr};
-use std::fmt;
+use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
+use pagemill_ptx::{DeviceMemory, Output};
+use pagemill_types::{PageSize, VirtAddr};
 use std::ops::Range;
 
 /// How a program's data comes to the GPU and back.
@@ -40,7 +39,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { timing: true, timeline: false, limits: Limits::default() }
+        Self {
+            timing: true,
+            timeline: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -55,7 +58,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { thread_instructions: 1_000_000_000_000, timeline_events: 200_000 }
+        Self {
+            thread_instructions: 1_000_000_000_000,
+            timeline_events: 200_000,
+        }
     }
 }
 
@@ -74,52 +80,54 @@ const MAX_PAGES: u64 = 1 << 25;
 /// A simulated GPU and the data of one program.
 #[derive(Debug)]
 pub struct Gpu {
-    mode: TransferMode,
-    options: Options,
+    pub(super) options: Options,
     page: PageSize,
     memory_bytes: Option<u64>,
-    launch_overhead: Picos,
     pub(super) memory: DeviceMemory,
-    path: MemoryPath,
-    engine: Engine,
-    now: Picos,
+    pub(super) output: Output,
+    pub(super) modules: Vec<LoadedModule>,
+    pub(super) timings: InstructionTimings,
+    pub(super) clockwork: Clockwork,
     next_address: u64,
     allocated_bytes: u64,
-    pub(super) execution: ExecutionStats,
-    kernel_time: Picos,
-    copy_time: Picos,
-    pub(super) launches: Vec<LaunchReport>,
 }
 
 impl Gpu {
     /// A GPU with empty memory and cold caches.
     ///
     /// # Errors
-    /// [`GpuError::Spec`] for a value that the machine or the transfer mode cannot have.
-    pub fn new(machine: &GpuMachine, mode: TransferMode, options: Options) -> Result<Self, SpecError> {
+    /// The first value that the machine or the transfer mode cannot have.
+    pub fn new(
+        machine: &GpuMachine,
+        mode: TransferMode,
+        options: Options,
+    ) -> Result<Self, SpecError> {
         machine.check()?;
         let migration = match &mode {
-            TransferMode::Migrate(spec) => Some(build_migration(machine, spec)?),
+            TransferMode::Migrate(spec) => Some(build_migration(spec)?),
             _ => None,
         };
-        let page = migration.as_ref().map_or(machine.page, |migration| migration.spec().page);
-        let events = if options.timeline { options.limits.timeline_events } else { 0 };
+        let page = migration
+            .as_ref()
+            .map_or(machine.page, |migration| migration.spec().page);
+        check_memory(machine.memory_bytes, page)?;
+        let events = if options.timeline {
+            options.limits.timeline_events
+        } else {
+            0
+        };
+        let path = MemoryPath::new(machine, page, migration, Timeline::with_limit(events));
         Ok(Self {
-            mode,
             options,
             page,
             memory_bytes: machine.memory_bytes,
-            launch_overhead: machine.launch_overhead,
             memory: DeviceMemory::new(),
-            path: MemoryPath::new(machine, page, migration, Timeline::with_limit(events)),
-            engine: Engine::new(machine),
-            now: Picos::ZERO,
+            output: Output::default(),
+            modules: Vec::new(),
+            timings: machine.sm.timings,
+            clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             allocated_bytes: 0,
-            execution: ExecutionStats::default(),
-            kernel_time: Picos::ZERO,
-            copy_time: Picos::ZERO,
-            launches: Vec::new(),
         })
     }
 
@@ -129,30 +137,45 @@ impl Gpu {
     /// Zero bytes, more than GPU memory holds where pages do not migrate, or more than can be addressed.
     pub fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
         if bytes == 0 {
-            return Err(GpuError::EmptyAllocation { name: name.to_owned() });
+            return Err(GpuError::EmptyAllocation {
+                name: name.to_owned(),
+            });
         }
         let used = self.next_address - MANAGED_BASE;
         let padded = bytes.checked_next_multiple_of(self.page.bytes());
-        let after = padded.and_then(|padded| used.checked_add(padded)).unwrap_or(u64::MAX);
+        let after = padded
+            .and_then(|padded| used.checked_add(padded))
+            .unwrap_or(u64::MAX);
         self.check_room(name, bytes, used, after)?;
         let address = self.next_address;
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
         self.allocated_bytes += bytes;
-        self.path.grow(self.next_address);
-        Ok(Buffer { address: VirtAddr(address), bytes })
+        self.clockwork.path.grow(self.next_address);
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
     }
 
     fn check_room(&self, name: &str, bytes: u64, used: u64, after: u64) -> Result<(), GpuError> {
         let pages = after / self.page.bytes();
         if pages > MAX_PAGES {
-            return Err(GpuError::TooManyPages { name: name.to_owned(), bytes, pages, most: MAX_PAGES });
+            return Err(GpuError::TooManyPages {
+                name: name.to_owned(),
+                bytes,
+                pages,
+                most: MAX_PAGES,
+            });
         }
-        let migrates = matches!(self.mode, TransferMode::Migrate(_));
+        let migrates = self.clockwork.migrates();
         match self.memory_bytes {
-            Some(capacity) if after > capacity && !migrates => {
-                Err(GpuError::OutOfMemory { name: name.to_owned(), bytes, used, capacity })
-            }
+            Some(capacity) if after > capacity && !migrates => Err(GpuError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                used,
+                capacity,
+            }),
             _ => Ok(()),
         }
     }
@@ -162,7 +185,9 @@ impl Gpu {
     /// # Panics
     /// If `buffer` is not of this GPU.
     pub fn host_bytes(&self, buffer: Buffer) -> &[u8] {
-        self.memory.bytes(buffer.address.0, buffer.bytes).expect("the buffer was allocated by this Gpu")
+        self.memory
+            .bytes(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
     }
 
     /// The bytes of `buffer` for the host to write. Costs no time: for making inputs.
@@ -170,7 +195,9 @@ impl Gpu {
     /// # Panics
     /// If `buffer` is not of this GPU.
     pub fn host_bytes_mut(&mut self, buffer: Buffer) -> &mut [u8] {
-        self.memory.bytes_mut(buffer.address.0, buffer.bytes).expect("the buffer was allocated by this Gpu")
+        self.memory
+            .bytes_mut(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
     }
 
     /// The host hands `range` of `buffer` to the GPU: a copy over the link, or a write by the CPU where pages migrate.
@@ -189,34 +216,29 @@ impl Gpu {
         self.copy(buffer, range, Direction::ToCpu)
     }
 
-    fn copy(&mut self, buffer: Buffer, range: Range<u64>, direction: Direction) -> Result<(), GpuError> {
+    fn copy(
+        &mut self,
+        buffer: Buffer,
+        range: Range<u64>,
+        direction: Direction,
+    ) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
         let bytes = range.end - range.start;
-        if !self.options.timing || bytes == 0 {
-            return Ok(());
+        if self.options.timing && bytes > 0 {
+            self.clockwork
+                .copy(buffer.address.0 + range.start, bytes, direction);
         }
-        let start = self.now;
-        let (end, moved) = match &self.mode {
-            TransferMode::IdealOverlap => (start, 0),
-            TransferMode::ProgrammerCopy => (self.path.link.transfer(start, direction, bytes).done, bytes),
-            TransferMode::Migrate(_) => self.path.cpu_request(start, buffer.address.0 + range.start, bytes),
-        };
-        if moved > 0 {
-            let kind = match direction {
-                Direction::ToGpu => TimelineKind::CopyToGpu,
-                Direction::ToCpu => TimelineKind::CopyFromGpu,
-            };
-            self.path.timeline.record(|| TimelineEvent { kind, start, end, bytes: moved });
-        }
-        self.copy_time += end - start;
-        self.now = end;
         Ok(())
     }
 
     fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
         let address = buffer.address.0;
-        let allocation = self.memory.find(address).and_then(|id| self.memory.allocation(id));
-        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address) else {
+        let allocation = self
+            .memory
+            .find(address)
+            .and_then(|id| self.memory.allocation(id));
+        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address)
+        else {
             return Err(GpuError::UnknownBuffer { address });
         };
         if range.start > range.end || range.end > allocation.bytes() {
@@ -234,74 +256,38 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::Launch`] with what stopped it.
-    pub fn launch_grid<S>(&mut self, kernel: &str, stream: &mut S) -> Result<LaunchReport, GpuError>
-    where
-        S: GridStream,
-        S::Error: fmt::Display,
-    {
-        let start = self.now;
-        let before = self.path.stats();
-        let limit = self.options.limits.thread_instructions;
-        let left = limit.saturating_sub(self.execution.thread_instructions);
-        let outcome = self.engine.run(start + self.launch_overhead, stream, &mut self.path, left).map_err(|error| {
-            GpuError::Launch { kernel: kernel.to_owned(), failure: LaunchFailure::of(error, limit) }
-        })?;
-        self.now = outcome.end;
-        self.kernel_time += outcome.end - start;
-        self.execution.add(&outcome.execution);
-        self.path.timeline.record(|| TimelineEvent {
-            kind: TimelineKind::Kernel { name: kernel.to_owned() },
-            start,
-            end: outcome.end,
-            bytes: 0,
-        });
-        let stats = LaunchStats {
-            start,
-            end: outcome.end,
-            execution: outcome.execution,
-            memory: self.path.stats().since(&before),
-            occupancy: outcome.occupancy,
-        };
-        let report = LaunchReport { kernel: kernel.to_owned(), stats };
-        self.launches.push(report.clone());
-        Ok(report)
+    pub fn launch_grid<S: GridStream>(&mut self, kernel: &str, stream: &mut S) -> Result<LaunchReport, GpuError> {
+        self.clockwork.run_grid(kernel, stream)
     }
 
     /// Ends the run and says what it came to.
-    pub fn finish(self) -> Report {
-        let memory = self.path.stats();
-        let gmmu = self.path.gmmu.as_ref();
+    pub fn finish(mut self) -> Report {
         Report {
-            time_ns: self.now.as_nanos(),
-            kernel_time_ns: self.kernel_time.as_nanos(),
-            copy_time_ns: self.copy_time.as_nanos(),
-            execution: self.execution,
-            memory,
-            migrated_bytes: memory.to_gpu.bytes,
-            returned_bytes: memory.to_cpu.bytes,
-            touched_bytes: memory.touched_bytes,
             allocated_bytes: self.allocated_bytes,
-            resident_bytes: gmmu.map_or(0, |gmmu| gmmu.resident_bytes()),
-            ranges_per_page: gmmu.map_or_else(Vec::new, |gmmu| gmmu.ranges_per_page()),
-            launches: self.launches,
-            timeline: self.path.timeline,
-            output: String::new(),
+            output: self.output.take(),
+            ..self.clockwork.finish()
         }
     }
 }
 
 /// The rules of migration, with errors that name the scenario's keys.
-fn build_migration(
-    machine: &GpuMachine,
-    spec: &MigrationSpec,
-) -> Result<pagemill_policy::migration::Migration, SpecError> {
-    let migration = spec.build().map_err(|error| SpecError::new("transfer.unit", spec.unit_bytes, error.to_string()))?;
-    let page_bytes = spec.page.bytes();
-    match machine.memory_bytes {
-        Some(bytes) if bytes < page_bytes => {
-            let allowed = format!("must hold at least one page of {page_bytes} bytes");
+fn build_migration(spec: &MigrationSpec) -> Result<Migration, SpecError> {
+    spec.build().map_err(|error| {
+        let (key, value) = match error {
+            MigrationSpecError::Unit { unit_bytes, .. } => ("transfer.unit", unit_bytes),
+            MigrationSpecError::NoRangeSlot => ("transfer.range_slots", 0),
+        };
+        SpecError::new(key, value, error.to_string())
+    })
+}
+
+/// GPU memory must hold a page.
+fn check_memory(memory_bytes: Option<u64>, page: PageSize) -> Result<(), SpecError> {
+    match memory_bytes {
+        Some(bytes) if bytes < page.bytes() => {
+            let allowed = format!("must hold at least one page of {} bytes", page.bytes());
             Err(SpecError::new("memory_bytes", bytes, allowed))
         }
-        _ => Ok(migration),
+        _ => Ok(()),
     }
 }

@@ -161,7 +161,10 @@ pub struct GmmuSpec {
 }
 
 const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {
-    InstructionTiming { issue_cycles, latency_cycles }
+    InstructionTiming {
+        issue_cycles,
+        latency_cycles,
+    }
 }
 
 fn megahertz(count: u64) -> Clock {
@@ -185,9 +188,19 @@ impl GpuMachine {
             l2_clock: megahertz(700),
             page: PageSize::MIB_2,
             sm: SmSpec::fermi(15),
-            tlb: TlbSpec { entries: 128, ways: 128, ports: 4, hit_latency_cycles: 2 },
+            tlb: TlbSpec {
+                entries: 128,
+                ways: 128,
+                ports: 4,
+                hit_latency_cycles: 2,
+            },
             tlb_scope: TlbScope::PerSm,
-            walker: WalkerSpec { concurrent_walks: 32, level_latency_cycles: 100, address_bits: 48, level_bits: 9 },
+            walker: WalkerSpec {
+                concurrent_walks: 32,
+                level_latency_cycles: 100,
+                address_bits: 48,
+                level_bits: 9,
+            },
             l1: CacheSpec {
                 bytes: 16 << 10,
                 line_bytes: 128,
@@ -204,7 +217,10 @@ impl GpuMachine {
                 mshr_entries: 32,
                 hashed_sets: false,
             },
-            interconnect: InterconnectSpec { latency_cycles: 30, bytes_per_cycle: 32 },
+            interconnect: InterconnectSpec {
+                latency_cycles: 30,
+                bytes_per_cycle: 32,
+            },
             dram: DramSpec {
                 clock: megahertz(1024),
                 bandwidth: gigabytes_per_second(384),

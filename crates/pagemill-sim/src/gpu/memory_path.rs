@@ -1,6 +1,6 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
-use super::deferred::{Request, Stage};
+use super::deferred::{Request, Route, Stage};
 use super::gmmu::{Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
@@ -65,27 +65,49 @@ const BASE_SEGMENT: u64 = MANAGED_BASE >> SEGMENT_SHIFT;
 
 impl MemoryPath {
     /// Cold caches and an idle link. `page` is the page that TLBs translate; `migration`, if any, is for pages of that size.
-    pub(crate) fn new(machine: &GpuMachine, page: PageSize, migration: Option<Migration>, timeline: Timeline) -> Self {
+    pub(crate) fn new(
+        machine: &GpuMachine,
+        page: PageSize,
+        migration: Option<Migration>,
+        timeline: Timeline,
+    ) -> Self {
         let l2_cycles = |count: u32| machine.l2_clock.cycles(u64::from(count));
-        let sm = || SmPath { l1: Cache::new(&machine.l1), inject: Port::default(), eject: Port::default() };
+        let sm = || SmPath {
+            l1: Cache::new(&machine.l1),
+            inject: Port::default(),
+            eject: Port::default(),
+        };
         let tlbs = match machine.tlb_scope {
             TlbScope::PerSm => machine.sm.count,
             TlbScope::Shared => 1,
         };
-        let line_cycles = machine.l1.line_bytes.div_ceil(machine.interconnect.bytes_per_cycle);
+        let line_cycles = machine
+            .l1
+            .line_bytes
+            .div_ceil(machine.interconnect.bytes_per_cycle);
         Self {
             sms: (0..machine.sm.count).map(|_| sm()).collect(),
-            tlbs: (0..tlbs).map(|_| Tlb::new(&machine.tlb, machine.core_clock)).collect(),
+            tlbs: (0..tlbs)
+                .map(|_| Tlb::new(&machine.tlb, machine.core_clock))
+                .collect(),
             walker: PageWalker::new(&machine.walker, page, machine.core_clock),
-            slices: (0..machine.dram.channels).map(|_| PartitionSlice::new(machine)).collect(),
-            map: PartitionMap::new(machine.dram.channels, machine.partition_bytes, machine.partition_hash),
+            slices: (0..machine.dram.channels)
+                .map(|_| PartitionSlice::new(machine))
+                .collect(),
+            map: PartitionMap::new(
+                machine.dram.channels,
+                machine.partition_bytes,
+                machine.partition_hash,
+            ),
             gmmu: migration.map(|migration| Gmmu::new(machine, migration, MANAGED_BASE)),
             link: Link::new(machine.link),
             timeline,
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             managed_segments: 0,
-            l1_hit: machine.core_clock.cycles(u64::from(machine.l1.hit_latency_cycles)),
+            l1_hit: machine
+                .core_clock
+                .cycles(u64::from(machine.l1.hit_latency_cycles)),
             crossing: l2_cycles(machine.interconnect.latency_cycles),
             line_busy: l2_cycles(line_cycles),
         }
@@ -131,7 +153,11 @@ impl MemoryPath {
             self.touched.mark(index);
         }
         let page = self.page_key(request.segment);
-        let tlb = if self.tlbs.len() == 1 { 0 } else { request.sm as usize };
+        let tlb = if self.tlbs.len() == 1 {
+            0
+        } else {
+            request.sm as usize
+        };
         match self.tlbs[tlb].lookup(at, page) {
             Translation::Hit(known) => self.translated(known, request),
             Translation::Merged(known) => Progress::Later(known, Stage::Translated),
@@ -151,7 +177,13 @@ impl MemoryPath {
             && request.segment.wrapping_sub(BASE_SEGMENT) < self.managed_segments
         {
             let address = request.segment << SEGMENT_SHIFT;
-            let residency = gmmu.gpu_request(at, address, place.partition, &mut self.link, &mut self.timeline);
+            let residency = gmmu.gpu_request(
+                at,
+                address,
+                place.partition,
+                &mut self.link,
+                &mut self.timeline,
+            );
             self.forget_evicted();
             match residency {
                 Residency::Local(known) => return self.cached(known, request, place),
@@ -172,20 +204,24 @@ impl MemoryPath {
     #[inline]
     fn cached(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
         match request.kind {
+            AccessKind::Load if request.route == Route::PastL1 => Progress::Done(self.load_past_l1(at, request)),
             AccessKind::Load => self.load(at, request, place),
-            AccessKind::Store if request.local => self.store_local(at, request),
+            AccessKind::Store if request.route == Route::Local => self.store_local(at, request),
             AccessKind::Store => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.store_through(request.segment);
                 let start = sm.inject.book(at, self.line_busy);
-                Progress::Done(self.slices[place.partition].store(start + self.crossing, place.line))
+                Progress::Done(
+                    self.slices[place.partition].store(start + self.crossing, place.line),
+                )
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.invalidate(request.segment);
                 let start = sm.inject.book(at, self.line_busy);
                 let slice = &mut self.slices[place.partition];
-                let data = slice.atomic(start + self.crossing, place.line, u32::from(request.lanes));
+                let data =
+                    slice.atomic(start + self.crossing, place.line, u32::from(request.lanes));
                 Progress::Done(data + self.crossing)
             }
         }
@@ -210,7 +246,7 @@ impl MemoryPath {
         }
     }
 
-    /// A load that finds no room in L1 and cannot wait for it goes past.
+    /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize].eject.book(at, self.line_busy) - at;
@@ -219,7 +255,10 @@ impl MemoryPath {
 
     /// Local memory belongs to one SM: its stores stay in L1.
     fn store_local(&mut self, at: Picos, request: &Request) -> Progress {
-        match self.sms[request.sm as usize].l1.store_back(at, request.segment) {
+        match self.sms[request.sm as usize]
+            .l1
+            .store_back(at, request.segment)
+        {
             Ok(writeback) => {
                 self.write_local_back(at, request.sm, writeback);
                 Progress::Done(at + self.l1_hit)
@@ -244,7 +283,9 @@ impl MemoryPath {
 
     /// The CPU touches managed bytes; returns when all of them are in CPU memory, and how many bytes moved.
     pub(crate) fn cpu_request(&mut self, at: Picos, address: u64, bytes: u64) -> (Picos, u64) {
-        let Some(gmmu) = &mut self.gmmu else { return (at, 0) };
+        let Some(gmmu) = &mut self.gmmu else {
+            return (at, 0);
+        };
         let (done, moved) = gmmu.cpu_request(at, address, bytes, &mut self.link);
         if moved > 0 {
             let first = address >> SEGMENT_SHIFT >> self.page_segments_shift;
@@ -285,7 +326,10 @@ impl MemoryPath {
 
     /// What was counted, summed over all parts.
     pub(crate) fn stats(&self) -> MemoryStats {
-        let mut stats = MemoryStats { walks: self.walker.walks(), ..MemoryStats::default() };
+        let mut stats = MemoryStats {
+            walks: self.walker.walks(),
+            ..MemoryStats::default()
+        };
         for tlb in &self.tlbs {
             let counts = tlb.counts();
             stats.tlb_lookups += counts.lookups;
@@ -316,7 +360,9 @@ fn forget_lines(
     segment_of: impl Fn(u64) -> u64,
 ) {
     if segments.end - segments.start < cache.capacity_lines() as u64 {
-        segments.filter_map(line_of).for_each(|line| cache.invalidate(line));
+        segments
+            .filter_map(line_of)
+            .for_each(|line| cache.invalidate(line));
     } else {
         cache.invalidate_where(|line| segments.contains(&segment_of(line)));
     }

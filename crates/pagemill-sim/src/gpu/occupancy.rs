@@ -45,7 +45,9 @@ pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
     let registers_per_thread = shape.registers_per_thread.min(sm.max_registers_per_thread);
     let warp_registers = (registers_per_thread * 32).next_multiple_of(sm.register_unit);
     let block_registers = warp_registers * shape.warps_per_block;
-    let block_shared = shape.shared_bytes_per_block.next_multiple_of(sm.shared_unit);
+    let block_shared = shape
+        .shared_bytes_per_block
+        .next_multiple_of(sm.shared_unit);
     let threads = if shape.threads_per_block > sm.max_threads_per_block {
         0
     } else {
@@ -55,11 +57,27 @@ pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
         (Limiter::Blocks, sm.max_blocks),
         (Limiter::Threads, threads),
         (Limiter::Warps, sm.max_warps / shape.warps_per_block.max(1)),
-        (Limiter::Registers, sm.registers.checked_div(block_registers).unwrap_or(u32::MAX)),
-        (Limiter::SharedMemory, sm.shared_bytes.checked_div(block_shared).unwrap_or(u32::MAX)),
+        (
+            Limiter::Registers,
+            sm.registers
+                .checked_div(block_registers)
+                .unwrap_or(u32::MAX),
+        ),
+        (
+            Limiter::SharedMemory,
+            sm.shared_bytes
+                .checked_div(block_shared)
+                .unwrap_or(u32::MAX),
+        ),
     ];
-    let (limiter, blocks_per_sm) = fitting.into_iter().min_by_key(|&(_, blocks)| blocks).unwrap_or((Limiter::Blocks, 0));
-    Occupancy { blocks_per_sm, limiter }
+    let (limiter, blocks_per_sm) = fitting
+        .into_iter()
+        .min_by_key(|&(_, blocks)| blocks)
+        .unwrap_or((Limiter::Blocks, 0));
+    Occupancy {
+        blocks_per_sm,
+        limiter,
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +85,11 @@ mod tests {
     use super::*;
     use crate::gpu::machine::GpuMachine;
 
-    fn shape(threads_per_block: u32, registers_per_thread: u32, shared_bytes_per_block: u32) -> GridShape {
+    fn shape(
+        threads_per_block: u32,
+        registers_per_thread: u32,
+        shared_bytes_per_block: u32,
+    ) -> GridShape {
         GridShape {
             blocks: 1,
             threads_per_block,
@@ -91,7 +113,14 @@ mod tests {
             (shape(1025, 16, 0), 0, Limiter::Threads),
         ];
         for (shape, blocks_per_sm, limiter) in cases {
-            assert_eq!(occupancy(&sm, &shape), Occupancy { blocks_per_sm, limiter }, "{shape:?}");
+            assert_eq!(
+                occupancy(&sm, &shape),
+                Occupancy {
+                    blocks_per_sm,
+                    limiter
+                },
+                "{shape:?}"
+            );
         }
     }
 }

@@ -21,8 +21,14 @@ pub(crate) struct PartitionPlace {
 impl PartitionMap {
     /// `partition_bytes` is a power of two of at least a segment.
     pub(crate) fn new(partitions: u32, partition_bytes: u32, hashed: bool) -> Self {
-        let chunk_shift = partition_bytes.trailing_zeros().saturating_sub(SEGMENT_SHIFT);
-        Self { partitions: u64::from(partitions.max(1)), chunk_shift, hashed }
+        let chunk_shift = partition_bytes
+            .trailing_zeros()
+            .saturating_sub(SEGMENT_SHIFT);
+        Self {
+            partitions: u64::from(partitions.max(1)),
+            chunk_shift,
+            hashed,
+        }
     }
 
     /// By how many partitions the chunks of a stripe (one in each partition) are rotated.
@@ -40,16 +46,24 @@ impl PartitionMap {
         let chunk = segment >> self.chunk_shift;
         let (stripe, column) = (chunk / self.partitions, chunk % self.partitions);
         let rotated = column + self.rotation(stripe);
-        let partition = if rotated < self.partitions { rotated } else { rotated - self.partitions };
+        let partition = if rotated < self.partitions {
+            rotated
+        } else {
+            rotated - self.partitions
+        };
         let within = segment & ((1 << self.chunk_shift) - 1);
-        PartitionPlace { partition: partition as usize, line: (stripe << self.chunk_shift) | within }
+        PartitionPlace {
+            partition: partition as usize,
+            line: (stripe << self.chunk_shift) | within,
+        }
     }
 
     /// The segment at a place: the inverse of [`PartitionMap::place`].
     pub(crate) fn segment(self, place: PartitionPlace) -> u64 {
         let stripe = place.line >> self.chunk_shift;
         let within = place.line & ((1 << self.chunk_shift) - 1);
-        let column = (place.partition as u64 + self.partitions - self.rotation(stripe)) % self.partitions;
+        let column =
+            (place.partition as u64 + self.partitions - self.rotation(stripe)) % self.partitions;
         ((stripe * self.partitions + column) << self.chunk_shift) | within
     }
 }

@@ -21,7 +21,10 @@ pub(crate) struct PartitionSlice {
 impl PartitionSlice {
     pub(crate) fn new(machine: &GpuMachine) -> Self {
         let clock = machine.l2_clock;
-        let line_cycles = machine.l2.line_bytes.div_ceil(machine.interconnect.bytes_per_cycle);
+        let line_cycles = machine
+            .l2
+            .line_bytes
+            .div_ceil(machine.interconnect.bytes_per_cycle);
         Self {
             port: Port::default(),
             cache: Cache::new(&machine.l2),

@@ -45,7 +45,7 @@ pub struct Report {
     pub resident_bytes: u64,
     /// How many pages ended with how many valid ranges (index 0: with none), where pages migrate.
     pub ranges_per_page: Vec<u64>,
-    /// Most ranges per page that any page had at the end of a launch, as the same histogram summed over launches.
+    /// The launches, in their order.
     pub launches: Vec<LaunchReport>,
     /// Events, if asked for.
     pub timeline: Timeline,

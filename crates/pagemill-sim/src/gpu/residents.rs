@@ -19,12 +19,22 @@ struct Links {
 }
 
 const NONE: u32 = u32::MAX;
-const ABSENT: Links = Links { newer: NONE, older: NONE, resident: false };
+const ABSENT: Links = Links {
+    newer: NONE,
+    older: NONE,
+    resident: false,
+};
 
 impl Residents {
     /// `frames` free frames, at least one.
     pub(crate) fn new(frames: u64) -> Self {
-        Self { frames: frames.max(1), used: 0, newest: NONE, oldest: NONE, links: Vec::new() }
+        Self {
+            frames: frames.max(1),
+            used: 0,
+            newest: NONE,
+            oldest: NONE,
+            links: Vec::new(),
+        }
     }
 
     /// Makes room for the list entries of `pages` pages.

@@ -143,23 +143,40 @@ impl Engine {
         if let Some(stuck) = self.blocks.iter().find(|slot| slot.live_warps > 0) {
             return Err(RunError::Deadlock { block: stuck.block });
         }
-        Ok(RunOutcome { end: self.last_done, execution: self.execution, occupancy })
+        Ok(RunOutcome {
+            end: self.last_done,
+            execution: self.execution,
+            occupancy,
+        })
     }
 
     /// Lays out warps and ports for a grid of `shape`.
-    fn settle(&mut self, at: Picos, shape: &GridShape, occupancy: Occupancy, instruction_limit: u64) {
+    fn settle(
+        &mut self,
+        at: Picos,
+        shape: &GridShape,
+        occupancy: Occupancy,
+        instruction_limit: u64,
+    ) {
         let sms = u64::from(self.spec.count);
         let per_sm = u64::from(occupancy.blocks_per_sm).min(shape.blocks.div_ceil(sms)) as u32;
         let slots = per_sm * self.spec.count;
         self.heap.restart(at);
+        self.deferred.clear();
         self.warps_per_block = shape.warps_per_block;
         self.homes.clear();
         for slot in 0..slots {
             let sm = slot / per_sm.max(1);
             let first_in_sm = (slot % per_sm.max(1)) * shape.warps_per_block;
             self.homes.extend((0..shape.warps_per_block).map(|warp| {
-                let scheduler = sm * self.spec.schedulers + (first_in_sm + warp) % self.spec.schedulers;
-                Home { sm, slot, warp, scheduler }
+                let scheduler =
+                    sm * self.spec.schedulers + (first_in_sm + warp) % self.spec.schedulers;
+                Home {
+                    sm,
+                    slot,
+                    warp,
+                    scheduler,
+                }
             }));
         }
         self.warps.clear();
@@ -193,7 +210,11 @@ impl Engine {
         self.next_block += 1;
         self.execution.blocks += 1;
         stream.start_block(slot, block);
-        self.blocks[slot as usize] = BlockSlot { block, live_warps: self.warps_per_block, end: at };
+        self.blocks[slot as usize] = BlockSlot {
+            block,
+            live_warps: self.warps_per_block,
+            end: at,
+        };
         let first = slot * self.warps_per_block;
         for warp in first..first + self.warps_per_block {
             self.warps[warp as usize].phase = Phase::Run;
@@ -203,7 +224,11 @@ impl Engine {
 
     /// The earliest warp event, after every waiting request that goes on before or at the same time.
     #[inline]
-    fn next_event<S: GridStream>(&mut self, path: &mut MemoryPath, stream: &mut S) -> Option<(Picos, u32)> {
+    fn next_event<S: GridStream>(
+        &mut self,
+        path: &mut MemoryPath,
+        stream: &mut S,
+    ) -> Option<(Picos, u32)> {
         loop {
             let top = self.heap.top();
             let warp_at = top.map_or(Picos(u64::MAX), |(at, _)| at);
@@ -222,9 +247,16 @@ impl Engine {
 
     /// A warp makes its next step: its scheduler is booked, and what the step ended at says what comes next.
     #[inline]
-    fn step<S: GridStream>(&mut self, now: Picos, warp: u32, stream: &mut S) -> Result<(), RunError<S::Error>> {
+    fn step<S: GridStream>(
+        &mut self,
+        now: Picos,
+        warp: u32,
+        stream: &mut S,
+    ) -> Result<(), RunError<S::Error>> {
         let home = self.homes[warp as usize];
-        stream.advance(home.slot, home.warp, &mut self.step).map_err(RunError::Stream)?;
+        stream
+            .advance(home.slot, home.warp, &mut self.step)
+            .map_err(RunError::Stream)?;
         let totals = &self.step.totals;
         self.execution.warp_instructions += totals.instructions;
         self.execution.thread_instructions += totals.thread_instructions;
@@ -284,7 +316,9 @@ impl Engine {
 
     /// When the warps that this step releases go on: when the last of them, or the one that released them, has come.
     fn release(&self, slot: u32, arrived: Picos) -> Picos {
-        self.released(slot).map(|warp| self.warps[warp as usize].arrived).fold(arrived, Picos::max)
+        self.released(slot)
+            .map(|warp| self.warps[warp as usize].arrived)
+            .fold(arrived, Picos::max)
     }
 
     fn wake_released(&mut self, slot: u32, at: Picos) {
@@ -300,7 +334,9 @@ impl Engine {
     fn released(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
         let first = slot * self.warps_per_block;
         let mask = self.step.released_warps;
-        (0..self.warps_per_block).filter(move |warp| mask >> warp & 1 == 1).map(move |warp| first + warp)
+        (0..self.warps_per_block)
+            .filter(move |warp| mask >> warp & 1 == 1)
+            .map(move |warp| first + warp)
     }
 
     /// The warp's block loses a warp; with the last one, its slot takes the next block of the grid.
@@ -349,17 +385,25 @@ impl Engine {
         let sm = self.homes[warp as usize].sm;
         let state = &mut self.warps[warp as usize];
         let mut at = now;
-        while let Some(&segment) = state.access.segments.as_slice().get(state.access.next as usize) {
-            let PendingParts { kind, local, slot, lanes } = PendingParts::of(state);
-            let request = Request { segment, sm, warp, kind, local, slot, lanes, stage: Stage::Resident };
-            let progress = if state.access.resident { path.resume(at, &request) } else { path.issue(at, &request) };
+        while let Some(&segment) = state
+            .access
+            .segments
+            .as_slice()
+            .get(state.access.next as usize)
+        {
+            let request = state.access.request(segment, sm, warp);
+            let progress = if state.access.resident {
+                path.resume(at, &request)
+            } else {
+                path.issue(at, &request)
+            };
             match progress {
                 Progress::Done(done) => {
-                    state.note_ready(slot, done);
+                    state.note_ready(request.slot, done);
                     self.last_done = self.last_done.max(done);
                 }
                 Progress::Later(later, stage) => {
-                    state.begin_pending(slot);
+                    state.begin_pending(request.slot);
                     self.deferred.push(later, Request { stage, ..request });
                 }
                 Progress::Blocked(free_at) => {
@@ -371,7 +415,7 @@ impl Engine {
             state.access.resident = false;
             state.access.next += 1;
             at += self.segment_time;
-            if kind != AccessKind::Load {
+            if request.kind != AccessKind::Load {
                 at = at.max(path.inject_free_at(sm));
             }
         }
@@ -386,13 +430,29 @@ impl Engine {
     }
 
     /// A request that waited goes on.
-    fn resume<S: GridStream>(&mut self, at: Picos, request: Request, path: &mut MemoryPath, stream: &mut S) {
+    fn resume<S: GridStream>(
+        &mut self,
+        at: Picos,
+        request: Request,
+        path: &mut MemoryPath,
+        stream: &mut S,
+    ) {
         let done = match path.resume(at, &request) {
             Progress::Done(done) => done,
-            Progress::Later(later, stage) => return self.deferred.push(later, Request { stage, ..request }),
-            Progress::Blocked(_) if request.kind == AccessKind::Load => path.load_past_l1(at, &request),
+            Progress::Later(later, stage) => {
+                return self.deferred.push(later, Request { stage, ..request });
+            }
+            Progress::Blocked(_) if request.kind == AccessKind::Load => {
+                path.load_past_l1(at, &request)
+            }
             Progress::Blocked(free_at) => {
-                return self.deferred.push(free_at, Request { stage: Stage::Resident, ..request });
+                return self.deferred.push(
+                    free_at,
+                    Request {
+                        stage: Stage::Resident,
+                        ..request
+                    },
+                );
             }
         };
         self.last_done = self.last_done.max(done);
@@ -418,21 +478,5 @@ impl Engine {
             }
             _ => {}
         }
-    }
-}
-
-/// The small fields of a pending access, read out at once.
-struct PendingParts {
-    kind: AccessKind,
-    local: bool,
-    slot: u8,
-    lanes: u8,
-}
-
-impl PendingParts {
-    #[inline]
-    fn of(state: &Warp) -> Self {
-        let access = &state.access;
-        Self { kind: access.kind, local: access.local, slot: access.slot, lanes: access.lanes }
     }
 }

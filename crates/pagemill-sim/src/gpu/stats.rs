@@ -42,7 +42,11 @@ impl MemoryStats {
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
 }
 
 /// Applies a binary operation to every field of a struct of counts.
@@ -64,9 +68,23 @@ macro_rules! fieldwise {
     };
 }
 
-fieldwise!(CacheCounts { load_hits, load_misses, store_hits, store_misses, writebacks });
-fieldwise!(DramCounts { row_hits, row_misses, bytes });
-fieldwise!(Traffic { transfers, bytes, busy });
+fieldwise!(CacheCounts {
+    load_hits,
+    load_misses,
+    store_hits,
+    store_misses,
+    writebacks
+});
+fieldwise!(DramCounts {
+    row_hits,
+    row_misses,
+    bytes
+});
+fieldwise!(Traffic {
+    transfers,
+    bytes,
+    busy
+});
 fieldwise!(MigrationCounts {
     migrations,
     migrated_bytes,
@@ -112,10 +130,16 @@ pub struct ExecutionStats {
     pub segments: u64,
 }
 
-fieldwise!(ExecutionStats { blocks, warp_instructions, thread_instructions, memory_instructions, segments });
+fieldwise!(ExecutionStats {
+    blocks,
+    warp_instructions,
+    thread_instructions,
+    memory_instructions,
+    segments
+});
 
 /// One launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchStats {
     /// When the host launched.
     pub start: Picos,
@@ -125,6 +149,6 @@ pub struct LaunchStats {
     pub execution: ExecutionStats,
     /// What the memory side did.
     pub memory: MemoryStats,
-    /// Blocks that an SM held at once.
-    pub occupancy: Occupancy,
+    /// Blocks that an SM held at once; `None` without time.
+    pub occupancy: Option<Occupancy>,
 }

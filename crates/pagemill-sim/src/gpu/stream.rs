@@ -1,6 +1,12 @@
 //! What a kernel launch looks like to the timing model: a grid of blocks whose warps advance step by step.
 
+pub mod ptx;
 pub mod synthetic;
+
+pub use pagemill_ptx::{AccessKind, AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
+
+use pagemill_ptx::Trap;
+use std::convert::Infallible;
 
 /// Size and resource needs of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,98 +23,31 @@ pub struct GridShape {
     pub shared_bytes_per_block: u32,
 }
 
-/// What a memory instruction does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AccessKind {
-    /// Reads.
-    #[default]
-    Load,
-    /// Writes.
-    Store,
-    /// Reads, changes and writes, and gives the old value.
-    Atomic,
-    /// Reads, changes and writes, and gives nothing.
-    Reduction,
+/// What a program did wrong, whatever kind of stream it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamFailure {
+    /// A PTX kernel did something wrong.
+    Trap(Box<Trap>),
+    /// Another kind of stream failed.
+    Other(String),
 }
 
-/// Which memory an instruction touches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AccessSpace {
-    /// Memory of the whole program.
-    #[default]
-    Global,
-    /// Memory of a thread, always on the GPU.
-    Local,
+impl From<Box<Trap>> for StreamFailure {
+    fn from(trap: Box<Trap>) -> Self {
+        Self::Trap(trap)
+    }
 }
 
-/// The memory instruction that a step ended at.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MemoryAccess {
-    /// What it does.
-    pub kind: AccessKind,
-    /// Which memory it touches.
-    pub space: AccessSpace,
-    /// Bytes of each lane's access.
-    pub lane_bytes: u32,
-    /// Active lanes.
-    pub mask: u32,
-    /// Address of each active lane, aligned to `lane_bytes`.
-    pub addresses: [u64; 32],
-    /// Scoreboard slot that a later [`StepEnd::Wait`] names.
-    pub slot: Option<u8>,
+impl From<String> for StreamFailure {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
 }
 
-/// Why a warp's step ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StepEnd {
-    /// The next instruction is the memory access in [`Step::access`].
-    Memory,
-    /// The next instruction needs the results of these scoreboard slots.
-    Wait {
-        /// One bit for each slot.
-        slots: u64,
-    },
-    /// The warp has arrived at barrier `id` and waits, unless `released`: then it was the last, and goes on with the
-    /// warps in [`Step::released_warps`].
-    Barrier {
-        /// Which of the block's barriers.
-        id: u32,
-        /// Whether the barrier is complete.
-        released: bool,
-    },
-    /// All threads of the warp have ended.
-    #[default]
-    Exit,
-    /// The step's instruction budget is used up; the warp goes on in its next step.
-    Budget,
-}
-
-/// Costs and counts of one step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepTotals {
-    /// Warp instructions.
-    pub instructions: u64,
-    /// Instructions times the lanes that execute them.
-    pub thread_instructions: u64,
-    /// Cycles the warp's scheduler is occupied.
-    pub issue_cycles: u64,
-    /// Cycles from the step's first issue to the moment the next step can issue, without contention.
-    pub latency_cycles: u64,
-    /// Further passes of shared-memory accesses with bank conflicts.
-    pub shared_replays: u64,
-}
-
-/// One step of one warp.
-#[derive(Clone, Debug, Default)]
-pub struct Step {
-    /// What it cost.
-    pub totals: StepTotals,
-    /// Why it ended.
-    pub end: StepEnd,
-    /// The memory access, when `end` is [`StepEnd::Memory`].
-    pub access: MemoryAccess,
-    /// Other warps of the block (one bit each) that may go on because of this step.
-    pub released_warps: u64,
+impl From<Infallible> for StreamFailure {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 /// A kernel launch as the timing model sees it.
@@ -117,7 +56,7 @@ pub struct Step {
 /// one that announced it.
 pub trait GridStream {
     /// Why a warp cannot go on.
-    type Error;
+    type Error: Into<StreamFailure>;
 
     /// Size and resource needs.
     fn shape(&self) -> GridShape;

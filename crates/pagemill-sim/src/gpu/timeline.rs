@@ -57,7 +57,11 @@ pub struct Timeline {
 impl Timeline {
     /// A timeline that keeps the first `limit` events and counts the rest.
     pub fn with_limit(limit: usize) -> Self {
-        Self { limit, events: Vec::new(), dropped: 0 }
+        Self {
+            limit,
+            events: Vec::new(),
+            dropped: 0,
+        }
     }
 
     /// The events.

@@ -4,6 +4,7 @@
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TouchedSegments {
     words: Vec<u64>,
+    count: u64,
 }
 
 impl TouchedSegments {
@@ -17,10 +18,14 @@ impl TouchedSegments {
 
     #[inline]
     pub(crate) fn mark(&mut self, segment: u64) {
-        self.words[(segment / 64) as usize] |= 1 << (segment % 64);
+        let word = &mut self.words[(segment / 64) as usize];
+        let bit = 1 << (segment % 64);
+        self.count += u64::from(*word & bit == 0);
+        *word |= bit;
     }
 
+    /// How many segments were touched.
     pub(crate) fn count(&self) -> u64 {
-        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.count
     }
 }

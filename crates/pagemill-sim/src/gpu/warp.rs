@@ -1,7 +1,8 @@
 //! State of one resident warp between its steps.
 
 use super::coalesce::Segments;
-use super::stream::{AccessKind, AccessSpace, MemoryAccess};
+use super::deferred::{Request, Route, Stage};
+use super::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;
 
 /// Scoreboard slots of a warp.
@@ -48,18 +49,32 @@ pub(crate) struct Warp {
 }
 
 /// A memory instruction on its way through the load-store unit.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingAccess {
     pub(crate) segments: Segments,
     /// First segment that is not issued yet.
     pub(crate) next: u32,
     pub(crate) kind: AccessKind,
-    pub(crate) local: bool,
+    pub(crate) route: Route,
     pub(crate) slot: u8,
     /// Lanes of each segment, about.
     pub(crate) lanes: u8,
     /// The next segment was translated and is resident already.
     pub(crate) resident: bool,
+}
+
+impl Default for PendingAccess {
+    fn default() -> Self {
+        Self {
+            segments: Segments::default(),
+            next: 0,
+            kind: AccessKind::Load,
+            route: Route::Cached,
+            slot: NO_SLOT,
+            lanes: 0,
+            resident: false,
+        }
+    }
 }
 
 impl PendingAccess {
@@ -69,11 +84,20 @@ impl PendingAccess {
         self.segments.coalesce(&access.addresses, access.mask);
         self.next = 0;
         self.kind = access.kind;
-        self.local = access.space == AccessSpace::Local;
+        self.route = Route::of(access);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.resident = false;
         let segments = self.segments.as_slice().len().max(1) as u32;
         self.lanes = access.mask.count_ones().div_ceil(segments) as u8;
+    }
+}
+
+impl PendingAccess {
+    /// The request for one of its segments.
+    #[inline]
+    pub(crate) fn request(&self, segment: u64, sm: u32, warp: u32) -> Request {
+        let Self { kind, route, slot, lanes, .. } = *self;
+        Request { segment, sm, warp, kind, route, slot, lanes, stage: Stage::Resident }
     }
 }
 

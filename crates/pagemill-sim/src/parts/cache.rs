@@ -97,7 +97,10 @@ impl Sets {
     fn new(spec: &CacheSpec) -> Self {
         let sets = u64::from(spec.sets().max(1));
         match (sets.is_power_of_two(), spec.hashed_sets) {
-            (true, true) if sets > 1 => Self::Folded { mask: sets - 1, bits: sets.trailing_zeros() },
+            (true, true) if sets > 1 => Self::Folded {
+                mask: sets - 1,
+                bits: sets.trailing_zeros(),
+            },
             (true, _) => Self::Mask(sets - 1),
             (false, _) => Self::Remainder(sets),
         }
@@ -253,7 +256,9 @@ impl Cache {
     #[inline]
     fn find(&self, line: u64) -> Option<u32> {
         let first = self.first_way(line);
-        let way = self.tags[first..first + self.ways].iter().position(|&tag| tag == line)?;
+        let way = self.tags[first..first + self.ways]
+            .iter()
+            .position(|&tag| tag == line)?;
         Some((first + way) as u32)
     }
 
@@ -273,7 +278,11 @@ impl Cache {
         let mut way = 0;
         let mut oldest = u64::MAX;
         for (index, state) in ways.iter().enumerate() {
-            let last_use = if state.data_at <= at { state.last_use } else { u64::MAX };
+            let last_use = if state.data_at <= at {
+                state.last_use
+            } else {
+                u64::MAX
+            };
             way = if last_use < oldest { index } else { way };
             oldest = oldest.min(last_use);
         }
@@ -286,7 +295,10 @@ impl Cache {
         self.counts.writebacks += u64::from(dirty);
         self.tags[slot] = line;
         self.uses += 2;
-        self.lines[slot] = Line { data_at: at, last_use: self.uses };
+        self.lines[slot] = Line {
+            data_at: at,
+            last_use: self.uses,
+        };
         Ok((slot as u32, writeback))
     }
 }
@@ -324,7 +336,10 @@ mod tests {
             }
             set.insert(0, (line, store));
             let victim = (set.len() > self.ways).then(|| set.pop().unwrap());
-            (false, victim.and_then(|(line, dirty)| dirty.then_some(line)))
+            (
+                false,
+                victim.and_then(|(line, dirty)| dirty.then_some(line)),
+            )
         }
     }
 
@@ -388,7 +403,10 @@ mod tests {
 
     #[test]
     fn folded_sets_spread_every_power_of_two_stride() {
-        let sets = Sets::new(&CacheSpec { hashed_sets: true, ..spec(32, 4, 8) });
+        let sets = Sets::new(&CacheSpec {
+            hashed_sets: true,
+            ..spec(32, 4, 8)
+        });
         for stride_shift in 0..16 {
             let mut lines = [0; 32];
             for step in 0..128u64 {
@@ -403,7 +421,9 @@ mod tests {
     fn full_miss_registers_delay_the_next_miss() {
         let mut cache = Cache::new(&spec(8, 1, 2));
         for line in 0..2 {
-            let Lookup::Miss(miss) = cache.load(Picos::ZERO, line) else { panic!("an empty cache hit") };
+            let Lookup::Miss(miss) = cache.load(Picos::ZERO, line) else {
+                panic!("an empty cache hit")
+            };
             cache.fill(miss, Picos(100 + line));
         }
         assert_eq!(cache.load(Picos(10), 2), Lookup::Blocked(Picos(100)));
@@ -426,7 +446,11 @@ mod tests {
         assert_eq!(cache.store_back(Picos::ZERO, 1), Ok(None));
         assert_eq!(cache.store_back(Picos::ZERO, 2), Ok(None));
         cache.invalidate_where(|line| line == 1);
-        assert_eq!(cache.store_back(Picos(1), 5), Ok(None), "the line of this set was invalidated");
+        assert_eq!(
+            cache.store_back(Picos(1), 5),
+            Ok(None),
+            "the line of this set was invalidated"
+        );
         assert_eq!(cache.store_back(Picos(1), 6), Ok(Some(2)));
     }
 }

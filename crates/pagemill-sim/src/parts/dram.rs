@@ -98,7 +98,11 @@ impl DramChannel {
             self.counts.row_hits += 1;
         } else {
             self.counts.row_misses += 1;
-            let closed = if bank.open_row.is_some() { command + self.precharge } else { command };
+            let closed = if bank.open_row.is_some() {
+                command + self.precharge
+            } else {
+                command
+            };
             let activate = closed.max(bank.next_activate_at);
             bank.next_activate_at = activate + self.row_cycle;
             bank.open_row = Some(row);
@@ -141,28 +145,57 @@ mod tests {
     #[test]
     fn unloaded_latencies() {
         let mut channel = DramChannel::new(&spec(), 128);
-        assert_eq!(channel.access(Picos::ZERO, 0).as_nanos(), 11 + 12 + BURST_NS, "closed row");
+        assert_eq!(
+            channel.access(Picos::ZERO, 0).as_nanos(),
+            11 + 12 + BURST_NS,
+            "closed row"
+        );
         let later = Picos::from_nanos(100);
-        assert_eq!(channel.access(later, 128).as_nanos(), 100 + 12 + BURST_NS, "open row");
+        assert_eq!(
+            channel.access(later, 128).as_nanos(),
+            100 + 12 + BURST_NS,
+            "open row"
+        );
         let last = Picos::from_nanos(200);
-        assert_eq!(channel.access(last, 5 * 1024).as_nanos(), 200 + 10 + 11 + 12 + BURST_NS, "other row of the same bank");
-        assert_eq!(channel.counts(), DramCounts { row_hits: 1, row_misses: 2, bytes: 384 });
+        assert_eq!(
+            channel.access(last, 5 * 1024).as_nanos(),
+            200 + 10 + 11 + 12 + BURST_NS,
+            "other row of the same bank"
+        );
+        assert_eq!(
+            channel.counts(),
+            DramCounts {
+                row_hits: 1,
+                row_misses: 2,
+                bytes: 384
+            }
+        );
     }
 
     #[test]
     fn sequential_bursts_reach_the_bandwidth() {
         let mut channel = DramChannel::new(&spec(), 128);
         let count = 10_000u64;
-        let end = (0..count).map(|i| channel.access(Picos::ZERO, i * 128)).max().unwrap();
+        let end = (0..count)
+            .map(|i| channel.access(Picos::ZERO, i * 128))
+            .max()
+            .unwrap();
         let least = count * BURST_NS;
         assert!(end.as_nanos() >= least);
-        assert!(end.as_nanos() < least + least / 10, "{} ns for at least {least} ns of data", end.as_nanos());
+        assert!(
+            end.as_nanos() < least + least / 10,
+            "{} ns for at least {least} ns of data",
+            end.as_nanos()
+        );
     }
 
     #[test]
     fn two_rows_of_one_bank_are_bound_by_the_row_cycle() {
         let mut channel = DramChannel::new(&spec(), 128);
-        let end = (0..100u64).map(|i| channel.access(Picos::ZERO, (i % 2) * 5 * 1024)).max().unwrap();
+        let end = (0..100u64)
+            .map(|i| channel.access(Picos::ZERO, (i % 2) * 5 * 1024))
+            .max()
+            .unwrap();
         assert!(end.as_nanos() >= 99 * 40);
     }
 

@@ -17,7 +17,12 @@ pub struct EntryPool {
 impl EntryPool {
     /// A table of `capacity` entries, at least one.
     pub fn new(capacity: u32) -> Self {
-        Self { capacity: capacity.max(1) as usize, held_until: VecDeque::new(), stalls: 0, stalled: Picos::ZERO }
+        Self {
+            capacity: capacity.max(1) as usize,
+            held_until: VecDeque::new(),
+            stalls: 0,
+            stalled: Picos::ZERO,
+        }
     }
 
     /// Takes an entry at `at`, which counts as held only after [`EntryPool::hold_until`].
@@ -52,7 +57,10 @@ impl EntryPool {
     /// Holds the admitted entry until `release`.
     #[inline]
     pub fn hold_until(&mut self, release: Picos) {
-        debug_assert!(self.held_until.len() < self.capacity, "an entry was held without being admitted");
+        debug_assert!(
+            self.held_until.len() < self.capacity,
+            "an entry was held without being admitted"
+        );
         self.held_until.push_back(release);
         let mut place = self.held_until.len() - 1;
         while place > 0 && self.held_until[place - 1] > release {
@@ -63,7 +71,11 @@ impl EntryPool {
 
     #[inline]
     fn release(&mut self, at: Picos) {
-        while self.held_until.front().is_some_and(|&earliest| earliest <= at) {
+        while self
+            .held_until
+            .front()
+            .is_some_and(|&earliest| earliest <= at)
+        {
             self.held_until.pop_front();
         }
     }

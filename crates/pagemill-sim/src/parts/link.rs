@@ -67,7 +67,11 @@ pub struct Link {
 impl Link {
     /// An idle link.
     pub fn new(spec: LinkSpec) -> Self {
-        Self { spec, free_at: [Picos::ZERO; 2], traffic: [Traffic::default(); 2] }
+        Self {
+            spec,
+            free_at: [Picos::ZERO; 2],
+            traffic: [Traffic::default(); 2],
+        }
     }
 
     /// Moves `bytes` in `direction`, asked for at `at`. Latencies of queued transfers overlap; their bytes do not.
@@ -117,9 +121,19 @@ mod tests {
     fn an_unloaded_transfer_takes_latency_plus_bytes_over_bandwidth() {
         let mut link = Link::new(spec(0, 0));
         let to_gpu = link.transfer(Picos::from_nanos(100), Direction::ToGpu, 1600);
-        assert_eq!(to_gpu, Transfer { start: Picos::from_nanos(600), done: Picos::from_nanos(700) });
+        assert_eq!(
+            to_gpu,
+            Transfer {
+                start: Picos::from_nanos(600),
+                done: Picos::from_nanos(700)
+            }
+        );
         let to_cpu = link.transfer(Picos::from_nanos(100), Direction::ToCpu, 1600);
-        assert_eq!(to_cpu.done, Picos::from_nanos(800), "directions do not share the wire");
+        assert_eq!(
+            to_cpu.done,
+            Picos::from_nanos(800),
+            "directions do not share the wire"
+        );
     }
 
     #[test]

@@ -20,7 +20,10 @@ impl WalkerSpec {
     /// Levels between the root and a leaf that maps a page of this size.
     pub fn levels(&self, page: PageSize) -> u32 {
         let offset_bits = page.bytes().trailing_zeros();
-        self.address_bits.saturating_sub(offset_bits).div_ceil(self.level_bits.max(1)).max(1)
+        self.address_bits
+            .saturating_sub(offset_bits)
+            .div_ceil(self.level_bits.max(1))
+            .max(1)
     }
 }
 
@@ -37,7 +40,11 @@ impl PageWalker {
     pub fn new(spec: &WalkerSpec, page: PageSize, clock: Clock) -> Self {
         let cycles = u64::from(spec.levels(page)) * u64::from(spec.level_latency_cycles);
         let walk = clock.cycles(cycles);
-        Self { walkers: PortGroup::new(spec.concurrent_walks, walk), walk, walks: 0 }
+        Self {
+            walkers: PortGroup::new(spec.concurrent_walks, walk),
+            walk,
+            walks: 0,
+        }
     }
 
     /// Walks the table for a request that comes at `at`; returns when the translation is known.
@@ -57,7 +64,12 @@ mod tests {
     use super::*;
 
     fn spec(concurrent_walks: u32) -> WalkerSpec {
-        WalkerSpec { concurrent_walks, level_latency_cycles: 100, address_bits: 48, level_bits: 9 }
+        WalkerSpec {
+            concurrent_walks,
+            level_latency_cycles: 100,
+            address_bits: 48,
+            level_bits: 9,
+        }
     }
 
     #[test]
@@ -71,7 +83,9 @@ mod tests {
     fn walks_beyond_the_walkers_queue() {
         let clock = Clock::new(1_000_000_000).unwrap();
         let mut walker = PageWalker::new(&spec(2), PageSize::MIB_2, clock);
-        let ends: Vec<u64> = (0..5).map(|_| walker.walk(Picos::ZERO).as_nanos()).collect();
+        let ends: Vec<u64> = (0..5)
+            .map(|_| walker.walk(Picos::ZERO).as_nanos())
+            .collect();
         assert_eq!(ends, [300, 300, 600, 600, 900]);
         assert_eq!(walker.walks(), 5);
     }

@@ -42,7 +42,11 @@ pub struct PortGroup {
 impl PortGroup {
     /// `count` servers (at least one) that each need `busy` for a request.
     pub fn new(count: u32, busy: Picos) -> Self {
-        Self { servers: vec![Port::default(); count.max(1) as usize], next: 0, busy }
+        Self {
+            servers: vec![Port::default(); count.max(1) as usize],
+            next: 0,
+            busy,
+        }
     }
 
     /// Books the next server at or after `at`; returns when its service starts.

@@ -136,7 +136,9 @@ impl Tlb {
             return Some(*hint as usize);
         }
         let first = (page as usize % self.sets) * self.ways;
-        let way = self.pages[first..first + self.ways].iter().position(|&held| held == page)?;
+        let way = self.pages[first..first + self.ways]
+            .iter()
+            .position(|&held| held == page)?;
         *hint = (first + way) as u32;
         Some(first + way)
     }
@@ -154,9 +156,15 @@ impl Tlb {
         }
         self.uses += 1;
         self.pages[slot] = page;
-        self.entries[slot] = Entry { known_at: best.0, last_use: self.uses };
+        self.entries[slot] = Entry {
+            known_at: best.0,
+            last_use: self.uses,
+        };
         self.hints[page as usize % HINTS] = slot as u32;
-        TlbMiss { slot: slot as u32, start: best.0 }
+        TlbMiss {
+            slot: slot as u32,
+            start: best.0,
+        }
     }
 }
 
@@ -170,7 +178,15 @@ mod tests {
     }
 
     fn tlb(entries: u32, ways: u32, ports: u32) -> Tlb {
-        Tlb::new(&TlbSpec { entries, ways, ports, hit_latency_cycles: 1 }, clock())
+        Tlb::new(
+            &TlbSpec {
+                entries,
+                ways,
+                ports,
+                hit_latency_cycles: 1,
+            },
+            clock(),
+        )
     }
 
     fn miss(translation: Translation) -> TlbMiss {
@@ -188,9 +204,22 @@ mod tests {
         let later = Picos::from_nanos(100);
         let second = miss(tlb.lookup(later, 2));
         tlb.fill(second, Picos::from_nanos(300));
-        assert_eq!(tlb.lookup(later, 1), Translation::Hit(Picos::from_nanos(101)));
-        assert_eq!(tlb.lookup(later, 2), Translation::Merged(Picos::from_nanos(300)));
-        assert_eq!(tlb.counts(), TlbCounts { lookups: 4, misses: 2, merged: 1 });
+        assert_eq!(
+            tlb.lookup(later, 1),
+            Translation::Hit(Picos::from_nanos(101))
+        );
+        assert_eq!(
+            tlb.lookup(later, 2),
+            Translation::Merged(Picos::from_nanos(300))
+        );
+        assert_eq!(
+            tlb.counts(),
+            TlbCounts {
+                lookups: 4,
+                misses: 2,
+                merged: 1
+            }
+        );
     }
 
     #[test]
@@ -200,7 +229,8 @@ mod tests {
         tlb.fill(first, Picos(1));
         let at = Picos::from_nanos(10);
         let known: Vec<_> = (0..9).map(|_| tlb.lookup(at, 1)).collect();
-        let expected = [11, 11, 11, 11, 12, 12, 12, 12, 13].map(|ns| Translation::Hit(Picos::from_nanos(ns)));
+        let expected =
+            [11, 11, 11, 11, 12, 12, 12, 12, 13].map(|ns| Translation::Hit(Picos::from_nanos(ns)));
         assert_eq!(known, expected);
     }
 

@@ -25,7 +25,12 @@ pub struct SyntheticGrid<F> {
 impl<F: FnMut(WarpPlace, &mut Step)> SyntheticGrid<F> {
     /// A grid of `shape`. `program` fills in the step at a place; it is given an empty one.
     pub fn new(shape: GridShape, program: F) -> Self {
-        Self { shape, program, blocks: Vec::new(), steps: Vec::new() }
+        Self {
+            shape,
+            program,
+            blocks: Vec::new(),
+            steps: Vec::new(),
+        }
     }
 }
 
@@ -49,7 +54,11 @@ impl<F: FnMut(WarpPlace, &mut Step)> GridStream for SyntheticGrid<F> {
 
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Infallible> {
         let index = slot as usize * self.shape.warps_per_block as usize + warp as usize;
-        let place = WarpPlace { block: self.blocks[slot as usize], warp, step: self.steps[index] };
+        let place = WarpPlace {
+            block: self.blocks[slot as usize],
+            warp,
+            step: self.steps[index],
+        };
         self.steps[index] += 1;
         *step = Step::default();
         (self.program)(place, step);

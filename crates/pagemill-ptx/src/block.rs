@@ -1,0 +1,362 @@
+//! One block of threads: its warps, its shared memory, its barriers.
+
+use crate::barrier::{Arrival, Barriers};
+use crate::code::{LaneMask, Preset};
+use crate::cost::InstructionCosts;
+use crate::exec::access::Stores;
+use crate::exec::line::{FULL, LANES, Line, Registers};
+use crate::exec::run::{Machine, Stop, run};
+use crate::exec::service::Output;
+use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
+use crate::exec::warp::{Warp, WarpState};
+use crate::launch::Launch;
+use crate::memory::DeviceMemory;
+use crate::trap::{Fault, Trap, TrapKind};
+use crate::window;
+
+/// A place where blocks run, one after the other. Starting the next block of a launch allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Block {
+    launch_id: u64,
+    index: u64,
+    /// Which of the places for resident blocks this is: separates the local memory of blocks that run side by side.
+    place: u32,
+    warps: Vec<Warp>,
+    registers: Vec<Registers>,
+    locals: Vec<Vec<Line<u32>>>,
+    shared: Vec<u8>,
+    barriers: Barriers,
+    hints: Vec<u32>,
+    output: Output,
+    /// Where functional runs leave addresses that nobody reads.
+    scratch: MemoryAccess,
+}
+
+impl Block {
+    /// A place shaped for the blocks of `launch`.
+    pub fn new(launch: &Launch) -> Self {
+        Self::at_place(launch, 0)
+    }
+
+    /// The same, as number `place` of the places that are occupied at the same time.
+    pub fn at_place(launch: &Launch, place: u32) -> Self {
+        let mut block = Self {
+            launch_id: 0,
+            index: 0,
+            place,
+            warps: Vec::new(),
+            registers: Vec::new(),
+            locals: Vec::new(),
+            shared: Vec::new(),
+            barriers: Barriers::default(),
+            hints: Vec::new(),
+            output: Output::default(),
+            scratch: MemoryAccess::default(),
+        };
+        block.reshape(launch);
+        block
+    }
+
+    fn reshape(&mut self, launch: &Launch) {
+        let code = &launch.kernel.code;
+        let warps = launch.warps_per_block();
+        self.launch_id = launch.id;
+        self.warps = (0..warps).map(|_| Warp::new()).collect();
+        self.registers = (0..warps)
+            .map(|warp| preset_registers(launch, warp))
+            .collect();
+        let words = launch.kernel.local_bytes.div_ceil(4) as usize;
+        self.locals = (0..warps).map(|_| vec![Line::splat(0); words]).collect();
+        self.shared = vec![0; launch.shared_bytes as usize];
+        self.hints = vec![0; code.sites as usize];
+    }
+
+    /// Begins block `index` of `launch`, forgetting whatever ran here.
+    pub fn start(&mut self, launch: &Launch, index: u64) {
+        if self.launch_id != launch.id {
+            self.reshape(launch);
+        }
+        self.index = index;
+        self.barriers.reset();
+        self.shared.fill(0);
+        let code = &launch.kernel.code;
+        let coordinates = launch.block_coordinates(index);
+        for (number, warp) in self.warps.iter_mut().enumerate() {
+            let threads = launch.threads - number as u32 * LANES as u32;
+            warp.restart(if threads >= LANES as u32 {
+                FULL
+            } else {
+                FULL >> (LANES as u32 - threads)
+            });
+        }
+        for registers in &mut self.registers {
+            for &(preset, slot) in &code.preset {
+                if let Preset::BlockIndex(axis) = preset {
+                    registers.narrow[usize::from(slot)] =
+                        Line::splat(coordinates[usize::from(axis)]);
+                }
+            }
+            registers.zero(&code.zeroed);
+        }
+        for local in &mut self.locals {
+            local.fill(Line::splat(0));
+        }
+    }
+
+    /// Index of the block that runs here.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// What the block printed and nobody took yet.
+    pub fn output(&mut self) -> &mut Output {
+        &mut self.output
+    }
+
+    /// Whether every thread has ended.
+    pub fn is_finished(&self) -> bool {
+        self.warps
+            .iter()
+            .all(|warp| warp.state == WarpState::Exited)
+    }
+
+    /// Runs warp `warp` until time must decide something, and says in `step` what that is. It stops soon after
+    /// `budget` PTX instructions in any case. A warp that waits at a barrier or has ended does nothing.
+    ///
+    /// # Errors
+    /// What a thread did wrong. The block cannot go on after that.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything a warp touches is named, nothing is hidden in a context"
+    )]
+    pub fn advance(
+        &mut self,
+        launch: &Launch,
+        warp: u32,
+        memory: &mut DeviceMemory,
+        costs: &InstructionCosts,
+        budget: u32,
+        step: &mut Step,
+    ) -> Result<(), Box<Trap>> {
+        step.totals = StepTotals::default();
+        step.released_warps = 0;
+        let Some(state) = self.warps.get(warp as usize).map(|warp| warp.state) else {
+            let fault = Fault::of_warp(TrapKind::Misuse {
+                reason: "the block has no such warp",
+            });
+            return Err(self.trap(launch, 0, *fault));
+        };
+        match state {
+            WarpState::Exited => step.end = StepEnd::Exit,
+            WarpState::AtBarrier(id) => {
+                step.end = StepEnd::Barrier {
+                    id: id.into(),
+                    released: false,
+                }
+            }
+            WarpState::Running | WarpState::MemoryDue => {
+                let Step { totals, access, .. } = step;
+                let mode = Mode {
+                    costs: Some(costs),
+                    allowed: budget.into(),
+                    access: Some(access),
+                };
+                let (end, released) = self.go(launch, warp, memory, mode, totals)?;
+                (step.end, step.released_warps) = (end, released);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs every warp to its end without stopping for time.
+    pub(crate) fn run_to_end(
+        &mut self,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        totals: &mut StepTotals,
+    ) -> Result<(), Box<Trap>> {
+        while !self.is_finished() {
+            for warp in 0..self.warps.len() as u32 {
+                while self.warps[warp as usize].state == WarpState::Running {
+                    let mode = Mode {
+                        costs: None,
+                        allowed: u64::MAX,
+                        access: None,
+                    };
+                    self.go(launch, warp, memory, mode, totals)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One advance: how it ended, and the other warps it released.
+    fn go(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        memory: &mut DeviceMemory,
+        mode: Mode<'_>,
+        totals: &mut StepTotals,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let code = &*launch.kernel.code;
+        let at = number as usize;
+        let warp = &mut self.warps[at];
+        let left = launch.instruction_limit.saturating_sub(warp.executed);
+        let stepped = mode.access.is_some();
+        let local_bytes = 128 * self.locals[at].len() as u64;
+        let global_warp =
+            u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
+        let mut machine = Machine {
+            code,
+            stream: if stepped {
+                &code.stepped
+            } else {
+                &code.functional
+            },
+            costs: mode.costs.map_or(&[], |costs| &costs.prefix),
+            constants: &launch.constants,
+            registers: &mut self.registers[at],
+            warp,
+            stores: Stores {
+                memory,
+                shared: &mut self.shared,
+                local: &mut self.locals[at],
+                params: &launch.args,
+                hints: &mut self.hints,
+                local_base: window::LOCAL_BACKING + global_warp * local_bytes,
+                timed: stepped,
+                shared_replays: 0,
+            },
+            output: &mut self.output,
+            access: mode.access.unwrap_or(&mut self.scratch),
+            allowed: mode.allowed.min(left),
+            stepped,
+        };
+        let stop = run(&mut machine, totals).map_err(|fault| self.trap(launch, number, *fault))?;
+        match stop {
+            Stop::Memory => Ok((StepEnd::Memory, 0)),
+            Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
+            Stop::Budget if self.warps[at].executed >= launch.instruction_limit => {
+                let limit = launch.instruction_limit;
+                Err(self.trap(
+                    launch,
+                    number,
+                    *Fault::of_warp(TrapKind::InstructionLimit { limit }),
+                ))
+            }
+            Stop::Budget => Ok((StepEnd::Budget, 0)),
+            Stop::Exit => {
+                self.warps[at].state = WarpState::Exited;
+                let released = self.barriers.leave(&mut self.warps, &mut self.registers);
+                let released = released.map_err(|fault| self.trap(launch, number, *fault))?;
+                Ok((StepEnd::Exit, released))
+            }
+            Stop::Barrier { index, mask } => self.arrive(launch, number, index, mask),
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        index: u32,
+        mask: u32,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let inst = &launch.kernel.code.barriers[index as usize];
+        let (warps, registers) = (&mut self.warps, &mut self.registers);
+        let arrived = self
+            .barriers
+            .arrive(inst, number, mask, warps, registers, &launch.constants);
+        match arrived {
+            Ok(Arrival {
+                id,
+                released,
+                others,
+            }) => Ok((StepEnd::Barrier { id, released }, others)),
+            Err(fault) => {
+                // The path is already past the barrier; the message shall point at it.
+                let path = &mut self.warps[number as usize].path;
+                path.pc = path.pc.saturating_sub(1);
+                Err(self.trap(launch, number, *fault))
+            }
+        }
+    }
+
+    #[cold]
+    fn trap(&self, launch: &Launch, number: u32, fault: Fault) -> Box<Trap> {
+        let kernel = &launch.kernel;
+        let code = &kernel.code;
+        // Both streams know their instructions; a position is looked up in the one it belongs to.
+        let stream = if self.warps.iter().any(|warp| warp.stepped) {
+            &code.stepped
+        } else {
+            &code.functional
+        };
+        let pc = self
+            .warps
+            .get(number as usize)
+            .map_or(0, |warp| warp.path.pc as usize);
+        let info = stream
+            .info
+            .get(pc)
+            .or(stream.info.last())
+            .and_then(|&info| kernel.instructions.get(info as usize));
+        let source = info.and_then(|info| info.source).and_then(|(file, line)| {
+            let (_, path) = kernel.files.iter().find(|(index, _)| *index == file)?;
+            Some((path.clone(), line))
+        });
+        Box::new(Trap {
+            kernel: kernel.name.clone(),
+            source_name: kernel.source_name.to_string(),
+            line: info.map_or(0, |info| info.line),
+            source,
+            block: launch.block_coordinates(self.index),
+            thread: fault
+                .lane
+                .map(|lane| launch.thread_coordinates(number * LANES as u32 + lane)),
+            kind: fault.kind,
+        })
+    }
+}
+
+/// How an advance runs: with `access`, stopping where time must decide.
+struct Mode<'a> {
+    costs: Option<&'a InstructionCosts>,
+    allowed: u64,
+    access: Option<&'a mut MemoryAccess>,
+}
+
+/// The register file of warp `warp` with everything in it that stays the same from block to block.
+fn preset_registers(launch: &Launch, warp: u32) -> Registers {
+    let code = &launch.kernel.code;
+    let mut registers = Registers {
+        narrow: vec![Line::splat(0); usize::from(code.slots_narrow)],
+        wide: vec![Line::splat(0); usize::from(code.slots_wide)],
+        predicates: vec![0; usize::from(code.slots_predicate)],
+    };
+    for &(preset, slot) in &code.preset {
+        let value = |lane: usize| match preset {
+            Preset::ThreadIndex(axis) => {
+                launch.thread_coordinates(warp * LANES as u32 + lane as u32)[usize::from(axis)]
+            }
+            Preset::BlockIndex(_) => 0,
+            Preset::Lane => lane as u32,
+            Preset::Warp => warp,
+            Preset::LaneMask(kind) => lane_mask(kind, lane as u32),
+        };
+        registers.narrow[usize::from(slot)] = Line(std::array::from_fn(value));
+    }
+    registers
+}
+
+fn lane_mask(kind: LaneMask, lane: u32) -> u32 {
+    let equal = 1u32 << lane;
+    match kind {
+        LaneMask::Equal => equal,
+        LaneMask::Less => equal - 1,
+        LaneMask::LessEqual => equal | (equal - 1),
+        LaneMask::GreaterEqual => !(equal - 1),
+        LaneMask::Greater => !(equal | (equal - 1)),
+    }
+}

@@ -1,0 +1,274 @@
+//! What lowering hands to execution: flat instructions and the side tables they index.
+
+use crate::ast::Space;
+use crate::exec::op::Inst;
+
+/// A kernel in executable form.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    /// Instructions without waits, for functional runs.
+    pub functional: Stream,
+    /// The same with [`Op::Wait`](crate::exec::op::Op::Wait) before consumers of loads.
+    pub stepped: Stream,
+    pub memory: Vec<MemoryInst>,
+    pub barriers: Vec<BarrierInst>,
+    pub warp_wide: Vec<WarpWideInst>,
+    pub scalars: Vec<ScalarInst>,
+    pub services: Vec<Service>,
+    pub constants_narrow: Vec<Constant>,
+    pub constants_wide: Vec<Constant>,
+    pub slots_narrow: u16,
+    pub slots_wide: u16,
+    pub slots_predicate: u16,
+    /// Narrow slots the machine fills before the first instruction.
+    pub preset: Vec<(Preset, u16)>,
+    /// Slots that may be read before they are written, and therefore start as zero: narrow, wide, predicate.
+    pub zeroed: [Vec<u16>; 3],
+    /// Memory instructions, each with its own allocation hint.
+    pub sites: u32,
+}
+
+/// One linear instruction stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    pub insts: Vec<Inst>,
+    /// For each flat position, and one past the end: PTX instructions that come before it.
+    pub before: Vec<u32>,
+    /// The PTX instruction each flat instruction belongs to.
+    pub info: Vec<u32>,
+    /// Targets of each `brx.idx`.
+    pub tables: Vec<Vec<u32>>,
+    pub waits: Vec<u64>,
+}
+
+/// A value that does not change during a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Constant {
+    Bits(u64),
+    /// Bytes of the kernel's parameter block.
+    Param {
+        offset: u32,
+        bytes: u8,
+        signed: bool,
+    },
+    /// Address of a module-level variable plus an addend.
+    Symbol {
+        index: u32,
+        addend: i64,
+    },
+    GridDim(u8),
+    BlockDim(u8),
+    DynamicSharedBytes,
+    TotalSharedBytes,
+    WarpsPerBlock,
+}
+
+/// A per-thread or per-block value held in a narrow slot of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Preset {
+    ThreadIndex(u8),
+    BlockIndex(u8),
+    Lane,
+    Warp,
+    LaneMask(LaneMask),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LaneMask {
+    Equal,
+    LessEqual,
+    Less,
+    GreaterEqual,
+    Greater,
+}
+
+/// Where an address comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum AddressOperand {
+    Narrow(u16),
+    Wide(u16),
+}
+
+/// What a memory instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads, changes and writes; the old value is returned.
+    Atomic,
+    /// Changes memory without an answer.
+    Reduction,
+}
+
+/// The cache operator or eviction priority of a load or store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheHint {
+    /// `.ca`, `.wb` or none given.
+    #[default]
+    Default,
+    /// `.cg`: cache at the L2 level only.
+    GlobalLevel,
+    /// `.cs`, `.lu`, `evict_first`, `no_allocate`: unlikely to be used again.
+    Streaming,
+    /// `.cv`, `.wt`, `.volatile`, `.mmio` and scoped accesses: do not serve from a stale line.
+    Volatile,
+    /// `.nc`: read-only for the whole kernel.
+    ReadOnly,
+}
+
+/// Registers of a vector access at most.
+pub(crate) const VECTOR_MAX: usize = 8;
+
+/// The operand index of a destination that is thrown away.
+pub(crate) const SINK: u16 = u16::MAX;
+
+/// One memory instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryInst {
+    pub kind: AccessKind,
+    pub space: Space,
+    pub address: AddressOperand,
+    pub offset: i64,
+    pub element_bytes: u8,
+    pub signed: bool,
+    /// Whether the registers are 64-bit ones.
+    pub wide: bool,
+    pub count: u8,
+    /// Destinations of a load; values of a store or atomic.
+    pub registers: [u16; VECTOR_MAX],
+    /// Destination of an atomic, or [`SINK`].
+    pub result: u16,
+    pub atomic: Option<Atomic>,
+    pub slot: Option<u8>,
+    pub hint: CacheHint,
+    pub site: u32,
+}
+
+impl MemoryInst {
+    pub(crate) fn lane_bytes(&self) -> u32 {
+        u32::from(self.element_bytes) * u32::from(self.count)
+    }
+}
+
+/// The change an atomic makes: old value and operands to new value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub apply: fn(old: u64, a: u64, b: u64) -> u64,
+}
+
+/// `bar`, `barrier`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BarrierInst {
+    /// Narrow operand: which barrier.
+    pub id: u16,
+    /// Narrow operand: how many threads, or `None` for all.
+    pub threads: Option<u16>,
+    /// Whether to wait.
+    pub waits: bool,
+    pub reduction: Option<BarrierReduction>,
+}
+
+/// `bar.red`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BarrierReduction {
+    pub kind: Reduce,
+    pub source: u16,
+    pub negated: bool,
+    /// Narrow slot for a count, predicate slot otherwise.
+    pub dst: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduce {
+    Count,
+    And,
+    Or,
+}
+
+/// An instruction in which lanes see each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WarpWideInst {
+    pub kind: WarpWide,
+    pub dst: u16,
+    /// Predicate destination of shuffles and matches, or [`SINK`].
+    pub dst_predicate: u16,
+    pub a: u16,
+    pub b: u16,
+    pub c: u16,
+    /// Narrow operand: the member mask, or `None` for the forms without `.sync`.
+    pub members: Option<u16>,
+    pub negated: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WarpWide {
+    ShuffleUp,
+    ShuffleDown,
+    ShuffleButterfly,
+    ShuffleIndex,
+    VoteAll,
+    VoteAny,
+    VoteUniform,
+    Ballot,
+    ActiveMask,
+    MatchAny32,
+    MatchAny64,
+    MatchAll32,
+    MatchAll64,
+    Redux(fn(u32, u32) -> u32),
+    Elect,
+    Barrier,
+}
+
+/// A per-lane function of up to three operands, for what is not worth a vector loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScalarInst {
+    pub function: ScalarFn,
+    /// Handed to the function as its last argument.
+    pub immediate: u32,
+    pub result: Bank,
+    pub operands: [Bank; 3],
+}
+
+/// Operand bits (zero-extended; predicates as 0 or 1) to result bits.
+pub(crate) type ScalarFn = fn(a: u64, b: u64, c: u64, immediate: u32) -> u64;
+
+/// Which arena an operand index refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Bank {
+    Narrow,
+    Wide,
+    Predicate,
+    None,
+}
+
+/// What a kernel asks of the system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Service {
+    /// `vprintf(format, arguments)`: wide operands; the narrow destination gets the argument count.
+    Print {
+        format: u16,
+        arguments: u16,
+        dst: u16,
+    },
+    /// `__assertfail(message, file, line, function, size)`.
+    AssertFail {
+        message: u16,
+        file: u16,
+        line: u16,
+        function: u16,
+    },
+    /// `trap` or `brkpt`.
+    Trap,
+    /// A clock register into a narrow or wide slot.
+    Clock { dst: u16, part: ClockPart },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClockPart {
+    Low,
+    High,
+    Whole,
+}

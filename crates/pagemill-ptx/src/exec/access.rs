@@ -1,0 +1,634 @@
+//! Memory instructions: which bytes the lanes mean, whether they may, and the effect.
+
+use super::line::{Frame, LANE_BITS, LANES, Line};
+use super::pattern::{self, Pattern, Stray, bank_replays};
+use super::step::{AccessSpace, MemoryAccess};
+use super::transfer::{extend, little_endian, load, load_lane, store, store_lane};
+use crate::ast::Space;
+use crate::code::{AccessKind, AddressOperand, MemoryInst, SINK};
+use crate::memory::DeviceMemory;
+use crate::trap::{Fault, TrapKind};
+use crate::window::{self, Window};
+
+/// Everything a warp can address.
+pub(crate) struct Stores<'a> {
+    pub memory: &'a mut DeviceMemory,
+    pub shared: &'a mut [u8],
+    pub local: &'a mut [Line<u32>],
+    pub params: &'a [u8],
+    /// Per memory instruction, the allocation it touched last.
+    pub hints: &'a mut [u32],
+    /// Where the timing model sees this warp's local memory.
+    pub local_base: u64,
+    /// Whether bank conflicts are to be counted.
+    pub timed: bool,
+    pub shared_replays: u64,
+}
+
+/// A space with its addresses made relative where it is not global.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Memory,
+    Shared,
+    Local,
+    Param,
+    /// Generic lanes of different windows.
+    Mixed,
+}
+
+fn verb(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "load",
+        AccessKind::Store => "store",
+        AccessKind::Atomic | AccessKind::Reduction => "atomic access",
+    }
+}
+
+#[inline(always)]
+pub(crate) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANES] {
+    let mut out = [0; LANES];
+    let offset = inst.offset as u64;
+    match inst.address {
+        AddressOperand::Wide(operand) => {
+            let base = frame.wide(operand);
+            for lane in 0..LANES {
+                out[lane] = base[lane].wrapping_add(offset);
+            }
+        }
+        AddressOperand::Narrow(operand) => {
+            let base = frame.narrow(operand);
+            for lane in 0..LANES {
+                out[lane] = u64::from(base[lane].wrapping_add(offset as u32));
+            }
+        }
+    }
+    out
+}
+
+/// Decides where the lanes go, and makes window addresses relative to their window.
+#[inline(always)]
+pub(crate) fn resolve(space: Space, addresses: &mut [u64; LANES], mask: u32) -> Target {
+    match space {
+        Space::Global | Space::Const => Target::Memory,
+        Space::Shared => Target::Shared,
+        Space::Local => Target::Local,
+        Space::Param | Space::Register => Target::Param,
+        Space::Generic => resolve_generic(addresses, mask),
+    }
+}
+
+#[inline(always)]
+fn resolve_generic(addresses: &mut [u64; LANES], mask: u32) -> Target {
+    let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
+    let mut apart = [0; LANES];
+    for lane in 0..LANES {
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
+        apart[lane] = (addresses[lane] ^ first) & active;
+    }
+    if pattern::or_all64(&apart) >= window::BYTES {
+        return Target::Mixed;
+    }
+    let target = match Window::of(first) {
+        Window::Global | Window::Constant => return Target::Memory,
+        Window::Shared => Target::Shared,
+        Window::Local => Target::Local,
+        Window::Param => Target::Param,
+    };
+    for address in addresses.iter_mut() {
+        *address &= window::BYTES - 1;
+    }
+    target
+}
+
+impl Stores<'_> {
+    /// Performs `inst` for the lanes of `mask`.
+    #[inline(always)]
+    pub(crate) fn perform(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let mut addresses = lane_addresses(frame, inst);
+        let target = resolve(inst.space, &mut addresses, mask);
+        if matches!(inst.kind, AccessKind::Atomic | AccessKind::Reduction) {
+            return self.atomic(frame, inst, mask, &addresses, target);
+        }
+        match target {
+            Target::Memory => self.global(frame, inst, mask, &addresses),
+            Target::Shared => self.in_shared(frame, inst, mask, &addresses),
+            Target::Local => self.in_local(frame, inst, mask, &addresses),
+            Target::Param => self.in_params(frame, inst, mask, &addresses),
+            Target::Mixed => self.mixed(frame, inst, mask, &addresses),
+        }
+    }
+
+    #[inline(always)]
+    fn global(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let mut offsets = [0; LANES];
+        let Some((at, pattern)) = self.whole_warp(inst, mask, addresses, &mut offsets) else {
+            return self.lane_by_lane(frame, inst, mask, addresses);
+        };
+        if inst.kind == AccessKind::Load {
+            load(frame, inst, mask, self.memory.data(at).1, pattern, &offsets);
+        } else {
+            if self.memory.is_read_only(at) {
+                return Err(read_only_fault(addresses, mask));
+            }
+            store(
+                frame,
+                inst,
+                mask,
+                self.memory.data_mut(at).1,
+                pattern,
+                &offsets,
+            );
+        }
+        Ok(())
+    }
+
+    /// The one allocation that all lanes fall into, aligned, and how they lie in it.
+    #[inline(always)]
+    fn whole_warp(
+        &mut self,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+        offsets: &mut [u64; LANES],
+    ) -> Option<(usize, Pattern)> {
+        let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
+        let hint = &mut self.hints[inst.site as usize];
+        let at = self.memory.index_with_hint(first, hint)?;
+        let (base, data) = self.memory.data(at);
+        let pattern = pattern::find(
+            addresses,
+            mask,
+            (base, data.len()),
+            inst.lane_bytes(),
+            offsets,
+        )
+        .ok()?;
+        Some((at, pattern))
+    }
+
+    /// Checks that the lanes may access global memory as they want to.
+    pub(crate) fn check_global(
+        &mut self,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let mut offsets = [0; LANES];
+        let read_only = match self.whole_warp(inst, mask, addresses, &mut offsets) {
+            Some((at, _)) => self.memory.is_read_only(at),
+            None => {
+                for lane in lanes_of(mask) {
+                    self.place(inst, lane, addresses[lane])?;
+                }
+                false
+            }
+        };
+        if read_only && inst.kind != AccessKind::Load {
+            return Err(read_only_fault(addresses, mask));
+        }
+        Ok(())
+    }
+
+    /// Allocation and offset of one lane's access.
+    fn place(
+        &mut self,
+        inst: &MemoryInst,
+        lane: usize,
+        address: u64,
+    ) -> Result<(usize, usize), Box<Fault>> {
+        let bytes = inst.lane_bytes();
+        let hint = &mut self.hints[inst.site as usize];
+        let found = self.memory.index_with_hint(address, hint);
+        let place = found.and_then(|at| {
+            Some((
+                at,
+                self.memory.allocations()[at].offset_of(address, u64::from(bytes))?,
+            ))
+        });
+        let access = verb(inst.kind);
+        let Some((at, offset)) = place else {
+            let near = self.memory.nearest(address);
+            return Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::OutOfBounds {
+                    access,
+                    address,
+                    bytes,
+                    near,
+                },
+            ));
+        };
+        if !address.is_multiple_of(u64::from(bytes)) {
+            return Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::Misaligned {
+                    access,
+                    address,
+                    bytes,
+                },
+            ));
+        }
+        if inst.kind != AccessKind::Load && self.memory.is_read_only(at) {
+            return Err(Fault::at_lane(lane as u32, TrapKind::ReadOnly { address }));
+        }
+        Ok((at, offset))
+    }
+
+    #[cold]
+    fn lane_by_lane(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let bytes = inst.lane_bytes() as usize;
+        let mut places = [(0, 0); LANES];
+        for lane in lanes_of(mask) {
+            places[lane] = self.place(inst, lane, addresses[lane])?;
+        }
+        for lane in lanes_of(mask) {
+            let (at, offset) = places[lane];
+            let data = &mut self.memory.data_mut(at).1[offset..offset + bytes];
+            match inst.kind {
+                AccessKind::Load => load_lane(frame, inst, lane, data),
+                _ => store_lane(frame, inst, lane, data),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn in_shared(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let mut offsets = [0; LANES];
+        let bytes = inst.lane_bytes();
+        let pattern =
+            match pattern::find(addresses, mask, (0, self.shared.len()), bytes, &mut offsets) {
+                Ok(pattern) => pattern,
+                Err(stray) => {
+                    return Err(window_fault(
+                        inst,
+                        mask,
+                        addresses,
+                        "shared",
+                        self.shared.len(),
+                        stray,
+                    ));
+                }
+            };
+        if self.timed && pattern == Pattern::Scattered {
+            self.shared_replays += bank_replays(addresses, mask, bytes);
+        }
+        if inst.kind == AccessKind::Load {
+            load(frame, inst, mask, self.shared, pattern, &offsets);
+        } else {
+            store(frame, inst, mask, self.shared, pattern, &offsets);
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn in_params(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let mut offsets = [0; LANES];
+        let found = pattern::find(
+            addresses,
+            mask,
+            (0, self.params.len()),
+            inst.lane_bytes(),
+            &mut offsets,
+        );
+        match found {
+            Ok(_) if inst.kind != AccessKind::Load => Err(read_only_fault(addresses, mask)),
+            Ok(pattern) => {
+                load(frame, inst, mask, self.params, pattern, &offsets);
+                Ok(())
+            }
+            Err(stray) => Err(window_fault(
+                inst,
+                mask,
+                addresses,
+                "parameter",
+                self.params.len(),
+                stray,
+            )),
+        }
+    }
+
+    #[inline(never)]
+    fn mixed(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        for lane in lanes_of(mask) {
+            let mut single = [addresses[lane]; LANES];
+            let bit = LANE_BITS[lane];
+            match resolve_generic(&mut single, bit) {
+                Target::Memory | Target::Mixed => self.global(frame, inst, bit, &single)?,
+                Target::Shared => self.in_shared(frame, inst, bit, &single)?,
+                Target::Local => self.in_local(frame, inst, bit, &single)?,
+                Target::Param => self.in_params(frame, inst, bit, &single)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Local memory is interleaved: word `w` of all lanes is one line.
+    #[inline(never)]
+    fn in_local(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        self.check_local(inst, mask, addresses)?;
+        if inst.element_bytes == 4 && !inst.wide && is_uniform(addresses, mask) {
+            self.uniform_local(
+                frame,
+                inst,
+                mask,
+                addresses[mask.trailing_zeros() as usize & (LANES - 1)],
+            );
+            return Ok(());
+        }
+        let bytes = inst.lane_bytes() as usize;
+        let mut buffer = [0; 64];
+        for lane in lanes_of(mask) {
+            let at = addresses[lane] as usize;
+            for (index, byte) in buffer[..bytes].iter_mut().enumerate() {
+                *byte = self.local_byte(lane, at + index);
+            }
+            if inst.kind == AccessKind::Load {
+                load_lane(frame, inst, lane, &buffer[..bytes]);
+                continue;
+            }
+            store_lane(frame, inst, lane, &mut buffer[..bytes]);
+            for (index, &byte) in buffer[..bytes].iter().enumerate() {
+                self.set_local_byte(lane, at + index, byte);
+            }
+        }
+        Ok(())
+    }
+
+    fn uniform_local(&mut self, frame: &mut Frame<'_>, inst: &MemoryInst, mask: u32, address: u64) {
+        let first = (address / 4) as usize;
+        for (word, &register) in inst.registers[..usize::from(inst.count)].iter().enumerate() {
+            let line = &mut self.local[first + word].0;
+            match inst.kind {
+                AccessKind::Load if register == SINK => {}
+                AccessKind::Load => frame.set_narrow(register, mask, *line),
+                _ => {
+                    let source = frame.narrow(register);
+                    for lane in lanes_of(mask) {
+                        line[lane] = source[lane];
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn check_local(
+        &self,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let mut offsets = [0; LANES];
+        let size = 4 * self.local.len();
+        match pattern::find(addresses, mask, (0, size), inst.lane_bytes(), &mut offsets) {
+            Ok(_) => Ok(()),
+            Err(stray) => Err(window_fault(inst, mask, addresses, "local", size, stray)),
+        }
+    }
+
+    pub(crate) fn local_byte(&self, lane: usize, at: usize) -> u8 {
+        self.local
+            .get(at / 4)
+            .map_or(0, |line| line.0[lane].to_le_bytes()[at % 4])
+    }
+
+    fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
+        if let Some(line) = self.local.get_mut(at / 4) {
+            let mut bytes = line.0[lane].to_le_bytes();
+            bytes[at % 4] = byte;
+            line.0[lane] = u32::from_le_bytes(bytes);
+        }
+    }
+
+    /// Lanes act one after the other, lowest first.
+    #[inline(never)]
+    fn atomic(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+        target: Target,
+    ) -> Result<(), Box<Fault>> {
+        if self.timed && target == Target::Shared {
+            self.shared_replays += bank_replays(addresses, mask, inst.lane_bytes());
+        }
+        for lane in lanes_of(mask) {
+            let mut single = [addresses[lane]; LANES];
+            let target = match target {
+                Target::Mixed => resolve_generic(&mut single, LANE_BITS[lane]),
+                target => target,
+            };
+            self.atomic_lane(frame, inst, lane, single[lane], target)?;
+        }
+        Ok(())
+    }
+
+    fn atomic_lane(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        lane: usize,
+        address: u64,
+        target: Target,
+    ) -> Result<(), Box<Fault>> {
+        let bytes = inst.lane_bytes() as usize;
+        let data = match target {
+            Target::Shared => {
+                let found = pattern::find(
+                    &[address; LANES],
+                    LANE_BITS[lane],
+                    (0, self.shared.len()),
+                    bytes as u32,
+                    &mut [0; LANES],
+                );
+                if let Err(stray) = found {
+                    return Err(window_fault(
+                        inst,
+                        LANE_BITS[lane],
+                        &[address; LANES],
+                        "shared",
+                        self.shared.len(),
+                        stray,
+                    ));
+                }
+                &mut self.shared[address as usize..address as usize + bytes]
+            }
+            Target::Memory => {
+                let (at, offset) = self.place(inst, lane, address)?;
+                &mut self.memory.data_mut(at).1[offset..offset + bytes]
+            }
+            _ => {
+                let reason = "atomic access to local memory or parameters";
+                return Err(Fault::at_lane(lane as u32, TrapKind::Misuse { reason }));
+            }
+        };
+        let operand = |register: u16| match (register, inst.wide) {
+            (SINK, _) => 0,
+            (register, true) => frame.wide(register)[lane],
+            (register, false) => u64::from(frame.narrow(register)[lane]),
+        };
+        let old = little_endian(data);
+        let apply = inst
+            .atomic
+            .expect("lowering gives every atomic its function")
+            .apply;
+        let new = apply(old, operand(inst.registers[0]), operand(inst.registers[1]));
+        data.copy_from_slice(&new.to_le_bytes()[..bytes]);
+        if inst.result != SINK {
+            let old = extend(old, inst.element_bytes, false);
+            match inst.wide {
+                true => frame.wide[usize::from(inst.result)].0[lane] = old,
+                false => frame.narrow[usize::from(inst.result)].0[lane] = old as u32,
+            }
+        }
+        Ok(())
+    }
+
+    /// Describes and checks the access if it is one that the timing model decides about.
+    pub(crate) fn announce(
+        &mut self,
+        frame: &Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        access: &mut MemoryAccess,
+    ) -> Result<bool, Box<Fault>> {
+        if matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
+            return Ok(false);
+        }
+        let addresses = &mut access.addresses;
+        *addresses = lane_addresses(frame, inst);
+        access.mask = mask;
+        access.space = AccessSpace::Global;
+        access.lane_bytes = inst.lane_bytes();
+        access.kind = inst.kind;
+        access.slot = inst.slot;
+        access.cache_hint = inst.hint;
+        match resolve(inst.space, addresses, mask) {
+            Target::Shared | Target::Param => return Ok(false),
+            Target::Memory => {
+                if Window::of(addresses[mask.trailing_zeros() as usize & (LANES - 1)])
+                    == Window::Constant
+                {
+                    return Ok(false);
+                }
+                self.check_global(inst, mask, addresses)?;
+            }
+            Target::Local => {
+                self.check_local(inst, mask, addresses)?;
+                access.space = AccessSpace::Local;
+                let bytes = u64::from(access.lane_bytes.max(4));
+                for (lane, address) in addresses.iter_mut().enumerate() {
+                    *address =
+                        self.local_base + *address / 4 * 128 + lane as u64 * bytes + *address % 4;
+                }
+            }
+            Target::Mixed => {
+                let global = |lane: &usize| Window::of(addresses[*lane]) == Window::Global;
+                access.mask = lanes_of(mask)
+                    .filter(global)
+                    .fold(0, |mask, lane| mask | LANE_BITS[lane]);
+                if access.mask == 0 {
+                    return Ok(false);
+                }
+                self.check_global(inst, access.mask, addresses)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |&lane| mask & LANE_BITS[lane] != 0)
+}
+
+fn is_uniform(addresses: &[u64; LANES], mask: u32) -> bool {
+    let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
+    lanes_of(mask).all(|lane| addresses[lane] == first)
+}
+
+#[cold]
+fn read_only_fault(addresses: &[u64; LANES], mask: u32) -> Box<Fault> {
+    let lane = mask.trailing_zeros();
+    let address = addresses[lane as usize & (LANES - 1)];
+    Fault::at_lane(lane, TrapKind::ReadOnly { address })
+}
+
+#[cold]
+fn window_fault(
+    inst: &MemoryInst,
+    mask: u32,
+    addresses: &[u64; LANES],
+    space: &'static str,
+    size: usize,
+    stray: Stray,
+) -> Box<Fault> {
+    let bytes = inst.lane_bytes();
+    let size = size as u64;
+    let is_bad = |&lane: &usize| match stray {
+        Stray::Outside => addresses[lane] > size || u64::from(bytes) > size - addresses[lane],
+        Stray::Misaligned => !addresses[lane].is_multiple_of(u64::from(bytes)),
+    };
+    let lane = lanes_of(mask).find(is_bad).unwrap_or(0);
+    let access = verb(inst.kind);
+    let kind = match stray {
+        Stray::Outside => TrapKind::OutsideWindow {
+            access,
+            space,
+            offset: addresses[lane],
+            bytes,
+            size,
+        },
+        Stray::Misaligned => TrapKind::Misaligned {
+            access,
+            address: addresses[lane],
+            bytes,
+        },
+    };
+    Fault::at_lane(lane as u32, kind)
+}

@@ -1,0 +1,272 @@
+//! Bit fields, counts, permutations, dot products.
+
+/// The operand has 64 bits.
+pub(crate) const WIDE: u32 = 1 << 16;
+/// The operand is signed.
+pub(crate) const SIGNED: u32 = 1 << 17;
+/// The second operand is signed.
+pub(crate) const SIGNED_B: u32 = 1 << 18;
+/// `bfind.shiftamt`.
+pub(crate) const SHIFT: u32 = 1 << 19;
+/// `.wrap` rather than `.clamp`.
+pub(crate) const WRAP: u32 = 1 << 20;
+/// The upper half of a product, or of an operand.
+pub(crate) const HIGH: u32 = 1 << 21;
+
+fn top_bit(flags: u32) -> u32 {
+    if flags & WIDE != 0 { 63 } else { 31 }
+}
+
+/// All ones below bit `len`.
+fn ones(len: u32) -> u64 {
+    if len >= 64 { u64::MAX } else { (1 << len) - 1 }
+}
+
+/// `bfe`: `len` bits from `pos`, sign-extended from the field's last bit that exists.
+pub(crate) fn extract(a: u64, pos: u64, len: u64, flags: u32) -> u64 {
+    let (pos, len, top) = ((pos & 0xff) as u32, (len & 0xff) as u32, top_bit(flags));
+    let shifted = if pos > top { 0 } else { a >> pos };
+    let present = len.min((top + 1).saturating_sub(pos));
+    let sign_at = (pos + len).saturating_sub(1).min(top);
+    let negative = flags & SIGNED != 0 && len != 0 && a >> sign_at & 1 != 0;
+    let fill = if negative {
+        ones(top + 1) & !ones(present)
+    } else {
+        0
+    };
+    (shifted & ones(present)) | fill
+}
+
+/// The bits that `bfi` replaces.
+pub(crate) fn field_mask(pos: u64, len: u64, _: u64, flags: u32) -> u64 {
+    let (pos, len, top) = ((pos & 0xff) as u32, (len & 0xff) as u32, top_bit(flags));
+    if pos > top {
+        0
+    } else {
+        ones(len) << pos & ones(top + 1)
+    }
+}
+
+pub(crate) fn find_leading(a: u64, _: u64, _: u64, flags: u32) -> u64 {
+    let top = top_bit(flags);
+    let all = ones(top + 1);
+    let negative = flags & SIGNED != 0 && a >> top & 1 != 0;
+    let value = if negative { !a & all } else { a & all };
+    match value {
+        0 => u64::from(u32::MAX),
+        value if flags & SHIFT != 0 => u64::from(top - value.ilog2()),
+        value => u64::from(value.ilog2()),
+    }
+}
+
+pub(crate) fn leading_zeros(a: u64, _: u64, _: u64, flags: u32) -> u64 {
+    u64::from(if flags & WIDE != 0 {
+        a.leading_zeros()
+    } else {
+        (a as u32).leading_zeros()
+    })
+}
+
+pub(crate) fn population(a: u64, _: u64, _: u64, _: u32) -> u64 {
+    u64::from(a.count_ones())
+}
+
+pub(crate) fn reverse(a: u64, _: u64, _: u64, flags: u32) -> u64 {
+    if flags & WIDE != 0 {
+        a.reverse_bits()
+    } else {
+        u64::from((a as u32).reverse_bits())
+    }
+}
+
+/// `fns`: the `offset`-th set bit from `base` on, downwards when negative.
+pub(crate) fn find_nth_set(mask: u64, base: u64, offset: u64, _: u32) -> u64 {
+    let (mask, base, offset) = (mask as u32, base as u32, offset as i32);
+    let is_set = |at: &i64| mask >> at & 1 != 0;
+    let base = i64::from(base.min(32));
+    let found = match offset {
+        0 => (base..base + 1).filter(|at| *at < 32).find(is_set),
+        1.. => (base..32).filter(is_set).nth(offset as usize - 1),
+        _ => (0..=base.min(31))
+            .rev()
+            .filter(is_set)
+            .nth(offset.unsigned_abs() as usize - 1),
+    };
+    found.map_or(u64::from(u32::MAX), |at| at as u64)
+}
+
+pub(crate) fn make_mask(start: u64, width: u64, _: u64, flags: u32) -> u64 {
+    let (start, width) = (start as u32, width as u32);
+    let clamp = flags & WRAP == 0;
+    let from = start & 31;
+    let to = from + (width & 31);
+    let low = if clamp && start >= 32 {
+        0
+    } else {
+        u32::MAX << from
+    };
+    let open = to >= 32 || clamp && (start >= 32 || width >= 32);
+    let above = if open { 0 } else { u32::MAX << to };
+    u64::from(low & !above)
+}
+
+/// `szext`: zero- or sign-extends from bit `width`.
+pub(crate) fn extend_from(a: u64, width: u64, _: u64, flags: u32) -> u64 {
+    let (a, width) = (a as u32, width as u32);
+    let bits = width & 31;
+    let too_large = flags & WRAP == 0 && width >= 32;
+    let mask = if too_large { 0 } else { u32::MAX << bits };
+    let negative = bits != 0 && !too_large && flags & SIGNED != 0 && a >> (bits - 1) & 1 != 0;
+    u64::from((a & !mask) | if negative { mask } else { 0 })
+}
+
+/// `lop3`: bit `4a + 2b + c` of the table, for each bit position.
+pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
+    let (a, b, c) = (a as u32, b as u32, c as u32);
+    let pick =
+        |bits: u32, index: u32, place: u32| if index >> place & 1 != 0 { bits } else { !bits };
+    let terms = (0..8u32).filter(|index| table >> index & 1 != 0);
+    u64::from(
+        terms
+            .map(|index| pick(a, index, 2) & pick(b, index, 1) & pick(c, index, 0))
+            .fold(0, |all, term| all | term),
+    )
+}
+
+/// Byte selectors of the `prmt` modes, lowest byte first, by the control's low two bits.
+const MODES: [[[u8; 4]; 4]; 6] = [
+    [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]],
+    [[0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]],
+    [[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]],
+    [[0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]],
+    [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]],
+    [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]],
+];
+
+/// `prmt`: mode 0 takes four selectors from `c`, the others are [`MODES`].
+pub(crate) fn permute(a: u64, b: u64, c: u64, mode: u32) -> u64 {
+    let bytes = (a & 0xffff_ffff | b << 32).to_le_bytes();
+    let selectors: [u8; 4] = match mode {
+        0 => std::array::from_fn(|index| (c >> (4 * index)) as u8 & 15),
+        mode => MODES[mode as usize - 1][(c & 3) as usize],
+    };
+    let pick = |selector: u8| {
+        let byte = bytes[usize::from(selector & 7)];
+        let sign = if byte & 0x80 != 0 { 0xff } else { 0 };
+        if selector & 8 != 0 { sign } else { byte }
+    };
+    u64::from(u32::from_le_bytes(selectors.map(pick)))
+}
+
+pub(crate) fn absolute_difference(a: u64, b: u64, c: u64, flags: u32) -> u64 {
+    let difference = match (flags & WIDE != 0, flags & SIGNED != 0) {
+        (true, true) => (a as i64).abs_diff(b as i64),
+        (true, false) => a.abs_diff(b),
+        (false, true) => u64::from((a as i32).abs_diff(b as i32)),
+        (false, false) => u64::from((a as u32).abs_diff(b as u32)),
+    };
+    c.wrapping_add(difference)
+}
+
+pub(crate) fn multiply24(a: u64, b: u64, _: u64, flags: u32) -> u64 {
+    let field = |value: u64| match flags & SIGNED != 0 {
+        true => i64::from((value as i32) << 8 >> 8),
+        false => (value & 0xff_ffff) as i64,
+    };
+    let product = field(a) * field(b);
+    (if flags & HIGH != 0 {
+        product >> 16
+    } else {
+        product
+    }) as u64
+        & 0xffff_ffff
+}
+
+fn part(value: u64, at: u32, bits: u32, signed: bool) -> i64 {
+    let spare = 64 - bits;
+    let raised = value >> at << spare;
+    if signed {
+        raised as i64 >> spare
+    } else {
+        (raised >> spare) as i64
+    }
+}
+
+pub(crate) fn dot4(a: u64, b: u64, c: u64, flags: u32) -> u64 {
+    let (a_signed, b_signed) = (flags & SIGNED != 0, flags & SIGNED_B != 0);
+    let term = |index: u32| part(a, 8 * index, 8, a_signed) * part(b, 8 * index, 8, b_signed);
+    c.wrapping_add((0..4).map(term).sum::<i64>() as u64)
+}
+
+pub(crate) fn dot2(a: u64, b: u64, c: u64, flags: u32) -> u64 {
+    let (a_signed, b_signed) = (flags & SIGNED != 0, flags & SIGNED_B != 0);
+    let base = if flags & HIGH != 0 { 16 } else { 0 };
+    let term =
+        |index: u32| part(a, 16 * index, 16, a_signed) * part(b, base + 8 * index, 8, b_signed);
+    c.wrapping_add((0..2).map(term).sum::<i64>() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The bit-by-bit definition of `bfe` in the PTX ISA.
+    fn extract_by_bits(a: u64, pos: u64, len: u64, flags: u32) -> u64 {
+        let (pos, len, top) = (pos & 0xff, len & 0xff, u64::from(top_bit(flags)));
+        let sign = if flags & SIGNED == 0 || len == 0 {
+            0
+        } else {
+            a >> (pos + len - 1).min(top) & 1
+        };
+        let bit = |i: u64| {
+            if i < len && pos + i <= top {
+                a >> (pos + i) & 1
+            } else {
+                sign
+            }
+        };
+        (0..=top).fold(0, |d, i| d | bit(i) << i)
+    }
+
+    proptest! {
+        #[test]
+        fn fields_match_their_definition(a: u64, pos in 0u64..300, len in 0u64..300, wide: bool, signed: bool) {
+            let flags = u32::from(wide) * WIDE | u32::from(signed) * SIGNED;
+            let a = if wide { a } else { a & 0xffff_ffff };
+            prop_assert_eq!(extract(a, pos, len, flags), extract_by_bits(a, pos, len, flags));
+            let (p, l, top) = (pos & 0xff, len & 0xff, u64::from(top_bit(flags)));
+            let mask = (0..l).filter(|i| p + i <= top).fold(0u64, |mask, i| mask | 1 << (p + i));
+            prop_assert_eq!(field_mask(pos, len, 0, flags), mask);
+        }
+
+        #[test]
+        fn logic3_matches_each_bit(a: u32, b: u32, c: u32, table in 0u32..256) {
+            let result = logic3(a.into(), b.into(), c.into(), table);
+            for bit in 0..32 {
+                let index = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | c >> bit & 1;
+                prop_assert_eq!(result >> bit & 1, u64::from(table >> index & 1));
+            }
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        assert_eq!(permute(0x3322_1100, 0x7766_5544, 0x7531, 0), 0x7755_3311);
+        assert_eq!(permute(0x80, 0, 0x8888, 0), 0xffff_ffff);
+        assert_eq!(permute(0x3322_1100, 0x7766_5544, 1, 2), 0x6677_0011);
+        assert_eq!(find_leading(0x10, 0, 0, 0), 4);
+        assert_eq!(find_leading(0xffff_fff0, 0, 0, SIGNED), 3);
+        assert_eq!(find_leading(0, 0, 0, SHIFT), u64::from(u32::MAX));
+        assert_eq!(make_mask(4, 4, 0, 0), 0xf0);
+        assert_eq!(make_mask(4, 40, 0, 0), 0xffff_fff0);
+        assert_eq!(extend_from(0x88, 8, 0, SIGNED), 0xffff_ff88);
+        assert_eq!(find_nth_set(0b1011, 0, 3, 0), 3);
+        assert_eq!(find_nth_set(0b1011, 3, -2i32 as u32 as u64, 0), 1);
+        assert_eq!(
+            dot4(0xff01_0203, 0x0101_0101, 10, SIGNED | SIGNED_B) as u32,
+            15
+        );
+        assert_eq!(multiply24(0xff_ffff, 2, 0, SIGNED) as u32, -2i32 as u32);
+    }
+}

@@ -1,0 +1,9 @@
+//! What one lane computes where there is no vector form: bits in, bits out.
+
+pub(crate) mod atomic;
+pub(crate) mod bits;
+pub(crate) mod convert;
+pub(crate) mod float;
+pub(crate) mod half;
+pub(crate) mod integer;
+pub(crate) mod rounding;

@@ -1,0 +1,16 @@
+//! Execution: warps of 32 lanes, decoded once, stepped until time must decide something.
+
+pub(crate) mod access;
+pub(crate) mod float;
+pub(crate) mod functions;
+pub(crate) mod line;
+pub(crate) mod op;
+mod pattern;
+mod printf;
+pub(crate) mod run;
+mod scalar;
+pub(crate) mod service;
+pub(crate) mod step;
+pub(crate) mod transfer;
+pub(crate) mod warp;
+mod warp_wide;

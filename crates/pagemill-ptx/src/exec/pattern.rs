@@ -1,0 +1,213 @@
+//! How the lanes of one access lie in memory, found once so that the transfer can be one block copy.
+
+use super::line::{LANE_BITS, LANES};
+
+/// Lane addresses relative to one run of bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Pattern {
+    /// Lane `i` at `start + i * lane_bytes`; all 32 places are inside, active or not.
+    Block { start: usize },
+    /// Every lane at `at`.
+    Broadcast { at: usize },
+    /// Each lane at its own offset; inactive lanes at 0.
+    Scattered,
+}
+
+/// Why a whole warp's access is not inside one run of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stray {
+    Outside,
+    Misaligned,
+}
+
+/// Finds the pattern of `addresses` in the `len` bytes at `base`. `offsets` is filled for [`Pattern::Scattered`].
+#[inline(always)]
+pub(crate) fn find(
+    addresses: &[u64; LANES],
+    mask: u32,
+    (base, len): (u64, usize),
+    lane_bytes: u32,
+    offsets: &mut [u64; LANES],
+) -> Result<Pattern, Stray> {
+    let first = mask.trailing_zeros() as usize & (LANES - 1);
+    let bytes = u64::from(lane_bytes);
+    let align = bytes - 1;
+    let len = len as u64;
+    let origin = addresses[first].wrapping_sub(first as u64 * bytes);
+    if differs(addresses, mask, origin, bytes) == 0 {
+        let start = origin.wrapping_sub(base);
+        if start <= len && bytes * LANES as u64 <= len - start {
+            return if origin & align == 0 {
+                Ok(Pattern::Block {
+                    start: start as usize,
+                })
+            } else {
+                Err(Stray::Misaligned)
+            };
+        }
+    } else if differs(addresses, mask, addresses[first], 0) == 0 {
+        let at = addresses[first].wrapping_sub(base);
+        return match () {
+            () if at > len || bytes > len - at => Err(Stray::Outside),
+            () if addresses[first] & align != 0 => Err(Stray::Misaligned),
+            () => Ok(Pattern::Broadcast { at: at as usize }),
+        };
+    }
+    scatter(addresses, mask, (base, len), bytes, offsets)
+}
+
+/// Zero if every active lane `i` is at `origin + i * stride`.
+#[inline(always)]
+fn differs(addresses: &[u64; LANES], mask: u32, origin: u64, stride: u64) -> u64 {
+    let mut apart = [0; LANES];
+    for lane in 0..LANES {
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
+        apart[lane] = (addresses[lane] ^ origin.wrapping_add(lane as u64 * stride)) & active;
+    }
+    or_all64(&apart)
+}
+
+#[inline(always)]
+fn scatter(
+    addresses: &[u64; LANES],
+    mask: u32,
+    (base, len): (u64, u64),
+    bytes: u64,
+    offsets: &mut [u64; LANES],
+) -> Result<Pattern, Stray> {
+    let mut beyond = [0; LANES];
+    let mut low = [0; LANES];
+    let room = len.wrapping_sub(bytes);
+    for lane in 0..LANES {
+        let active = if mask & LANE_BITS[lane] != 0 {
+            u64::MAX
+        } else {
+            0
+        };
+        let offset = addresses[lane].wrapping_sub(base);
+        offsets[lane] = offset & active;
+        beyond[lane] = if offset > room { active } else { 0 };
+        low[lane] = addresses[lane] & (bytes - 1) & active;
+    }
+    match () {
+        () if len < bytes || or_all64(&beyond) != 0 => Err(Stray::Outside),
+        () if or_all64(&low) != 0 => Err(Stray::Misaligned),
+        () => Ok(Pattern::Scattered),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn or_all64(lanes: &[u64; LANES]) -> u64 {
+    let mut bits = 0;
+    for lane in lanes {
+        bits |= lane;
+    }
+    bits
+}
+
+/// Passes beyond the first that banks of four bytes need for these shared-memory offsets.
+pub(crate) fn bank_replays(addresses: &[u64; LANES], mask: u32, lane_bytes: u32) -> u64 {
+    // Wide accesses are served in groups of lanes that fill the 32 banks once.
+    let group = (128 / lane_bytes.clamp(4, 128)) as usize;
+    let words = lane_bytes.div_ceil(4) as u64;
+    let mut replays = 0;
+    for start in (0..LANES).step_by(group) {
+        let lanes = (start..start + group).filter(|&lane| mask & LANE_BITS[lane] != 0);
+        let touched = lanes.flat_map(|lane| (0..words).map(move |word| addresses[lane] / 4 + word));
+        replays += passes(touched).saturating_sub(1);
+    }
+    replays
+}
+
+/// Most distinct words that fall into one bank. At most 32 words are given.
+fn passes(words: impl Iterator<Item = u64>) -> u64 {
+    let mut seen = [[0u64; LANES]; LANES];
+    let mut counts = [0usize; LANES];
+    for word in words {
+        let bank = (word % LANES as u64) as usize;
+        let count = counts[bank];
+        if count < LANES && !seen[bank][..count].contains(&word) {
+            seen[bank][count] = word;
+            counts[bank] += 1;
+        }
+    }
+    counts.into_iter().max().unwrap_or(0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lanes(f: impl Fn(u64) -> u64) -> [u64; LANES] {
+        std::array::from_fn(|lane| f(lane as u64))
+    }
+
+    #[test]
+    fn patterns_are_told_apart() {
+        let mut offsets = [0; LANES];
+        let mut find = |addresses: [u64; LANES], mask| {
+            super::find(&addresses, mask, (1000, 200), 4, &mut offsets)
+        };
+        assert_eq!(
+            find(lanes(|lane| 1008 + 4 * lane), u32::MAX),
+            Ok(Pattern::Block { start: 8 })
+        );
+        assert_eq!(
+            find(lanes(|_| 1196), u32::MAX),
+            Ok(Pattern::Broadcast { at: 196 })
+        );
+        assert_eq!(
+            find(lanes(|lane| 1000 + 8 * (lane % 20)), u32::MAX),
+            Ok(Pattern::Scattered)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1100 + 4 * lane), u32::MAX),
+            Err(Stray::Outside)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1100 + 4 * lane), 0xffff),
+            Ok(Pattern::Scattered)
+        );
+        assert_eq!(
+            find(lanes(|lane| 1002 + 4 * lane), u32::MAX),
+            Err(Stray::Misaligned)
+        );
+        assert_eq!(find(lanes(|_| 996), u32::MAX), Err(Stray::Outside));
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_names_the_same_bytes(start in 0u64..64, stride in 0u64..3, mask in 1u32.., len in 0usize..400) {
+            let addresses = lanes(|lane| 4096 + 4 * (start + stride * lane));
+            let mut offsets = [0; LANES];
+            let found = find(&addresses, mask, (4096, len), 4, &mut offsets);
+            let active = (0..LANES).filter(|lane| mask >> lane & 1 != 0);
+            let inside = active.clone().all(|lane| addresses[lane] - 4096 + 4 <= len as u64);
+            prop_assert_eq!(found.is_ok(), inside);
+            for lane in active {
+                let offset = addresses[lane] - 4096;
+                match found {
+                    Ok(Pattern::Block { start }) => prop_assert_eq!(start as u64 + 4 * lane as u64, offset),
+                    Ok(Pattern::Broadcast { at }) => prop_assert_eq!(at as u64, offset),
+                    Ok(Pattern::Scattered) => prop_assert_eq!(offsets[lane], offset),
+                    Err(stray) => prop_assert_eq!(stray, Stray::Outside),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bank_conflicts_count_distinct_words() {
+        assert_eq!(bank_replays(&lanes(|lane| 4 * lane), u32::MAX, 4), 0);
+        assert_eq!(bank_replays(&lanes(|_| 64), u32::MAX, 4), 0);
+        assert_eq!(bank_replays(&lanes(|lane| 8 * lane), u32::MAX, 4), 1);
+        assert_eq!(bank_replays(&lanes(|lane| 128 * lane), u32::MAX, 4), 31);
+        assert_eq!(bank_replays(&lanes(|lane| 8 * lane), u32::MAX, 8), 0);
+        assert_eq!(bank_replays(&lanes(|lane| 16 * lane), u32::MAX, 16), 0);
+    }
+}

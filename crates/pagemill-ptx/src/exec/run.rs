@@ -1,0 +1,391 @@
+//! The step loop: one warp from where it is to the next thing that time must decide.
+//!
+//! The loop is one function, compiled for three instruction sets; which one runs is decided once per process.
+
+use super::access::{Stores, lanes_of};
+use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers};
+use super::op::{Inst, Op, lane_operation};
+use super::service::{self, Output};
+use super::step::{MemoryAccess, StepTotals};
+use super::warp::{Path, Warp, WarpState};
+use super::{scalar, warp_wide};
+use crate::code::{Code, Stream};
+use crate::cost::Prefix;
+use crate::trap::{Fault, TrapKind};
+use std::sync::OnceLock;
+
+/// Why the loop was left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stop {
+    Memory,
+    Wait(u64),
+    /// The lanes of `mask` are past instruction `index` of the barrier table, whose effect is the block's business.
+    Barrier {
+        index: u32,
+        mask: u32,
+    },
+    Exit,
+    Budget,
+}
+
+/// Everything one advance works with.
+pub(crate) struct Machine<'a> {
+    pub code: &'a Code,
+    pub stream: &'a Stream,
+    /// Costs summed up to each PTX instruction; empty when nobody asks for time.
+    pub costs: &'a [Prefix],
+    pub constants: &'a ConstantLines,
+    pub registers: &'a mut Registers,
+    pub warp: &'a mut Warp,
+    pub stores: Stores<'a>,
+    pub output: &'a mut Output,
+    pub access: &'a mut MemoryAccess,
+    /// PTX instructions this advance may execute before it stops at the next branch.
+    pub allowed: u64,
+    /// Whether to stop at memory accesses.
+    pub stepped: bool,
+}
+
+/// Runs `machine` until it stops. On a fault the warp's path points at the faulting instruction.
+pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    match level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `level` found on this processor every feature the function is compiled for.
+        Level::Avx512 => unsafe { run_avx512(machine, totals) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { run_avx2(machine, totals) },
+        Level::Baseline => run_loop(machine, totals),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Level {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(detect)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::Baseline
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    if !has_avx2() {
+        return Level::Baseline;
+    }
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    if avx512 { Level::Avx512 } else { Level::Avx2 }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("f16c")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
+)]
+fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    run_loop(machine, totals)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
+fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    run_loop(machine, totals)
+}
+
+/// Counts straight-line stretches by differences of prefix sums.
+struct Meter<'a> {
+    before: &'a [u32],
+    costs: &'a [Prefix],
+    /// Flat position the open stretch began at.
+    start: u32,
+    totals: StepTotals,
+}
+
+impl Meter<'_> {
+    /// Closes the stretch before `end`, executed by the lanes of `mask`.
+    #[inline(always)]
+    fn close(&mut self, end: u32, mask: u32) {
+        let (from, to) = (
+            self.before[self.start as usize] as usize,
+            self.before[end as usize] as usize,
+        );
+        let count = (to - from) as u64;
+        self.start = end;
+        self.totals.instructions += count;
+        // Idle guarded lanes were taken off before the stretch was counted, hence the wrapping.
+        let threads = count * u64::from(mask.count_ones());
+        self.totals.thread_instructions = self.totals.thread_instructions.wrapping_add(threads);
+        if !self.costs.is_empty() {
+            let (from, to) = (&self.costs[from], &self.costs[to]);
+            self.totals.issue_cycles += to.issue - from.issue;
+            self.totals.latency_cycles += to.latency - from.latency;
+        }
+    }
+
+    /// Takes off the lanes that are active and whose guard does not hold.
+    #[inline(always)]
+    fn idle(&mut self, lanes: u32) {
+        let totals = &mut self.totals;
+        totals.thread_instructions = totals
+            .thread_instructions
+            .wrapping_sub(u64::from(lanes.count_ones()));
+    }
+}
+
+/// The dispatch loop is deliberately one function: everything it calls is inlined into it once per instruction set.
+#[inline(always)]
+fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    let Machine {
+        code,
+        stream,
+        costs,
+        constants,
+        registers,
+        warp,
+        stores,
+        output,
+        access,
+        allowed,
+        stepped,
+    } = machine;
+    let (code, stream, stepped, allowed): (&Code, &Stream, bool, u64) =
+        (code, stream, *stepped, *allowed);
+    let mut frame = Frame::new(registers, constants);
+    let mut pc = warp.path.pc;
+    let mut resuming = warp.state == WarpState::MemoryDue;
+    warp.state = WarpState::Running;
+    warp.stepped = stepped;
+    let start = if resuming { pc + 1 } else { pc };
+    let mut meter = Meter {
+        before: &stream.before,
+        costs,
+        start,
+        totals: StepTotals::default(),
+    };
+
+    let stop = loop {
+        let inst = &stream.insts[pc as usize];
+        let mut mask = warp.path.mask;
+        if inst.guard != Inst::UNGUARDED {
+            let holds = frame.predicate(inst.guard & !(Inst::NEGATED | Inst::CONTINUES));
+            mask &= if inst.guard & Inst::NEGATED != 0 {
+                !holds
+            } else {
+                holds
+            };
+            if !resuming && inst.guard & Inst::CONTINUES == 0 {
+                meter.idle(warp.path.mask & !mask);
+            }
+            if mask == 0 {
+                pc += 1;
+                continue;
+            }
+        }
+        match inst.op {
+            Op::Nop => {}
+            Op::Branch => {
+                meter.close(pc + 1, warp.path.mask);
+                if mask == warp.path.mask {
+                    pc = inst.aux;
+                } else {
+                    warp.diverge(inst.aux, mask, pc + 1, inst.reconverge);
+                    pc = warp.path.pc;
+                }
+                meter.start = pc;
+                if meter.totals.instructions >= allowed {
+                    break Ok(Stop::Budget);
+                }
+                continue;
+            }
+            Op::BranchTable => {
+                meter.close(pc + 1, warp.path.mask);
+                let targets = &stream.tables[inst.aux as usize];
+                if let Err(fault) =
+                    branch_table(warp, inst, frame.narrow(inst.a), mask, pc + 1, targets)
+                {
+                    break Err(fault);
+                }
+                pc = warp.path.pc;
+                meter.start = pc;
+                if meter.totals.instructions >= allowed {
+                    break Ok(Stop::Budget);
+                }
+                continue;
+            }
+            Op::Reconverge => {
+                if warp.path.reconverge == pc {
+                    meter.close(pc, warp.path.mask);
+                    if !warp.pop() {
+                        break Ok(Stop::Exit);
+                    }
+                    // The path below may wait right here: then this instruction lets it pass, with everybody.
+                    pc = warp.path.pc;
+                    meter.start = pc;
+                    continue;
+                }
+            }
+            Op::Exit => {
+                meter.close(pc + 1, warp.path.mask);
+                warp.alive &= !mask;
+                warp.path.mask &= !mask;
+                if warp.path.mask == 0 {
+                    if !warp.pop() {
+                        break Ok(Stop::Exit);
+                    }
+                    pc = warp.path.pc;
+                    meter.start = pc;
+                    continue;
+                }
+            }
+            Op::Wait => {
+                let slots = stream.waits[inst.aux as usize] & warp.pending;
+                if slots != 0 {
+                    warp.pending &= !slots;
+                    pc += 1;
+                    meter.close(pc, warp.path.mask);
+                    break Ok(Stop::Wait(slots));
+                }
+            }
+            Op::Load | Op::Store | Op::Atomic => {
+                let memory = &code.memory[inst.aux as usize];
+                if stepped && !resuming {
+                    match stores.announce(&frame, memory, mask, access) {
+                        Ok(false) => {}
+                        Ok(true) => {
+                            warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
+                            warp.state = WarpState::MemoryDue;
+                            meter.close(pc + 1, warp.path.mask);
+                            break Ok(Stop::Memory);
+                        }
+                        Err(fault) => break Err(fault),
+                    }
+                }
+                resuming = false;
+                if let Err(fault) = stores.perform(&mut frame, memory, mask) {
+                    break Err(fault);
+                }
+            }
+            Op::Barrier => {
+                pc += 1;
+                meter.close(pc, warp.path.mask);
+                break Ok(Stop::Barrier {
+                    index: inst.aux,
+                    mask,
+                });
+            }
+            Op::WarpWide => {
+                if let Err(fault) =
+                    warp_wide::execute(&mut frame, &code.warp_wide[inst.aux as usize], mask)
+                {
+                    break Err(fault);
+                }
+            }
+            Op::Scalar => scalar::execute(&mut frame, &code.scalars[inst.aux as usize], inst, mask),
+            Op::PredicateLogic => predicate_logic(&mut frame, inst, mask),
+            Op::Service => {
+                let service = &code.services[inst.aux as usize];
+                let clock = warp.executed + meter.totals.instructions;
+                if let Err(fault) =
+                    service::execute(service, &mut frame, stores, output, clock, mask)
+                {
+                    break Err(fault);
+                }
+            }
+            _ => lane_operation(inst, &mut frame, mask),
+        }
+        pc += 1;
+    };
+    warp.path.pc = pc;
+    warp.executed += meter.totals.instructions;
+    totals.add(&meter.totals);
+    totals.shared_replays += std::mem::take(&mut stores.shared_replays);
+    stop
+}
+
+/// Truth table `aux` of two predicates: bit `a + 2 b` is the result.
+#[inline(always)]
+fn predicate_logic(frame: &mut Frame<'_>, inst: &Inst, mask: u32) {
+    let (a, b) = (frame.predicate(inst.a), frame.predicate(inst.b));
+    let term = |bit: u32, lanes: u32| if inst.aux >> bit & 1 != 0 { lanes } else { 0 };
+    let bits = term(0, !a & !b) | term(1, a & !b) | term(2, !a & b) | term(3, a & b);
+    frame.set_predicate(inst.dst, mask, bits);
+}
+
+/// Sends each lane of `mask` to the target its index names; lanes whose guard does not hold go on at `next`.
+#[inline(never)]
+fn branch_table(
+    warp: &mut Warp,
+    inst: &Inst,
+    indices: &[u32; LANES],
+    mask: u32,
+    next: u32,
+    targets: &[u32],
+) -> Result<(), Box<Fault>> {
+    let mut rest = mask;
+    let others = warp.path.mask & !mask;
+    let outer = warp.path.reconverge;
+    if inst.reconverge != outer {
+        warp.stack.push(Path {
+            pc: inst.reconverge,
+            mask: warp.path.mask,
+            reconverge: outer,
+        });
+    }
+    let reconverge = inst.reconverge;
+    let mut paths = Vec::new();
+    if others != 0 {
+        paths.push(Path {
+            pc: next,
+            mask: others,
+            reconverge,
+        });
+    }
+    while rest != 0 {
+        let lane = rest.trailing_zeros();
+        let index = indices[lane as usize];
+        let Some(&target) = targets.get(index as usize) else {
+            let kind = TrapKind::BranchIndex {
+                index,
+                targets: targets.len() as u32,
+            };
+            return Err(Fault::at_lane(lane, kind));
+        };
+        let same = |&lane: &usize| targets.get(indices[lane] as usize) == Some(&target);
+        let group = lanes_of(rest)
+            .filter(same)
+            .fold(0, |mask, lane| mask | LANE_BITS[lane]);
+        rest &= !group;
+        paths.push(Path {
+            pc: target,
+            mask: group,
+            reconverge,
+        });
+    }
+    paths.retain(|path| path.pc != reconverge);
+    warp.stack.extend(paths);
+    warp.pop();
+    Ok(())
+}

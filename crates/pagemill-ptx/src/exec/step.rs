@@ -1,0 +1,112 @@
+//! What an advance of one warp answers.
+
+use crate::code::{AccessKind, CacheHint};
+use crate::exec::line::LANES;
+
+/// Why a warp stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepEnd {
+    /// A global or local memory access is due, described in [`Step::access`]. It is checked and has had no
+    /// effect; the next advance performs it. The instruction itself is already in this step's totals.
+    Memory,
+    /// A register is needed whose load is still under way: one of these slots. Advance again once all have arrived.
+    Wait {
+        /// Scoreboard slots, one bit each.
+        slots: u64,
+    },
+    /// The warp has arrived at barrier `id` and waits. When `released` it was the last and goes on at once,
+    /// with the warps in [`Step::released_warps`].
+    Barrier {
+        /// Which of the 16 barriers.
+        id: u32,
+        /// Whether the barrier is complete.
+        released: bool,
+    },
+    /// Every thread of the warp has ended.
+    Exit,
+    /// The instruction budget of this advance is used up.
+    #[default]
+    Budget,
+}
+
+/// What happened since the warp was last advanced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTotals {
+    /// PTX instructions issued.
+    pub instructions: u64,
+    /// PTX instructions times the lanes that were active and whose guard held.
+    pub thread_instructions: u64,
+    /// Sum of the issue costs given.
+    pub issue_cycles: u64,
+    /// Sum of the latency costs given.
+    pub latency_cycles: u64,
+    /// Extra passes of shared memory accesses because of bank conflicts.
+    pub shared_replays: u64,
+}
+
+impl StepTotals {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.thread_instructions += other.thread_instructions;
+        self.issue_cycles += other.issue_cycles;
+        self.latency_cycles += other.latency_cycles;
+        self.shared_replays += other.shared_replays;
+    }
+}
+
+/// The space a [`MemoryAccess`] goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AccessSpace {
+    /// Global memory, by whatever kind of address.
+    #[default]
+    Global,
+    /// The threads' own memory.
+    Local,
+}
+
+/// The lane addresses of one memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// What it does.
+    pub kind: AccessKind,
+    /// Where it goes.
+    pub space: AccessSpace,
+    /// Bytes each lane touches from its address on.
+    pub lane_bytes: u32,
+    /// Lanes that take part.
+    pub mask: u32,
+    /// Byte address per lane; meaningless outside `mask`.
+    pub addresses: [u64; LANES],
+    /// Scoreboard slot that the result arrives under; `None` without a result.
+    pub slot: Option<u8>,
+    /// Cache operator.
+    pub cache_hint: CacheHint,
+}
+
+impl Default for MemoryAccess {
+    fn default() -> Self {
+        Self {
+            kind: AccessKind::Load,
+            space: AccessSpace::Global,
+            lane_bytes: 0,
+            mask: 0,
+            addresses: [0; LANES],
+            slot: None,
+            cache_hint: CacheHint::Default,
+        }
+    }
+}
+
+/// The answer of one advance. Re-used by the caller from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// What was executed.
+    pub totals: StepTotals,
+    /// Why it stopped.
+    pub end: StepEnd,
+    /// The access that is due when `end` is [`StepEnd::Memory`].
+    pub access: MemoryAccess,
+    /// Warps, one bit each, that may run again because of this step: a barrier was completed by an arrival or an exit.
+    pub released_warps: u64,
+}

@@ -1,0 +1,212 @@
+//! Moving lanes between registers and a run of bytes.
+
+use super::line::{FULL, Frame, LANE_BITS, LANES};
+use super::pattern::Pattern;
+use crate::code::{MemoryInst, SINK};
+
+/// The `N` bytes at `at`; the caller has checked that they are inside.
+#[inline(always)]
+fn read<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
+    data[at..at + N]
+        .try_into()
+        .expect("a slice of N bytes is an array of N bytes")
+}
+
+macro_rules! word_lines {
+    ($read:ident, $write:ident, $word:ty, $bytes:literal) => {
+        #[inline(always)]
+        fn $read(data: &[u8], pattern: Pattern, offsets: &[u64; LANES]) -> [$word; LANES] {
+            let mut out = [0; LANES];
+            match pattern {
+                Pattern::Block { start } => {
+                    let block: [u8; $bytes * LANES] = read(data, start);
+                    for (word, bytes) in out.iter_mut().zip(block.as_chunks::<$bytes>().0) {
+                        *word = <$word>::from_le_bytes(*bytes);
+                    }
+                }
+                Pattern::Broadcast { at } => out = [<$word>::from_le_bytes(read(data, at)); LANES],
+                Pattern::Scattered => {
+                    for (word, &offset) in out.iter_mut().zip(offsets) {
+                        *word = <$word>::from_le_bytes(read(data, offset as usize));
+                    }
+                }
+            }
+            out
+        }
+
+        #[inline(always)]
+        fn $write(
+            data: &mut [u8],
+            pattern: Pattern,
+            offsets: &[u64; LANES],
+            mask: u32,
+            words: &[$word; LANES],
+        ) {
+            match pattern {
+                Pattern::Block { start } if mask == FULL => {
+                    let block = &mut data[start..start + $bytes * LANES];
+                    for (bytes, word) in block.as_chunks_mut::<$bytes>().0.iter_mut().zip(words) {
+                        *bytes = word.to_le_bytes();
+                    }
+                }
+                Pattern::Block { start } => {
+                    let block = &mut data[start..start + $bytes * LANES];
+                    for (lane, bytes) in block.as_chunks_mut::<$bytes>().0.iter_mut().enumerate() {
+                        if mask & LANE_BITS[lane] != 0 {
+                            *bytes = words[lane].to_le_bytes();
+                        }
+                    }
+                }
+                Pattern::Broadcast { at } => {
+                    let last =
+                        (LANES as u32 - 1 - mask.leading_zeros().min(LANES as u32 - 1)) as usize;
+                    data[at..at + $bytes].copy_from_slice(&words[last].to_le_bytes());
+                }
+                Pattern::Scattered => {
+                    for lane in 0..LANES {
+                        if mask & LANE_BITS[lane] != 0 {
+                            let at = offsets[lane] as usize;
+                            data[at..at + $bytes].copy_from_slice(&words[lane].to_le_bytes());
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+word_lines!(read_narrow, write_narrow, u32, 4);
+word_lines!(read_wide, write_wide, u64, 8);
+
+#[inline(always)]
+pub(crate) fn load(
+    frame: &mut Frame<'_>,
+    inst: &MemoryInst,
+    mask: u32,
+    data: &[u8],
+    pattern: Pattern,
+    offsets: &[u64; LANES],
+) {
+    match (inst.element_bytes, inst.wide, inst.count) {
+        (4, false, 1) if inst.registers[0] != SINK => {
+            frame.set_narrow(inst.registers[0], mask, read_narrow(data, pattern, offsets));
+        }
+        (8, true, 1) if inst.registers[0] != SINK => {
+            frame.set_wide(inst.registers[0], mask, read_wide(data, pattern, offsets));
+        }
+        _ => load_any(frame, inst, mask, data, pattern, offsets),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn store(
+    frame: &Frame<'_>,
+    inst: &MemoryInst,
+    mask: u32,
+    data: &mut [u8],
+    pattern: Pattern,
+    offsets: &[u64; LANES],
+) {
+    match (inst.element_bytes, inst.wide, inst.count) {
+        (4, false, 1) => write_narrow(
+            data,
+            pattern,
+            offsets,
+            mask,
+            frame.narrow(inst.registers[0]),
+        ),
+        (8, true, 1) => write_wide(data, pattern, offsets, mask, frame.wide(inst.registers[0])),
+        _ => store_any(frame, inst, mask, data, pattern, offsets),
+    }
+}
+
+fn place(pattern: Pattern, offsets: &[u64; LANES], lane: usize, lane_bytes: usize) -> usize {
+    match pattern {
+        Pattern::Block { start } => start + lane * lane_bytes,
+        Pattern::Broadcast { at } => at,
+        Pattern::Scattered => offsets[lane] as usize,
+    }
+}
+
+#[inline(never)]
+fn load_any(
+    frame: &mut Frame<'_>,
+    inst: &MemoryInst,
+    mask: u32,
+    data: &[u8],
+    pattern: Pattern,
+    offsets: &[u64; LANES],
+) {
+    let bytes = inst.lane_bytes() as usize;
+    for lane in 0..LANES {
+        if mask & LANE_BITS[lane] != 0 {
+            let at = place(pattern, offsets, lane, bytes);
+            load_lane(frame, inst, lane, &data[at..at + bytes]);
+        }
+    }
+}
+
+#[inline(never)]
+fn store_any(
+    frame: &Frame<'_>,
+    inst: &MemoryInst,
+    mask: u32,
+    data: &mut [u8],
+    pattern: Pattern,
+    offsets: &[u64; LANES],
+) {
+    let bytes = inst.lane_bytes() as usize;
+    for lane in 0..LANES {
+        if mask & LANE_BITS[lane] != 0 {
+            let at = place(pattern, offsets, lane, bytes);
+            store_lane(frame, inst, lane, &mut data[at..at + bytes]);
+        }
+    }
+}
+
+/// Spreads one lane's bytes over the destination registers.
+pub(crate) fn load_lane(frame: &mut Frame<'_>, inst: &MemoryInst, lane: usize, bytes: &[u8]) {
+    let elements = bytes.chunks_exact(usize::from(inst.element_bytes));
+    for (element, &register) in elements.zip(&inst.registers) {
+        if register == SINK {
+            continue;
+        }
+        let value = extend(little_endian(element), inst.element_bytes, inst.signed);
+        let slot = usize::from(register);
+        if inst.wide {
+            frame.wide[slot].0[lane] = value;
+        } else {
+            frame.narrow[slot].0[lane] = value as u32;
+        }
+    }
+}
+
+/// Gathers one lane's bytes from the source registers.
+pub(crate) fn store_lane(frame: &Frame<'_>, inst: &MemoryInst, lane: usize, bytes: &mut [u8]) {
+    let width = usize::from(inst.element_bytes);
+    for (element, &register) in bytes.chunks_exact_mut(width).zip(&inst.registers) {
+        let value = if inst.wide {
+            frame.wide(register)[lane]
+        } else {
+            u64::from(frame.narrow(register)[lane])
+        };
+        element.copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+}
+
+pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+/// Widens the low `bytes` bytes of `value` to 64 bits.
+pub(crate) fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
+    let spare = 64 - 8 * u32::from(bytes.clamp(1, 8));
+    if signed {
+        ((value << spare) as i64 >> spare) as u64
+    } else {
+        value << spare >> spare
+    }
+}

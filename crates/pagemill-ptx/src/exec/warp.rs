@@ -1,0 +1,125 @@
+//! The state of one warp.
+
+use crate::code::BarrierReduction;
+
+/// Where lanes that left the current path wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Path {
+    pub pc: u32,
+    pub mask: u32,
+    /// Where this path ends and the one below it on the stack goes on.
+    pub reconverge: u32,
+}
+
+/// The reconvergence point of paths that meet only at the end.
+pub(crate) const NEVER: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarpState {
+    Running,
+    /// A memory access was announced and is due.
+    MemoryDue,
+    AtBarrier(u8),
+    Exited,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Warp {
+    pub state: WarpState,
+    pub path: Path,
+    pub stack: Vec<Path>,
+    /// Lanes that have not ended.
+    pub alive: u32,
+    /// Scoreboard slots of loads that nobody has waited for yet.
+    pub pending: u64,
+    /// PTX instructions since the block started.
+    pub executed: u64,
+    /// Where the answer of the `bar.red` it waits at goes.
+    pub reduction: Option<BarrierReduction>,
+    /// Whether it last ran the stream with waits: what its position counts in.
+    pub stepped: bool,
+}
+
+impl Warp {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: WarpState::Exited,
+            path: Path {
+                pc: 0,
+                mask: 0,
+                reconverge: NEVER,
+            },
+            stack: Vec::new(),
+            alive: 0,
+            pending: 0,
+            executed: 0,
+            reduction: None,
+            stepped: false,
+        }
+    }
+
+    /// Puts the lanes of `mask` before the first instruction.
+    pub(crate) fn restart(&mut self, mask: u32) {
+        self.state = WarpState::Running;
+        self.path = Path {
+            pc: 0,
+            mask,
+            reconverge: NEVER,
+        };
+        self.stack.clear();
+        self.alive = mask;
+        self.pending = 0;
+        self.executed = 0;
+        self.reduction = None;
+    }
+
+    /// Leaves the current path for the topmost one below with living lanes. False when there is none.
+    pub(crate) fn pop(&mut self) -> bool {
+        while let Some(path) = self.stack.pop() {
+            let mask = path.mask & self.alive;
+            if mask != 0 {
+                self.path = Path { mask, ..path };
+                return true;
+            }
+        }
+        self.path.mask = 0;
+        false
+    }
+
+    /// Sends `taken` lanes of the current path to `target`, the others to `next`.
+    pub(crate) fn diverge(&mut self, target: u32, taken: u32, next: u32, reconverge: u32) {
+        let Path {
+            mask,
+            reconverge: outer,
+            ..
+        } = self.path;
+        if reconverge != outer {
+            self.stack.push(Path {
+                pc: reconverge,
+                mask,
+                reconverge: outer,
+            });
+        }
+        let rest = mask & !taken;
+        self.path = if target == reconverge {
+            Path {
+                pc: next,
+                mask: rest,
+                reconverge,
+            }
+        } else {
+            if next != reconverge {
+                self.stack.push(Path {
+                    pc: next,
+                    mask: rest,
+                    reconverge,
+                });
+            }
+            Path {
+                pc: target,
+                mask: taken,
+                reconverge,
+            }
+        };
+    }
+}

@@ -1,0 +1,106 @@
+//! A kernel as its users see it: shape, parameters, instructions.
+
+use crate::ast::Type;
+use crate::code::Code;
+use std::sync::Arc;
+
+/// What kind of hardware unit an instruction keeps busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstructionClass {
+    /// Integer and logic operations, moves, comparisons.
+    Integer,
+    /// Integer multiplication and multiply-add.
+    IntegerMultiply,
+    /// Single and half precision arithmetic.
+    Float32,
+    /// Double precision arithmetic.
+    Float64,
+    /// Transcendental and reciprocal approximations, division, square root.
+    Special,
+    /// Conversions between number formats.
+    Convert,
+    /// Loads and stores of shared memory, shuffles.
+    SharedMemory,
+    /// Loads of constants and parameters.
+    ConstMemory,
+    /// Loads and stores of global and generic memory.
+    GlobalMemory,
+    /// Loads and stores of local memory.
+    LocalMemory,
+    /// Atomics and reductions, in any space.
+    Atomic,
+    /// Barriers and fences.
+    Barrier,
+    /// Branches, exits, calls of the system.
+    Control,
+}
+
+/// What is known of one PTX instruction after inlining.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstructionInfo {
+    /// The unit it keeps busy.
+    pub class: InstructionClass,
+    /// Opcode as written, such as `ld.global.f32`.
+    pub opcode: Arc<str>,
+    /// Line of the PTX text.
+    pub line: u32,
+    /// Index into the module's files, and line, of the CUDA source.
+    pub source: Option<(u32, u32)>,
+    /// Registers it reads, guard included; numbers have no meaning beyond their equality within the kernel.
+    pub reads: Vec<u32>,
+    /// Registers it writes.
+    pub writes: Vec<u32>,
+    /// Whether a basic block starts here.
+    pub block_leader: bool,
+    /// Scoreboard slot its result arrives under.
+    pub slot: Option<u8>,
+    /// Scoreboard slots that must be empty before it may execute.
+    pub wait_mask: u64,
+}
+
+/// One kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Name as written.
+    pub name: String,
+    /// Offset in the argument block in bytes.
+    pub offset: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Element type.
+    pub ty: Type,
+}
+
+/// One `.entry`, ready to launch.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Name as written (mangled).
+    pub name: String,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Size of the argument block in bytes.
+    pub param_bytes: u32,
+    /// 32-bit registers that a thread needs at once.
+    pub registers_per_thread: u32,
+    /// Static shared memory of a block in bytes.
+    pub shared_bytes: u32,
+    /// Local memory of a thread in bytes.
+    pub local_bytes: u32,
+    /// Most threads of a block that it was compiled for (`.maxntid`, `.reqntid`).
+    pub max_threads: Option<u32>,
+    pub(crate) source_name: Arc<str>,
+    pub(crate) files: Arc<Vec<(u32, String)>>,
+    pub(crate) instructions: Arc<[InstructionInfo]>,
+    pub(crate) code: Arc<Code>,
+    /// Which module it came from: a launch takes a link of the same one.
+    pub(crate) module_id: u64,
+}
+
+impl Kernel {
+    /// Its instructions, device functions inlined, in code order.
+    pub fn instructions(&self) -> &[InstructionInfo] {
+        &self.instructions
+    }
+}

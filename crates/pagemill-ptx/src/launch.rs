@@ -1,0 +1,337 @@
+//! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
+
+use crate::Block;
+use crate::code::Constant;
+use crate::exec::line::{ConstantLines, LANES, Line};
+use crate::exec::service::Output;
+use crate::exec::step::StepTotals;
+use crate::kernel::Kernel;
+use crate::memory::DeviceMemory;
+use crate::module::{Linked, Module};
+use crate::trap::Trap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most threads in a block.
+const BLOCK_THREADS_MAX: u64 = 1024;
+/// Most shared memory of a block in bytes, static and dynamic.
+const SHARED_BYTES_MAX: u64 = 227 * 1024;
+/// Most local memory of a thread in bytes.
+const LOCAL_BYTES_MAX: u32 = 512 * 1024;
+/// Largest grid in each dimension.
+const GRID_MAX: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Instructions a warp may execute unless the launch says otherwise.
+const INSTRUCTION_LIMIT: u64 = 1 << 32;
+
+/// Why a launch was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// A zero or too large grid or block dimension.
+    #[error("kernel {kernel}: {what} {given:?} is not possible; allowed is 1 to {max}")]
+    Dimensions {
+        /// Kernel name.
+        kernel: String,
+        /// "grid" or "block".
+        what: &'static str,
+        /// What was asked for.
+        given: [u32; 3],
+        /// What is allowed.
+        max: String,
+    },
+    /// An argument block of the wrong size.
+    #[error(
+        "kernel {kernel}: {given} argument bytes were given, its {params} parameters take {wanted}"
+    )]
+    Arguments {
+        /// Kernel name.
+        kernel: String,
+        /// Bytes given.
+        given: usize,
+        /// Bytes wanted.
+        wanted: u32,
+        /// Number of parameters.
+        params: usize,
+    },
+    /// More shared or local memory than a machine has.
+    #[error("kernel {kernel}: {bytes} bytes of {space} memory are more than the {max} allowed")]
+    TooMuchMemory {
+        /// Kernel name.
+        kernel: String,
+        /// "shared" or "local".
+        space: &'static str,
+        /// Bytes wanted.
+        bytes: u64,
+        /// Bytes allowed.
+        max: u64,
+    },
+    /// Kernel, link and module do not belong together.
+    #[error(
+        "kernel {kernel}: it is from another module than the link; link the module it was loaded with"
+    )]
+    WrongModule {
+        /// Kernel name.
+        kernel: String,
+    },
+}
+
+/// One launch, immutable while its blocks run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub(crate) kernel: Kernel,
+    pub(crate) constants: ConstantLines,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) shared_bytes: u32,
+    pub(crate) args: Vec<u8>,
+    pub(crate) instruction_limit: u64,
+    /// Tells launches apart, so that a block knows when it must change shape.
+    pub(crate) id: u64,
+}
+
+impl Launch {
+    /// A launch of `kernel` over `grid` blocks of `block` threads; `args` is its parameter block in the layout of [`Kernel::params`].
+    ///
+    /// # Errors
+    /// When a dimension, a memory size or the argument size is not possible, or the parts do not belong together.
+    pub fn new(
+        module: &Module,
+        linked: &Linked,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        args: &[u8],
+    ) -> Result<Self, LaunchError> {
+        if module.id() != linked.module_id || kernel.module_id != linked.module_id {
+            return Err(LaunchError::WrongModule {
+                kernel: kernel.name.clone(),
+            });
+        }
+        check_shape(kernel, grid, block)?;
+        check_sizes(kernel, dynamic_shared_bytes, args)?;
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let threads = block.iter().product();
+        let values = Values {
+            linked,
+            grid,
+            block,
+            threads,
+            kernel,
+            dynamic_shared_bytes,
+            args,
+        };
+        let code = &kernel.code;
+        let narrow = code
+            .constants_narrow
+            .iter()
+            .map(|constant| Line::splat(values.of(constant) as u32));
+        let wide = code
+            .constants_wide
+            .iter()
+            .map(|constant| Line::splat(values.of(constant)));
+        let constants = ConstantLines {
+            narrow: narrow.collect(),
+            wide: wide.collect(),
+        };
+        Ok(Self {
+            kernel: kernel.clone(),
+            constants,
+            grid,
+            block,
+            threads,
+            shared_bytes: kernel.shared_bytes + dynamic_shared_bytes,
+            args: args.to_vec(),
+            instruction_limit: INSTRUCTION_LIMIT,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// Traps any warp that executes more than `instructions` PTX instructions.
+    #[must_use]
+    pub fn with_instruction_limit(self, instructions: u64) -> Self {
+        Self {
+            instruction_limit: instructions,
+            ..self
+        }
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    /// Threads of a block.
+    pub fn threads_per_block(&self) -> u32 {
+        self.threads
+    }
+
+    /// Warps of a block.
+    pub fn warps_per_block(&self) -> u32 {
+        self.threads.div_ceil(LANES as u32)
+    }
+
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
+    }
+
+    /// Coordinates of block `index`.
+    pub(crate) fn block_coordinates(&self, index: u64) -> [u32; 3] {
+        split(index, self.grid)
+    }
+
+    /// Coordinates of thread `index` of a block.
+    pub(crate) fn thread_coordinates(&self, index: u32) -> [u32; 3] {
+        split(u64::from(index), self.block)
+    }
+}
+
+fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extent.map(u64::from);
+    [
+        (index % x) as u32,
+        (index / x % y) as u32,
+        (index / (x * y)) as u32,
+    ]
+}
+
+fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
+    let wrong = |what, given, max: String| LaunchError::Dimensions {
+        kernel: kernel.name.clone(),
+        what,
+        given,
+        max,
+    };
+    if grid
+        .iter()
+        .zip(GRID_MAX)
+        .any(|(&extent, max)| extent == 0 || extent > max)
+    {
+        return Err(wrong("grid", grid, format!("{GRID_MAX:?}")));
+    }
+    let threads: u64 = block
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .try_fold(1u64, u64::checked_mul)
+        .unwrap_or(u64::MAX);
+    let max = kernel
+        .max_threads
+        .map_or(BLOCK_THREADS_MAX, u64::from)
+        .min(BLOCK_THREADS_MAX);
+    if threads == 0 || threads > max {
+        return Err(wrong("block", block, format!("{max} threads")));
+    }
+    Ok(())
+}
+
+fn check_sizes(kernel: &Kernel, dynamic_shared_bytes: u32, args: &[u8]) -> Result<(), LaunchError> {
+    let too_much = |space, bytes, max| LaunchError::TooMuchMemory {
+        kernel: kernel.name.clone(),
+        space,
+        bytes,
+        max,
+    };
+    let shared = u64::from(kernel.shared_bytes) + u64::from(dynamic_shared_bytes);
+    if shared > SHARED_BYTES_MAX {
+        return Err(too_much("shared", shared, SHARED_BYTES_MAX));
+    }
+    if kernel.local_bytes > LOCAL_BYTES_MAX {
+        return Err(too_much(
+            "local",
+            kernel.local_bytes.into(),
+            LOCAL_BYTES_MAX.into(),
+        ));
+    }
+    if args.len() != kernel.param_bytes as usize {
+        return Err(LaunchError::Arguments {
+            kernel: kernel.name.clone(),
+            given: args.len(),
+            wanted: kernel.param_bytes,
+            params: kernel.params.len(),
+        });
+    }
+    Ok(())
+}
+
+/// What a [`Constant`] may refer to.
+struct Values<'a> {
+    linked: &'a Linked,
+    grid: [u32; 3],
+    block: [u32; 3],
+    threads: u32,
+    kernel: &'a Kernel,
+    dynamic_shared_bytes: u32,
+    args: &'a [u8],
+}
+
+impl Values<'_> {
+    fn of(&self, constant: &Constant) -> u64 {
+        match *constant {
+            Constant::Bits(bits) => bits,
+            Constant::Param {
+                offset,
+                bytes,
+                signed,
+            } => self.param(offset, bytes, signed),
+            Constant::Symbol { index, addend } => {
+                self.linked.addresses[index as usize].wrapping_add(addend as u64)
+            }
+            Constant::GridDim(axis) => self.grid[usize::from(axis)].into(),
+            Constant::BlockDim(axis) => self.block[usize::from(axis)].into(),
+            Constant::DynamicSharedBytes => self.dynamic_shared_bytes.into(),
+            Constant::TotalSharedBytes => {
+                u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared_bytes)
+            }
+            Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
+        }
+    }
+
+    fn param(&self, offset: u32, bytes: u8, signed: bool) -> u64 {
+        let offset = offset as usize;
+        let raw = self
+            .args
+            .get(offset..offset + usize::from(bytes))
+            .unwrap_or_default();
+        crate::exec::transfer::extend(crate::exec::transfer::little_endian(raw), bytes, signed)
+    }
+}
+
+/// What a functional run executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionalTotals {
+    /// Blocks run.
+    pub blocks: u64,
+    /// PTX instructions issued by warps.
+    pub instructions: u64,
+    /// PTX instructions times the lanes that were active and whose guard held.
+    pub thread_instructions: u64,
+}
+
+/// Runs every block of `launch` to its end, in order, without time. `printf` text goes to `output`.
+///
+/// # Errors
+/// What a thread did wrong. Memory then holds what was done until then.
+pub fn run_functional(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    output: &mut Output,
+) -> Result<FunctionalTotals, Box<Trap>> {
+    let mut block = Block::new(launch);
+    let mut totals = StepTotals::default();
+    for index in 0..launch.blocks() {
+        block.start(launch, index);
+        let run = block.run_to_end(launch, memory, &mut totals);
+        output.append(block.output());
+        run?;
+    }
+    Ok(FunctionalTotals {
+        blocks: launch.blocks(),
+        instructions: totals.instructions,
+        thread_instructions: totals.thread_instructions,
+    })
+}

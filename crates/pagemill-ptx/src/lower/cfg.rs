@@ -1,0 +1,163 @@
+//! Basic blocks and their edges.
+
+use super::dominators;
+use super::ir::{Aux, Label, Micro, Program};
+use crate::exec::op::Op;
+
+/// A maximal stretch without branches in or out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct BasicBlock {
+    /// Micro-operations `start..end`.
+    pub start: usize,
+    pub end: usize,
+    pub successors: Vec<usize>,
+    pub predecessors: Vec<usize>,
+}
+
+/// The control flow of a program. Block `blocks.len()` stands for the end of the kernel.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    pub blocks: Vec<BasicBlock>,
+    /// Immediate post-dominator of each block; `blocks.len()` for the end, also where the end is never reached.
+    pub post_dominator: Vec<usize>,
+    /// Immediate dominator of each block; itself for the entry and what cannot be reached.
+    pub dominator: Vec<usize>,
+    /// Block of each label.
+    label_block: Vec<usize>,
+}
+
+impl Graph {
+    /// Splits `program` into blocks. Branches to a bare exit become exits, so that lanes that leave early do not
+    /// hold up the others at barriers.
+    pub(super) fn new(program: &mut Program) -> Self {
+        shorten_exits(program);
+        let micros = &program.micros;
+        let mut leader = vec![false; micros.len() + 1];
+        leader[0] = true;
+        for (at, micro) in micros.iter().enumerate() {
+            if micro.ends_block() {
+                leader[at + 1] = true;
+            }
+            for label in targets(micro) {
+                leader[program.labels[label.0 as usize]] = true;
+            }
+        }
+        let starts: Vec<usize> = (0..micros.len()).filter(|&at| leader[at]).collect();
+        let block_of = |at: usize| starts.partition_point(|&start| start < at);
+        let mut blocks: Vec<BasicBlock> = Vec::with_capacity(starts.len());
+        for (index, &start) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).copied().unwrap_or(micros.len());
+            let mut successors = Vec::new();
+            let last = &micros[end - 1];
+            for label in targets(last) {
+                successors.push(block_of(program.labels[label.0 as usize]));
+            }
+            if last.op == Op::Exit {
+                successors.push(starts.len());
+            }
+            if !last.ends_block() || last.guard.is_some() {
+                successors.push(index + 1);
+            }
+            successors.sort_unstable();
+            successors.dedup();
+            blocks.push(BasicBlock {
+                start,
+                end,
+                successors,
+                predecessors: Vec::new(),
+            });
+        }
+        for index in 0..blocks.len() {
+            for at in 0..blocks[index].successors.len() {
+                let successor = blocks[index].successors[at];
+                if let Some(block) = blocks.get_mut(successor) {
+                    block.predecessors.push(index);
+                }
+            }
+        }
+        let label_block = program.labels.iter().map(|&at| block_of(at)).collect();
+        let (dominator, post_dominator) = orders(&blocks);
+        Self {
+            blocks,
+            post_dominator,
+            dominator,
+            label_block,
+        }
+    }
+
+    /// The block that `label` stands before.
+    pub(super) fn block_of(&self, label: Label) -> usize {
+        self.label_block[label.0 as usize]
+    }
+
+    /// Whether every path to block `b` passes block `a`.
+    pub(super) fn dominates(&self, a: usize, mut b: usize) -> bool {
+        loop {
+            if a == b {
+                return true;
+            }
+            let up = self.dominator[b];
+            if up == b {
+                return false;
+            }
+            b = up;
+        }
+    }
+}
+
+/// Dominators from the entry, and post-dominators from the end.
+fn orders(blocks: &[BasicBlock]) -> (Vec<usize>, Vec<usize>) {
+    let end = blocks.len();
+    let forward: Vec<Vec<usize>> = blocks
+        .iter()
+        .map(|block| block.successors.clone())
+        .chain([Vec::new()])
+        .collect();
+    let mut dominator = dominators::immediate(&forward, 0);
+    dominator.truncate(end);
+    let mut backward = vec![Vec::new(); end + 1];
+    for (index, block) in blocks.iter().enumerate() {
+        for &successor in &block.successors {
+            backward[successor].push(index);
+        }
+    }
+    let mut post = dominators::immediate(&backward, end);
+    post.truncate(end);
+    for (index, up) in post.iter_mut().enumerate() {
+        // A block from which the end cannot be reached loops for ever: its lanes never meet anybody.
+        if *up == index {
+            *up = end;
+        }
+    }
+    (dominator, post)
+}
+
+fn targets(micro: &Micro) -> &[Label] {
+    match &micro.aux {
+        Aux::Target(label) => std::slice::from_ref(label),
+        Aux::Targets(labels) => labels,
+        _ => &[],
+    }
+}
+
+fn shorten_exits(program: &mut Program) {
+    let leads_to_exit = |label: Label| {
+        let at = program.labels[label.0 as usize];
+        program
+            .micros
+            .get(at)
+            .is_none_or(|micro| micro.op == Op::Exit && micro.guard.is_none())
+    };
+    let found: Vec<usize> = program
+        .micros
+        .iter()
+        .enumerate()
+        .filter(|(_, micro)| matches!(&micro.aux, Aux::Target(label) if leads_to_exit(*label)))
+        .map(|(at, _)| at)
+        .collect();
+    for at in found {
+        let micro = &mut program.micros[at];
+        micro.op = Op::Exit;
+        micro.aux = Aux::None;
+    }
+}

@@ -1,0 +1,270 @@
+//! Branches, ends, barriers, calls of the system.
+
+use super::super::Fail;
+use super::super::inline::Storage;
+use super::super::ir::{Aux, Class, ServiceAux, Value};
+use super::super::params::ParamStorage;
+use super::context::Decoder;
+use super::modifiers::Modifiers;
+use crate::ast::{Operand, Type};
+use crate::code::{Reduce, WarpWide};
+use crate::exec::op::Op;
+
+/// Hints and orderings without effect here: memory operations take effect one after the other.
+pub(super) fn ignore(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take_all();
+    decoder.push(Op::Nop, &[], &[], Aux::None);
+    Ok(())
+}
+
+pub(super) fn bra(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("uni");
+    let Operand::Symbol(name, 0) = decoder.operand(0)? else {
+        return Err(decoder.fail("the branch target must be a label"));
+    };
+    let target = decoder.label(name)?;
+    decoder.push(Op::Branch, &[], &[], Aux::Target(target));
+    Ok(())
+}
+
+pub(super) fn brx(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("uni");
+    if !modifiers.take("idx") {
+        return Err(decoder.bad_form());
+    }
+    let index = decoder.source(0, Type::U32)?;
+    let Operand::Symbol(table, 0) = decoder.operand(1)? else {
+        return Err(decoder.fail("the second operand must be the label of a .branchtargets"));
+    };
+    let function = decoder.flat.scopes[decoder.scope].function;
+    let Some((_, names)) = function
+        .branch_targets
+        .iter()
+        .find(|(name, _)| name == table)
+    else {
+        return Err(decoder.fail(format!("no .branchtargets has the label `{table}`")));
+    };
+    let targets = names
+        .iter()
+        .map(|name| decoder.label(name))
+        .collect::<Result<_, _>>()?;
+    decoder.push(Op::BranchTable, &[], &[index], Aux::Targets(targets));
+    Ok(())
+}
+
+pub(super) fn exit(decoder: &mut Decoder<'_>, _: &mut Modifiers<'_>) -> Result<(), Fail> {
+    decoder.push(Op::Exit, &[], &[], Aux::None);
+    Ok(())
+}
+
+pub(super) fn ret(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("uni");
+    match decoder.flat.scopes[decoder.scope].return_label {
+        Some(label) => decoder.push(Op::Branch, &[], &[], Aux::Target(label)),
+        None => decoder.push(Op::Exit, &[], &[], Aux::None),
+    }
+    Ok(())
+}
+
+pub(super) fn trap(decoder: &mut Decoder<'_>, _: &mut Modifiers<'_>) -> Result<(), Fail> {
+    decoder.push(Op::Service, &[], &[], Aux::Service(ServiceAux::Trap));
+    Ok(())
+}
+
+pub(super) fn misplaced_call(decoder: &mut Decoder<'_>, _: &mut Modifiers<'_>) -> Result<(), Fail> {
+    Err(decoder.bad_form())
+}
+
+pub(super) fn bar(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("cta");
+    modifiers.take("aligned");
+    if modifiers.take("warp") {
+        return warp_barrier(decoder, modifiers);
+    }
+    if modifiers.take("red") {
+        return reducing_barrier(decoder, modifiers);
+    }
+    let waits = match modifiers.take_one(&["sync", "arrive"]) {
+        Some(kind) => kind == "sync",
+        None => return Err(decoder.bad_form()),
+    };
+    let mut srcs = vec![decoder.source(0, Type::U32)?];
+    let counted = decoder.operand_count() > 1;
+    if counted {
+        srcs.push(decoder.source(1, Type::U32)?);
+    }
+    if !waits && !counted {
+        return Err(decoder.fail("an arrival needs a thread count"));
+    }
+    decoder.push(
+        Op::Barrier,
+        &[],
+        &srcs,
+        Aux::Barrier {
+            counted,
+            waits,
+            reduction: None,
+        },
+    );
+    Ok(())
+}
+
+fn warp_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if !modifiers.take("sync") {
+        return Err(decoder.bad_form());
+    }
+    let members = decoder.source(0, Type::B32)?;
+    let zero = decoder.bits(Class::Narrow, 0)?;
+    let dsts = [
+        decoder.temporary(Class::Narrow),
+        decoder.temporary(Class::Predicate),
+    ];
+    let aux = Aux::WarpWide {
+        kind: WarpWide::Barrier,
+        members: true,
+        negated: false,
+    };
+    decoder.push(Op::WarpWide, &dsts, &[zero, zero, zero, members], aux);
+    Ok(())
+}
+
+fn reducing_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let (kind, ty) = match modifiers.take_one(&["popc", "and", "or"]) {
+        Some("popc") => (Reduce::Count, Type::U32),
+        Some("and") => (Reduce::And, Type::Pred),
+        Some("or") => (Reduce::Or, Type::Pred),
+        _ => return Err(decoder.bad_form()),
+    };
+    if modifiers.take_type() != Some(ty) {
+        return Err(decoder.bad_form());
+    }
+    let counted = decoder.operand_count() > 3;
+    let (predicate, negated) = decoder.predicate(if counted { 3 } else { 2 })?;
+    let mut srcs = vec![decoder.source(1, Type::U32)?];
+    if counted {
+        srcs.push(decoder.source(2, Type::U32)?);
+    }
+    srcs.push(Value::Reg(predicate));
+    let dst = decoder.destination(0, ty)?;
+    decoder.push(
+        Op::Barrier,
+        &[dst],
+        &srcs,
+        Aux::Barrier {
+            counted,
+            waits: true,
+            reduction: Some((kind, negated)),
+        },
+    );
+    Ok(())
+}
+
+impl<'a> Decoder<'a> {
+    /// A call of a function that has no body here.
+    pub(super) fn system_call(
+        &mut self,
+        name: &str,
+        results: &'a [Operand],
+        arguments: &'a [Operand],
+    ) -> Result<(), Fail> {
+        match (name, arguments) {
+            ("vprintf", [format, values]) => {
+                let srcs = [self.argument(format, Type::B64)?, self.argument(values, Type::B64)?];
+                let dst = self.temporary(Class::Narrow);
+                self.push(Op::Service, &[dst], &srcs, Aux::Service(ServiceAux::Print));
+                match results {
+                    [result] => self.store_result(result, Value::Reg(dst)),
+                    _ => Ok(()),
+                }
+            }
+            ("__assertfail", [message, file, line, function, ..]) => {
+                let srcs = [
+                    self.argument(message, Type::B64)?,
+                    self.argument(file, Type::B64)?,
+                    self.argument(line, Type::B32)?,
+                    self.argument(function, Type::B64)?,
+                ];
+                self.push(Op::Service, &[], &srcs, Aux::Service(ServiceAux::AssertFail));
+                Ok(())
+            }
+            _ => Err(self
+                .fail(format!("function `{name}` is called and not defined"))
+                .help("of the system functions, vprintf and __assertfail are supported; link everything else into one PTX text")),
+        }
+    }
+
+    /// The value passed to a system function.
+    fn argument(&mut self, operand: &'a Operand, ty: Type) -> Result<Value, Fail> {
+        match self.call_param(operand) {
+            Some(param) => self.load_param(param, 0, ty),
+            None => self.value(operand, ty),
+        }
+    }
+
+    fn store_result(&mut self, operand: &'a Operand, value: Value) -> Result<(), Fail> {
+        match self.call_param(operand) {
+            Some(param) => self.store_param(param, 0, Type::B32, value),
+            None => {
+                let dst = self.destination_of(operand, Type::B32)?;
+                self.copy(dst, value);
+                Ok(())
+            }
+        }
+    }
+
+    fn call_param(&self, operand: &Operand) -> Option<usize> {
+        match operand {
+            Operand::Symbol(name, 0) => match self.storage(name)? {
+                Storage::CallParam(param) => Some(param),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A register or literal handed over as parameter `param`.
+    pub(super) fn pass_param(
+        &mut self,
+        scope: usize,
+        param: usize,
+        operand: &'a Operand,
+    ) -> Result<(), Fail> {
+        self.scope = scope;
+        let ty = self.flat.call_params[param].ty;
+        let value = self.value(operand, ty)?;
+        self.store_param(param, 0, ty, value)
+    }
+
+    pub(super) fn take_param(
+        &mut self,
+        scope: usize,
+        param: usize,
+        into: &'a Operand,
+    ) -> Result<(), Fail> {
+        self.scope = scope;
+        let ty = self.flat.call_params[param].ty;
+        let value = self.load_param(param, 0, ty)?;
+        let dst = self.destination_of(into, ty)?;
+        self.copy(dst, value);
+        Ok(())
+    }
+
+    /// The register that stands for the part of `param` at `offset`.
+    pub(super) fn param_register(
+        &mut self,
+        param: usize,
+        offset: u64,
+        class: Class,
+    ) -> super::super::ir::VReg {
+        if let Some(register) = self.param_registers.get(&(param, offset)) {
+            return *register;
+        }
+        let register = self.temporary(class);
+        self.param_registers.insert((param, offset), register);
+        register
+    }
+
+    pub(super) fn is_in_registers(&self, param: usize) -> bool {
+        self.names.params[param] == ParamStorage::Registers
+    }
+}

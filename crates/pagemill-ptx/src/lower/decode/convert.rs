@@ -1,0 +1,407 @@
+//! `cvt`.
+
+use super::super::Fail;
+use super::super::ir::{Class, VReg, Value};
+use super::context::Decoder;
+use super::float::take_rounding;
+use super::half;
+use super::integer::Int;
+use super::modifiers::Modifiers;
+use crate::ast::{Operand, Type};
+use crate::exec::functions::convert as functions;
+use crate::exec::functions::half as half_functions;
+use crate::exec::functions::rounding::{self, Operation, Rounding};
+use crate::exec::op::Op;
+
+/// Modifiers of one conversion.
+struct Form {
+    rounding: Option<Rounding>,
+    to_integer: Option<&'static str>,
+    ftz: bool,
+    saturate: bool,
+    relu: bool,
+}
+
+pub(super) fn cvt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if modifiers.take("pack") {
+        return pack(decoder, modifiers);
+    }
+    if modifiers.take("tf32") {
+        modifiers.take_one(&["rna", "rn", "rz"]);
+        modifiers
+            .take_type()
+            .filter(|ty| *ty == Type::F32)
+            .ok_or_else(|| decoder.bad_form())?;
+        let source = decoder.source(1, Type::F32)?;
+        let dst = decoder.destination(0, Type::B32)?;
+        decoder.scalar(functions::to_tf32, 0, dst, &[source]);
+        return Ok(());
+    }
+    let form = Form {
+        to_integer: modifiers.take_one(&["rni", "rzi", "rmi", "rpi"]),
+        rounding: take_rounding(modifiers),
+        ftz: modifiers.take("ftz"),
+        saturate: modifiers.take("sat"),
+        relu: modifiers.take("relu"),
+    };
+    let to = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let from = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if matches!(to, Type::F16x2 | Type::Bf16x2) {
+        return pack_halves(decoder, &form, to, from);
+    }
+    let source = decoder.operand(1)?;
+    match (Int::of(to), Int::of(from)) {
+        (Some(to), Some(from)) => integers(decoder, &form, to, from, source),
+        (None, Some(from)) => integer_to_float(decoder, &form, to, from, source),
+        (Some(to), None) => float_to_integer(decoder, &form, to, from),
+        (None, None) => floats(decoder, &form, to, from),
+    }
+}
+
+/// The source extended to 32 bits, or as it is when 64; registers may be wider than the type.
+fn integer_source<'a>(
+    decoder: &mut Decoder<'a>,
+    from: Int,
+    operand: &'a Operand,
+) -> Result<Value, Fail> {
+    let value = match operand {
+        Operand::Register(register) => {
+            let bytes = decoder.register_type(*register).bytes();
+            if bytes < from.bytes || decoder.register_type(*register) == Type::Pred {
+                return Err(decoder.wrong_size(*register, from.ty));
+            }
+            let value = Value::Reg(decoder.register(*register));
+            if bytes == 8 && from.bytes < 8 {
+                decoder.fresh(Op::Truncate64, Class::Narrow, &[value])
+            } else {
+                value
+            }
+        }
+        _ => decoder.value(operand, from.ty)?,
+    };
+    extend(decoder, from, value)
+}
+
+/// The low bits of a narrow value, extended to 32.
+fn extend(decoder: &mut Decoder<'_>, int: Int, value: Value) -> Result<Value, Fail> {
+    Ok(match (int.bytes, int.signed) {
+        (1, true) => decoder.fresh(Op::SignExtend8, Class::Narrow, &[value]),
+        (2, true) => decoder.fresh(Op::SignExtend16, Class::Narrow, &[value]),
+        (bytes @ 1..=2, false) => {
+            let mask = decoder.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
+            decoder.fresh(Op::And32, Class::Narrow, &[value, mask])
+        }
+        _ => value,
+    })
+}
+
+fn widen(decoder: &mut Decoder<'_>, signed: bool, value: Value) -> Value {
+    decoder.fresh(
+        if signed {
+            Op::SignExtend32
+        } else {
+            Op::ZeroExtend32
+        },
+        Class::Wide,
+        &[value],
+    )
+}
+
+/// The destination and its size, which may exceed the type's.
+fn integer_destination(decoder: &mut Decoder<'_>, to: Int) -> Result<(VReg, u64), Fail> {
+    match decoder.operand(0)? {
+        Operand::Register(register) => {
+            let bytes = decoder.register_type(*register).bytes();
+            if bytes < to.bytes || decoder.register_type(*register) == Type::Pred {
+                return Err(decoder.wrong_size(*register, to.ty));
+            }
+            Ok((decoder.register(*register), bytes))
+        }
+        Operand::Sink => Ok((decoder.temporary(to.class()), to.bytes)),
+        _ => Err(decoder.fail("the destination must be a register")),
+    }
+}
+
+/// Stores an integer of type `to`, given in a value of its class, extending it to the register.
+fn store_integer(decoder: &mut Decoder<'_>, to: Int, value: Value) -> Result<(), Fail> {
+    let (dst, bytes) = integer_destination(decoder, to)?;
+    if to.bytes == 8 {
+        decoder.copy(dst, value);
+        return Ok(());
+    }
+    let value = extend(decoder, to, value)?;
+    match bytes {
+        8 => {
+            let value = widen(decoder, to.signed, value);
+            decoder.copy(dst, value);
+        }
+        4 => decoder.copy(dst, value),
+        _ => super::integer::cut(decoder, dst, value)?,
+    }
+    Ok(())
+}
+
+fn integers<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    to: Int,
+    from: Int,
+    operand: &'a Operand,
+) -> Result<(), Fail> {
+    let source = integer_source(decoder, from, operand)?;
+    if form.saturate {
+        let wide = if from.bytes == 8 {
+            source
+        } else {
+            widen(decoder, from.signed, source)
+        };
+        let code = functions::integer_code(to.bytes, to.signed, from.signed);
+        let value = decoder.scalar_fresh(functions::saturate, code, to.class(), &[wide]);
+        return store_integer(decoder, to, value);
+    }
+    let value = match (from.bytes, to.bytes) {
+        (8, 8) => source,
+        (_, 8) => widen(decoder, from.signed, source),
+        (8, _) => decoder.fresh(Op::Truncate64, Class::Narrow, &[source]),
+        _ => source,
+    };
+    store_integer(decoder, to, value)
+}
+
+fn integer_to_float<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    to: Type,
+    from: Int,
+    operand: &'a Operand,
+) -> Result<(), Fail> {
+    let source = integer_source(decoder, from, operand)?;
+    let dst = decoder.destination(0, to)?;
+    let nearest = form
+        .rounding
+        .is_none_or(|rounding| rounding == Rounding::Nearest);
+    let op = match (to, from.bytes == 8, from.signed) {
+        (Type::F32, false, true) if nearest => Some(Op::S32ToF32),
+        (Type::F32, false, false) if nearest => Some(Op::U32ToF32),
+        (Type::F64, false, true) => Some(Op::S32ToF64),
+        (Type::F64, false, false) => Some(Op::U32ToF64),
+        (Type::F64, true, true) if nearest => Some(Op::S64ToF64),
+        (Type::F64, true, false) if nearest => Some(Op::U64ToF64),
+        _ => None,
+    };
+    let class = if to == Type::F64 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    };
+    let value = match op {
+        Some(op) => decoder.fresh(op, class, &[source]),
+        None => {
+            let wide = if from.bytes == 8 {
+                source
+            } else {
+                widen(decoder, from.signed, source)
+            };
+            let rounding = form.rounding.unwrap_or(Rounding::Nearest);
+            let code = functions::float_code(to, from.signed, rounding)
+                .ok_or_else(|| decoder.bad_form())?;
+            decoder.scalar_fresh(functions::integer_to_float, code, class, &[wide])
+        }
+    };
+    if form.saturate {
+        let op = match to {
+            Type::F32 => Op::SaturateF32,
+            Type::F64 => Op::SaturateF64,
+            _ => return Err(decoder.bad_form()),
+        };
+        decoder.op(op, dst, &[value]);
+        return Ok(());
+    }
+    decoder.copy(dst, value);
+    Ok(())
+}
+
+/// The source as single or double precision; halves become singles.
+fn float_source(decoder: &mut Decoder<'_>, form: &Form, from: Type) -> Result<(Value, bool), Fail> {
+    let value = decoder.source(1, from)?;
+    Ok(match from {
+        Type::F64 => (value, true),
+        Type::F32 if form.ftz => (decoder.fresh(Op::FlushF32, Class::Narrow, &[value]), false),
+        Type::F32 => (value, false),
+        Type::F16 | Type::Bf16 => (half::widen(decoder, from, value, form.ftz), false),
+        _ => return Err(decoder.bad_form()),
+    })
+}
+
+/// Rounds to an integral value as `.rni` and its like ask.
+fn round_to_integral(decoder: &mut Decoder<'_>, how: &str, value: Value, double: bool) -> Value {
+    let (single_op, double_op) = match how {
+        "rni" => (Op::RintF32, Op::RintF64),
+        "rmi" => (Op::FloorF32, Op::FloorF64),
+        "rpi" => (Op::CeilF32, Op::CeilF64),
+        _ => (Op::TruncF32, Op::TruncF64),
+    };
+    match double {
+        true => decoder.fresh(double_op, Class::Wide, &[value]),
+        false => decoder.fresh(single_op, Class::Narrow, &[value]),
+    }
+}
+
+fn float_to_integer(
+    decoder: &mut Decoder<'_>,
+    form: &Form,
+    to: Int,
+    from: Type,
+) -> Result<(), Fail> {
+    let how = form
+        .to_integer
+        .ok_or_else(|| decoder.fail("a conversion to an integer needs .rni, .rzi, .rmi or .rpi"))?;
+    let (source, double) = float_source(decoder, form, from)?;
+    // The conversions themselves truncate.
+    let source = if how == "rzi" {
+        source
+    } else {
+        round_to_integral(decoder, how, source, double)
+    };
+    let op = match (to.bytes, to.signed, double) {
+        (4, true, false) => Op::F32ToS32,
+        (4, false, false) => Op::F32ToU32,
+        (4, true, true) => Op::F64ToS32,
+        (4, false, true) => Op::F64ToU32,
+        _ => {
+            let wide = if double {
+                source
+            } else {
+                decoder.fresh(Op::F32ToF64, Class::Wide, &[source])
+            };
+            let code = functions::integer_code(to.bytes, to.signed, double);
+            let value =
+                decoder.scalar_fresh(functions::float_to_integer, code, to.class(), &[wide]);
+            return store_integer(decoder, to, value);
+        }
+    };
+    let value = decoder.fresh(op, Class::Narrow, &[source]);
+    store_integer(decoder, to, value)
+}
+
+fn floats(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> Result<(), Fail> {
+    let (source, double) = float_source(decoder, form, from)?;
+    let dst = decoder.destination(0, to)?;
+    let source = match form.to_integer {
+        Some(how) => round_to_integral(decoder, how, source, double),
+        None => source,
+    };
+    let rounding = form.rounding.unwrap_or(Rounding::Nearest);
+    let value = match (to, double) {
+        (Type::F64, true) | (Type::F32, false) => source,
+        (Type::F64, false) => decoder.fresh(Op::F32ToF64, Class::Wide, &[source]),
+        (Type::F32, true) if rounding == Rounding::Nearest => {
+            decoder.fresh(Op::F64ToF32, Class::Narrow, &[source])
+        }
+        (Type::F32, true) => {
+            let code = rounding::code(Operation::Narrow, rounding);
+            decoder.scalar_fresh(rounding::double, code, Class::Narrow, &[source])
+        }
+        (Type::F16 | Type::Bf16, _) => {
+            let wide = if double {
+                source
+            } else {
+                decoder.fresh(Op::F32ToF64, Class::Wide, &[source])
+            };
+            let code = half_code(form, to, rounding);
+            decoder.scalar(half_functions::from_double, code, dst, &[wide]);
+            return Ok(());
+        }
+        _ => return Err(decoder.bad_form()),
+    };
+    finish_float(decoder, form, to, dst, value)
+}
+
+fn half_code(form: &Form, to: Type, rounding: Rounding) -> u32 {
+    let mut code = rounding as u32;
+    for (wanted, flag) in [
+        (
+            matches!(to, Type::Bf16 | Type::Bf16x2),
+            half_functions::BF16,
+        ),
+        (form.saturate, half_functions::SATURATE),
+        (form.relu, half_functions::RELU),
+        (form.ftz, half_functions::FTZ),
+    ] {
+        if wanted {
+            code |= flag;
+        }
+    }
+    code
+}
+
+fn finish_float(
+    decoder: &mut Decoder<'_>,
+    form: &Form,
+    to: Type,
+    dst: VReg,
+    value: Value,
+) -> Result<(), Fail> {
+    let single = to == Type::F32;
+    let value = if form.ftz && single {
+        decoder.fresh(Op::FlushF32, Class::Narrow, &[value])
+    } else {
+        value
+    };
+    if form.saturate {
+        decoder.op(
+            if single {
+                Op::SaturateF32
+            } else {
+                Op::SaturateF64
+            },
+            dst,
+            &[value],
+        );
+    } else {
+        decoder.copy(dst, value);
+    }
+    Ok(())
+}
+
+/// `cvt.rn.f16x2.f32 d, high, low`.
+fn pack_halves(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> Result<(), Fail> {
+    if from != Type::F32 {
+        return Err(decoder.bad_form());
+    }
+    let (high, low) = (decoder.source(1, from)?, decoder.source(2, from)?);
+    let dst = decoder.destination(0, to)?;
+    let code = half_code(form, to, form.rounding.unwrap_or(Rounding::Nearest));
+    decoder.scalar(half_functions::pack_singles, code, dst, &[high, low]);
+    Ok(())
+}
+
+/// `cvt.pack.sat.type.s32 d, a, b [, c]`.
+fn pack(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if !modifiers.take("sat") {
+        return Err(decoder.bad_form());
+    }
+    let to = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|to| to.bytes <= 2)
+        .ok_or_else(|| decoder.bad_form())?;
+    if modifiers.take_type() != Some(Type::S32) {
+        return Err(decoder.bad_form());
+    }
+    // A third type, b32, names the operand whose low part is shifted up.
+    modifiers.take_type();
+    let (a, b) = (decoder.source(1, Type::S32)?, decoder.source(2, Type::S32)?);
+    let c = match decoder.operand_count() {
+        4 => decoder.source(3, Type::B32)?,
+        _ => decoder.bits(Class::Narrow, 0)?,
+    };
+    let dst = decoder.destination(0, Type::B32)?;
+    decoder.scalar(
+        functions::pack,
+        functions::integer_code(to.bytes, to.signed, true),
+        dst,
+        &[a, b, c],
+    );
+    Ok(())
+}

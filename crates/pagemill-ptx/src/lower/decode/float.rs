@@ -1,0 +1,428 @@
+//! Single and double precision arithmetic.
+
+use super::super::Fail;
+use super::super::ir::{Class, VReg, Value};
+use super::context::Decoder;
+use super::half;
+use super::modifiers::Modifiers;
+use crate::ast::Type;
+use crate::exec::functions::float as functions;
+use crate::exec::functions::rounding::{self, Operation, Rounding};
+use crate::exec::op::Op;
+use crate::kernel::InstructionClass;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Clear,
+    Flip,
+}
+
+/// Modifiers that most single-precision instructions share.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    ty: Type,
+    rounding: Option<Rounding>,
+    ftz: bool,
+    saturate: bool,
+}
+
+impl Form {
+    fn take(
+        decoder: &mut Decoder<'_>,
+        modifiers: &mut Modifiers<'_>,
+        ty: Type,
+    ) -> Result<Self, Fail> {
+        if !matches!(ty, Type::F32 | Type::F64) {
+            return Err(decoder.bad_form());
+        }
+        let rounding = take_rounding(modifiers);
+        let single = ty == Type::F32;
+        let (ftz, saturate) = (
+            single && modifiers.take("ftz"),
+            single && modifiers.take("sat"),
+        );
+        decoder.info().class = class_of(decoder, ty);
+        Ok(Self {
+            ty,
+            rounding,
+            ftz,
+            saturate,
+        })
+    }
+
+    fn class(self) -> Class {
+        if self.ty == Type::F64 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        }
+    }
+
+    fn pick(self, single: Op, double: Op) -> Op {
+        if self.ty == Type::F64 { double } else { single }
+    }
+
+    fn source(self, decoder: &mut Decoder<'_>, index: usize) -> Result<Value, Fail> {
+        let value = decoder.source(index, self.ty)?;
+        Ok(if self.ftz {
+            decoder.fresh(Op::FlushF32, Class::Narrow, &[value])
+        } else {
+            value
+        })
+    }
+
+    /// `dst = op(srcs)`, then what the modifiers ask for.
+    fn finish(self, decoder: &mut Decoder<'_>, op: Op, srcs: &[Value]) -> Result<(), Fail> {
+        let dst = decoder.destination(0, self.ty)?;
+        if !self.ftz && !self.saturate {
+            decoder.op(op, dst, srcs);
+            return Ok(());
+        }
+        let value = decoder.fresh(op, self.class(), srcs);
+        self.store(decoder, dst, value);
+        Ok(())
+    }
+
+    fn store(self, decoder: &mut Decoder<'_>, dst: VReg, value: Value) {
+        match (self.ftz, self.saturate) {
+            (true, true) => {
+                let flushed = decoder.fresh(Op::FlushF32, Class::Narrow, &[value]);
+                decoder.op(Op::SaturateF32, dst, &[flushed]);
+            }
+            (true, false) => decoder.op(Op::FlushF32, dst, &[value]),
+            (false, true) => decoder.op(Op::SaturateF32, dst, &[value]),
+            (false, false) => decoder.copy(dst, value),
+        }
+    }
+
+    /// The operation under this form's rounding: the vector one for the nearest, else lane by lane.
+    fn rounded(
+        self,
+        decoder: &mut Decoder<'_>,
+        op: Op,
+        operation: Operation,
+        srcs: &[Value],
+    ) -> Result<(), Fail> {
+        let Some(rounding) = self
+            .rounding
+            .filter(|rounding| *rounding != Rounding::Nearest)
+        else {
+            return self.finish(decoder, op, srcs);
+        };
+        let function = if self.ty == Type::F64 {
+            rounding::double
+        } else {
+            rounding::single
+        };
+        let dst = decoder.destination(0, self.ty)?;
+        let value = decoder.scalar_fresh(
+            function,
+            rounding::code(operation, rounding),
+            self.class(),
+            srcs,
+        );
+        self.store(decoder, dst, value);
+        Ok(())
+    }
+}
+
+pub(super) fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<Rounding> {
+    Some(match modifiers.take_one(&["rn", "rz", "rm", "rp"])? {
+        "rn" => Rounding::Nearest,
+        "rz" => Rounding::Zero,
+        "rm" => Rounding::Down,
+        _ => Rounding::Up,
+    })
+}
+
+pub(super) fn class_of(_: &Decoder<'_>, ty: Type) -> InstructionClass {
+    if ty == Type::F64 {
+        InstructionClass::Float64
+    } else {
+        InstructionClass::Float32
+    }
+}
+
+pub(super) fn arithmetic(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    kind: Arithmetic,
+) -> Result<(), Fail> {
+    if half::is_half(ty) {
+        return half::arithmetic(decoder, modifiers, ty, kind);
+    }
+    let form = Form::take(decoder, modifiers, ty)?;
+    let srcs = [form.source(decoder, 1)?, form.source(decoder, 2)?];
+    let (op, operation) = match kind {
+        Arithmetic::Add => (form.pick(Op::AddF32, Op::AddF64), Operation::Add),
+        Arithmetic::Sub => (form.pick(Op::SubF32, Op::SubF64), Operation::Sub),
+        Arithmetic::Mul => (form.pick(Op::MulF32, Op::MulF64), Operation::Mul),
+    };
+    form.rounded(decoder, op, operation, &srcs)
+}
+
+pub(super) fn fma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if half::is_half(ty) {
+        return half::fma(decoder, modifiers, ty);
+    }
+    multiply_add(decoder, modifiers, ty)
+}
+
+pub(super) fn multiply_add(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+) -> Result<(), Fail> {
+    let form = Form::take(decoder, modifiers, ty)?;
+    let srcs = [
+        form.source(decoder, 1)?,
+        form.source(decoder, 2)?,
+        form.source(decoder, 3)?,
+    ];
+    form.rounded(
+        decoder,
+        form.pick(Op::FmaF32, Op::FmaF64),
+        Operation::Fma,
+        &srcs,
+    )
+}
+
+pub(super) fn divide(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+) -> Result<(), Fail> {
+    // Both are allowed two units of error; the exact quotient has none.
+    modifiers.take_one(&["approx", "full"]);
+    let form = Form::take(decoder, modifiers, ty)?;
+    decoder.info().class = InstructionClass::Special;
+    let srcs = [form.source(decoder, 1)?, form.source(decoder, 2)?];
+    form.rounded(
+        decoder,
+        form.pick(Op::DivF32, Op::DivF64),
+        Operation::Div,
+        &srcs,
+    )
+}
+
+pub(super) fn rcp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("approx");
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let form = Form::take(decoder, modifiers, ty)?;
+    if ty == Type::F64 {
+        modifiers.take("ftz");
+    }
+    decoder.info().class = InstructionClass::Special;
+    let one = if ty == Type::F64 {
+        1.0f64.to_bits()
+    } else {
+        u64::from(1.0f32.to_bits())
+    };
+    let srcs = [decoder.bits(form.class(), one)?, form.source(decoder, 1)?];
+    form.rounded(
+        decoder,
+        form.pick(Op::DivF32, Op::DivF64),
+        Operation::Div,
+        &srcs,
+    )
+}
+
+pub(super) fn sqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take("approx");
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let form = Form::take(decoder, modifiers, ty)?;
+    decoder.info().class = InstructionClass::Special;
+    let srcs = [form.source(decoder, 1)?];
+    form.rounded(
+        decoder,
+        form.pick(Op::SqrtF32, Op::SqrtF64),
+        Operation::Sqrt,
+        &srcs,
+    )
+}
+
+pub(super) fn rsqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if !modifiers.take("approx") {
+        return Err(decoder.bad_form());
+    }
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let form = Form::take(decoder, modifiers, ty)?;
+    decoder.info().class = InstructionClass::Special;
+    let source = form.source(decoder, 1)?;
+    if ty == Type::F32 {
+        return form.finish(decoder, Op::RsqrtF32, &[source]);
+    }
+    modifiers.take("ftz");
+    let root = decoder.fresh(Op::SqrtF64, Class::Wide, &[source]);
+    let one = decoder.bits(Class::Wide, 1.0f64.to_bits())?;
+    form.finish(decoder, Op::DivF64, &[one, root])
+}
+
+pub(super) fn ex2(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if !modifiers.take("approx") {
+        return Err(decoder.bad_form());
+    }
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if half::is_half(ty) {
+        return half::unary(decoder, modifiers, ty, half::EX2);
+    }
+    let form = Form::take(decoder, modifiers, ty)?;
+    if ty == Type::F64 {
+        return Err(decoder.bad_form());
+    }
+    decoder.info().class = InstructionClass::Special;
+    let source = form.source(decoder, 1)?;
+    form.finish(decoder, Op::Exp2F32, &[source])
+}
+
+pub(super) fn sine(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let function = if modifiers.name == "sin" {
+        functions::sin
+    } else {
+        functions::cos
+    };
+    transcendental(decoder, modifiers, function)
+}
+
+pub(super) fn lg2(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    transcendental(decoder, modifiers, functions::log2)
+}
+
+pub(super) fn tanh(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let mut types = Modifiers::new(&decoder.inst.opcode);
+    match types.take_type() {
+        Some(ty) if half::is_half(ty) => {
+            modifiers.take("approx");
+            modifiers.take_type();
+            half::unary(decoder, modifiers, ty, half::TANH)
+        }
+        _ => transcendental(decoder, modifiers, functions::tanh),
+    }
+}
+
+fn transcendental(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    function: crate::code::ScalarFn,
+) -> Result<(), Fail> {
+    if !modifiers.take("approx") || modifiers.take_type() != Some(Type::F32) {
+        return Err(decoder.bad_form());
+    }
+    let form = Form::take(decoder, modifiers, Type::F32)?;
+    decoder.info().class = InstructionClass::Special;
+    let source = form.source(decoder, 1)?;
+    let dst = decoder.destination(0, Type::F32)?;
+    let value = decoder.scalar_fresh(function, 0, Class::Narrow, &[source]);
+    form.store(decoder, dst, value);
+    Ok(())
+}
+
+pub(super) fn sign(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    sign: Sign,
+) -> Result<(), Fail> {
+    if half::is_half(ty) {
+        return half::sign(decoder, modifiers, ty, sign);
+    }
+    let form = Form::take(decoder, modifiers, ty)?;
+    let source = form.source(decoder, 1)?;
+    let top: u64 = if ty == Type::F64 { 1 << 63 } else { 1 << 31 };
+    let dst = decoder.destination(0, ty)?;
+    let (op, mask) = match sign {
+        Sign::Clear => (form.pick(Op::And32, Op::And64), top - 1),
+        Sign::Flip => (form.pick(Op::Xor32, Op::Xor64), top),
+    };
+    let mask = decoder.bits(form.class(), mask)?;
+    decoder.op(op, dst, &[source, mask]);
+    Ok(())
+}
+
+pub(super) fn extreme(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    ty: Type,
+    max: bool,
+) -> Result<(), Fail> {
+    let nan = modifiers.take("NaN");
+    let xorsign = modifiers.take("xorsign") && modifiers.take("abs");
+    let three = decoder.operand_count() == 4;
+    let form = Form::take(decoder, modifiers, ty)?;
+    let (a, b) = (form.source(decoder, 1)?, form.source(decoder, 2)?);
+    if nan || xorsign || three {
+        if ty != Type::F32 {
+            return Err(decoder.bad_form());
+        }
+        let flags =
+            u32::from(max) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | u32::from(three) << 3;
+        let c = if three { form.source(decoder, 3)? } else { a };
+        let dst = decoder.destination(0, ty)?;
+        let value = decoder.scalar_fresh(functions::extreme, flags, Class::Narrow, &[a, b, c]);
+        form.store(decoder, dst, value);
+        return Ok(());
+    }
+    let op = if max {
+        form.pick(Op::MaxF32, Op::MaxF64)
+    } else {
+        form.pick(Op::MinF32, Op::MinF64)
+    };
+    form.finish(decoder, op, &[a, b])
+}
+
+pub(super) fn copysign(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let form = Form::take(decoder, modifiers, ty)?;
+    let (sign, magnitude) = (form.source(decoder, 1)?, form.source(decoder, 2)?);
+    let dst = decoder.destination(0, ty)?;
+    let top: u64 = if ty == Type::F64 { 1 << 63 } else { 1 << 31 };
+    let (top, rest) = (
+        decoder.bits(form.class(), top)?,
+        decoder.bits(form.class(), top - 1)?,
+    );
+    let and = form.pick(Op::And32, Op::And64);
+    let sign = decoder.fresh(and, form.class(), &[sign, top]);
+    let magnitude = decoder.fresh(and, form.class(), &[magnitude, rest]);
+    decoder.op(form.pick(Op::Or32, Op::Or64), dst, &[sign, magnitude]);
+    Ok(())
+}
+
+pub(super) fn testp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    const TESTS: [&str; 6] = [
+        "finite",
+        "infinite",
+        "number",
+        "notanumber",
+        "normal",
+        "subnormal",
+    ];
+    let test = modifiers
+        .take_one(&TESTS)
+        .ok_or_else(|| decoder.bad_form())?;
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| matches!(ty, Type::F32 | Type::F64))
+        .ok_or_else(|| decoder.bad_form())?;
+    let source = decoder.source(1, ty)?;
+    let dst = decoder.destination(0, Type::Pred)?;
+    let index = TESTS.iter().position(|name| *name == test).unwrap_or(0) as u32;
+    decoder.scalar(
+        functions::test_property,
+        index | u32::from(ty == Type::F64) << 8,
+        dst,
+        &[source],
+    );
+    Ok(())
+}

@@ -1,0 +1,651 @@
+//! Arithmetic that integers and floats share names for; the integer forms are here.
+
+use super::super::Fail;
+use super::super::ir::{Class, VReg, Value};
+use super::context::Decoder;
+use super::modifiers::Modifiers;
+use super::{float, half};
+use crate::ast::Type;
+use crate::exec::functions::integer as functions;
+use crate::exec::op::Op;
+
+/// What a type name means to an integer instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Int {
+    pub ty: Type,
+    pub signed: bool,
+    pub bytes: u64,
+}
+
+impl Int {
+    pub(super) fn of(ty: Type) -> Option<Self> {
+        let signed = match ty {
+            Type::S8 | Type::S16 | Type::S32 | Type::S64 => true,
+            Type::U8
+            | Type::U16
+            | Type::U32
+            | Type::U64
+            | Type::B8
+            | Type::B16
+            | Type::B32
+            | Type::B64 => false,
+            _ => return None,
+        };
+        Some(Self {
+            ty,
+            signed,
+            bytes: ty.bytes(),
+        })
+    }
+
+    pub(super) fn class(self) -> Class {
+        if self.bytes == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        }
+    }
+}
+
+/// The narrow or the wide operation, by the operand size.
+fn by_size(int: Int, narrow: Op, wide: Op) -> Op {
+    if int.bytes == 8 { wide } else { narrow }
+}
+
+/// `dst = op(srcs)`, cut to 16 bits where the type has no more.
+fn store(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    op: Op,
+    dst: VReg,
+    srcs: &[Value],
+) -> Result<(), Fail> {
+    if int.bytes >= 4 {
+        decoder.op(op, dst, srcs);
+        return Ok(());
+    }
+    let value = decoder.fresh(op, Class::Narrow, srcs);
+    cut(decoder, dst, value)
+}
+
+/// `dst` gets the low 16 bits of `value`.
+pub(super) fn cut(decoder: &mut Decoder<'_>, dst: VReg, value: Value) -> Result<(), Fail> {
+    let mask = decoder.bits(Class::Narrow, 0xffff)?;
+    decoder.op(Op::And32, dst, &[value, mask]);
+    Ok(())
+}
+
+/// A source whose 16 bits count as signed where the type says so.
+pub(super) fn extended(decoder: &mut Decoder<'_>, index: usize, int: Int) -> Result<Value, Fail> {
+    let value = decoder.source(index, int.ty)?;
+    Ok(match (int.bytes, int.signed) {
+        (1, true) => decoder.fresh(Op::SignExtend8, Class::Narrow, &[value]),
+        (2, true) => decoder.fresh(Op::SignExtend16, Class::Narrow, &[value]),
+        _ => value,
+    })
+}
+
+/// The instruction's type, or its floating-point decoder's result.
+fn integer_or(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    other: impl FnOnce(&mut Decoder<'_>, &mut Modifiers<'_>, Type) -> Result<(), Fail>,
+) -> Result<Option<Int>, Fail> {
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    match Int::of(ty) {
+        Some(int) if int.bytes > 1 => Ok(Some(int)),
+        _ => other(decoder, modifiers, ty).map(|()| None),
+    }
+}
+
+fn arithmetic(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    kind: float::Arithmetic,
+    (narrow, wide): (Op, Op),
+) -> Result<(), Fail> {
+    if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
+        let _ = pair;
+        let function = if kind == float::Arithmetic::Add {
+            functions::add_pair
+        } else {
+            functions::sub_pair
+        };
+        return two_by_two(decoder, function, 0);
+    }
+    if modifiers.take("cc") {
+        let int = carry_type(decoder, modifiers)?;
+        return match kind {
+            float::Arithmetic::Add => add_carry_out(decoder, int),
+            _ => sub_borrow_out(decoder, int),
+        };
+    }
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::arithmetic(d, m, ty, kind)
+    })?
+    else {
+        return Ok(());
+    };
+    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
+    let dst = decoder.destination(0, int.ty)?;
+    if modifiers.take("sat") {
+        if int.ty != Type::S32 {
+            return Err(decoder.bad_form());
+        }
+        let function = if kind == float::Arithmetic::Add {
+            functions::add_saturating
+        } else {
+            functions::sub_saturating
+        };
+        decoder.scalar(function, 0, dst, &[a, b]);
+        return Ok(());
+    }
+    store(decoder, int, by_size(int, narrow, wide), dst, &[a, b])
+}
+
+pub(super) fn add(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    arithmetic(
+        decoder,
+        modifiers,
+        float::Arithmetic::Add,
+        (Op::Add32, Op::Add64),
+    )
+}
+
+pub(super) fn sub(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    arithmetic(
+        decoder,
+        modifiers,
+        float::Arithmetic::Sub,
+        (Op::Sub32, Op::Sub64),
+    )
+}
+
+/// Two 16-bit halves of 32-bit operands at a time.
+fn two_by_two(
+    decoder: &mut Decoder<'_>,
+    function: crate::code::ScalarFn,
+    immediate: u32,
+) -> Result<(), Fail> {
+    let (a, b) = (decoder.source(1, Type::B32)?, decoder.source(2, Type::B32)?);
+    let dst = decoder.destination(0, Type::B32)?;
+    decoder.scalar(function, immediate, dst, &[a, b]);
+    Ok(())
+}
+
+pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let part = modifiers.take_one(&["lo", "hi", "wide"]);
+    let other = |d: &mut Decoder<'_>, m: &mut Modifiers<'_>, ty| {
+        float::arithmetic(d, m, ty, float::Arithmetic::Mul)
+    };
+    let Some(int) = integer_or(decoder, modifiers, other)? else {
+        decoder.info().class = float::class_of(decoder, Type::F32);
+        return Ok(());
+    };
+    let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    product(decoder, int, part, a, b)
+}
+
+fn product(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    part: Option<&str>,
+    a: Value,
+    b: Value,
+) -> Result<(), Fail> {
+    let wide_type = if int.bytes == 2 { Type::B32 } else { Type::B64 };
+    match part {
+        Some("lo") => {
+            let dst = decoder.destination(0, int.ty)?;
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Mul32, Op::Mul64),
+                dst,
+                &[a, b],
+            )
+        }
+        Some("hi") => {
+            let dst = decoder.destination(0, int.ty)?;
+            let value = high_product(decoder, int, a, b)?;
+            decoder.copy(dst, value);
+            Ok(())
+        }
+        Some("wide") if int.bytes < 8 => {
+            let dst = decoder.destination(0, wide_type)?;
+            let op = match (int.bytes, int.signed) {
+                (2, _) => Op::Mul32,
+                (_, true) => Op::MulWideS32,
+                (_, false) => Op::MulWideU32,
+            };
+            decoder.op(op, dst, &[a, b]);
+            Ok(())
+        }
+        _ => Err(decoder.bad_form()),
+    }
+}
+
+/// The upper half of a product, in a register of the operands' size.
+fn high_product(decoder: &mut Decoder<'_>, int: Int, a: Value, b: Value) -> Result<Value, Fail> {
+    Ok(match (int.bytes, int.signed) {
+        (2, _) => {
+            let whole = decoder.fresh(Op::Mul32, Class::Narrow, &[a, b]);
+            let sixteen = decoder.bits(Class::Narrow, 16)?;
+            decoder.fresh(Op::ShiftRightU32, Class::Narrow, &[whole, sixteen])
+        }
+        (8, true) => decoder.fresh(Op::MulHighS64, Class::Wide, &[a, b]),
+        (8, false) => decoder.fresh(Op::MulHighU64, Class::Wide, &[a, b]),
+        (_, true) => decoder.fresh(Op::MulHighS32, Class::Narrow, &[a, b]),
+        (_, false) => decoder.fresh(Op::MulHighU32, Class::Narrow, &[a, b]),
+    })
+}
+
+pub(super) fn mad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let part = modifiers.take_one(&["lo", "hi", "wide"]);
+    if modifiers.take("cc") {
+        return mad_with_carry(decoder, modifiers, part, false, true);
+    }
+    let saturate = part == Some("hi") && modifiers.take("sat");
+    let Some(int) = integer_or(decoder, modifiers, float::multiply_add)? else {
+        return Ok(());
+    };
+    let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    if saturate {
+        if int.ty != Type::S32 {
+            return Err(decoder.bad_form());
+        }
+        let high = high_product(decoder, int, a, b)?;
+        let c = decoder.source(3, int.ty)?;
+        let dst = decoder.destination(0, int.ty)?;
+        decoder.scalar(functions::add_saturating, 0, dst, &[high, c]);
+        return Ok(());
+    }
+    match part {
+        Some("lo") => {
+            let c = decoder.source(3, int.ty)?;
+            let dst = decoder.destination(0, int.ty)?;
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Mad32, Op::Mad64),
+                dst,
+                &[a, b, c],
+            )
+        }
+        Some("hi") => {
+            let c = decoder.source(3, int.ty)?;
+            let dst = decoder.destination(0, int.ty)?;
+            let high = high_product(decoder, int, a, b)?;
+            store(
+                decoder,
+                int,
+                by_size(int, Op::Add32, Op::Add64),
+                dst,
+                &[high, c],
+            )
+        }
+        Some("wide") if int.bytes < 8 => {
+            let wide_type = if int.bytes == 2 { Type::B32 } else { Type::B64 };
+            let c = decoder.source(3, wide_type)?;
+            let dst = decoder.destination(0, wide_type)?;
+            let op = match (int.bytes, int.signed) {
+                (2, _) => Op::Mad32,
+                (_, true) => Op::MadWideS32,
+                (_, false) => Op::MadWideU32,
+            };
+            decoder.op(op, dst, &[a, b, c]);
+            Ok(())
+        }
+        _ => Err(decoder.bad_form()),
+    }
+}
+
+// Carry chains. The carry flag is a predicate register.
+
+fn carry_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Int, Fail> {
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes >= 4);
+    int.ok_or_else(|| decoder.bad_form())
+}
+
+fn add_op(int: Int) -> Op {
+    by_size(int, Op::Add32, Op::Add64)
+}
+
+fn sub_op(int: Int) -> Op {
+    by_size(int, Op::Sub32, Op::Sub64)
+}
+
+fn less_op(int: Int) -> Op {
+    by_size(int, Op::LessU32, Op::LessU64)
+}
+
+fn add_carry_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), Fail> {
+    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
+    let dst = decoder.destination(0, int.ty)?;
+    let carry = decoder.carry();
+    let sum = decoder.fresh(add_op(int), int.class(), &[a, b]);
+    decoder.op(less_op(int), carry, &[sum, b]);
+    decoder.copy(dst, sum);
+    Ok(())
+}
+
+fn sub_borrow_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), Fail> {
+    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
+    let dst = decoder.destination(0, int.ty)?;
+    let carry = decoder.carry();
+    decoder.op(less_op(int), carry, &[a, b]);
+    decoder.op(sub_op(int), dst, &[a, b]);
+    Ok(())
+}
+
+/// The carry as 0 or 1.
+fn carry_value(decoder: &mut Decoder<'_>, int: Int) -> Result<Value, Fail> {
+    let carry = decoder.carry();
+    let (one, zero) = (decoder.bits(int.class(), 1)?, decoder.bits(int.class(), 0)?);
+    let op = by_size(int, Op::Select32, Op::Select64);
+    Ok(decoder.fresh(op, int.class(), &[one, zero, Value::Reg(carry)]))
+}
+
+/// `dst = a + b + carry`, and the carry out if wanted.
+fn add_with_carry(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    a: Value,
+    b: Value,
+    dst: VReg,
+    out: bool,
+) -> Result<(), Fail> {
+    let carry_in = carry_value(decoder, int)?;
+    let partial = decoder.fresh(add_op(int), int.class(), &[a, b]);
+    let total = decoder.fresh(add_op(int), int.class(), &[partial, carry_in]);
+    if out {
+        let first = decoder.temporary(Class::Predicate);
+        let second = decoder.temporary(Class::Predicate);
+        decoder.op(less_op(int), first, &[partial, b]);
+        decoder.op(less_op(int), second, &[total, partial]);
+        let carry = decoder.carry();
+        decoder.logic(carry, (first, false), (second, false), 0b1110);
+    }
+    decoder.copy(dst, total);
+    Ok(())
+}
+
+pub(super) fn addc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let out = modifiers.take("cc");
+    let int = carry_type(decoder, modifiers)?;
+    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
+    let dst = decoder.destination(0, int.ty)?;
+    add_with_carry(decoder, int, a, b, dst, out)
+}
+
+pub(super) fn subc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let out = modifiers.take("cc");
+    let int = carry_type(decoder, modifiers)?;
+    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
+    let dst = decoder.destination(0, int.ty)?;
+    let borrow_in = carry_value(decoder, int)?;
+    let partial = decoder.fresh(sub_op(int), int.class(), &[a, b]);
+    let total = decoder.fresh(sub_op(int), int.class(), &[partial, borrow_in]);
+    if out {
+        let first = decoder.temporary(Class::Predicate);
+        let second = decoder.temporary(Class::Predicate);
+        decoder.op(less_op(int), first, &[a, b]);
+        decoder.op(less_op(int), second, &[partial, borrow_in]);
+        let carry = decoder.carry();
+        decoder.logic(carry, (first, false), (second, false), 0b1110);
+    }
+    decoder.copy(dst, total);
+    Ok(())
+}
+
+pub(super) fn madc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let part = modifiers.take_one(&["lo", "hi"]);
+    let out = modifiers.take("cc");
+    mad_with_carry(decoder, modifiers, part, true, out)
+}
+
+fn mad_with_carry(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    part: Option<&str>,
+    carry_in: bool,
+    carry_out: bool,
+) -> Result<(), Fail> {
+    let int = carry_type(decoder, modifiers)?;
+    let (a, b, c) = (
+        decoder.source(1, int.ty)?,
+        decoder.source(2, int.ty)?,
+        decoder.source(3, int.ty)?,
+    );
+    let dst = decoder.destination(0, int.ty)?;
+    let product = match part {
+        Some("lo") => decoder.fresh(by_size(int, Op::Mul32, Op::Mul64), int.class(), &[a, b]),
+        Some("hi") => high_product(decoder, int, a, b)?,
+        _ => return Err(decoder.bad_form()),
+    };
+    if carry_in {
+        return add_with_carry(decoder, int, product, c, dst, carry_out);
+    }
+    let sum = decoder.fresh(add_op(int), int.class(), &[product, c]);
+    let carry = decoder.carry();
+    decoder.op(less_op(int), carry, &[sum, c]);
+    decoder.copy(dst, sum);
+    Ok(())
+}
+
+// Division.
+
+pub(super) fn div(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let Some(int) = integer_or(decoder, modifiers, float::divide)? else {
+        return Ok(());
+    };
+    divide(
+        decoder,
+        int,
+        [Op::DivU32, Op::DivS32],
+        [functions::div_u64, functions::div_s64],
+    )
+}
+
+pub(super) fn rem(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
+    let int = int.ok_or_else(|| decoder.bad_form())?;
+    divide(
+        decoder,
+        int,
+        [Op::RemU32, Op::RemS32],
+        [functions::rem_u64, functions::rem_s64],
+    )
+}
+
+fn divide(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    narrow: [Op; 2],
+    wide: [crate::code::ScalarFn; 2],
+) -> Result<(), Fail> {
+    let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    let dst = decoder.destination(0, int.ty)?;
+    if int.bytes == 8 {
+        decoder.scalar(wide[usize::from(int.signed)], 0, dst, &[a, b]);
+        return Ok(());
+    }
+    store(decoder, int, narrow[usize::from(int.signed)], dst, &[a, b])
+}
+
+// Sign, order, bits.
+
+pub(super) fn abs(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::sign(d, m, ty, float::Sign::Clear)
+    })?
+    else {
+        return Ok(());
+    };
+    let a = extended(decoder, 1, int)?;
+    let dst = decoder.destination(0, int.ty)?;
+    store(
+        decoder,
+        int,
+        by_size(int, Op::AbsS32, Op::AbsS64),
+        dst,
+        &[a],
+    )
+}
+
+pub(super) fn neg(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
+        float::sign(d, m, ty, float::Sign::Flip)
+    })?
+    else {
+        return Ok(());
+    };
+    let a = decoder.source(1, int.ty)?;
+    let zero = decoder.bits(int.class(), 0)?;
+    let dst = decoder.destination(0, int.ty)?;
+    store(decoder, int, sub_op(int), dst, &[zero, a])
+}
+
+pub(super) fn min(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    extreme(decoder, modifiers, false)
+}
+
+pub(super) fn max(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    extreme(decoder, modifiers, true)
+}
+
+fn extreme(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    max: bool,
+) -> Result<(), Fail> {
+    let relu = modifiers.take("relu");
+    if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
+        let immediate = u32::from(max) | u32::from(pair == "s16x2") << 1 | u32::from(relu) << 2;
+        return two_by_two(decoder, functions::extreme_pair, immediate);
+    }
+    let Some(int) = integer_or(decoder, modifiers, |d, m, ty| match half::is_half(ty) {
+        true => half::extreme(d, m, ty, max, relu),
+        false => float::extreme(d, m, ty, max),
+    })?
+    else {
+        return Ok(());
+    };
+    let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    let dst = decoder.destination(0, int.ty)?;
+    let op = match (int.bytes, int.signed, max) {
+        (8, true, true) => Op::MaxS64,
+        (8, true, false) => Op::MinS64,
+        (8, false, true) => Op::MaxU64,
+        (8, false, false) => Op::MinU64,
+        (_, true, true) => Op::MaxS32,
+        (_, true, false) => Op::MinS32,
+        (_, false, true) => Op::MaxU32,
+        (_, false, false) => Op::MinU32,
+    };
+    if !relu {
+        return store(decoder, int, op, dst, &[a, b]);
+    }
+    if int.ty != Type::S32 {
+        return Err(decoder.bad_form());
+    }
+    let value = decoder.fresh(op, int.class(), &[a, b]);
+    let zero = decoder.bits(int.class(), 0)?;
+    decoder.op(Op::MaxS32, dst, &[value, zero]);
+    Ok(())
+}
+
+pub(super) fn logic(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let (table, narrow, wide) = match modifiers.name {
+        "and" => (0b1000, Op::And32, Op::And64),
+        "or" => (0b1110, Op::Or32, Op::Or64),
+        _ => (0b0110, Op::Xor32, Op::Xor64),
+    };
+    if ty == Type::Pred {
+        let (a, b) = (decoder.predicate(1)?, decoder.predicate(2)?);
+        let dst = decoder.destination(0, ty)?;
+        decoder.logic(dst, a, b, table);
+        return Ok(());
+    }
+    let int = Int::of(ty)
+        .filter(|int| int.bytes > 1)
+        .ok_or_else(|| decoder.bad_form())?;
+    let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
+    let dst = decoder.destination(0, ty)?;
+    decoder.op(by_size(int, narrow, wide), dst, &[a, b]);
+    Ok(())
+}
+
+pub(super) fn not(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if ty == Type::Pred {
+        let a = decoder.predicate(1)?;
+        let dst = decoder.destination(0, ty)?;
+        decoder.logic(dst, a, a, 0b0001);
+        return Ok(());
+    }
+    let int = Int::of(ty)
+        .filter(|int| int.bytes > 1)
+        .ok_or_else(|| decoder.bad_form())?;
+    let a = decoder.source(1, ty)?;
+    let dst = decoder.destination(0, ty)?;
+    store(decoder, int, by_size(int, Op::Not32, Op::Not64), dst, &[a])
+}
+
+pub(super) fn cnot(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
+    let int = int.ok_or_else(|| decoder.bad_form())?;
+    let a = decoder.source(1, int.ty)?;
+    let dst = decoder.destination(0, int.ty)?;
+    let (one, zero) = (decoder.bits(int.class(), 1)?, decoder.bits(int.class(), 0)?);
+    let is_zero = decoder.fresh(
+        by_size(int, Op::Equal32, Op::Equal64),
+        Class::Predicate,
+        &[a, zero],
+    );
+    decoder.op(
+        by_size(int, Op::Select32, Op::Select64),
+        dst,
+        &[one, zero, is_zero],
+    );
+    Ok(())
+}
+
+pub(super) fn shl(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    shift(decoder, modifiers, |int| {
+        by_size(int, Op::ShiftLeft32, Op::ShiftLeft64)
+    })
+}
+
+pub(super) fn shr(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    shift(decoder, modifiers, |int| match int.signed {
+        true => by_size(int, Op::ShiftRightS32, Op::ShiftRightS64),
+        false => by_size(int, Op::ShiftRightU32, Op::ShiftRightU64),
+    })
+}
+
+fn shift(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    op: impl Fn(Int) -> Op,
+) -> Result<(), Fail> {
+    let int = modifiers
+        .take_type()
+        .and_then(Int::of)
+        .filter(|int| int.bytes > 1);
+    let int = int.ok_or_else(|| decoder.bad_form())?;
+    let a = extended(decoder, 1, int)?;
+    let n = decoder.source(2, Type::U32)?;
+    let dst = decoder.destination(0, int.ty)?;
+    store(decoder, int, op(int), dst, &[a, n])
+}

@@ -1,0 +1,679 @@
+//! Loads, stores, atomics, and parameters.
+
+use super::super::Fail;
+use super::super::inline::Storage;
+use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::params::ParamStorage;
+use super::context::Decoder;
+use super::modifiers::Modifiers;
+use crate::ast::{Address, Operand, Space, Type};
+use crate::code::{AccessKind, Atomic, CacheHint, Constant};
+use crate::exec::functions::atomic;
+use crate::exec::op::Op;
+use crate::kernel::InstructionClass;
+
+/// Orders and scopes: all accesses here are sequentially consistent, so each of them is satisfied.
+const ORDERS: [&str; 12] = [
+    "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "cta", "cluster",
+    "gpu", "sys", "sc",
+];
+
+/// Space, ordering and cache operators of a memory instruction.
+struct Form {
+    space: Space,
+    hint: CacheHint,
+    ty: Type,
+    count: u8,
+}
+
+impl Form {
+    fn take(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Self, Fail> {
+        let mut hint = CacheHint::Default;
+        while let Some(order) = modifiers.take_one(&ORDERS) {
+            if matches!(order, "volatile" | "mmio" | "relaxed" | "acquire") {
+                hint = CacheHint::Volatile;
+            }
+        }
+        let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
+        while let Some(found) = modifiers.take_map(cache_hint) {
+            if found != CacheHint::Default && hint == CacheHint::Default {
+                hint = found;
+            }
+        }
+        let count = modifiers
+            .take_one(&["v2", "v4", "v8"])
+            .map_or(1, |vector| match vector {
+                "v2" => 2,
+                "v4" => 4,
+                _ => 8,
+            });
+        let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+        Ok(Self {
+            space,
+            hint,
+            ty,
+            count,
+        })
+    }
+}
+
+fn space_of(part: &str) -> Option<Space> {
+    Some(match part {
+        "global" => Space::Global,
+        "shared" | "shared::cta" => Space::Shared,
+        "local" => Space::Local,
+        "const" => Space::Const,
+        "param" | "param::entry" | "param::func" => Space::Param,
+        _ => return None,
+    })
+}
+
+fn cache_hint(part: &str) -> Option<CacheHint> {
+    Some(match part {
+        "ca"
+        | "wb"
+        | "L1::evict_normal"
+        | "L2::64B"
+        | "L2::128B"
+        | "L2::256B"
+        | "L1::evict_last"
+        | "L2::evict_last"
+        | "L1::evict_unchanged"
+        | "L2::evict_normal" => CacheHint::Default,
+        "cg" => CacheHint::GlobalLevel,
+        "cs" | "lu" | "L1::no_allocate" | "L1::evict_first" | "L2::evict_first" => {
+            CacheHint::Streaming
+        }
+        "cv" | "wt" => CacheHint::Volatile,
+        "nc" => CacheHint::ReadOnly,
+        _ => return None,
+    })
+}
+
+/// Base and offset of an address operand.
+enum Place {
+    /// Offset in the kernel's arguments, known now.
+    Argument(u64),
+    /// Offset in a parameter of an expanded call.
+    CallParam(usize, u64),
+    Memory {
+        space: Space,
+        base: Value,
+        offset: i64,
+    },
+}
+
+fn place<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, space: Space) -> Result<Place, Fail> {
+    let Operand::Address(address) = operand else {
+        return Err(decoder.fail("the address must stand in brackets"));
+    };
+    let Address {
+        base,
+        offset,
+        coordinates,
+    } = &**address;
+    if !coordinates.is_empty() {
+        return Err(decoder.fail("texture coordinates are not supported"));
+    }
+    match base {
+        Operand::Register(register) => {
+            let ty = decoder.register_type(*register);
+            let base = decoder.value(base, ty)?;
+            let narrow = ty.bytes() == 4 && ty != Type::Pred;
+            if !(ty.bytes() == 8
+                || narrow
+                    && matches!(
+                        space,
+                        Space::Shared | Space::Local | Space::Const | Space::Param
+                    ))
+            {
+                return Err(decoder.fail(format!(
+                    "a {}-bit register cannot hold an address of this space",
+                    8 * ty.bytes()
+                )));
+            }
+            Ok(Place::Memory {
+                space,
+                base,
+                offset: *offset,
+            })
+        }
+        Operand::Symbol(name, addend) => {
+            let total = addend.wrapping_add(*offset);
+            match decoder.storage(name) {
+                Some(Storage::KernelParam { offset, .. }) => Ok(Place::Argument(
+                    u64::from(offset).wrapping_add(total as u64),
+                )),
+                Some(Storage::CallParam(param)) => Ok(Place::CallParam(param, total as u64)),
+                _ => {
+                    let base = decoder.value(base, Type::B64)?;
+                    Ok(Place::Memory {
+                        space,
+                        base,
+                        offset: total,
+                    })
+                }
+            }
+        }
+        Operand::Integer(address) => {
+            let base = decoder.bits(Class::Wide, *address)?;
+            Ok(Place::Memory {
+                space,
+                base,
+                offset: *offset,
+            })
+        }
+        _ => Err(decoder.fail("the address must be a register, a variable or a number")),
+    }
+}
+
+fn class_of_space(space: Space) -> InstructionClass {
+    match space {
+        Space::Shared => InstructionClass::SharedMemory,
+        Space::Local => InstructionClass::LocalMemory,
+        Space::Const | Space::Param => InstructionClass::ConstMemory,
+        _ => InstructionClass::GlobalMemory,
+    }
+}
+
+/// One operand per element.
+fn elements<'a>(
+    decoder: &Decoder<'a>,
+    operand: &'a Operand,
+    count: u8,
+) -> Result<Vec<&'a Operand>, Fail> {
+    match operand {
+        Operand::Vector(parts) if parts.len() == usize::from(count) => Ok(parts.iter().collect()),
+        Operand::Vector(parts) => Err(decoder.fail(format!(
+            "a vector of {} registers for {count} elements",
+            parts.len()
+        ))),
+        operand if count == 1 => Ok(vec![operand]),
+        _ => Err(decoder.fail(format!("{count} elements need a vector operand"))),
+    }
+}
+
+/// Loads and stores may name registers wider than the type.
+fn class_for(decoder: &Decoder<'_>, operand: &Operand, ty: Type) -> Result<(Class, u64), Fail> {
+    match operand {
+        Operand::Register(register) => {
+            let found = decoder.register_type(*register);
+            if found == Type::Pred || found.bytes() < ty.bytes() {
+                return Err(decoder.wrong_size(*register, ty));
+            }
+            Ok((
+                if found.bytes() >= 8 {
+                    Class::Wide
+                } else {
+                    Class::Narrow
+                },
+                found.bytes(),
+            ))
+        }
+        _ => Ok((
+            if ty.bytes() >= 8 {
+                Class::Wide
+            } else {
+                Class::Narrow
+            },
+            ty.bytes(),
+        )),
+    }
+}
+
+fn is_signed(ty: Type) -> bool {
+    matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
+}
+
+pub(super) fn ld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let form = Form::take(decoder, modifiers)?;
+    decoder.info().class = class_of_space(form.space);
+    let targets = elements(decoder, decoder.operand(0)?, form.count)?;
+    match place(decoder, decoder.operand(1)?, form.space)? {
+        Place::Argument(offset) => load_argument(decoder, &form, &targets, offset),
+        Place::CallParam(param, offset) => load_call_param(decoder, &form, &targets, param, offset),
+        Place::Memory {
+            space,
+            base,
+            offset,
+        } => load_memory(decoder, &form, &targets, space, base, offset),
+    }
+}
+
+fn load_argument<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    targets: &[&'a Operand],
+    offset: u64,
+) -> Result<(), Fail> {
+    decoder.info().class = InstructionClass::ConstMemory;
+    let bytes = form.ty.bytes();
+    for (index, &target) in (0u64..).zip(targets) {
+        let (class, _) = class_for(decoder, target, form.ty)?;
+        let dst = wide_destination(decoder, target, class)?;
+        let offset = u32::try_from(offset + index * bytes)
+            .map_err(|_| decoder.fail("the parameter offset is out of range"))?;
+        let total = super::super::param_layout(decoder.flat.scopes[0].function)
+            .last()
+            .map_or(0, |(at, size)| at + size);
+        if u64::from(offset) + bytes > u64::from(total) || bytes > 8 {
+            return Err(decoder.fail(format!(
+                "bytes {offset} to {} are outside the parameters, which take {total}",
+                u64::from(offset) + bytes
+            )));
+        }
+        let constant = Constant::Param {
+            offset,
+            bytes: bytes as u8,
+            signed: is_signed(form.ty),
+        };
+        let value = decoder.constant(class, constant)?;
+        decoder.copy(dst, value);
+        mask_to_register(decoder, target, form.ty, dst)?;
+    }
+    Ok(())
+}
+
+/// The destination register whatever its declared size.
+fn wide_destination<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    class: Class,
+) -> Result<VReg, Fail> {
+    match operand {
+        Operand::Register(register) => Ok(decoder.register(*register)),
+        Operand::Sink => Ok(decoder.temporary(class)),
+        _ => Err(decoder.fail("the destination must be a register")),
+    }
+}
+
+/// 16-bit registers are held zero-extended: a sign-extended byte is cut.
+fn mask_to_register(
+    decoder: &mut Decoder<'_>,
+    operand: &Operand,
+    ty: Type,
+    dst: VReg,
+) -> Result<(), Fail> {
+    let Operand::Register(register) = operand else {
+        return Ok(());
+    };
+    let bytes = decoder.register_type(*register).bytes();
+    if bytes < 4 && is_signed(ty) {
+        let mask = decoder.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
+        decoder.op(Op::And32, dst, &[Value::Reg(dst), mask]);
+    }
+    Ok(())
+}
+
+fn load_memory<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    targets: &[&'a Operand],
+    space: Space,
+    base: Value,
+    offset: i64,
+) -> Result<(), Fail> {
+    let mut dsts = Vec::new();
+    let (class, element) = if form.ty == Type::B128 {
+        for &target in targets {
+            dsts.extend(decoder.halves(target)?);
+        }
+        (Class::Wide, Type::B64)
+    } else {
+        let first = targets
+            .iter()
+            .find(|target| matches!(target, Operand::Register(_)))
+            .copied();
+        let (class, _) = class_for(decoder, first.unwrap_or(targets[0]), form.ty)?;
+        for &target in targets {
+            if matches!(target, Operand::Register(_))
+                && class_for(decoder, target, form.ty)?.0 != class
+            {
+                return Err(decoder.fail("the registers of a vector must be of one size"));
+            }
+            dsts.push(wide_destination(decoder, target, class)?);
+        }
+        (class, form.ty)
+    };
+    let aux = memory_aux(
+        decoder,
+        AccessKind::Load,
+        space,
+        offset,
+        element,
+        class,
+        dsts.len(),
+        form.hint,
+    )?;
+    decoder.push(Op::Load, &dsts, &[base], Aux::Memory(aux));
+    for (&target, dst) in targets.iter().zip(dsts) {
+        if form.ty != Type::B128 {
+            mask_to_register(decoder, target, form.ty, dst)?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+fn memory_aux(
+    decoder: &Decoder<'_>,
+    kind: AccessKind,
+    space: Space,
+    offset: i64,
+    ty: Type,
+    class: Class,
+    count: usize,
+    hint: CacheHint,
+) -> Result<MemoryAux, Fail> {
+    if count > crate::code::VECTOR_MAX || count as u64 * ty.bytes() > 32 {
+        return Err(decoder.bad_form());
+    }
+    Ok(MemoryAux {
+        kind,
+        space,
+        offset,
+        element_bytes: ty.bytes() as u8,
+        signed: is_signed(ty),
+        wide: class == Class::Wide,
+        count: count as u8,
+        atomic: None,
+        slot: None,
+        hint,
+    })
+}
+
+pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let form = Form::take(decoder, modifiers)?;
+    decoder.info().class = class_of_space(form.space);
+    let sources = elements(decoder, decoder.operand(1)?, form.count)?;
+    let (space, base, offset) = match place(decoder, decoder.operand(0)?, form.space)? {
+        Place::Argument(_) => return Err(decoder.fail("kernel parameters cannot be written")),
+        Place::CallParam(param, offset) => {
+            return store_call_param(decoder, &form, &sources, param, offset);
+        }
+        Place::Memory {
+            space,
+            base,
+            offset,
+        } => (space, base, offset),
+    };
+    let mut srcs = vec![base];
+    let (class, element) = if form.ty == Type::B128 {
+        for &source in &sources {
+            srcs.extend(decoder.halves(source)?.map(Value::Reg));
+        }
+        (Class::Wide, Type::B64)
+    } else {
+        let first = sources
+            .iter()
+            .find(|source| matches!(source, Operand::Register(_)))
+            .copied();
+        let (class, bytes) = class_for(decoder, first.unwrap_or(sources[0]), form.ty)?;
+        for &source in &sources {
+            srcs.push(stored_value(decoder, source, form.ty, class, bytes)?);
+        }
+        (class, form.ty)
+    };
+    let aux = memory_aux(
+        decoder,
+        AccessKind::Store,
+        space,
+        offset,
+        element,
+        class,
+        srcs.len() - 1,
+        form.hint,
+    )?;
+    decoder.push(Op::Store, &[], &srcs, Aux::Memory(aux));
+    Ok(())
+}
+
+/// A value to be stored, from a register that may be wider than the type.
+fn stored_value<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    ty: Type,
+    class: Class,
+    bytes: u64,
+) -> Result<Value, Fail> {
+    match operand {
+        Operand::Register(register) => {
+            if class_for(decoder, operand, ty)?.0 != class {
+                return Err(decoder.fail("the registers of a vector must be of one size"));
+            }
+            Ok(Value::Reg(decoder.register(*register)))
+        }
+        _ => {
+            let wide_type = match (class, ty, bytes) {
+                (_, Type::F32 | Type::F64, _) => ty,
+                (Class::Wide, ..) => Type::B64,
+                _ => Type::B32,
+            };
+            decoder.value(operand, wide_type)
+        }
+    }
+}
+
+// Parameters of expanded calls.
+
+fn load_call_param<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    targets: &[&'a Operand],
+    param: usize,
+    offset: u64,
+) -> Result<(), Fail> {
+    decoder.info().class = InstructionClass::Integer;
+    if let ParamStorage::Local(base) = decoder.names.params[param] {
+        let base = decoder.bits(Class::Wide, u64::from(base))?;
+        return load_memory(decoder, form, targets, Space::Local, base, offset as i64);
+    }
+    for (index, &target) in (0u64..).zip(targets) {
+        let (class, _) = class_for(decoder, target, form.ty)?;
+        let value = decoder.load_param(param, offset + index * form.ty.bytes(), form.ty)?;
+        let dst = wide_destination(decoder, target, class)?;
+        let value = widen(decoder, value, form.ty, class)?;
+        decoder.copy(dst, value);
+        mask_to_register(decoder, target, form.ty, dst)?;
+    }
+    Ok(())
+}
+
+/// A parameter's raw bits as a load of `ty` gives them in a register of `class`.
+fn widen(decoder: &mut Decoder<'_>, value: Value, ty: Type, class: Class) -> Result<Value, Fail> {
+    let value = match ty {
+        Type::S8 => decoder.fresh(Op::SignExtend8, Class::Narrow, &[value]),
+        Type::S16 => decoder.fresh(Op::SignExtend16, Class::Narrow, &[value]),
+        _ => value,
+    };
+    Ok(match class {
+        Class::Wide if ty.bytes() < 8 && is_signed(ty) => {
+            decoder.fresh(Op::SignExtend32, class, &[value])
+        }
+        Class::Wide if ty.bytes() < 8 => decoder.fresh(Op::ZeroExtend32, class, &[value]),
+        _ => value,
+    })
+}
+
+fn store_call_param<'a>(
+    decoder: &mut Decoder<'a>,
+    form: &Form,
+    sources: &[&'a Operand],
+    param: usize,
+    offset: u64,
+) -> Result<(), Fail> {
+    decoder.info().class = InstructionClass::Integer;
+    for (index, &source) in (0u64..).zip(sources) {
+        let offset = offset + index * form.ty.bytes();
+        let (class, bytes) = class_for(decoder, source, form.ty)?;
+        let value = stored_value(decoder, source, form.ty, class, bytes)?;
+        let value = match (class, form.ty.bytes()) {
+            (Class::Wide, 1..8) => decoder.fresh(Op::Truncate64, Class::Narrow, &[value]),
+            _ => value,
+        };
+        decoder.store_param(param, offset, form.ty, value)?;
+    }
+    Ok(())
+}
+
+impl<'a> Decoder<'a> {
+    /// Both halves of a 128-bit register.
+    fn halves(&mut self, operand: &Operand) -> Result<[VReg; 2], Fail> {
+        let Operand::Register(register) = operand else {
+            return Err(self.fail("a 128-bit operand must be a register"));
+        };
+        let low = self.register(*register);
+        let high = self
+            .high_half(low)
+            .ok_or_else(|| self.fail("a 128-bit operand must be a .b128 register"))?;
+        Ok([low, high])
+    }
+
+    /// The bits at `offset` of a call parameter, zero-extended.
+    pub(super) fn load_param(
+        &mut self,
+        param: usize,
+        offset: u64,
+        ty: Type,
+    ) -> Result<Value, Fail> {
+        let class = if ty.bytes() == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
+        if self.is_in_registers(param) {
+            return Ok(Value::Reg(self.param_register(param, offset, class)));
+        }
+        let ParamStorage::Local(base) = self.names.params[param] else {
+            return Err(self.bad_form());
+        };
+        let base = self.bits(Class::Wide, u64::from(base))?;
+        let dst = self.temporary(class);
+        let aux = memory_aux(
+            self,
+            AccessKind::Load,
+            Space::Local,
+            offset as i64,
+            ty,
+            class,
+            1,
+            CacheHint::Default,
+        )?;
+        self.push(Op::Load, &[dst], &[base], Aux::Memory(aux));
+        Ok(Value::Reg(dst))
+    }
+
+    pub(super) fn store_param(
+        &mut self,
+        param: usize,
+        offset: u64,
+        ty: Type,
+        value: Value,
+    ) -> Result<(), Fail> {
+        let class = if ty.bytes() == 8 {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
+        if self.is_in_registers(param) {
+            let register = self.param_register(param, offset, class);
+            let value = match ty.bytes() {
+                bytes @ 1..4 => {
+                    let mask = self.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
+                    self.fresh(Op::And32, Class::Narrow, &[value, mask])
+                }
+                _ => value,
+            };
+            self.copy(register, value);
+            return Ok(());
+        }
+        let ParamStorage::Local(base) = self.names.params[param] else {
+            return Err(self.bad_form());
+        };
+        let base = self.bits(Class::Wide, u64::from(base))?;
+        let aux = memory_aux(
+            self,
+            AccessKind::Store,
+            Space::Local,
+            offset as i64,
+            ty,
+            class,
+            1,
+            CacheHint::Default,
+        )?;
+        self.push(Op::Store, &[], &[base, value], Aux::Memory(aux));
+        Ok(())
+    }
+}
+
+// Atomics.
+
+pub(super) fn atom(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    atomic_access(decoder, modifiers, true)
+}
+
+pub(super) fn red(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    atomic_access(decoder, modifiers, false)
+}
+
+fn atomic_access(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    returns: bool,
+) -> Result<(), Fail> {
+    while modifiers.take_one(&ORDERS).is_some() {}
+    let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
+    if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
+        return Err(decoder.bad_form());
+    }
+    modifiers.take("noftz");
+    let operation = modifiers
+        .take_one(&[
+            "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
+        ])
+        .ok_or_else(|| decoder.bad_form())?;
+    if !returns && matches!(operation, "cas" | "exch") {
+        return Err(decoder.bad_form());
+    }
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    let apply = atomic::function(operation, ty).ok_or_else(|| decoder.bad_form())?;
+    let first = usize::from(returns);
+    let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(first)?, space)? else {
+        return Err(decoder.fail("atomic access to parameters"));
+    };
+    let mut srcs = vec![base, decoder.source(first + 1, ty)?];
+    if operation == "cas" {
+        srcs.push(decoder.source(first + 2, ty)?);
+    }
+    let dsts: Vec<VReg> = match returns && !matches!(decoder.operand(0)?, Operand::Sink) {
+        true => vec![decoder.destination(0, ty)?],
+        false => Vec::new(),
+    };
+    let kind = if dsts.is_empty() {
+        AccessKind::Reduction
+    } else {
+        AccessKind::Atomic
+    };
+    let class = if ty.bytes() == 8 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    };
+    let aux = memory_aux(
+        decoder,
+        kind,
+        space,
+        offset,
+        ty,
+        class,
+        1,
+        CacheHint::Default,
+    )?;
+    let aux = MemoryAux {
+        atomic: Some(Atomic { apply }),
+        signed: false,
+        ..aux
+    };
+    decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! PTX instructions to micro-operations: one table of opcodes, one file per family.
+
+mod bits;
+mod compare;
+mod context;
+mod control;
+mod convert;
+mod float;
+mod half;
+mod integer;
+mod memory;
+mod modifiers;
+mod moves;
+mod warp;
+
+use context::Decoder;
+pub(super) use context::{Decoded, Names, SharedLayout, decode};
+use modifiers::Modifiers;
+
+use super::Fail;
+use crate::kernel::InstructionClass as Class;
+
+type DecodeFn = fn(&mut Decoder<'_>, &mut Modifiers<'_>) -> Result<(), Fail>;
+
+/// One opcode the decoder knows.
+#[derive(Clone, Copy)]
+pub struct SupportedOpcode {
+    /// The opcode's first part, such as `add`.
+    pub name: &'static str,
+    /// The forms that are supported, alternatives separated by `|`, optional parts in brackets.
+    pub forms: &'static str,
+    class: Class,
+    decode: DecodeFn,
+}
+
+impl std::fmt::Debug for SupportedOpcode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.name, self.forms)
+    }
+}
+
+const fn row(
+    name: &'static str,
+    class: Class,
+    decode: DecodeFn,
+    forms: &'static str,
+) -> SupportedOpcode {
+    SupportedOpcode {
+        name,
+        forms,
+        class,
+        decode,
+    }
+}
+
+/// The opcodes that can be executed, in alphabetical order. The decoder uses this very table.
+pub fn supported_opcodes() -> &'static [SupportedOpcode] {
+    OPCODES
+}
+
+const INTEGERS: &str = "{u16 s16 u32 s32 u64 s64}";
+
+#[rustfmt::skip]
+static OPCODES: &[SupportedOpcode] = &[
+    row("abs", Class::Integer, integer::abs, "{s16 s32 s64 f16 f16x2 bf16 bf16x2} | [ftz] f32 | f64"),
+    row("activemask", Class::Integer, warp::activemask, "b32"),
+    row("add", Class::Integer, integer::add, "[sat] {s32} | [cc] {u32 s32 u64 s64} | {u16 s16 u16x2 s16x2} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
+    row("addc", Class::Integer, integer::addc, "[cc] {u32 s32 u64 s64}"),
+    row("and", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+    row("applypriority", Class::Control, control::ignore, "global L2::evict_normal: no effect"),
+    row("atom", Class::Atomic, memory::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
+    row("bar", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} | warp.sync"),
+    row("barrier", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} [aligned]"),
+    row("bfe", Class::Integer, bits::bfe, "{u32 s32 u64 s64}"),
+    row("bfi", Class::Integer, bits::bfi, "{b32 b64}"),
+    row("bfind", Class::Integer, bits::bfind, "[shiftamt] {u32 s32 u64 s64}"),
+    row("bmsk", Class::Integer, bits::bmsk, "{clamp wrap}.b32"),
+    row("bra", Class::Control, control::bra, "[uni]"),
+    row("brev", Class::Integer, bits::brev, "{b32 b64}"),
+    row("brkpt", Class::Control, control::trap, "stops the kernel"),
+    row("brx", Class::Control, control::brx, "idx [uni]"),
+    row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, vprintf or __assertfail"),
+    row("clz", Class::Integer, bits::clz, "{b32 b64}"),
+    row("cnot", Class::Integer, integer::cnot, "{b16 b32 b64}"),
+    row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
+    row("cos", Class::Special, float::sine, "approx [ftz] f32"),
+    row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; rna tf32.f32; pack.sat"),
+    row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
+    row("discard", Class::Control, control::ignore, "global L2: no effect"),
+    row("div", Class::Special, integer::div, "{u16 s16 u32 s32 u64 s64} | {approx full rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64"),
+    row("dp2a", Class::IntegerMultiply, bits::dp2a, "{lo hi}.{u32 s32}.{u32 s32}"),
+    row("dp4a", Class::IntegerMultiply, bits::dp4a, "{u32 s32}.{u32 s32}"),
+    row("elect", Class::Integer, warp::elect, "sync"),
+    row("ex2", Class::Special, float::ex2, "approx [ftz] {f32 f16 f16x2 bf16 bf16x2}"),
+    row("exit", Class::Control, control::exit, ""),
+    row("fence", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
+    row("fma", Class::Float32, float::fma, "{rn rz rm rp} [ftz] [sat] f32 | {rn rz rm rp} f64 | rn [ftz] [sat relu] {f16 f16x2 bf16 bf16x2}"),
+    row("fns", Class::Integer, bits::fns, "b32"),
+    row("isspacep", Class::Integer, moves::isspacep, "{global shared local const param}"),
+    row("ld", Class::GlobalMemory, memory::ld, "[sem] [scope] [global shared local const param] [cop] [nc] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
+    row("ldu", Class::GlobalMemory, memory::ld, "[global] [v2 v4] {b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
+    row("lg2", Class::Special, float::lg2, "approx [ftz] f32"),
+    row("lop3", Class::Integer, bits::lop3, "[or and] b32"),
+    row("mad", Class::IntegerMultiply, integer::mad, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | hi.sat.s32 | [lo hi] cc.{u32 s32 u64 s64} | {rn rz rm rp} [ftz] [sat] f32 | {rn rz rm rp} f64"),
+    row("mad24", Class::IntegerMultiply, bits::mad24, "{lo hi}.{u32 s32} | hi.sat.s32"),
+    row("madc", Class::IntegerMultiply, integer::madc, "{lo hi} [cc] {u32 s32 u64 s64}"),
+    row("match", Class::Integer, warp::match_lanes, "{any all}.sync.{b32 b64}"),
+    row("max", Class::Integer, integer::max, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
+    row("membar", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
+    row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
+    row("mov", Class::Integer, moves::mov, "{pred b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 b128}, packing and unpacking vectors"),
+    row("mul", Class::IntegerMultiply, integer::mul, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
+    row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),
+    row("nanosleep", Class::Control, control::ignore, "u32: no effect"),
+    row("neg", Class::Integer, integer::neg, "{s16 s32 s64 f16 f16x2 bf16 bf16x2} | [ftz] f32 | f64"),
+    row("not", Class::Integer, integer::not, "{pred b16 b32 b64}"),
+    row("or", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+    row("pmevent", Class::Control, control::ignore, "no effect"),
+    row("popc", Class::Integer, bits::popc, "{b32 b64}"),
+    row("prefetch", Class::Control, control::ignore, "any: no effect"),
+    row("prefetchu", Class::Control, control::ignore, "L1: no effect"),
+    row("prmt", Class::Integer, bits::prmt, "b32 [f4e b4e rc8 ecl ecr rc16]"),
+    row("rcp", Class::Special, float::rcp, "{approx rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64 | approx.ftz.f64"),
+    row("red", Class::Atomic, memory::red, "as atom, without exch and cas"),
+    row("redux", Class::Integer, warp::redux, "sync.{add min max}.{u32 s32} | sync.{and or xor}.b32 | sync.{min max} [abs] [NaN] f32"),
+    row("rem", Class::Special, integer::rem, INTEGERS),
+    row("ret", Class::Control, control::ret, "[uni]"),
+    row("rsqrt", Class::Special, float::rsqrt, "approx [ftz] {f32 f64}"),
+    row("sad", Class::Integer, bits::sad, INTEGERS),
+    row("selp", Class::Integer, compare::selp, "{b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64}"),
+    row("set", Class::Integer, compare::set, "CmpOp [BoolOp] [ftz] {u32 s32 f32 u16 f16 bf16}.{source type}"),
+    row("setp", Class::Integer, compare::setp, "CmpOp [BoolOp] [ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2}"),
+    row("shf", Class::Integer, bits::shf, "{l r}.{clamp wrap}.b32"),
+    row("shfl", Class::SharedMemory, warp::shfl, "[sync] {up down bfly idx}.b32"),
+    row("shl", Class::Integer, integer::shl, "{b16 b32 b64}"),
+    row("shr", Class::Integer, integer::shr, "{b16 b32 b64 u16 u32 u64 s16 s32 s64}"),
+    row("sin", Class::Special, float::sine, "approx [ftz] f32"),
+    row("slct", Class::Integer, compare::slct, "[ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64}.{s32 f32}"),
+    row("sqrt", Class::Special, float::sqrt, "{approx rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64"),
+    row("st", Class::GlobalMemory, memory::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
+    row("sub", Class::Integer, integer::sub, "as add"),
+    row("subc", Class::Integer, integer::subc, "[cc] {u32 s32 u64 s64}"),
+    row("szext", Class::Integer, bits::szext, "{clamp wrap}.{u32 s32}"),
+    row("tanh", Class::Special, float::tanh, "approx {f32 f16 f16x2 bf16 bf16x2}"),
+    row("testp", Class::Float32, float::testp, "{finite infinite number notanumber normal subnormal}.{f32 f64}"),
+    row("trap", Class::Control, control::trap, "stops the kernel"),
+    row("vote", Class::Integer, warp::vote, "[sync] {all any uni}.pred | [sync] ballot.b32"),
+    row("xor", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+];
+
+/// The row of opcode `name`.
+fn find(name: &str) -> Option<&'static SupportedOpcode> {
+    OPCODES
+        .binary_search_by(|row| row.name.cmp(name))
+        .ok()
+        .map(|at| &OPCODES[at])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(super::OPCODES.is_sorted_by(|a, b| a.name < b.name));
+    }
+}

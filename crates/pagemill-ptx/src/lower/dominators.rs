@@ -1,0 +1,130 @@
+//! Immediate dominators, by the iterative algorithm of Cooper, Harvey and Kennedy (2001).
+
+/// The immediate dominator of each node of the graph `successors`, from `root`.
+/// The root and nodes that cannot be reached are their own.
+pub(super) fn immediate(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
+    const UNKNOWN: usize = usize::MAX;
+    let order = post_order(successors, root);
+    let mut rank = vec![UNKNOWN; successors.len()];
+    for (position, &node) in order.iter().enumerate() {
+        rank[node] = position;
+    }
+    let mut predecessors = vec![Vec::new(); successors.len()];
+    for &node in &order {
+        for &successor in &successors[node] {
+            predecessors[successor].push(node);
+        }
+    }
+    let mut dominator = vec![UNKNOWN; successors.len()];
+    dominator[root] = root;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in order.iter().rev().filter(|&&node| node != root) {
+            let known = predecessors[node]
+                .iter()
+                .copied()
+                .filter(|&node| dominator[node] != UNKNOWN);
+            let Some(best) = known.reduce(|a, b| meet(&dominator, &rank, a, b)) else {
+                continue;
+            };
+            if dominator[node] != best {
+                dominator[node] = best;
+                changed = true;
+            }
+        }
+    }
+    dominator
+        .iter()
+        .enumerate()
+        .map(|(node, &up)| if up == UNKNOWN { node } else { up })
+        .collect()
+}
+
+/// The nearest common dominator of two nodes.
+fn meet(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        while rank[a] < rank[b] {
+            a = dominator[a];
+        }
+        while rank[b] < rank[a] {
+            b = dominator[b];
+        }
+    }
+    a
+}
+
+/// Nodes reachable from `root`, each after those it leads to, without recursion.
+fn post_order(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; successors.len()];
+    let mut stack = vec![(root, 0)];
+    seen[root] = true;
+    while let Some((node, next)) = stack.pop() {
+        match successors[node].get(next) {
+            Some(&successor) => {
+                stack.push((node, next + 1));
+                if !std::mem::replace(&mut seen[successor], true) {
+                    stack.push((successor, 0));
+                }
+            }
+            None => order.push(node),
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Nodes reachable from `root` when `without` is taken out.
+    fn reachable(successors: &[Vec<usize>], root: usize, without: Option<usize>) -> Vec<bool> {
+        let mut seen = vec![false; successors.len()];
+        let mut stack: Vec<usize> = (Some(root) != without)
+            .then_some(root)
+            .into_iter()
+            .collect();
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut seen[node], true) {
+                stack.extend(
+                    successors[node]
+                        .iter()
+                        .copied()
+                        .filter(|&next| Some(next) != without),
+                );
+            }
+        }
+        seen
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_is_that_of_the_definition(edges in prop::collection::vec((0usize..12, 0usize..12), 0..40)) {
+            let mut successors = vec![Vec::new(); 12];
+            for (from, to) in edges {
+                successors[from].push(to);
+            }
+            let tree = immediate(&successors, 0);
+            let from_root = reachable(&successors, 0, None);
+            for node in 0..12 {
+                if !from_root[node] || node == 0 {
+                    prop_assert_eq!(tree[node], node);
+                    continue;
+                }
+                // By definition: a dominates b when b cannot be reached without a.
+                let strict: Vec<usize> =
+                    (0..12).filter(|&a| a != node && from_root[a] && !reachable(&successors, 0, Some(a))[node]).collect();
+                let mut up = node;
+                let mut chain = Vec::new();
+                while tree[up] != up {
+                    up = tree[up];
+                    chain.push(up);
+                }
+                chain.sort_unstable();
+                prop_assert_eq!(chain, strict);
+            }
+        }
+    }
+}

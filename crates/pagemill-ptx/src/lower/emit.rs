@@ -1,0 +1,420 @@
+//! Flat code out of allocated micro-operations.
+
+use super::allocate::Slots;
+use super::cfg::Graph;
+use super::ir::{Aux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
+use super::liveness::Liveness;
+use crate::code::{
+    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, MemoryInst, SINK,
+    ScalarInst, Service, Stream, VECTOR_MAX, WarpWideInst,
+};
+use crate::exec::line::CONSTANT_BIT;
+use crate::exec::op::{Inst, Op};
+use crate::exec::warp::NEVER;
+use crate::kernel::InstructionInfo;
+
+/// Emits both streams, or `None` when the kernel is too large for its indices.
+pub(super) fn emit(
+    program: &Program,
+    graph: &Graph,
+    slots: &Slots,
+    live: &Liveness,
+    infos: &mut [InstructionInfo],
+) -> Option<Code> {
+    let mut code = Code {
+        constants_narrow: program.narrow.constants.clone(),
+        constants_wide: program.wide.constants.clone(),
+        slots_narrow: slots.narrow,
+        slots_wide: slots.wide,
+        slots_predicate: slots.predicate,
+        preset: program
+            .presets
+            .iter()
+            .map(|(preset, register)| (*preset, slots.slot[register.index()]))
+            .collect(),
+        zeroed: zeroed(program, slots, live),
+        ..Code::default()
+    };
+    for bounds in &graph.blocks {
+        let info = program.micros[bounds.start].info as usize;
+        infos[info].block_leader = true;
+    }
+    let tables = Tables { program, slots };
+    let indices: Vec<u32> = program
+        .micros
+        .iter()
+        .map(|micro| tables.add(&mut code, micro))
+        .collect();
+    let emitter = Emitter {
+        program,
+        graph,
+        slots,
+        infos,
+        indices: &indices,
+    };
+    code.functional = emitter.stream(false)?;
+    code.stepped = emitter.stream(true)?;
+    Some(code)
+}
+
+/// Slots of registers that may be read before they are written.
+fn zeroed(program: &Program, slots: &Slots, live: &Liveness) -> [Vec<u16>; 3] {
+    let mut zeroed = [Vec::new(), Vec::new(), Vec::new()];
+    let is_preset = |register: usize| {
+        program
+            .presets
+            .iter()
+            .any(|(_, preset)| preset.index() == register)
+    };
+    for register in live
+        .live_in
+        .first()
+        .into_iter()
+        .flat_map(|set| set.iter())
+        .filter(|&register| !is_preset(register))
+    {
+        let bank = match program.classes[register] {
+            Class::Narrow => 0,
+            Class::Wide => 1,
+            Class::Predicate => 2,
+        };
+        zeroed[bank].push(slots.slot[register]);
+    }
+    zeroed
+}
+
+struct Emitter<'a> {
+    program: &'a Program,
+    graph: &'a Graph,
+    slots: &'a Slots,
+    infos: &'a [InstructionInfo],
+    /// Index in its side table, by micro-operation.
+    indices: &'a [u32],
+}
+
+impl Emitter<'_> {
+    fn stream(&self, waits: bool) -> Option<Stream> {
+        let blocks = &self.graph.blocks;
+        let joins = self.joins();
+        let mut stream = Stream::default();
+        let mut starts = Vec::with_capacity(blocks.len());
+        // Flat positions of branches, and their micro-operations, to be patched when all starts are known.
+        let mut branches = Vec::new();
+        for (block, bounds) in blocks.iter().enumerate() {
+            starts.push(stream.insts.len() as u32);
+            let first_info = self.program.micros[bounds.start].info;
+            let mut before = first_info;
+            if joins[block] {
+                stream.push(Inst::new(Op::Reconverge), before, first_info);
+            }
+            let mut last_info = None;
+            for at in bounds.start..bounds.end {
+                let micro = &self.program.micros[at];
+                let continues = last_info == Some(micro.info);
+                if !self.is_needed(block, at) {
+                    continue;
+                }
+                // A branch may be the same instruction as what precedes it in another block.
+                if continues {
+                    before = before.max(micro.info + 1);
+                } else if stream.insts.len() as u32 > starts[block] + u32::from(joins[block]) {
+                    before = micro.info;
+                }
+                let wait_mask = self.infos[micro.info as usize].wait_mask;
+                if waits && wait_mask != 0 && !continues {
+                    stream.waits.push(wait_mask);
+                    let inst = Inst {
+                        aux: stream.waits.len() as u32 - 1,
+                        ..Inst::new(Op::Wait)
+                    };
+                    stream.push(inst, before, micro.info);
+                }
+                if micro.ends_block() {
+                    branches.push((stream.insts.len(), at, block));
+                }
+                stream.push(self.inst(at, continues), before, micro.info);
+                last_info = Some(micro.info);
+            }
+            if stream.insts.len() as u32 == starts[block] + u32::from(joins[block]) {
+                stream.push(Inst::new(Op::Nop), before, first_info);
+            }
+        }
+        let total = self.infos.len() as u32;
+        // Falling off the end of the body ends the thread.
+        stream.push(Inst::new(Op::Exit), total, total.saturating_sub(1));
+        stream.before.push(total);
+        starts.push(stream.insts.len() as u32 - 1);
+        (stream.insts.len() < (u32::MAX / 2) as usize).then_some(())?;
+        self.patch(&mut stream, &branches, &starts);
+        Some(stream)
+    }
+
+    /// Blocks where diverged lanes meet.
+    fn joins(&self) -> Vec<bool> {
+        let mut joins = vec![false; self.graph.blocks.len()];
+        for (block, bounds) in self.graph.blocks.iter().enumerate() {
+            let last = &self.program.micros[bounds.end - 1];
+            let diverges =
+                last.op == Op::BranchTable || last.op == Op::Branch && last.guard.is_some();
+            let join = self.graph.post_dominator[block];
+            if diverges && join < joins.len() {
+                joins[join] = true;
+            }
+        }
+        joins
+    }
+
+    /// Whether the operation leaves a flat instruction.
+    fn is_needed(&self, block: usize, at: usize) -> bool {
+        let micro = &self.program.micros[at];
+        match micro.op {
+            Op::Nop => false,
+            // A branch to what follows anyway.
+            Op::Branch if micro.guard.is_none() => {
+                self.graph.blocks[block].successors != [block + 1]
+            }
+            Op::Move32 | Op::Move64 => match micro.srcs[0] {
+                Value::Reg(source) => {
+                    let (dst, source) = (micro.dsts[0], source);
+                    self.program.class(dst) != self.program.class(source)
+                        || self.slots.slot[dst.index()] != self.slots.slot[source.index()]
+                        || micro.guard.is_some()
+                }
+                Value::Narrow(_) | Value::Wide(_) => true,
+            },
+            _ => true,
+        }
+    }
+
+    fn inst(&self, at: usize, continues: bool) -> Inst {
+        let micro = &self.program.micros[at];
+        let mut inst = Inst::new(micro.op);
+        if let Some((register, negated)) = micro.guard {
+            inst.guard = self.slots.slot[register.index()];
+            inst.guard |= if negated { Inst::NEGATED } else { 0 };
+            inst.guard |= if continues { Inst::CONTINUES } else { 0 };
+        }
+        inst.aux = self.indices[at];
+        let in_fields = micro.op.is_lane_operation()
+            || matches!(micro.op, Op::Scalar | Op::PredicateLogic | Op::BranchTable);
+        if in_fields {
+            let operand = |index: usize| {
+                micro
+                    .srcs
+                    .get(index)
+                    .map_or(0, |value| operand(self.slots, *value))
+            };
+            (inst.a, inst.b, inst.c) = (operand(0), operand(1), operand(2));
+            inst.dst = micro
+                .dsts
+                .first()
+                .map_or(0, |dst| self.slots.slot[dst.index()]);
+        }
+        inst
+    }
+
+    fn patch(&self, stream: &mut Stream, branches: &[(usize, usize, usize)], starts: &[u32]) {
+        for &(flat, at, block) in branches {
+            let join = self.graph.post_dominator[block];
+            let inst = &mut stream.insts[flat];
+            inst.reconverge = if join < self.graph.blocks.len() {
+                starts[join]
+            } else {
+                NEVER
+            };
+            match &self.program.micros[at].aux {
+                Aux::Target(label) => inst.aux = starts[self.graph.block_of(*label)],
+                Aux::Targets(labels) => {
+                    stream.tables.push(
+                        labels
+                            .iter()
+                            .map(|label| starts[self.graph.block_of(*label)])
+                            .collect(),
+                    );
+                    inst.aux = stream.tables.len() as u32 - 1;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn push(&mut self, inst: Inst, before: u32, info: u32) {
+        self.insts.push(inst);
+        self.before.push(before);
+        self.info.push(info);
+    }
+}
+
+fn operand(slots: &Slots, value: Value) -> u16 {
+    match value {
+        Value::Reg(register) => slots.slot[register.index()],
+        Value::Narrow(index) | Value::Wide(index) => index | CONSTANT_BIT,
+    }
+}
+
+/// Fills the side tables.
+struct Tables<'a> {
+    program: &'a Program,
+    slots: &'a Slots,
+}
+
+impl Tables<'_> {
+    fn slot(&self, register: VReg) -> u16 {
+        self.slots.slot[register.index()]
+    }
+
+    fn operand(&self, value: Value) -> u16 {
+        operand(self.slots, value)
+    }
+
+    fn bank(&self, value: Value) -> Bank {
+        match value {
+            Value::Reg(register) => self.register_bank(register),
+            Value::Narrow(_) => Bank::Narrow,
+            Value::Wide(_) => Bank::Wide,
+        }
+    }
+
+    fn register_bank(&self, register: VReg) -> Bank {
+        match self.program.class(register) {
+            Class::Narrow => Bank::Narrow,
+            Class::Wide => Bank::Wide,
+            Class::Predicate => Bank::Predicate,
+        }
+    }
+
+    /// Adds what `micro` keeps in a side table; its index there, or its immediate.
+    fn add(&self, code: &mut Code, micro: &Micro) -> u32 {
+        match &micro.aux {
+            Aux::None | Aux::Target(_) | Aux::Targets(_) => 0,
+            Aux::Immediate(value) => *value,
+            Aux::Memory(memory) => {
+                let site = code.sites;
+                code.sites += 1;
+                push(&mut code.memory, self.memory(micro, memory, site))
+            }
+            Aux::Barrier {
+                counted,
+                waits,
+                reduction,
+            } => {
+                let reduction = reduction.map(|(kind, negated)| BarrierReduction {
+                    kind,
+                    source: micro.srcs.last().map_or(0, |value| self.operand(*value)),
+                    negated,
+                    dst: micro.dsts.first().map_or(SINK, |dst| self.slot(*dst)),
+                });
+                let threads = counted.then(|| self.operand(micro.srcs[1]));
+                push(
+                    &mut code.barriers,
+                    BarrierInst {
+                        id: self.operand(micro.srcs[0]),
+                        threads,
+                        waits: *waits,
+                        reduction,
+                    },
+                )
+            }
+            Aux::WarpWide {
+                kind,
+                members,
+                negated,
+            } => {
+                let operand = |index: usize| self.operand(micro.srcs[index]);
+                let inst = WarpWideInst {
+                    kind: *kind,
+                    dst: self.slot(micro.dsts[0]),
+                    dst_predicate: self.slot(micro.dsts[1]),
+                    a: operand(0),
+                    b: operand(1),
+                    c: operand(2),
+                    members: members.then(|| operand(3)),
+                    negated: *negated,
+                };
+                push(&mut code.warp_wide, inst)
+            }
+            Aux::Scalar {
+                function,
+                immediate,
+            } => {
+                let bank = |index: usize| {
+                    micro
+                        .srcs
+                        .get(index)
+                        .map_or(Bank::None, |value| self.bank(*value))
+                };
+                let inst = ScalarInst {
+                    function: *function,
+                    immediate: *immediate,
+                    result: self.register_bank(micro.dsts[0]),
+                    operands: [bank(0), bank(1), bank(2)],
+                };
+                push(&mut code.scalars, inst)
+            }
+            Aux::Service(service) => push(&mut code.services, self.service(micro, *service)),
+        }
+    }
+
+    fn memory(&self, micro: &Micro, aux: &MemoryAux, site: u32) -> MemoryInst {
+        let address = match self.bank(micro.srcs[0]) {
+            Bank::Wide => AddressOperand::Wide(self.operand(micro.srcs[0])),
+            _ => AddressOperand::Narrow(self.operand(micro.srcs[0])),
+        };
+        let mut registers = [SINK; VECTOR_MAX];
+        let values: Vec<u16> = match aux.kind {
+            AccessKind::Load => micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
+            _ => micro.srcs[1..]
+                .iter()
+                .map(|value| self.operand(*value))
+                .collect(),
+        };
+        registers[..values.len()].copy_from_slice(&values);
+        let result = match aux.kind {
+            AccessKind::Atomic => micro.dsts.first().map_or(SINK, |dst| self.slot(*dst)),
+            _ => SINK,
+        };
+        MemoryInst {
+            kind: aux.kind,
+            space: aux.space,
+            address,
+            offset: aux.offset,
+            element_bytes: aux.element_bytes,
+            signed: aux.signed,
+            wide: aux.wide,
+            count: aux.count,
+            registers,
+            result,
+            atomic: aux.atomic,
+            slot: aux.slot,
+            hint: aux.hint,
+            site,
+        }
+    }
+
+    fn service(&self, micro: &Micro, service: ServiceAux) -> Service {
+        let operand = |index: usize| self.operand(micro.srcs[index]);
+        let dst = micro.dsts.first().map_or(SINK, |dst| self.slot(*dst));
+        match service {
+            ServiceAux::Print => Service::Print {
+                format: operand(0),
+                arguments: operand(1),
+                dst,
+            },
+            ServiceAux::AssertFail => Service::AssertFail {
+                message: operand(0),
+                file: operand(1),
+                line: operand(2),
+                function: operand(3),
+            },
+            ServiceAux::Trap => Service::Trap,
+            ServiceAux::Clock(part) => Service::Clock { dst, part },
+        }
+    }
+}
+
+fn push<T>(table: &mut Vec<T>, entry: T) -> u32 {
+    table.push(entry);
+    table.len() as u32 - 1
+}

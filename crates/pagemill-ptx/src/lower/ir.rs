@@ -1,0 +1,180 @@
+//! Between the syntax tree and flat code: micro-operations over virtual registers.
+
+use crate::ast::Space;
+use crate::code::{
+    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, Reduce, ScalarFn, WarpWide,
+};
+use crate::exec::op::Op;
+use std::collections::HashMap;
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct VReg(pub u32);
+
+impl VReg {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How a virtual register is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Class {
+    /// 32 bits; 8- and 16-bit values are held zero-extended.
+    Narrow,
+    /// 64 bits.
+    Wide,
+    Predicate,
+}
+
+/// A source operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Value {
+    Reg(VReg),
+    /// Index into the narrow constants.
+    Narrow(u16),
+    /// Index into the wide constants.
+    Wide(u16),
+}
+
+/// A branch target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Label(pub u32);
+
+/// One micro-operation.
+#[derive(Clone, Debug)]
+pub(super) struct Micro {
+    pub op: Op,
+    pub dsts: Vec<VReg>,
+    pub srcs: Vec<Value>,
+    pub guard: Option<(VReg, bool)>,
+    pub aux: Aux,
+    /// The PTX instruction it is part of.
+    pub info: u32,
+}
+
+/// What an operation needs beyond its operands.
+#[derive(Clone, Debug)]
+pub(super) enum Aux {
+    None,
+    Immediate(u32),
+    Target(Label),
+    Targets(Vec<Label>),
+    /// Sources: address, then values. Destinations: the registers loaded, or the old value.
+    Memory(MemoryAux),
+    /// Sources: id, threads if `counted`, predicate if a reduction. Destination: the reduction's.
+    Barrier {
+        counted: bool,
+        waits: bool,
+        reduction: Option<(Reduce, bool)>,
+    },
+    /// Destinations: value, predicate. Sources: a, b, c, members if `members`.
+    WarpWide {
+        kind: WarpWide,
+        members: bool,
+        negated: bool,
+    },
+    Scalar {
+        function: ScalarFn,
+        immediate: u32,
+    },
+    Service(ServiceAux),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct MemoryAux {
+    pub kind: AccessKind,
+    pub space: Space,
+    pub offset: i64,
+    pub element_bytes: u8,
+    pub signed: bool,
+    pub wide: bool,
+    pub count: u8,
+    pub atomic: Option<Atomic>,
+    pub slot: Option<u8>,
+    pub hint: CacheHint,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ServiceAux {
+    Print,
+    AssertFail,
+    Trap,
+    Clock(ClockPart),
+}
+
+impl Micro {
+    pub(super) fn sources(&self) -> impl Iterator<Item = VReg> {
+        let registers = self.srcs.iter().filter_map(|value| match value {
+            Value::Reg(register) => Some(*register),
+            Value::Narrow(_) | Value::Wide(_) => None,
+        });
+        registers.chain(self.guard.map(|(register, _)| register))
+    }
+
+    /// Whether control does not simply go on to the next micro-operation.
+    pub(super) fn ends_block(&self) -> bool {
+        matches!(self.op, Op::Branch | Op::BranchTable | Op::Exit)
+    }
+
+    /// Whether it has no effect but its destinations.
+    pub(super) fn is_pure(&self) -> bool {
+        self.op.is_lane_operation() || matches!(self.op, Op::Scalar | Op::PredicateLogic)
+    }
+}
+
+/// The body of a kernel under construction.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub micros: Vec<Micro>,
+    pub classes: Vec<Class>,
+    /// Position in `micros` of each label.
+    pub labels: Vec<usize>,
+    pub narrow: Interner,
+    pub wide: Interner,
+    /// Registers the machine fills.
+    pub presets: Vec<(Preset, VReg)>,
+}
+
+/// Constants, each once.
+#[derive(Debug, Default)]
+pub(super) struct Interner {
+    pub constants: Vec<Constant>,
+    index: HashMap<Constant, u16>,
+}
+
+impl Interner {
+    /// The index of `constant`, or `None` when there are more than an operand can name.
+    pub(super) fn intern(&mut self, constant: Constant) -> Option<u16> {
+        if let Some(&index) = self.index.get(&constant) {
+            return Some(index);
+        }
+        let index = u16::try_from(self.constants.len())
+            .ok()
+            .filter(|&index| index < 0x7ff0)?;
+        self.constants.push(constant.clone());
+        self.index.insert(constant, index);
+        Some(index)
+    }
+}
+
+impl Program {
+    pub(super) fn register(&mut self, class: Class) -> VReg {
+        self.classes.push(class);
+        VReg(self.classes.len() as u32 - 1)
+    }
+
+    pub(super) fn class(&self, register: VReg) -> Class {
+        self.classes[register.index()]
+    }
+
+    /// The register that the machine fills with `preset`.
+    pub(super) fn preset(&mut self, preset: Preset) -> VReg {
+        if let Some((_, register)) = self.presets.iter().find(|(other, _)| *other == preset) {
+            return *register;
+        }
+        let register = self.register(Class::Narrow);
+        self.presets.push((preset, register));
+        register
+    }
+}

@@ -1,0 +1,263 @@
+//! From syntax tree to executable kernel: expand, decode, analyse, allocate, emit.
+
+mod allocate;
+mod cfg;
+mod decode;
+mod dominators;
+mod emit;
+mod inline;
+mod ir;
+mod liveness;
+mod params;
+mod scoreboard;
+mod simplify;
+
+pub use decode::{SupportedOpcode, supported_opcodes};
+
+use crate::PtxError;
+use crate::ast::{Function, Line, Module, Operand, Space, Variable};
+use crate::kernel::{Kernel, Param};
+use decode::{Names, SharedLayout};
+use inline::{Flat, FlatInst};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A [`PtxError`] that does not know yet what its text is called.
+#[derive(Debug)]
+pub(crate) struct Fail {
+    pub line: Line,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fail {
+    fn help(self, help: impl Into<String>) -> Self {
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    fn help_if_none(self, help: impl FnOnce() -> String) -> Self {
+        match self.help {
+            Some(_) => self,
+            None => self.help(help()),
+        }
+    }
+
+    /// The error with its place.
+    pub(crate) fn locate(self, source_name: &str, text: &str) -> PtxError {
+        let error = PtxError::new(source_name, self.line, self.message).with_text(text);
+        PtxError {
+            help: self.help,
+            ..error
+        }
+    }
+}
+
+fn fail(line: Line, message: impl Into<String>) -> Fail {
+    Fail {
+        line,
+        message: message.into(),
+        help: None,
+    }
+}
+
+/// Offset and size of each kernel parameter.
+fn param_layout(kernel: &Function) -> Vec<(u32, u32)> {
+    let mut end = 0u64;
+    let place = |param: &Variable| {
+        let offset = end.next_multiple_of(param.align.max(1));
+        end = offset + param.bytes;
+        (offset as u32, param.bytes as u32)
+    };
+    kernel.params.iter().map(place).collect()
+}
+
+/// Largest argument block of a kernel in bytes.
+const PARAM_BYTES_MAX: u64 = 32_764;
+
+/// What all kernels of a module share.
+pub(crate) struct Shared<'a> {
+    pub module: &'a Module,
+    pub module_id: u64,
+    pub source_name: Arc<str>,
+    pub files: Arc<Vec<(u32, String)>>,
+    /// Index and space of each module-level variable.
+    pub variables: HashMap<&'a str, (u32, Space)>,
+}
+
+/// Lowers one `.entry`.
+pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel, Fail> {
+    let total: u64 = function
+        .params
+        .iter()
+        .map(|param| param.bytes.saturating_add(param.align))
+        .fold(0, u64::saturating_add);
+    if total > 2 * PARAM_BYTES_MAX {
+        return Err(fail(
+            function.line,
+            format!(
+                "kernel {} has more than {PARAM_BYTES_MAX} bytes of parameters",
+                function.name
+            ),
+        ));
+    }
+    let flat = inline::expand(shared.module, function)?;
+    let (param_storage, local_bytes) = params::place(&flat);
+    let layout = shared_layout(shared.module, &flat)?;
+    let names = Names {
+        variables: &shared.variables,
+        shared: &layout,
+        params: &param_storage,
+    };
+    let decode::Decoded {
+        mut program,
+        mut infos,
+    } = decode::decode(&flat, &names)?;
+    simplify::run(&mut program);
+    let graph = cfg::Graph::new(&mut program);
+    simplify::propagate_copies(&mut program, &graph);
+    simplify::remove_dead(&mut program);
+    scoreboard::assign(&mut program, &graph, &mut infos);
+    let live = liveness::analyse(&program, &graph);
+    let slots = allocate::allocate(&program, &graph, &live).ok_or_else(|| {
+        fail(
+            function.line,
+            format!("kernel {} needs too many registers at once", function.name),
+        )
+    })?;
+    let code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(|| {
+        fail(
+            function.line,
+            format!("kernel {} is too large", function.name),
+        )
+    })?;
+    let params: Vec<Param> = function
+        .params
+        .iter()
+        .zip(param_layout(function))
+        .map(param)
+        .collect();
+    Ok(Kernel {
+        name: function.name.clone(),
+        param_bytes: params.last().map_or(0, |param| param.offset + param.bytes),
+        params,
+        registers_per_thread: live.pressure,
+        shared_bytes: layout.bytes,
+        local_bytes: u32::try_from(local_bytes).unwrap_or(u32::MAX),
+        max_threads: max_threads(function),
+        source_name: shared.source_name.clone(),
+        files: shared.files.clone(),
+        instructions: infos.into(),
+        code: Arc::new(code),
+        module_id: shared.module_id,
+    })
+}
+
+fn param((variable, (offset, bytes)): (&Variable, (u32, u32))) -> Param {
+    Param {
+        name: variable.name.clone(),
+        offset,
+        bytes,
+        align: variable.align as u32,
+        ty: variable.ty,
+    }
+}
+
+fn max_threads(function: &Function) -> Option<u32> {
+    let product = |values: &Vec<u32>| {
+        values
+            .iter()
+            .fold(1u32, |product, value| product.saturating_mul(*value))
+    };
+    let directives = function
+        .directives
+        .iter()
+        .filter(|(name, _)| name == "maxntid" || name == "reqntid");
+    directives.map(|(_, values)| product(values)).min()
+}
+
+/// Most static shared memory that is laid out, in bytes; launches have a stricter limit.
+const SHARED_BYTES_MAX: u64 = 1 << 24;
+
+/// Places the shared variables that the kernel names; dynamic shared memory begins behind them.
+fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail> {
+    let mut layout = SharedLayout::default();
+    let mut end = 0u64;
+    let mut dynamic_align = 1;
+    let mut dynamic = Vec::new();
+    let mut place = |variable: &Variable| -> Result<u32, Fail> {
+        let offset = end.next_multiple_of(variable.align.max(1));
+        end = offset.saturating_add(variable.bytes);
+        if end > SHARED_BYTES_MAX {
+            return Err(fail(
+                variable.line,
+                format!(
+                    "shared variable {} exceeds {SHARED_BYTES_MAX} bytes",
+                    variable.name
+                ),
+            ));
+        }
+        Ok(offset as u32)
+    };
+    for (index, shared) in flat.shared.iter().enumerate() {
+        if shared.variable.is_extern || shared.variable.bytes == 0 {
+            dynamic_align = dynamic_align.max(shared.variable.align);
+            dynamic.push(Err(index));
+            layout.offsets.push(0);
+        } else {
+            layout.offsets.push(place(shared.variable)?);
+        }
+    }
+    let named = named_symbols(flat);
+    for variable in module
+        .variables
+        .iter()
+        .filter(|variable| variable.space == Space::Shared)
+    {
+        if !named.contains(variable.name.as_str()) {
+            continue;
+        }
+        if variable.is_extern || variable.bytes == 0 {
+            dynamic_align = dynamic_align.max(variable.align);
+            dynamic.push(Ok(variable.name.clone()));
+        } else {
+            let offset = place(variable)?;
+            layout.module.insert(variable.name.clone(), offset);
+        }
+    }
+    layout.bytes = end as u32;
+    if !dynamic.is_empty() {
+        layout.bytes = end.next_multiple_of(dynamic_align.clamp(1, 1024)) as u32;
+    }
+    for variable in dynamic {
+        match variable {
+            Ok(name) => drop(layout.module.insert(name, layout.bytes)),
+            Err(index) => layout.offsets[index] = layout.bytes,
+        }
+    }
+    Ok(layout)
+}
+
+/// Every name that stands as an operand.
+fn named_symbols<'a>(flat: &Flat<'a>) -> std::collections::HashSet<&'a str> {
+    let mut names = std::collections::HashSet::new();
+    for inst in &flat.insts {
+        let (FlatInst::Plain { inst, .. } | FlatInst::System { inst, .. }) = inst else {
+            continue;
+        };
+        for operand in &inst.operands {
+            match operand {
+                Operand::Symbol(name, _) => drop(names.insert(name.as_str())),
+                Operand::Address(address) => {
+                    if let Operand::Symbol(name, _) = &address.base {
+                        names.insert(name.as_str());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    names
+}

@@ -1,0 +1,106 @@
+//! Parameters of calls that were expanded: registers where every access agrees, else local memory.
+
+use super::inline::{Flat, FlatInst, Scope, Storage};
+use crate::ast::{Instruction, Operand, Type};
+use std::collections::BTreeMap;
+
+/// How one parameter variable of a call is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParamStorage {
+    /// One register for each offset that is accessed.
+    Registers,
+    /// At this offset of the thread's local memory.
+    Local(u32),
+}
+
+/// Decides for every call parameter of `flat`, and the local memory then needed.
+pub(super) fn place(flat: &Flat<'_>) -> (Vec<ParamStorage>, u64) {
+    let mut uses = vec![Uses::default(); flat.call_params.len()];
+    for inst in &flat.insts {
+        match *inst {
+            FlatInst::Plain { scope, inst } => note(&flat.scopes[scope], inst, &mut uses),
+            FlatInst::PassParam { param, .. } | FlatInst::TakeParam { param, .. } => {
+                uses[param].access(0, flat.call_params[param].bytes);
+            }
+            _ => {}
+        }
+    }
+    let mut local_bytes = flat.local_bytes;
+    let storage = uses.iter().zip(&flat.call_params).map(|(uses, variable)| {
+        if uses.is_consistent() {
+            return ParamStorage::Registers;
+        }
+        let offset = local_bytes.next_multiple_of(variable.align.max(16));
+        local_bytes = offset.saturating_add(variable.bytes);
+        ParamStorage::Local(u32::try_from(offset).unwrap_or(u32::MAX))
+    });
+    (storage.collect(), local_bytes)
+}
+
+/// How a parameter variable is accessed.
+#[derive(Clone, Debug, Default)]
+struct Uses {
+    /// Bytes accessed at each offset.
+    accesses: BTreeMap<u64, u64>,
+    conflicting: bool,
+    address_taken: bool,
+}
+
+impl Uses {
+    fn access(&mut self, offset: u64, bytes: u64) {
+        let known = *self.accesses.entry(offset).or_insert(bytes);
+        self.conflicting |= known != bytes;
+    }
+
+    fn is_consistent(&self) -> bool {
+        let ends = self.accesses.iter().zip(self.accesses.iter().skip(1));
+        let overlapping = ends
+            .into_iter()
+            .any(|((start, bytes), (next, _))| start.saturating_add(*bytes) > *next);
+        !self.conflicting && !self.address_taken && !overlapping
+    }
+}
+
+fn note(scope: &Scope<'_>, inst: &Instruction, uses: &mut [Uses]) {
+    let param = |name: &str| match scope.storage.get(name) {
+        Some(Storage::CallParam(param)) => Some(*param),
+        _ => None,
+    };
+    let is_param_access = inst.opcode.iter().any(|part| part.starts_with("param"));
+    for operand in &inst.operands {
+        match operand {
+            Operand::Symbol(name, _) => {
+                if let Some(param) = param(name) {
+                    uses[param].address_taken = true;
+                }
+            }
+            Operand::Address(address) => {
+                let Operand::Symbol(name, addend) = &address.base else {
+                    continue;
+                };
+                let Some(param) = param(name) else { continue };
+                let ty = inst.opcode.iter().find_map(|part| Type::from_name(part));
+                let Some(ty) = ty.filter(|_| is_param_access) else {
+                    uses[param].address_taken = true;
+                    continue;
+                };
+                let offset = addend.wrapping_add(address.offset) as u64;
+                for element in 0..vector_count(&inst.opcode) {
+                    uses[param].access(offset.wrapping_add(element * ty.bytes()), ty.bytes());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// 2, 4 or 8 for `.v2`, `.v4`, `.v8`; else 1.
+pub(super) fn vector_count(opcode: &[String]) -> u64 {
+    let count = opcode.iter().find_map(|part| match part.as_str() {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    count.unwrap_or(1)
+}

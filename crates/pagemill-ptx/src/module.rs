@@ -1,0 +1,206 @@
+//! A loaded PTX text, and its variables placed in memory.
+
+use crate::ast::{self, Space, Variable};
+use crate::kernel::Kernel;
+use crate::lower;
+use crate::memory::{DeviceMemory, MemoryError};
+use crate::{PtxError, parse, window};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A PTX translation unit with all its kernels ready to launch.
+#[derive(Clone, Debug)]
+pub struct Module {
+    id: u64,
+    source_name: Arc<str>,
+    kernels: Vec<Kernel>,
+    variables: Vec<Variable>,
+}
+
+/// The addresses of a module's variables in one [`DeviceMemory`].
+#[derive(Clone, Debug)]
+pub struct Linked {
+    pub(crate) module_id: u64,
+    /// By variable index; 0 for shared ones.
+    pub(crate) addresses: Vec<u64>,
+    names: Vec<String>,
+}
+
+impl Linked {
+    /// Address of the module-level variable `name`.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        let at = self.names.iter().position(|other| other == name)?;
+        self.addresses
+            .get(at)
+            .copied()
+            .filter(|address| *address != 0)
+    }
+}
+
+impl Module {
+    /// Reads PTX text and lowers every kernel in it. `source_name` is for messages.
+    ///
+    /// # Errors
+    /// The first thing that is no PTX or that cannot be executed, with its line.
+    pub fn load(source_name: &str, text: &str) -> Result<Self, PtxError> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let ast = parse::parse(source_name, text)?;
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let source_name: Arc<str> = Arc::from(source_name);
+        let kernels = lower_kernels(&ast, id, &source_name)
+            .map_err(|error| error.locate(&source_name, text))?;
+        Ok(Self {
+            id,
+            source_name,
+            kernels,
+            variables: ast.variables,
+        })
+    }
+
+    /// What the text was called.
+    pub fn source_name(&self) -> &str {
+        &self.source_name
+    }
+
+    /// Its kernels, in the order of the text.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The kernel of that (mangled) name.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Places `.global` and `.const` variables in `memory` and fills in their initial values.
+    ///
+    /// # Errors
+    /// When memory refuses, or a variable refers to something that has no address.
+    pub fn link(&self, memory: &mut DeviceMemory) -> Result<Linked, PtxError> {
+        let mut addresses = vec![0; self.variables.len()];
+        for (variable, address) in self.variables.iter().zip(&mut addresses) {
+            let placed = match variable.space {
+                Space::Global => memory.alloc(
+                    &variable.name,
+                    variable.bytes.max(1),
+                    variable.align.max(256),
+                ),
+                Space::Const => place_constant(memory, variable),
+                _ => continue,
+            };
+            *address = placed.map_err(|error| self.error(variable, error.to_string()))?;
+        }
+        let names = self
+            .variables
+            .iter()
+            .map(|variable| variable.name.clone())
+            .collect();
+        let linked = Linked {
+            module_id: self.id,
+            addresses,
+            names,
+        };
+        for (variable, &address) in self.variables.iter().zip(&linked.addresses) {
+            if address != 0 {
+                self.initialise(memory, &linked, variable, address)?;
+            }
+        }
+        Ok(linked)
+    }
+
+    fn initialise(
+        &self,
+        memory: &mut DeviceMemory,
+        linked: &Linked,
+        variable: &Variable,
+        address: u64,
+    ) -> Result<(), PtxError> {
+        let Some(init) = &variable.init else {
+            return Ok(());
+        };
+        let mut bytes = init.clone();
+        for relocation in &variable.relocations {
+            let Some(target) = linked.address(&relocation.symbol) else {
+                return Err(self.error(
+                    variable,
+                    format!(
+                        "its initial value refers to `{}`, which has no address",
+                        relocation.symbol
+                    ),
+                ));
+            };
+            let value = target.wrapping_add(relocation.addend as u64) >> relocation.shift;
+            let (at, width) = (
+                relocation.offset as usize,
+                usize::from(relocation.width).min(8),
+            );
+            let Some(place) = bytes.get_mut(at..at + width) else {
+                return Err(self.error(
+                    variable,
+                    "its initial value is shorter than it says".to_owned(),
+                ));
+            };
+            place.copy_from_slice(&value.to_le_bytes()[..width]);
+        }
+        let len = bytes.len() as u64;
+        let target = memory
+            .bytes_mut(address, len)
+            .map_err(|error| self.error(variable, error.to_string()))?;
+        target.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn error(&self, variable: &Variable, message: String) -> PtxError {
+        PtxError::new(
+            &self.source_name,
+            variable.line,
+            format!("variable `{}`: {message}", variable.name),
+        )
+    }
+}
+
+/// Puts a constant behind the constants that are there already.
+fn place_constant(memory: &mut DeviceMemory, variable: &Variable) -> Result<u64, MemoryError> {
+    let constants = memory
+        .allocations()
+        .iter()
+        .filter(|other| other.address() >= window::CONSTANT);
+    let end = constants
+        .map(|other| other.address() + other.bytes() + 1)
+        .max()
+        .unwrap_or(window::CONSTANT + 256);
+    let align = variable.align.max(256).next_power_of_two();
+    let address = end.next_multiple_of(align);
+    memory.alloc_constant(&variable.name, address, variable.bytes.max(1))?;
+    Ok(address)
+}
+
+fn lower_kernels(
+    ast: &ast::Module,
+    module_id: u64,
+    source_name: &Arc<str>,
+) -> Result<Vec<Kernel>, lower::Fail> {
+    let variables = ast
+        .variables
+        .iter()
+        .zip(0..)
+        .map(|(variable, index)| (variable.name.as_str(), (index, variable.space)));
+    let shared = lower::Shared {
+        module: ast,
+        module_id,
+        source_name: source_name.clone(),
+        files: Arc::new(ast.files.clone()),
+        variables: variables.collect(),
+    };
+    let entries = ast
+        .functions
+        .iter()
+        .filter(|function| function.is_entry && function.has_body);
+    entries
+        .map(|function| lower::kernel(&shared, function))
+        .collect()
+}

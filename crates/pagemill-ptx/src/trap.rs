@@ -1,0 +1,239 @@
+//! What a kernel did wrong, and where.
+
+use crate::memory::Nearest;
+use std::fmt;
+
+/// A kernel that was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// Kernel name.
+    pub kernel: String,
+    /// Name of the PTX text.
+    pub source_name: String,
+    /// Line of the PTX text.
+    pub line: u32,
+    /// CUDA source file and line, when the PTX carries `.loc`.
+    pub source: Option<(String, u32)>,
+    /// Block index.
+    pub block: [u32; 3],
+    /// Thread index, when one thread is to blame.
+    pub thread: Option<[u32; 3]>,
+    /// What happened.
+    pub kind: TrapKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrapKind {
+    /// An access outside every allocation.
+    OutOfBounds {
+        /// What was tried, such as "load".
+        access: &'static str,
+        /// First byte.
+        address: u64,
+        /// Bytes the thread wanted.
+        bytes: u32,
+        /// What lies nearest.
+        near: Nearest,
+    },
+    /// An access outside the block's shared memory, the thread's local memory or the parameters.
+    OutsideWindow {
+        /// What was tried.
+        access: &'static str,
+        /// Which space.
+        space: &'static str,
+        /// Offset in it.
+        offset: u64,
+        /// Bytes the thread wanted.
+        bytes: u32,
+        /// Size of the space in bytes.
+        size: u64,
+    },
+    /// An address that is no multiple of the access size.
+    Misaligned {
+        /// What was tried.
+        access: &'static str,
+        /// The address.
+        address: u64,
+        /// The alignment needed.
+        bytes: u32,
+    },
+    /// A store to constant memory or to parameters.
+    ReadOnly {
+        /// The address.
+        address: u64,
+    },
+    /// Barrier number or thread count that is not allowed.
+    BadBarrier {
+        /// Barrier number.
+        id: u32,
+        /// Thread count given.
+        threads: u32,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Only some threads of a warp came to a barrier.
+    DivergedBarrier {
+        /// Lanes that came.
+        arrived: u32,
+        /// Lanes that were expected.
+        expected: u32,
+    },
+    /// Every warp waits and no barrier can complete.
+    Deadlock {
+        /// Barrier number, threads arrived and threads expected, of each that is waited for.
+        barriers: Vec<(u32, u32, u32)>,
+    },
+    /// An exchange among lanes of which some are elsewhere.
+    AbsentLanes {
+        /// Lanes named by the member mask.
+        members: u32,
+        /// Lanes that execute the instruction.
+        active: u32,
+    },
+    /// The warp executed more instructions than the launch allows: probably an endless loop.
+    InstructionLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// `brx.idx` with an index past its table.
+    BranchIndex {
+        /// The index.
+        index: u32,
+        /// Entries of the table.
+        targets: u32,
+    },
+    /// `trap`.
+    Trap,
+    /// A failed `assert`.
+    Assert {
+        /// The condition as written.
+        message: String,
+        /// Function, file and line as the compiler recorded them.
+        place: String,
+    },
+    /// A launch handed a block something that belongs to another launch, or a warp that does not exist.
+    Misuse {
+        /// What.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.block;
+        write!(
+            f,
+            "kernel {} stopped at {}:{}",
+            self.kernel, self.source_name, self.line
+        )?;
+        if let Some((file, line)) = &self.source {
+            write!(f, " ({file}:{line})")?;
+        }
+        write!(f, ", block ({x}, {y}, {z})")?;
+        if let Some([x, y, z]) = self.thread {
+            write!(f, ", thread ({x}, {y}, {z})")?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}
+
+impl std::error::Error for Trap {}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfBounds {
+                access,
+                address,
+                bytes,
+                near,
+            } => {
+                write!(
+                    f,
+                    "{access} of {bytes} bytes at {address:#x} is out of bounds; {near}"
+                )
+            }
+            Self::OutsideWindow {
+                access,
+                space,
+                offset,
+                bytes,
+                size,
+            } => {
+                write!(
+                    f,
+                    "{access} of {bytes} bytes at offset {offset:#x} is outside the {size} bytes of {space} memory"
+                )
+            }
+            Self::Misaligned {
+                access,
+                address,
+                bytes,
+            } => {
+                write!(
+                    f,
+                    "{access} at {address:#x} is misaligned: it needs a multiple of {bytes}"
+                )
+            }
+            Self::ReadOnly { address } => write!(f, "store to read-only memory at {address:#x}"),
+            Self::BadBarrier {
+                id,
+                threads,
+                reason,
+            } => write!(f, "barrier {id} for {threads} threads: {reason}"),
+            Self::DivergedBarrier { arrived, expected } => {
+                write!(
+                    f,
+                    "only lanes {arrived:#010x} of {expected:#010x} reached the barrier; move it out of the divergent branch"
+                )
+            }
+            Self::Deadlock { barriers } => {
+                write!(f, "deadlock: every warp waits")?;
+                barriers.iter().try_for_each(|(id, arrived, expected)| {
+                    write!(f, "; barrier {id} has {arrived} of {expected} threads")
+                })
+            }
+            Self::AbsentLanes { members, active } => {
+                write!(
+                    f,
+                    "the member mask {members:#010x} names lanes that do not execute this instruction (active are {active:#010x})"
+                )
+            }
+            Self::InstructionLimit { limit } => {
+                write!(
+                    f,
+                    "the warp executed more than {limit} instructions; if that is no endless loop, raise the limit"
+                )
+            }
+            Self::BranchIndex { index, targets } => {
+                write!(f, "branch index {index} of {targets} targets")
+            }
+            Self::Trap => write!(f, "trap instruction"),
+            Self::Assert { message, place } => write!(f, "assertion `{message}` failed at {place}"),
+            Self::Misuse { reason } => f.write_str(reason),
+        }
+    }
+}
+
+/// A fault inside the step loop, before it is known which kernel and block it belongs to.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub lane: Option<u32>,
+    pub kind: TrapKind,
+}
+
+impl Fault {
+    #[cold]
+    pub(crate) fn at_lane(lane: u32, kind: TrapKind) -> Box<Self> {
+        Box::new(Self {
+            lane: Some(lane),
+            kind,
+        })
+    }
+
+    #[cold]
+    pub(crate) fn of_warp(kind: TrapKind) -> Box<Self> {
+        Box::new(Self { lane: None, kind })
+    }
+}

@@ -1,0 +1,198 @@
+//! A module on a device of its own: buffers, launches, what was printed.
+
+use crate::value::Value;
+use pagemill_ptx::{
+    DeviceMemory, FunctionalTotals, Launch, Linked, Module, Output, Trap, run_functional,
+};
+use std::path::{Path, PathBuf};
+
+/// A loaded and linked module and the memory it works on.
+pub struct Device {
+    module: Module,
+    linked: Linked,
+    memory: DeviceMemory,
+    /// What `printf` wrote so far.
+    pub printed: String,
+}
+
+/// A kernel argument: its bytes.
+pub struct Arg(Vec<u8>);
+
+impl<T: Value> From<T> for Arg {
+    fn from(value: T) -> Self {
+        Arg(value.to_bits64().to_le_bytes()[..T::BYTES].to_vec())
+    }
+}
+
+impl Arg {
+    /// A structure, as its bytes.
+    pub fn bytes(bytes: Vec<u8>) -> Self {
+        Arg(bytes)
+    }
+}
+
+/// The extent of a grid or block: a number, or three.
+pub struct Extent([u32; 3]);
+
+impl From<u32> for Extent {
+    fn from(x: u32) -> Self {
+        Extent([x, 1, 1])
+    }
+}
+
+impl From<[u32; 3]> for Extent {
+    fn from(xyz: [u32; 3]) -> Self {
+        Extent(xyz)
+    }
+}
+
+/// The folder of kernels.
+pub fn kernel_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
+}
+
+impl Device {
+    /// The module in `tests/kernels/{name}.ptx`.
+    pub fn load(name: &str) -> Self {
+        let file_name = format!("{name}.ptx");
+        let text = std::fs::read_to_string(kernel_folder().join(&file_name))
+            .expect("the PTX is committed");
+        let module = Module::load(&file_name, &text).unwrap_or_else(|error| panic!("{error}"));
+        let mut memory = DeviceMemory::new();
+        let linked = module
+            .link(&mut memory)
+            .unwrap_or_else(|error| panic!("{error}"));
+        Self {
+            module,
+            linked,
+            memory,
+            printed: String::new(),
+        }
+    }
+
+    /// A buffer that holds `values`; its address.
+    pub fn upload<T: Value>(&mut self, values: &[T]) -> u64 {
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_bits64().to_le_bytes().into_iter().take(T::BYTES))
+            .collect();
+        let address = self
+            .memory
+            .alloc("test buffer", bytes.len().max(1) as u64, 256)
+            .expect("memory is there");
+        self.memory
+            .bytes_mut(address, bytes.len() as u64)
+            .expect("just allocated")
+            .copy_from_slice(&bytes);
+        address
+    }
+
+    /// A buffer of `count` zeros; its address.
+    pub fn zeros<T: Value>(&mut self, count: usize) -> u64 {
+        self.upload(&vec![T::from_bits64(0); count])
+    }
+
+    /// `count` values from `address` on.
+    pub fn download<T: Value>(&self, address: u64, count: usize) -> Vec<T> {
+        let bytes = self
+            .memory
+            .bytes(address, (count * T::BYTES) as u64)
+            .expect("allocated");
+        let value = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..T::BYTES].copy_from_slice(bytes);
+            T::from_bits64(u64::from_le_bytes(word))
+        };
+        bytes.chunks(T::BYTES).map(value).collect()
+    }
+
+    /// Runs a kernel that must succeed.
+    pub fn launch(
+        &mut self,
+        kernel: &str,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+        args: &[Arg],
+    ) {
+        self.launch_with_shared(kernel, grid, block, 0, args);
+    }
+
+    /// Runs a kernel that must succeed, with dynamic shared memory.
+    pub fn launch_with_shared(
+        &mut self,
+        kernel: &str,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) {
+        if let Err(trap) = self.run(
+            kernel,
+            grid.into(),
+            block.into(),
+            dynamic_shared_bytes,
+            args,
+        ) {
+            panic!("{kernel}: {trap}");
+        }
+    }
+
+    /// Runs a kernel that must be stopped, and says why it was.
+    pub fn trap(
+        &mut self,
+        kernel: &str,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+        args: &[Arg],
+    ) -> Box<Trap> {
+        match self.run(kernel, grid.into(), block.into(), 0, args) {
+            Ok(_) => panic!("{kernel} ran to its end"),
+            Err(trap) => trap,
+        }
+    }
+
+    fn run(
+        &mut self,
+        kernel: &str,
+        grid: Extent,
+        block: Extent,
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<FunctionalTotals, Box<Trap>> {
+        let kernel = self
+            .module
+            .kernel(kernel)
+            .unwrap_or_else(|| panic!("no kernel {kernel}"));
+        assert_eq!(
+            kernel.params.len(),
+            args.len(),
+            "arguments of {}",
+            kernel.name
+        );
+        let mut image = Vec::new();
+        for (param, Arg(bytes)) in kernel.params.iter().zip(args) {
+            assert_eq!(
+                param.bytes as usize,
+                bytes.len(),
+                "an argument of {}",
+                kernel.name
+            );
+            image.resize(param.offset as usize, 0);
+            image.extend_from_slice(bytes);
+        }
+        let launch = Launch::new(
+            &self.module,
+            &self.linked,
+            kernel,
+            grid.0,
+            block.0,
+            dynamic_shared_bytes,
+            &image,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+        let mut output = Output::default();
+        let result = run_functional(&launch, &mut self.memory, &mut output);
+        self.printed.push_str(&output.take());
+        result
+    }
+}

@@ -1,0 +1,31 @@
+//! Every instruction the executor supports, run in kernels that nvcc compiled, against CPU code.
+//!
+//! The kernels are in `tests/kernels`. Most are element-wise: each row of their results is one instruction applied to
+//! many inputs ([`rows`]). The rest are small programs with a model in Rust beside each test.
+
+mod approximate;
+mod atomics;
+mod barrier;
+mod compare;
+mod control;
+mod convert;
+mod convert_float;
+mod coverage;
+mod extended;
+mod float32;
+mod float64;
+mod functions;
+mod half_precision;
+mod harness;
+mod inputs;
+mod integer;
+mod integer_bits;
+mod memory;
+mod oracle;
+mod print;
+mod programs;
+mod rows;
+mod special;
+mod traps;
+mod value;
+mod warp;
