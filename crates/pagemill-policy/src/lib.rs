@@ -8,3 +8,8 @@
 #![forbid(unsafe_code)]
 
 pub mod migration;
+
+/// The example in the guide for contributors compiles, and keeps the contract.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;

@@ -2,6 +2,9 @@
 //! and reference models that are too plain to be wrong. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod migration;
+mod skip;
 
 pub use migration::{ContractReport, migration_policy_contract};
+pub use skip::skip;

@@ -85,7 +85,11 @@ impl MigrationPolicy for Forgetful {
             start: 0,
             end: page_bytes,
         };
-        fetch.extend(valid.missing(if calls % 2 == 0 { request } else { whole }));
+        fetch.extend(valid.missing(if calls.is_multiple_of(2) {
+            request
+        } else {
+            whole
+        }));
     }
 }
 

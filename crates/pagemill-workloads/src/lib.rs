@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod elementary;
 mod host;
 mod parameter;
 mod random;
@@ -18,7 +19,11 @@ mod cp;
 mod laplace3d;
 mod libor;
 mod mum;
+mod nn;
+mod ray;
+mod sto;
 mod vector_add;
+mod wp;
 
 pub use parameter::{Parameter, ParameterError, Unit, Values};
 pub use registry::{find, registry};

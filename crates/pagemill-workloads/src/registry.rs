@@ -1,4 +1,4 @@
-use crate::{WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, vector_add};
+use crate::{WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, nn, ray, sto, vector_add, wp};
 
 static REGISTRY: &[WorkloadInfo] = &[
     vector_add::INFO,
@@ -8,6 +8,10 @@ static REGISTRY: &[WorkloadInfo] = &[
     laplace3d::INFO,
     libor::INFO,
     mum::INFO,
+    nn::INFO,
+    ray::INFO,
+    sto::INFO,
+    wp::INFO,
 ];
 
 /// Every built-in program.

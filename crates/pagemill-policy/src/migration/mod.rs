@@ -33,12 +33,9 @@ mod whole_page;
 use pagemill_types::{PageRange, RangeSet};
 
 pub use full_slot_rule::{FullSlotRule, UnknownFullSlotRule};
-pub use multi_range::MultiRange;
 pub use page::{CpuDecision, GpuDecision, Page, PageState};
 pub use registry::{POLICIES, PolicyEntry, UnknownPolicy, find_policy};
-pub use single_range::SingleRange;
 pub use spec::{Migration, MigrationSpec, MigrationSpecError};
-pub use whole_page::WholePage;
 
 /// Decides what moves to GPU memory for a request that is not wholly there.
 ///

@@ -12,7 +12,8 @@ pub struct MultiRange {
 }
 
 impl MultiRange {
-    pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    /// How scenarios find this policy.
+    pub const ENTRY: PolicyEntry = PolicyEntry {
         name: "multi-range",
         summary: "several valid ranges a page; only gaps under a threshold move with a request",
         parameters: &["unit", "gap_threshold", "range_slots", "when_full"],

@@ -1,9 +1,14 @@
 use std::fmt;
 
-use super::{MigrationPolicy, MigrationSpec, MultiRange, SingleRange, WholePage};
+use super::{MigrationPolicy, MigrationSpec};
 
 /// Every migration policy, in the order of listings. A new policy is one file and one line here.
-pub static POLICIES: &[PolicyEntry] = &[WholePage::ENTRY, SingleRange::ENTRY, MultiRange::ENTRY];
+#[rustfmt::skip]
+pub static POLICIES: &[PolicyEntry] = &[
+    super::whole_page::WholePage::ENTRY,
+    super::single_range::SingleRange::ENTRY,
+    super::multi_range::MultiRange::ENTRY,
+];
 
 /// A migration policy by name.
 #[derive(Clone, Copy)]

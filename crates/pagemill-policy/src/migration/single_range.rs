@@ -7,7 +7,8 @@ use super::{MigrationPolicy, PolicyEntry};
 pub struct SingleRange;
 
 impl SingleRange {
-    pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    /// How scenarios find this policy.
+    pub const ENTRY: PolicyEntry = PolicyEntry {
         name: "single-range",
         summary: "one contiguous valid range a page; the gap up to a request moves with it",
         parameters: &["unit"],

@@ -7,7 +7,8 @@ use super::{MigrationPolicy, PolicyEntry};
 pub struct WholePage;
 
 impl WholePage {
-    pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    /// How scenarios find this policy.
+    pub const ENTRY: PolicyEntry = PolicyEntry {
         name: "whole-page",
         summary: "the first request moves the whole page",
         parameters: &[],
