@@ -58,6 +58,9 @@ pub(crate) fn human_number(number: f64, kind: ColumnKind) -> String {
 
 /// `number` on an axis: like [`human_number`] without zeros that say nothing.
 pub(crate) fn tick(number: f64, kind: ColumnKind) -> String {
+    if number == 0.0 && kind != ColumnKind::Rate {
+        return "0".to_owned();
+    }
     let text = human_number(number, kind);
     let digits_end = text.find(|c: char| !c.is_ascii_digit() && !"-.,".contains(c));
     let (digits, unit) = text.split_at(digits_end.unwrap_or(text.len()));
@@ -167,6 +170,7 @@ mod tests {
     fn ticks_have_no_empty_zeros() {
         assert_eq!(tick(1500.0, ColumnKind::TimeNs), "1.5 µs");
         assert_eq!(tick(2e6, ColumnKind::TimeNs), "2 ms");
+        assert_eq!(tick(0.0, ColumnKind::Bytes), "0");
         assert_eq!(tick(20.0, ColumnKind::Ratio), "20×");
         assert_eq!(tick(0.5, ColumnKind::Rate), "50 %");
         assert_eq!(tick(100.0, ColumnKind::Number), "100");

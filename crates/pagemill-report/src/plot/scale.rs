@@ -16,6 +16,8 @@ pub(super) enum Spacing {
 pub(super) struct Scale {
     min: f64,
     max: f64,
+    /// Between ticks of a linear scale that chose them; 0 leaves it open.
+    step: f64,
     spacing: Spacing,
 }
 
@@ -34,6 +36,7 @@ impl Scale {
         Self {
             min,
             max,
+            step,
             spacing: Spacing::Linear,
         }
     }
@@ -44,6 +47,7 @@ impl Scale {
         Self {
             min,
             max,
+            step: 0.0,
             spacing: Spacing::Linear,
         }
     }
@@ -59,6 +63,7 @@ impl Scale {
         Self {
             min,
             max,
+            step: 0.0,
             spacing: Spacing::Log,
         }
     }
@@ -69,6 +74,7 @@ impl Scale {
         Self {
             min,
             max,
+            step: 0.0,
             spacing: Spacing::Log,
         }
     }
@@ -113,7 +119,8 @@ impl Scale {
     pub fn ticks(&self, kind: ColumnKind) -> Vec<f64> {
         match self.spacing {
             Spacing::Linear => {
-                let step = nice_step((self.max - self.min) / 5.0, kind);
+                let own = (self.step > 0.0).then_some(self.step);
+                let step = own.unwrap_or_else(|| nice_step((self.max - self.min) / 5.0, kind));
                 let first = (self.min / step).ceil() as i64;
                 let count = ((self.max - first as f64 * step) / step + 1e-9).floor() as i64;
                 (0..=count.clamp(0, 20))
