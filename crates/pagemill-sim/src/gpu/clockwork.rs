@@ -159,7 +159,10 @@ impl Clockwork {
     }
 
     fn launch_error(&self, kernel: &str, failure: LaunchFailure) -> GpuError {
-        GpuError::Launch { kernel: kernel.to_owned(), failure }
+        GpuError::Launch {
+            kernel: kernel.to_owned(),
+            failure,
+        }
     }
 
     fn run_error<E: Into<StreamFailure>>(&self, kernel: &str, error: RunError<E>) -> GpuError {
@@ -168,7 +171,10 @@ impl Clockwork {
             RunError::Stream(error) => {
                 return match error.into() {
                     StreamFailure::Trap(trap) => GpuError::Trap(trap),
-                    StreamFailure::Other(message) => GpuError::Program { kernel: kernel.to_owned(), message },
+                    StreamFailure::Other(message) => GpuError::Program {
+                        kernel: kernel.to_owned(),
+                        message,
+                    },
                 };
             }
             RunError::DoesNotFit(occupancy) => LaunchFailure::DoesNotFit(occupancy),

@@ -256,7 +256,11 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::Launch`] with what stopped it.
-    pub fn launch_grid<S: GridStream>(&mut self, kernel: &str, stream: &mut S) -> Result<LaunchReport, GpuError> {
+    pub fn launch_grid<S: GridStream>(
+        &mut self,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<LaunchReport, GpuError> {
         self.clockwork.run_grid(kernel, stream)
     }
 

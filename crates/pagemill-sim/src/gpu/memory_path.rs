@@ -204,7 +204,9 @@ impl MemoryPath {
     #[inline]
     fn cached(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
         match request.kind {
-            AccessKind::Load if request.route == Route::PastL1 => Progress::Done(self.load_past_l1(at, request)),
+            AccessKind::Load if request.route == Route::PastL1 => {
+                Progress::Done(self.load_past_l1(at, request))
+            }
             AccessKind::Load => self.load(at, request, place),
             AccessKind::Store if request.route == Route::Local => self.store_local(at, request),
             AccessKind::Store => {

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleId(u32);
 
-/// One kernel argument.
-#[derive(Clone, Debug, PartialEq)]
+/// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch_packed`].
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg {
     /// A pointer to the first byte of a buffer.
     Buffer(Buffer),
@@ -30,13 +30,11 @@ pub enum Arg {
     I64(i64),
     /// A double-precision number.
     F64(f64),
-    /// A structure, as it lies in memory.
-    Bytes(Vec<u8>),
 }
 
 impl Arg {
     /// Its bytes, little-endian.
-    fn to_bytes(&self) -> Vec<u8> {
+    fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Buffer(buffer) => buffer.address.0.to_le_bytes().to_vec(),
             Self::U32(value) => value.to_le_bytes().to_vec(),
@@ -45,7 +43,6 @@ impl Arg {
             Self::U64(value) => value.to_le_bytes().to_vec(),
             Self::I64(value) => value.to_le_bytes().to_vec(),
             Self::F64(value) => value.to_le_bytes().to_vec(),
-            Self::Bytes(bytes) => bytes.clone(),
         }
     }
 }
@@ -61,22 +58,23 @@ pub(super) struct LoadedModule {
 impl LoadedModule {
     fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
-            let names: Vec<&str> = self.module.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+            let names: Vec<&str> = self
+                .module
+                .kernels()
+                .iter()
+                .map(|kernel| kernel.name.as_str())
+                .collect();
             GpuError::UnknownKernel {
                 module: self.module.source_name().to_owned(),
                 kernel: name.to_owned(),
-                known: if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) },
+                known: if names.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", names.join(", "))
+                },
             }
         })
     }
-}
-
-/// Shape of a launch.
-#[derive(Clone, Copy)]
-struct Shape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_shared_bytes: u32,
 }
 
 impl Gpu {
@@ -87,13 +85,21 @@ impl Gpu {
     pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
         let module = Module::load(source_name, ptx_text)?;
         let linked = module.link(&mut self.memory)?;
-        self.modules.push(LoadedModule { module, linked, costs: BTreeMap::new() });
+        self.modules.push(LoadedModule {
+            module,
+            linked,
+            costs: BTreeMap::new(),
+        });
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
     /// Address of a module's `__device__` or `__constant__` variable; `None` if there is no such module or variable.
     pub fn symbol_address(&self, module: ModuleId, name: &str) -> Option<VirtAddr> {
-        self.modules.get(module.0 as usize)?.linked.address(name).map(VirtAddr)
+        self.modules
+            .get(module.0 as usize)?
+            .linked
+            .address(name)
+            .map(VirtAddr)
     }
 
     /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
@@ -111,22 +117,60 @@ impl Gpu {
         dynamic_shared_bytes: u32,
         args: &[Arg],
     ) -> Result<LaunchReport, GpuError> {
-        let shape = Shape { grid, block, dynamic_shared_bytes };
-        let launch = self.prepare(module, kernel, shape, args)?;
-        if self.options.timing { self.run_timed(module, &launch) } else { self.run_untimed(&launch) }
+        let packed = pack_arguments(self.loaded(module)?.kernel(kernel)?, args)?;
+        self.launch_packed(module, kernel, grid, block, dynamic_shared_bytes, &packed)
     }
 
-    fn prepare(&self, module: ModuleId, kernel: &str, shape: Shape, args: &[Arg]) -> Result<Launch, GpuError> {
-        let loaded = self.modules.get(module.0 as usize).ok_or(GpuError::UnknownModule { index: module.0 })?;
-        let kernel = loaded.kernel(kernel)?;
-        let packed = pack_arguments(kernel, args)?;
-        let Shape { grid, block, dynamic_shared_bytes } = shape;
-        let launch = Launch::new(&loaded.module, &loaded.linked, kernel, grid, block, dynamic_shared_bytes, &packed)?;
-        Ok(launch.with_instruction_limit(self.clockwork.instructions_left().max(1)))
+    /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
+    /// offset.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
+    pub fn launch_packed(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        let loaded = self.loaded(module)?;
+        let (module_text, linked, kernel) =
+            (&loaded.module, &loaded.linked, loaded.kernel(kernel)?);
+        let launch = Launch::new(
+            module_text,
+            linked,
+            kernel,
+            grid,
+            block,
+            dynamic_shared_bytes,
+            arguments,
+        )?
+        .with_instruction_limit(self.clockwork.instructions_left().max(1));
+        if self.options.timing {
+            self.run_timed(module, &launch)
+        } else {
+            self.run_untimed(&launch)
+        }
+    }
+
+    fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {
+        let index = module.0;
+        self.modules
+            .get(index as usize)
+            .ok_or(GpuError::UnknownModule { index })
     }
 
     fn run_timed(&mut self, module: ModuleId, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let Self { modules, memory, output, clockwork, timings, .. } = self;
+        let Self {
+            modules,
+            memory,
+            output,
+            clockwork,
+            timings,
+            ..
+        } = self;
         let name = &launch.kernel().name;
         let costs = modules[module.0 as usize]
             .costs
@@ -136,14 +180,16 @@ impl Gpu {
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let totals = run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
+        let totals =
+            run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
         let execution = ExecutionStats {
             blocks: totals.blocks,
             warp_instructions: totals.instructions,
             thread_instructions: totals.thread_instructions,
             ..ExecutionStats::default()
         };
-        self.clockwork.note_functional(&launch.kernel().name, execution)
+        self.clockwork
+            .note_functional(&launch.kernel().name, execution)
     }
 }
 

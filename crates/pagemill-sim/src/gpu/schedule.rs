@@ -17,13 +17,22 @@ pub(crate) struct Cost {
 }
 
 /// The schedule of all instructions, in code order.
-pub(crate) fn schedule(instructions: &[InstructionInfo], timings: &InstructionTimings) -> Vec<Cost> {
+pub(crate) fn schedule(
+    instructions: &[InstructionInfo],
+    timings: &InstructionTimings,
+) -> Vec<Cost> {
     let mut costs = Vec::with_capacity(instructions.len());
-    let registers = instructions.iter().flat_map(|info| info.reads.iter().chain(&info.writes)).max();
+    let registers = instructions
+        .iter()
+        .flat_map(|info| info.reads.iter().chain(&info.writes))
+        .max();
     let mut ready = vec![0u64; registers.map_or(0, |&last| last as usize + 1)];
     let mut rest = instructions;
     while !rest.is_empty() {
-        let next_leader = rest[1..].iter().position(|info| info.block_leader).map_or(rest.len(), |at| at + 1);
+        let next_leader = rest[1..]
+            .iter()
+            .position(|info| info.block_leader)
+            .map_or(rest.len(), |at| at + 1);
         let (block, after) = rest.split_at(next_leader);
         schedule_block(block, timings, &mut ready, &mut costs);
         rest = after;
@@ -44,7 +53,12 @@ fn schedule_block(
     let mut issued_at = Vec::with_capacity(block.len());
     for info in block {
         let timing = timing_of(info.class, timings);
-        let operands = info.reads.iter().map(|&register| ready[register as usize]).max().unwrap_or(0);
+        let operands = info
+            .reads
+            .iter()
+            .map(|&register| ready[register as usize])
+            .max()
+            .unwrap_or(0);
         let at = issue_at.max(operands);
         let result_at = at + u64::from(timing.latency_cycles);
         for &register in &info.writes {
@@ -53,7 +67,10 @@ fn schedule_block(
         drained = drained.max(result_at);
         issue_at = at + u64::from(timing.issue_cycles);
         issued_at.push(at);
-        costs.push(Cost { issue_cycles: timing.issue_cycles, latency_cycles: 0 });
+        costs.push(Cost {
+            issue_cycles: timing.issue_cycles,
+            latency_cycles: 0,
+        });
     }
     // What a block leaves unfinished is waited for at its end: the branch there takes as long anyway.
     issued_at.push(issue_at.max(drained));
@@ -72,7 +89,9 @@ fn timing_of(class: InstructionClass, timings: &InstructionTimings) -> Instructi
         InstructionClass::Convert => timings.convert,
         InstructionClass::SharedMemory => timings.shared,
         InstructionClass::ConstMemory => timings.constant,
-        InstructionClass::GlobalMemory | InstructionClass::LocalMemory | InstructionClass::Atomic => timings.memory,
+        InstructionClass::GlobalMemory
+        | InstructionClass::LocalMemory
+        | InstructionClass::Atomic => timings.memory,
         InstructionClass::Barrier | InstructionClass::Control => timings.control,
     }
 }
@@ -82,7 +101,12 @@ mod tests {
     use super::*;
     use crate::gpu::GpuMachine;
 
-    fn info(class: InstructionClass, reads: &[u32], writes: &[u32], block_leader: bool) -> InstructionInfo {
+    fn info(
+        class: InstructionClass,
+        reads: &[u32],
+        writes: &[u32],
+        block_leader: bool,
+    ) -> InstructionInfo {
         InstructionInfo {
             class,
             opcode: "op".into(),
@@ -98,16 +122,27 @@ mod tests {
 
     fn latencies(instructions: &[InstructionInfo]) -> Vec<u32> {
         let timings = GpuMachine::gtx480().sm.timings;
-        schedule(instructions, &timings).iter().map(|cost| cost.latency_cycles).collect()
+        schedule(instructions, &timings)
+            .iter()
+            .map(|cost| cost.latency_cycles)
+            .collect()
     }
 
     use InstructionClass::{Float32, GlobalMemory, Integer};
 
     #[test]
     fn dependent_instructions_wait_for_each_other_and_independent_ones_do_not() {
-        let chain = [info(Float32, &[0], &[1], true), info(Float32, &[1], &[2], false), info(Float32, &[2], &[3], false)];
+        let chain = [
+            info(Float32, &[0], &[1], true),
+            info(Float32, &[1], &[2], false),
+            info(Float32, &[2], &[3], false),
+        ];
         assert_eq!(latencies(&chain), [18, 18, 18]);
-        let parallel = [info(Float32, &[0], &[1], true), info(Float32, &[0], &[2], false), info(Float32, &[0], &[3], false)];
+        let parallel = [
+            info(Float32, &[0], &[1], true),
+            info(Float32, &[0], &[2], false),
+            info(Float32, &[0], &[3], false),
+        ];
         assert_eq!(latencies(&parallel), [2, 2, 18]);
     }
 

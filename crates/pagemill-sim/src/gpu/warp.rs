@@ -96,8 +96,23 @@ impl PendingAccess {
     /// The request for one of its segments.
     #[inline]
     pub(crate) fn request(&self, segment: u64, sm: u32, warp: u32) -> Request {
-        let Self { kind, route, slot, lanes, .. } = *self;
-        Request { segment, sm, warp, kind, route, slot, lanes, stage: Stage::Resident }
+        let Self {
+            kind,
+            route,
+            slot,
+            lanes,
+            ..
+        } = *self;
+        Request {
+            segment,
+            sm,
+            warp,
+            kind,
+            route,
+            slot,
+            lanes,
+            stage: Stage::Resident,
+        }
     }
 }
 

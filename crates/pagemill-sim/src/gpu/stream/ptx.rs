@@ -26,7 +26,13 @@ impl<'a> PtxGrid<'a> {
         memory: &'a mut DeviceMemory,
         output: &'a mut Output,
     ) -> Self {
-        Self { launch, costs, memory, output, blocks: Vec::new() }
+        Self {
+            launch,
+            costs,
+            memory,
+            output,
+            blocks: Vec::new(),
+        }
     }
 
     fn drain_output(&mut self, slot: u32) {
@@ -37,7 +43,9 @@ impl<'a> PtxGrid<'a> {
 /// What the instructions of `kernel` cost on a machine with these timings.
 pub fn kernel_costs(kernel: &Kernel, timings: &InstructionTimings) -> InstructionCosts {
     let costs = schedule(kernel.instructions(), timings);
-    InstructionCosts::new(kernel, |index, _| (costs[index].issue_cycles, costs[index].latency_cycles))
+    InstructionCosts::new(kernel, |index, _| {
+        (costs[index].issue_cycles, costs[index].latency_cycles)
+    })
 }
 
 impl GridStream for PtxGrid<'_> {
@@ -54,7 +62,9 @@ impl GridStream for PtxGrid<'_> {
     }
 
     fn prepare(&mut self, slots: u32) {
-        self.blocks = (0..slots).map(|place| Block::at_place(self.launch, place)).collect();
+        self.blocks = (0..slots)
+            .map(|place| Block::at_place(self.launch, place))
+            .collect();
     }
 
     fn start_block(&mut self, slot: u32, block: u64) {
@@ -64,7 +74,14 @@ impl GridStream for PtxGrid<'_> {
     #[inline]
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Box<Trap>> {
         let block = &mut self.blocks[slot as usize];
-        let advanced = block.advance(self.launch, warp, self.memory, self.costs, STEP_BUDGET, step);
+        let advanced = block.advance(
+            self.launch,
+            warp,
+            self.memory,
+            self.costs,
+            STEP_BUDGET,
+            step,
+        );
         if advanced.is_err() {
             self.drain_output(slot);
         }
