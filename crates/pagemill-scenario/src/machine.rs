@@ -9,13 +9,13 @@ use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    SmSpec, TlbScope,
+    SmSpec, SpecError, TlbScope,
 };
 use pagemill_types::PageSize;
 
 use crate::document::{Kind, Node, Origin, Reader, Table};
 use crate::error::Problem;
-use crate::quantity::{self, Wrong};
+use crate::quantity::{self, Wrong, show_bytes};
 use crate::scenario::MachineFile;
 use crate::sourced::{Setting, SourcedSection};
 
@@ -45,7 +45,7 @@ impl Machine {
         let gpu = read_gpu(&mut root, &file.source.stem(), page);
         drop(root);
         let gpu = gpu?;
-        if let Err(error) = gpu.check() {
+        if let Err(error) = check(&gpu) {
             let key = file_key(&error.key);
             let found = find(&file.table, &key);
             let origin = found.map_or(&top, |node| &node.origin);
@@ -61,6 +61,22 @@ impl Machine {
             gpu,
             settings: settings.into_inner(),
         })
+    }
+}
+
+/// Checks what the simulator would refuse.
+fn check(gpu: &GpuMachine) -> Result<(), SpecError> {
+    gpu.check()?;
+    match gpu.memory_bytes {
+        Some(bytes) if bytes < gpu.page.bytes() => Err(SpecError {
+            key: "memory_bytes".to_owned(),
+            value: bytes.to_string(),
+            allowed: format!(
+                "must hold at least one page of {}",
+                show_bytes(gpu.page.bytes())
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -356,12 +372,7 @@ fn cycles(node: &Node) -> Result<u32, Wrong> {
 }
 
 fn small(amount: u64) -> Result<u32, Wrong> {
-    u32::try_from(amount).map_err(|_| {
-        Wrong::new(format!(
-            "{amount} is too large: at most {} is allowed",
-            u32::MAX
-        ))
-    })
+    u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
 }
 
 fn one_of<T: Copy>(
