@@ -15,11 +15,12 @@ use pagemill_report::{
 const PROGRAMS: [&str; 10] = [
     "AES", "BFS", "CP", "LIB", "LPS", "MUM", "NN", "RAY", "STO", "WP",
 ];
-const MODES: [&str; 4] = [
+const MODES: [&str; 5] = [
     "ideal-overlap",
     "programmer-copy",
     "whole-page",
     "single-range",
+    "multi-range",
 ];
 
 fn main() -> ExitCode {
@@ -88,6 +89,11 @@ fn results() -> ResultSet {
 
 fn columns() -> Vec<Column> {
     vec![
+        Column::parameter(
+            "experiment",
+            ColumnKind::Text,
+            "Which figure the row is for",
+        ),
         Column::parameter("workload", ColumnKind::Text, "Program"),
         Column::parameter("mode", ColumnKind::Text, "How data reaches the GPU"),
         Column::parameter("machine.link.bandwidth", ColumnKind::Text, "CPU-GPU link"),
@@ -133,10 +139,12 @@ fn row(p: u64, program: &str, gigabytes_per_second: u64, m: u64, mode: &str) -> 
         0 => 0.55 + 0.3 * noise(p + 10),
         1 => 1.0,
         2 => 4.0 + 220.0 * noise(p + 20).powi(2),
-        _ => 0.75 + 1.2 * noise(p + 30).powi(3),
+        3 => 0.75 + 1.2 * noise(p + 30).powi(3),
+        _ => 0.65 + 0.7 * noise(p + 35).powi(2),
     };
     let bytes = (factor * 10_000_000.0) as u64;
     Row::new()
+        .parameter("experiment", "mechanisms")
         .parameter("workload", program)
         .parameter("mode", mode)
         .parameter(
@@ -160,6 +168,7 @@ fn unit_row(p: u64, program: &str, shift: u32) -> Row {
     let slope = [0.9, 0.02, 0.35, 0.6][p as usize];
     let time_ns = 500_000.0 * (1.0 + slope * f64::from(shift - 7).powf(1.5) / 4.0);
     Row::new()
+        .parameter("experiment", "units")
         .parameter("workload", program)
         .parameter("mode", "multi-range")
         .parameter("machine.link.bandwidth", "16 GB/s")
@@ -245,8 +254,12 @@ fn plots() -> Vec<Plot> {
         mean: Mean::Arithmetic,
         ..Bars::default()
     };
-    let only_sweep = vec![("mode".to_owned(), Value::from("multi-range"))];
-    let only_16 = vec![("machine.link.bandwidth".to_owned(), Value::from("16 GB/s"))];
+    let experiment = |name: &str| ("experiment".to_owned(), Value::from(name));
+    let only_sweep = vec![experiment("units")];
+    let only_16 = vec![
+        experiment("mechanisms"),
+        ("machine.link.bandwidth".to_owned(), Value::from("16 GB/s")),
+    ];
     let part = |metric: &str, label: &str| (metric.to_owned(), label.to_owned());
     let parts = vec![
         part("pages_with_1_range", "1 range"),
@@ -258,12 +271,12 @@ fn plots() -> Vec<Plot> {
         Plot {
             caption: "Lower is better; the dashed line is the programmer's own copy.".into(),
             panel_by: Some("machine.link.bandwidth".into()),
-            only: vec![],
+            only: vec![experiment("mechanisms")],
             x_title: "Benchmark".into(),
             y_title: "Normalised execution time".into(),
             ..Plot::new(
                 "capped",
-                "Execution time of four mechanisms",
+                "Execution time of five mechanisms",
                 PlotForm::Bars(Bars {
                     y_cap: Some(20.0),
                     ..times.clone()

@@ -23,9 +23,10 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     field(&mut out, "about", &set.about)?;
     field(&mut out, "pagemill_version", &set.pagemill_version)?;
     field(&mut out, "seed", &set.seed)?;
-    list(&mut out, "columns", columns.iter().map(ColumnJson))?;
+    list(&mut out, "  ", "columns", columns.iter().map(ColumnJson))?;
     list(
         &mut out,
+        "  ",
         "rows",
         set.rows.iter().map(|row| RowJson {
             row,
@@ -33,8 +34,12 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
         }),
     )?;
     writeln!(out, "  \"summary\": {{")?;
-    write!(out, "  ")?;
-    list(&mut out, "claims", set.summary.claims.iter().map(ClaimJson))?;
+    list(
+        &mut out,
+        "    ",
+        "claims",
+        set.summary.claims.iter().map(ClaimJson),
+    )?;
     write!(out, "    \"facts\": ")?;
     serde_json::to_writer(&mut out, &FactsJson(&set.summary.facts))?;
     writeln!(out, "\n  }},")?;
@@ -53,22 +58,28 @@ fn field(out: &mut impl Write, name: &str, value: &impl Serialize) -> io::Result
 /// One element a line, so that two results differ in the lines that differ.
 fn list<T: Serialize>(
     out: &mut impl Write,
+    indent: &str,
     name: &str,
     items: impl Iterator<Item = T>,
 ) -> io::Result<()> {
-    write!(out, "  \"{name}\": [")?;
+    write!(out, "{indent}\"{name}\": [")?;
     let mut separator = "\n";
     for item in items {
-        write!(out, "{separator}    ")?;
+        write!(out, "{separator}{indent}  ")?;
         serde_json::to_writer(&mut *out, &item)?;
         separator = ",\n";
     }
-    let end = if separator == "\n" {
-        "],\n"
-    } else {
-        "\n  ],\n"
-    };
-    out.write_all(end.as_bytes())
+    if separator
+        != "
+"
+    {
+        write!(
+            out,
+            "
+{indent}"
+        )?;
+    }
+    writeln!(out, "],")
 }
 
 struct ColumnJson<'a>(&'a Column);

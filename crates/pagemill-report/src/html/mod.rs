@@ -15,7 +15,7 @@ const SORT_SCRIPT: &str = include_str!("sort.js");
 
 /// Only these two texts may style and act; nothing may be fetched.
 const CONTENT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-YAu2NV8bxSxcxQsSGxsHxZORn7jWlvVX8WahadAL6S0='; \
+    style-src 'sha256-Y5ZwMhYQg6XmKPGMZCgR0Q1ukMgtsLxByKb+fanrVHc='; \
     script-src 'sha256-1YBRD2E+yBasafHIFDa9gcvIwenKNecUdHukt8Oo5TA='";
 
 /// Writes the report of `set`.
@@ -153,7 +153,7 @@ fn claim_row(claim: &Claim) -> Markup {
     html! {
         tr {
             td class=(class) { (verdict) }
-            td {
+            td.long {
                 @if claim.text.is_empty() { (claim.id) } @else { (claim.text) }
                 @if !claim.note.is_empty() { br; span.note { (claim.note) } }
             }
@@ -206,7 +206,7 @@ fn column_list(columns: &[Column]) -> Markup {
                             td { code { (column.name) } }
                             td { (role_name(column.role)) }
                             td { (unit_name(column.kind)) }
-                            td { (column.doc) }
+                            td.long { (column.doc) }
                         }
                     }
                 }

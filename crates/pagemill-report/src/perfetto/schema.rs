@@ -35,6 +35,8 @@ pub(super) enum EventType {
     Counter = 4,
 }
 
+/// The whole file; only tests hold it in memory.
+#[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]

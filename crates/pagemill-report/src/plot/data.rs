@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::units::human;
+use crate::units::{human, tick};
 use crate::{Column, ColumnKind, Plot, ResultSet, Row, Value};
 
 /// The rows of one plot and what its columns mean.
@@ -18,6 +18,19 @@ pub(super) struct Key {
     pub label: String,
     /// As the rows have it.
     pub value: Value,
+}
+
+impl Key {
+    fn new(value: &Value, kind: ColumnKind) -> Self {
+        let label = match value.as_f64() {
+            Some(number) => tick(number, kind),
+            None => human(value, kind),
+        };
+        Self {
+            label,
+            value: value.clone(),
+        }
+    }
 }
 
 /// All rows that share their keys, averaged.
@@ -121,10 +134,7 @@ impl<'a> Source<'a> {
         let mut keys = Vec::new();
         for value in self.rows.iter().filter_map(|row| row.get(column)) {
             if seen.insert(identity(value)) {
-                keys.push(Key {
-                    label: human(value, kind),
-                    value: value.clone(),
-                });
+                keys.push(Key::new(value, kind));
             }
         }
         keys

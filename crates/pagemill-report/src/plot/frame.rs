@@ -1,7 +1,9 @@
 //! What all figures share: margins, axes, grid lines, labels, legend.
 
+use super::legend::{Legend, Swatch};
+use super::marks;
 use super::scale::Scale;
-use super::svg::{Px, Svg};
+use super::svg::{Attributes, Px, Svg};
 use crate::ColumnKind;
 use crate::units::tick;
 
@@ -13,12 +15,10 @@ pub(super) const AREA_HEIGHT: f64 = 250.0;
 const LEFT: f64 = 84.0;
 /// Room on the right.
 const RIGHT: f64 = 18.0;
-/// Height of a line of the legend.
-const LEGEND_LINE: f64 = 22.0;
 /// Labels longer than this are cut; the tooltip has all of it.
 const LABEL_CHARS_MAX: usize = 30;
-/// Colours and patterns repeat after this many series.
-pub(super) const STYLE_COUNT: usize = 8;
+/// Labels that do not fit level are tilted.
+const TILT_DEGREES: f64 = 35.0;
 
 /// The rectangle that shows the data.
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +75,6 @@ pub(super) struct XLabel {
     pub text: String,
 }
 
-/// How a legend shows a series.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Swatch {
-    /// A patterned box.
-    Box,
-    /// A line with its marker.
-    Line,
-}
-
 /// Begins a figure whose data area is `width` by `height`, and draws everything around it.
 pub(super) fn begin(
     width: f64,
@@ -92,60 +83,42 @@ pub(super) fn begin(
     around: &Surroundings<'_>,
 ) -> (Svg, Area) {
     let total_width = LEFT + width + RIGHT;
-    let legend_lines = legend_layout(around.legend, total_width);
-    let legend_height = legend_lines.last().map_or(0.0, |item| item.1 + LEGEND_LINE);
+    let legend = Legend::new(around.legend, around.swatch, LEFT, total_width);
     let panel_height = if around.panel.is_some() { 24.0 } else { 0.0 };
-    let top = panel_height + legend_height + around.head_room.max(12.0);
-    let tilt = labels_tilt(around.x_labels);
-    let label_height = labels_height(around.x_labels, tilt);
-    let title_height = if around.x_title.is_empty() { 6.0 } else { 24.0 };
+    let y = panel_height + legend.height() + around.head_room.max(12.0);
     let area = Area {
         x: LEFT,
-        y: top,
+        y,
         width,
         height,
     };
-    let total_height = area.bottom() + label_height + title_height;
+    let tilt = labels_tilt(around.x_labels);
+    let label_height = labels_height(around.x_labels, tilt);
+    let total_height = area.bottom() + label_height + 24.0;
 
     let mut svg = Svg::new(total_width, total_height, around.label);
     if around.swatch == Swatch::Box {
-        define_patterns(&mut svg, prefix);
+        marks::define_patterns(&mut svg, prefix);
     }
-    if let Some(panel) = around.panel {
-        svg.text(
-            "text",
-            &[("x", &Px(LEFT)), ("y", &16), ("class", &"panel")],
-            panel,
-        );
-    }
-    for (index, (x, y)) in legend_lines.into_iter().enumerate() {
-        draw_legend_item(&mut svg, prefix, around, index, x, panel_height + y);
-    }
+    label(
+        &mut svg,
+        (LEFT, 16.0),
+        "start",
+        "panel",
+        around.panel.unwrap_or(""),
+    );
+    legend.draw(&mut svg, prefix, panel_height);
     draw_x_labels(&mut svg, &area, around.x_labels, tilt);
     let middle = area.x + area.width / 2.0;
-    svg.text(
-        "text",
-        &[
-            ("x", &Px(middle)),
-            ("y", &Px(total_height - 6.0)),
-            ("text-anchor", &"middle"),
-            ("class", &"axis-title"),
-        ],
+    label(
+        &mut svg,
+        (middle, total_height - 6.0),
+        "middle",
+        "axis-title",
         &around.x_title,
     );
-    let (x, y) = (14.0, area.y + area.height / 2.0);
-    let turn = format!("rotate(-90 {} {})", Px(x), Px(y));
-    svg.text(
-        "text",
-        &[
-            ("x", &Px(x)),
-            ("y", &Px(y)),
-            ("text-anchor", &"middle"),
-            ("transform", &turn),
-            ("class", &"axis-title"),
-        ],
-        &around.y_title,
-    );
+    let at = (14.0, area.y + area.height / 2.0);
+    turned_label(&mut svg, at, -90.0, "middle", "axis-title", &around.y_title);
     (svg, area)
 }
 
@@ -154,14 +127,11 @@ pub(super) fn draw_y_axis(svg: &mut Svg, area: &Area, scale: &Scale, kind: Colum
     for value in scale.ticks(kind) {
         let y = area.y_at(scale.position(value));
         line(svg, "grid", (area.x, y), (area.x + area.width, y));
-        svg.text(
-            "text",
-            &[
-                ("x", &Px(area.x - 8.0)),
-                ("y", &Px(y + 4.0)),
-                ("text-anchor", &"end"),
-                ("class", &"tick"),
-            ],
+        label(
+            svg,
+            (area.x - 8.0, y + 4.0),
+            "end",
+            "tick",
             &tick(value, kind),
         );
     }
@@ -188,93 +158,39 @@ pub(super) fn line(svg: &mut Svg, class: &str, from: (f64, f64), to: (f64, f64))
     );
 }
 
-/// A patterned rectangle in the style of a series, with a tooltip.
-pub(super) fn patterned_rect(svg: &mut Svg, prefix: &str, style: usize, rect: Area, tooltip: &str) {
-    let color = format!("bar s{}", style % STYLE_COUNT);
-    let pattern = format!("url(#{prefix}p{})", style % STYLE_COUNT);
-    svg.open("g", &[]);
-    svg.text("title", &[], tooltip);
-    for (class, fill) in [(color.as_str(), None), ("hatch", Some(pattern))] {
-        // The first series is plain.
-        if fill.is_some() && style.is_multiple_of(STYLE_COUNT) {
-            continue;
-        }
-        let (x, y) = (Px(rect.x), Px(rect.y));
-        let (width, height) = (Px(rect.width), Px(rect.height));
-        let mut attributes: Vec<(&str, &dyn std::fmt::Display)> = vec![
-            ("x", &x),
-            ("y", &y),
-            ("width", &width),
-            ("height", &height),
-            ("class", &class),
-        ];
-        if let Some(fill) = &fill {
-            attributes.push(("fill", fill));
-        }
-        svg.leaf("rect", &attributes);
+/// Level text; nothing where there are no words.
+pub(super) fn label(svg: &mut Svg, at: (f64, f64), anchor: &str, class: &str, text: &str) {
+    if text.is_empty() {
+        return;
     }
-    svg.close();
+    let attributes: Attributes<'_> = &[
+        ("x", &Px(at.0)),
+        ("y", &Px(at.1)),
+        ("text-anchor", &anchor),
+        ("class", &class),
+    ];
+    svg.text("text", attributes, text);
 }
 
-/// The marker of a series at a point.
-pub(super) fn marker(svg: &mut Svg, style: usize, x: f64, y: f64, tooltip: &str) {
-    const R: f64 = 4.5;
-    let shape = match style % STYLE_COUNT {
-        0 => format!(
-            "M{} {}a{R} {R} 0 1 0 {} 0a{R} {R} 0 1 0 {} 0Z",
-            Px(x - R),
-            Px(y),
-            2.0 * R,
-            -2.0 * R
-        ),
-        1 => polygon(x, y, &[(-R, -R), (R, -R), (R, R), (-R, R)]),
-        2 => polygon(x, y, &[(0.0, -R - 1.0), (R + 1.0, R), (-R - 1.0, R)]),
-        3 => polygon(
-            x,
-            y,
-            &[
-                (0.0, -R - 1.5),
-                (R + 1.5, 0.0),
-                (0.0, R + 1.5),
-                (-R - 1.5, 0.0),
-            ],
-        ),
-        4 => polygon(x, y, &[(0.0, R + 1.0), (R + 1.0, -R), (-R - 1.0, -R)]),
-        5 => polygon(
-            x,
-            y,
-            &[
-                (-R, -1.5),
-                (-1.5, -1.5),
-                (-1.5, -R),
-                (1.5, -R),
-                (1.5, -1.5),
-                (R, -1.5),
-                (R, 1.5),
-                (1.5, 1.5),
-                (1.5, R),
-                (-1.5, R),
-                (-1.5, 1.5),
-                (-R, 1.5),
-            ],
-        ),
-        6 => polygon(x, y, &[(-R, -2.0), (R, -2.0), (R, 2.0), (-R, 2.0)]),
-        _ => polygon(x, y, &[(-2.0, -R), (2.0, -R), (2.0, R), (-2.0, R)]),
-    };
-    let class = format!("marker s{}", style % STYLE_COUNT);
-    svg.open("g", &[]);
-    svg.text("title", &[], tooltip);
-    svg.leaf("path", &[("d", &shape), ("class", &class)]);
-    svg.close();
-}
-
-fn polygon(x: f64, y: f64, corners: &[(f64, f64)]) -> String {
-    let mut path = String::new();
-    for (index, (dx, dy)) in corners.iter().enumerate() {
-        let command = if index == 0 { 'M' } else { 'L' };
-        path += &format!("{command}{} {}", Px(x + dx), Px(y + dy));
-    }
-    path + "Z"
+/// Text turned clockwise around `at`.
+pub(super) fn turned_label(
+    svg: &mut Svg,
+    at: (f64, f64),
+    degrees: f64,
+    anchor: &str,
+    class: &str,
+    text: &str,
+) {
+    let (x, y) = (Px(at.0), Px(at.1));
+    let turn = format!("rotate({} {x} {y})", Px(degrees));
+    let attributes: Attributes<'_> = &[
+        ("x", &x),
+        ("y", &y),
+        ("text-anchor", &anchor),
+        ("transform", &turn),
+        ("class", &class),
+    ];
+    svg.text("text", attributes, text);
 }
 
 /// Room `text` needs, roughly, at a font size.
@@ -296,54 +212,6 @@ pub(super) fn short(text: &str) -> String {
         .collect()
 }
 
-fn legend_layout(names: &[String], total_width: f64) -> Vec<(f64, f64)> {
-    let (mut x, mut y) = (LEFT, 0.0);
-    let mut places = Vec::new();
-    for name in names {
-        let width = 28.0 + text_width(&short(name), 12.5) + 18.0;
-        if x > LEFT && x + width > total_width {
-            x = LEFT;
-            y += LEGEND_LINE;
-        }
-        places.push((x, y));
-        x += width;
-    }
-    places
-}
-
-fn draw_legend_item(
-    svg: &mut Svg,
-    prefix: &str,
-    around: &Surroundings<'_>,
-    index: usize,
-    x: f64,
-    y: f64,
-) {
-    let name = &around.legend[index];
-    match around.swatch {
-        Swatch::Box => {
-            let rect = Area {
-                x,
-                y: y + 3.0,
-                width: 20.0,
-                height: 13.0,
-            };
-            patterned_rect(svg, prefix, index, rect, name);
-        }
-        Swatch::Line => {
-            let class = format!("line s{0} d{0}", index % STYLE_COUNT);
-            line(svg, &class, (x, y + 9.5), (x + 24.0, y + 9.5));
-            marker(svg, index, x + 12.0, y + 9.5, name);
-        }
-    }
-    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
-        ("x", &Px(x + 28.0)),
-        ("y", &Px(y + 14.0)),
-        ("class", &"legend"),
-    ];
-    svg.text("text", attributes, &short(name));
-}
-
 fn labels_tilt(labels: &[XLabel]) -> bool {
     labels
         .iter()
@@ -358,54 +226,17 @@ fn labels_height(labels: &[XLabel], tilt: bool) -> f64 {
         .iter()
         .map(|label| text_width(&short(&label.text), 12.0))
         .fold(0.0, f64::max);
-    // Tilted by 35 degrees.
-    longest * 0.574 + 24.0
+    longest * TILT_DEGREES.to_radians().sin() + 24.0
 }
 
 fn draw_x_labels(svg: &mut Svg, area: &Area, labels: &[XLabel], tilt: bool) {
-    for label in labels {
-        let (x, y) = (
-            area.x + label.x,
-            area.bottom() + if tilt { 14.0 } else { 17.0 },
-        );
-        let turn = format!("rotate(-35 {} {})", Px(x), Px(y));
-        let mut attributes: Vec<(&str, &dyn std::fmt::Display)> = vec![("class", &"category")];
-        let (px, py) = (Px(x), Px(y));
-        attributes.extend([("x", &px as &dyn std::fmt::Display), ("y", &py)]);
-        attributes.push(("text-anchor", if tilt { &"end" } else { &"middle" }));
+    for item in labels {
+        let (x, text) = (area.x + item.x, short(&item.text));
         if tilt {
-            attributes.push(("transform", &turn));
+            let at = (x, area.bottom() + 14.0);
+            turned_label(svg, at, -TILT_DEGREES, "end", "category", &text);
+        } else {
+            label(svg, (x, area.bottom() + 17.0), "middle", "category", &text);
         }
-        svg.text("text", &attributes, &short(&label.text));
     }
-}
-
-/// Hatches that tell series apart without colour. The first series has none.
-fn define_patterns(svg: &mut Svg, prefix: &str) {
-    const LINES: [&str; STYLE_COUNT] = [
-        "",
-        "M-1 1l2 -2M0 6l6 -6M5 7l2 -2",
-        "M3 1.5a1.5 1.5 0 1 0 .01 0Z",
-        "M-1 5l2 2M0 0l6 6M5 -1l2 2",
-        "M0 3h6",
-        "M0 6l6 -6M0 0l6 6",
-        "M3 0v6",
-        "M0 3h6M3 0v6",
-    ];
-    svg.open("defs", &[]);
-    for (index, path) in LINES.iter().enumerate().skip(1) {
-        let id = format!("{prefix}p{index}");
-        svg.open(
-            "pattern",
-            &[
-                ("id", &id),
-                ("width", &6),
-                ("height", &6),
-                ("patternUnits", &"userSpaceOnUse"),
-            ],
-        );
-        svg.leaf("path", &[("d", path), ("class", &"hatch-line")]);
-        svg.close();
-    }
-    svg.close();
 }

@@ -1,7 +1,8 @@
 //! A coloured grid over two swept keys.
 
-use super::data::{Grid, Source};
-use super::frame::{self, Area, Surroundings, Swatch, WIDTH, XLabel};
+use super::data::{Grid, Key, Source};
+use super::frame::{self, Area, Surroundings, WIDTH, XLabel};
+use super::legend::Swatch;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use super::svg::{Px, Svg};
@@ -13,6 +14,8 @@ const CELL_WIDTH_MIN: f64 = 12.0;
 const CELL_WIDTH_MAX: f64 = 110.0;
 /// Room for the row labels beyond that of the axis.
 const ROW_LABEL_ROOM: f64 = 70.0;
+/// The colour key needs this much.
+const WIDTH_MIN: f64 = 420.0;
 /// Steps of the colour key.
 const KEY_STEPS: usize = 48;
 
@@ -32,57 +35,153 @@ pub(super) fn draw(
     panel_by: Option<&str>,
     titles: Titles<'_>,
 ) -> Figure {
-    let kind = source.kind(&heat.value);
     let mut notes = Vec::new();
-    let panels: Vec<_> = source
-        .panels(panel_by)
-        .into_iter()
-        .map(|(label, rows)| {
-            let grid = rows.grid(
-                (&heat.x, source.keys(&heat.x)),
-                (&heat.y, source.keys(&heat.y)),
-                &heat.value,
-            );
-            if grid.rows_per_cell() > 1 {
-                notes.push(format!(
-                    "A cell is the mean of up to {} rows.",
-                    grid.rows_per_cell()
-                ));
-            }
-            (label, grid)
-        })
-        .collect();
+    let mut panels = Vec::new();
+    for (label, rows) in source.panels(panel_by) {
+        let x = (heat.x.as_str(), source.keys(&heat.x));
+        let y = (heat.y.as_str(), source.keys(&heat.y));
+        let grid = rows.grid(x, y, &heat.value);
+        if grid.rows_per_cell() > 1 {
+            notes.push(format!(
+                "A cell is the mean of up to {} rows.",
+                grid.rows_per_cell()
+            ));
+        }
+        panels.push((label, grid));
+    }
     notes.dedup();
-    let values: Vec<f64> = panels.iter().flat_map(|(_, grid)| values(grid)).collect();
-    let scale = color_scale(heat.log, &values);
+    let shown: Vec<f64> = panels.iter().flat_map(|(_, grid)| values(grid)).collect();
+    let painter = HeatPainter {
+        scale: color_scale(heat.log, &shown),
+        kind: source.kind(&heat.value),
+        key_title: source.heading(&heat.value),
+    };
     let paint = |(label, grid): &(Option<String>, Grid)| {
-        let columns = grid.xs.len().max(1) as f64;
-        let cell_width = ((WIDTH - ROW_LABEL_ROOM) / columns).clamp(CELL_WIDTH_MIN, CELL_WIDTH_MAX);
-        let x_label = |(i, key): (usize, &super::data::Key)| XLabel {
-            x: ROW_LABEL_ROOM + (i as f64 + 0.5) * cell_width,
-            width: cell_width,
-            text: key.label.clone(),
-        };
-        let labels: Vec<XLabel> = grid.xs.iter().enumerate().map(x_label).collect();
         let around = Surroundings {
             label: titles.title,
             panel: label.as_deref(),
             legend: &[],
             swatch: Swatch::Line,
-            x_labels: &labels,
+            x_labels: &[],
             x_title: titles.x_or(source.heading(&heat.x)),
             y_title: titles.y_or(source.heading(&heat.y)),
             head_room: 54.0,
         };
-        let width = (ROW_LABEL_ROOM + columns * cell_width).max(420.0);
-        let height = CELL_HEIGHT * grid.series.len().max(1) as f64;
-        let (mut svg, area) = frame::begin(width, height, titles.prefix, &around);
-        paint_key(&mut svg, &area, &scale, kind, &source.heading(&heat.value));
-        paint_cells(&mut svg, &area, grid, cell_width, &scale, kind);
-        svg.finish()
+        painter.paint(grid, titles.prefix, around)
     };
     let images = panels.iter().map(paint).collect();
     Figure { images, notes }
+}
+
+struct HeatPainter {
+    scale: Scale,
+    kind: ColumnKind,
+    key_title: String,
+}
+
+impl HeatPainter {
+    fn paint(&self, grid: &Grid, prefix: &str, around: Surroundings<'_>) -> String {
+        let columns = grid.xs.len().max(1) as f64;
+        let room = WIDTH - ROW_LABEL_ROOM;
+        let cell_width = (room / columns).clamp(CELL_WIDTH_MIN, CELL_WIDTH_MAX);
+        let x_label = |(index, key): (usize, &Key)| XLabel {
+            x: ROW_LABEL_ROOM + (index as f64 + 0.5) * cell_width,
+            width: cell_width,
+            text: key.label.clone(),
+        };
+        let labels: Vec<XLabel> = grid.xs.iter().enumerate().map(x_label).collect();
+        let around = Surroundings {
+            x_labels: &labels,
+            ..around
+        };
+        let width = (ROW_LABEL_ROOM + columns * cell_width).max(WIDTH_MIN);
+        let height = CELL_HEIGHT * grid.series.len().max(1) as f64;
+        let (mut svg, area) = frame::begin(width, height, prefix, &around);
+        self.paint_key(&mut svg, &area);
+        for (index, key) in grid.series.iter().enumerate() {
+            let y = area.y + index as f64 * CELL_HEIGHT;
+            paint_row_label(&mut svg, area.x, y, &key.label);
+            for (column, x_key) in grid.xs.iter().enumerate() {
+                let x = area.x + ROW_LABEL_ROOM + column as f64 * cell_width;
+                let cell = Area {
+                    x,
+                    y,
+                    width: cell_width - 1.5,
+                    height: CELL_HEIGHT - 1.5,
+                };
+                let name = format!("{}, {}", key.label, x_key.label);
+                self.paint_cell(&mut svg, &cell, grid.at(column, index), &name);
+            }
+        }
+        svg.finish()
+    }
+
+    fn paint_cell(&self, svg: &mut Svg, cell: &Area, value: Option<f64>, name: &str) {
+        let shown = value.filter(|value| self.scale.can_show(*value));
+        let text = shown.map_or_else(|| "no value".to_owned(), |v| human_number(v, self.kind));
+        let position = shown.map(|value| self.scale.position(value));
+        let fill = position.map_or_else(|| "none".to_owned(), color);
+        svg.open("g", &[]);
+        svg.text("title", &[], &format!("{name}: {text}"));
+        paint_box(svg, cell, &fill, "cell");
+        if frame::text_width(&text, 11.0) < cell.width - 2.0 {
+            let class = match position {
+                None => "no-value",
+                Some(position) if position > 0.52 => "on-light",
+                Some(_) => "on-dark",
+            };
+            let (x, y) = (cell.x + cell.width / 2.0, cell.y + cell.height / 2.0 + 4.0);
+            frame::label(svg, (x, y), "middle", class, &text);
+        }
+        svg.close();
+    }
+
+    /// The colour key above the grid.
+    fn paint_key(&self, svg: &mut Svg, area: &Area) {
+        let (left, y, width) = (area.x + ROW_LABEL_ROOM, area.y - 32.0, 280.0);
+        let step = width / KEY_STEPS as f64;
+        for index in 0..KEY_STEPS {
+            let fill = color((index as f64 + 0.5) / KEY_STEPS as f64);
+            let x = left + index as f64 * step;
+            paint_box(
+                svg,
+                &Area {
+                    x,
+                    y,
+                    width: step + 0.3,
+                    height: 10.0,
+                },
+                &fill,
+                "key",
+            );
+        }
+        let (low, high) = (
+            tick(self.scale.min(), self.kind),
+            tick(self.scale.max(), self.kind),
+        );
+        frame::label(svg, (left, y + 23.0), "start", "tick", &low);
+        frame::label(svg, (left + width, y + 23.0), "end", "tick", &high);
+        frame::label(svg, (left, y - 6.0), "start", "legend", &self.key_title);
+    }
+}
+
+fn paint_row_label(svg: &mut Svg, left: f64, y: f64, text: &str) {
+    let at = (left + ROW_LABEL_ROOM - 8.0, y + CELL_HEIGHT / 2.0 + 4.0);
+    frame::label(svg, at, "end", "category", &frame::short(text));
+}
+
+fn paint_box(svg: &mut Svg, area: &Area, fill: &str, class: &str) {
+    svg.leaf(
+        "rect",
+        &[
+            ("x", &Px(area.x)),
+            ("y", &Px(area.y)),
+            ("width", &Px(area.width)),
+            ("height", &Px(area.height)),
+            ("fill", &fill),
+            ("class", &class),
+        ],
+    );
 }
 
 fn values(grid: &Grid) -> impl Iterator<Item = f64> + '_ {
@@ -100,133 +199,6 @@ fn color_scale(log: bool, values: &[f64]) -> Scale {
         (true, true) => Scale::log(low, high),
         (true, false) => Scale::linear(low, high),
     }
-}
-
-fn paint_cells(
-    svg: &mut Svg,
-    area: &Area,
-    grid: &Grid,
-    cell_width: f64,
-    scale: &Scale,
-    kind: ColumnKind,
-) {
-    for (row, key) in grid.series.iter().enumerate() {
-        let y = area.y + row as f64 * CELL_HEIGHT;
-        let (text_x, text_y) = (
-            Px(area.x + ROW_LABEL_ROOM - 8.0),
-            Px(y + CELL_HEIGHT / 2.0 + 4.0),
-        );
-        svg.text(
-            "text",
-            &[
-                ("x", &text_x),
-                ("y", &text_y),
-                ("text-anchor", &"end"),
-                ("class", &"category"),
-            ],
-            &frame::short(&key.label),
-        );
-        for (column, x_key) in grid.xs.iter().enumerate() {
-            let x = area.x + ROW_LABEL_ROOM + column as f64 * cell_width;
-            let cell = Area {
-                x,
-                y,
-                width: cell_width - 1.5,
-                height: CELL_HEIGHT - 1.5,
-            };
-            let name = format!("{}, {}", key.label, x_key.label);
-            paint_cell(svg, &cell, grid.at(column, row), &name, scale, kind);
-        }
-    }
-}
-
-fn paint_cell(
-    svg: &mut Svg,
-    cell: &Area,
-    value: Option<f64>,
-    name: &str,
-    scale: &Scale,
-    kind: ColumnKind,
-) {
-    let shown = value.filter(|value| scale.can_show(*value));
-    let text = shown.map_or_else(|| "no value".to_owned(), |value| human_number(value, kind));
-    let position = shown.map(|value| scale.position(value));
-    let fill = position.map_or_else(|| "none".to_owned(), color);
-    svg.open("g", &[]);
-    svg.text("title", &[], &format!("{name}: {text}"));
-    svg.leaf(
-        "rect",
-        &[
-            ("x", &Px(cell.x)),
-            ("y", &Px(cell.y)),
-            ("width", &Px(cell.width)),
-            ("height", &Px(cell.height)),
-            ("fill", &fill),
-            ("class", &"cell"),
-        ],
-    );
-    if frame::text_width(&text, 11.0) < cell.width - 2.0 {
-        let class = match position {
-            None => "no-value",
-            Some(position) if position > 0.55 => "on-light",
-            Some(_) => "on-dark",
-        };
-        svg.text(
-            "text",
-            &[
-                ("x", &Px(cell.x + cell.width / 2.0)),
-                ("y", &Px(cell.y + cell.height / 2.0 + 4.0)),
-                ("text-anchor", &"middle"),
-                ("class", &class),
-            ],
-            &text,
-        );
-    }
-    svg.close();
-}
-
-/// The colour key above the grid.
-fn paint_key(svg: &mut Svg, area: &Area, scale: &Scale, kind: ColumnKind, title: &str) {
-    let (left, top, width) = (area.x + ROW_LABEL_ROOM, area.y - 32.0, 280.0);
-    let step = width / KEY_STEPS as f64;
-    for index in 0..KEY_STEPS {
-        let fill = color((index as f64 + 0.5) / KEY_STEPS as f64);
-        svg.leaf(
-            "rect",
-            &[
-                ("x", &Px(left + index as f64 * step)),
-                ("y", &Px(top)),
-                ("width", &Px(step + 0.3)),
-                ("height", &10),
-                ("fill", &fill),
-            ],
-        );
-    }
-    let labels = [
-        (left, "start", scale.min()),
-        (left + width, "end", scale.max()),
-    ];
-    for (x, anchor, value) in labels {
-        svg.text(
-            "text",
-            &[
-                ("x", &Px(x)),
-                ("y", &Px(top + 23.0)),
-                ("text-anchor", &anchor),
-                ("class", &"tick"),
-            ],
-            &tick(value, kind),
-        );
-    }
-    svg.text(
-        "text",
-        &[
-            ("x", &Px(left)),
-            ("y", &Px(top - 6.0)),
-            ("class", &"legend"),
-        ],
-        title,
-    );
 }
 
 fn color(position: f64) -> String {

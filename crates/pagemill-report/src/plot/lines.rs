@@ -1,7 +1,9 @@
 //! One line per series over a swept number.
 
 use super::data::{Grid, Key, Source};
-use super::frame::{self, AREA_HEIGHT, Area, STYLE_COUNT, Surroundings, Swatch, WIDTH, XLabel};
+use super::frame::{self, AREA_HEIGHT, Surroundings, WIDTH, XLabel};
+use super::legend::Swatch;
+use super::marks::{self, STYLE_COUNT};
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use super::svg::{Px, Svg};
@@ -19,8 +21,8 @@ pub(super) fn draw(
     panel_by: Option<&str>,
     titles: Titles<'_>,
 ) -> Figure {
-    let normalised = lines.normalise_to_x.is_some();
-    let kind = if normalised {
+    let is_normalised = lines.normalise_to_x.is_some();
+    let kind = if is_normalised {
         ColumnKind::Number
     } else {
         source.kind(&lines.y)
@@ -28,75 +30,104 @@ pub(super) fn draw(
     let series = source.keys(&lines.series);
     let xs = sorted(source.keys(&lines.x));
     let mut notes = Vec::new();
-    let panels: Vec<_> = source
-        .panels(panel_by)
-        .into_iter()
-        .map(|(label, rows)| {
-            let grid = rows.grid(
-                (&lines.x, xs.clone()),
-                (&lines.series, series.clone()),
-                &lines.y,
-            );
-            if grid.rows_per_cell() > 1 {
-                notes.push(format!(
-                    "A point is the mean of up to {} rows.",
-                    grid.rows_per_cell()
-                ));
-            }
-            (label, curves(lines, &grid))
-        })
-        .collect();
+    let mut panels = Vec::new();
+    for (label, rows) in source.panels(panel_by) {
+        let grid = rows.grid(
+            (&lines.x, xs.clone()),
+            (&lines.series, series.clone()),
+            &lines.y,
+        );
+        if grid.rows_per_cell() > 1 {
+            notes.push(format!(
+                "A point is the mean of up to {} rows.",
+                grid.rows_per_cell()
+            ));
+        }
+        panels.push((label, curves(lines, &grid)));
+    }
     notes.dedup();
     let values = panels
         .iter()
         .flat_map(|(_, curves)| curves.iter().flatten().flatten())
         .copied();
-    let scale = if lines.log_y {
-        Scale::decades(values)
-    } else {
-        Scale::from_zero(values, kind)
+    let painter = LinePainter {
+        scale: if lines.log_y {
+            Scale::decades(values)
+        } else {
+            Scale::from_zero(values, kind)
+        },
+        axis: XAxis::new(&xs, lines.log2_x),
+        series: series.iter().map(|key| key.label.clone()).collect(),
+        xs,
+        kind,
     };
-    let axis = XAxis::new(&xs, lines.log2_x);
-    let legend: Vec<String> = series.iter().map(|key| key.label.clone()).collect();
-    let heading = source.heading(&lines.y);
-    let default_y = match &lines.normalise_to_x {
-        Some(base) => format!("{heading} / {heading} at {base}"),
-        None => heading,
-    };
-    let labels = axis.labels(&xs, source.kind(&lines.x));
-    let paint = |(label, curves): &(Option<String>, Vec<Curve>)| {
+    let labels = painter.axis.labels(&painter.xs, source.kind(&lines.x));
+    let default_y = default_y_title(lines, source, &painter.xs);
+    let paint = |(index, (label, curves)): (usize, &(Option<String>, Vec<Curve>))| {
         let around = Surroundings {
             label: titles.title,
             panel: label.as_deref(),
-            legend: &legend,
+            legend: if index == 0 { &painter.series } else { &[] },
             swatch: Swatch::Line,
             x_labels: &labels,
             x_title: titles.x_or(source.heading(&lines.x)),
             y_title: titles.y_or(default_y.clone()),
             head_room: 14.0,
         };
-        let (mut svg, area) = frame::begin(WIDTH, AREA_HEIGHT, titles.prefix, &around);
-        frame::draw_y_axis(&mut svg, &area, &scale, kind);
+        painter.paint(curves, titles.prefix, &around)
+    };
+    let images = panels.iter().enumerate().map(paint).collect();
+    Figure { images, notes }
+}
+
+fn default_y_title(lines: &Lines, source: &Source<'_>, xs: &[Key]) -> String {
+    let heading = source.heading(&lines.y);
+    match &lines.normalise_to_x {
+        Some(base) => {
+            let label = xs
+                .iter()
+                .find(|key| key.value == *base)
+                .map(|key| key.label.clone());
+            format!(
+                "{heading} / {heading} at {}",
+                label.unwrap_or_else(|| base.to_string())
+            )
+        }
+        None => heading,
+    }
+}
+
+struct LinePainter {
+    scale: Scale,
+    axis: XAxis,
+    series: Vec<String>,
+    xs: Vec<Key>,
+    kind: ColumnKind,
+}
+
+impl LinePainter {
+    fn paint(&self, curves: &[Curve], prefix: &str, around: &Surroundings<'_>) -> String {
+        let (mut svg, area) = frame::begin(WIDTH, AREA_HEIGHT, prefix, around);
+        frame::draw_y_axis(&mut svg, &area, &self.scale, self.kind);
         frame::draw_axis_lines(&mut svg, &area, area.bottom());
-        for (index, curve) in curves.iter().enumerate() {
+        for (style, curve) in curves.iter().enumerate() {
             let place = |(x, value): (usize, &Option<f64>)| {
-                let value = value.filter(|value| scale.can_show(*value))?;
-                let at = (area.x + axis.places[x], area.y_at(scale.position(value)));
-                let name = format!(
-                    "{}, {}: {}",
-                    legend[index],
-                    xs[x].label,
-                    human_number(value, kind)
+                let value = value.filter(|value| self.scale.can_show(*value))?;
+                let at = (
+                    area.x + self.axis.places[x],
+                    area.y_at(self.scale.position(value)),
                 );
-                Some((at, name))
+                let text = human_number(value, self.kind);
+                Some((
+                    at,
+                    format!("{}, {}: {text}", self.series[style], self.xs[x].label),
+                ))
             };
             let points: Vec<_> = curve.iter().enumerate().filter_map(place).collect();
-            paint_curve(&mut svg, &area, index, &points);
+            paint_curve(&mut svg, style, &points);
         }
         svg.finish()
-    };
-    let images = panels.iter().map(paint).collect();
-    Figure { images, notes }
+    }
 }
 
 /// The values of a series at each x.
@@ -180,15 +211,10 @@ impl XAxis {
             _ => {
                 let gaps = self.places.windows(2).map(|pair| pair[1] - pair[0]);
                 let width = gaps.fold(WIDTH, f64::min);
-                let text = |key: &Key| {
-                    key.value
-                        .as_f64()
-                        .map_or_else(|| key.label.clone(), |n| tick(n, kind))
-                };
                 let label = |(x, key): (&f64, &Key)| XLabel {
                     x: *x,
                     width,
-                    text: text(key),
+                    text: key.label.clone(),
                 };
                 self.places.iter().zip(xs).map(label).collect()
             }
@@ -196,11 +222,11 @@ impl XAxis {
     }
 }
 
-fn paint_curve(svg: &mut Svg, area: &Area, style: usize, points: &[((f64, f64), String)]) {
+fn paint_curve(svg: &mut Svg, style: usize, points: &[((f64, f64), String)]) {
     let mut path = String::new();
     for (index, ((x, y), _)) in points.iter().enumerate() {
         let command = if index == 0 { 'M' } else { 'L' };
-        path += &format!("{command}{} {}", Px(*x), Px(y.clamp(area.y, area.bottom())));
+        path += &format!("{command}{} {}", Px(*x), Px(*y));
     }
     let class = format!("line s{0} d{0}", style % STYLE_COUNT);
     if points.len() > 1 {
@@ -210,6 +236,6 @@ fn paint_curve(svg: &mut Svg, area: &Area, style: usize, points: &[((f64, f64), 
         );
     }
     for ((x, y), name) in points {
-        frame::marker(svg, style, *x, *y, name);
+        marks::marker(svg, style, *x, *y, name);
     }
 }

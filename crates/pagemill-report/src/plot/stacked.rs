@@ -1,9 +1,12 @@
 //! Bars made of parts.
 
-use super::data::{Average, Source};
-use super::frame::{self, AREA_HEIGHT, Area, Surroundings, Swatch, WIDTH, XLabel};
+use super::data::{Average, Key, Source};
+use super::frame::{self, AREA_HEIGHT, Area, Surroundings, WIDTH, XLabel};
+use super::legend::Swatch;
+use super::marks;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
+use super::svg::Svg;
 use crate::units::human_number;
 use crate::{ColumnKind, StackedBars};
 
@@ -16,88 +19,119 @@ pub(super) fn draw(
     panel_by: Option<&str>,
     titles: Titles<'_>,
 ) -> Figure {
-    let part_kind = stacked
-        .parts
-        .first()
-        .map_or(ColumnKind::Count, |part| source.kind(&part.0));
-    let kind = if stacked.as_shares {
-        ColumnKind::Rate
-    } else {
-        part_kind
-    };
     let mut notes = Vec::new();
-    let panels: Vec<_> = source
-        .panels(panel_by)
-        .into_iter()
-        .map(|(label, rows)| (label, stacks(stacked, &rows, &mut notes)))
-        .collect();
+    let mut panels = Vec::new();
+    for (label, rows) in source.panels(panel_by) {
+        panels.push((label, stacks(stacked, &rows, &mut notes)));
+    }
     notes.dedup();
-    let sums = panels
-        .iter()
-        .flat_map(|(_, stacks)| stacks)
-        .map(|stack| stack.parts.iter().sum());
-    let scale = if stacked.as_shares {
-        Scale::linear(0.0, 1.0)
-    } else {
-        Scale::from_zero(sums, kind)
-    };
-    let legend: Vec<String> = stacked.parts.iter().map(|part| part.1.clone()).collect();
-    let default_y = if stacked.as_shares {
-        "share"
-    } else {
-        "sum of parts"
-    };
+    let painter = StackPainter::new(stacked, source, panels.iter().flat_map(|(_, s)| s));
     let paint = |(index, (label, stacks)): (usize, &(Option<String>, Vec<Stack>))| {
-        let slot = (WIDTH / stacks.len().max(1) as f64).max(SLOT_MIN);
-        let x_label = |(i, stack): (usize, &Stack)| XLabel {
-            x: (i as f64 + 0.5) * slot,
+        let around = Surroundings {
+            label: titles.title,
+            panel: label.as_deref(),
+            legend: if index == 0 { &painter.legend } else { &[] },
+            swatch: Swatch::Box,
+            x_labels: &[],
+            x_title: titles.x_or(source.heading(&stacked.x)),
+            y_title: titles.y_or(if stacked.as_shares {
+                "share"
+            } else {
+                "sum of parts"
+            }),
+            head_room: 14.0,
+        };
+        painter.paint(stacks, &format!("{}n{index}", titles.prefix), around)
+    };
+    let images = panels.iter().enumerate().map(paint).collect();
+    Figure { images, notes }
+}
+
+struct StackPainter {
+    legend: Vec<String>,
+    kind: ColumnKind,
+    scale: Scale,
+}
+
+impl StackPainter {
+    fn new<'a>(
+        stacked: &StackedBars,
+        source: &Source<'_>,
+        stacks: impl Iterator<Item = &'a Stack>,
+    ) -> Self {
+        let legend = stacked.parts.iter().map(|part| part.1.clone()).collect();
+        if stacked.as_shares {
+            return Self {
+                legend,
+                kind: ColumnKind::Rate,
+                scale: Scale::linear(0.0, 1.0),
+            };
+        }
+        let kind = stacked
+            .parts
+            .first()
+            .map_or(ColumnKind::Count, |part| source.kind(&part.0));
+        let sums = stacks.map(|stack| stack.parts.iter().sum());
+        Self {
+            legend,
+            kind,
+            scale: Scale::from_zero(sums, kind),
+        }
+    }
+
+    fn paint(&self, stacks: &[Stack], prefix: &str, around: Surroundings<'_>) -> String {
+        let count = stacks.len().max(1) as f64;
+        let slot = (WIDTH / count).max(SLOT_MIN);
+        let x_label = |(index, stack): (usize, &Stack)| XLabel {
+            x: (index as f64 + 0.5) * slot,
             width: slot,
             text: stack.name.clone(),
         };
         let labels: Vec<XLabel> = stacks.iter().enumerate().map(x_label).collect();
-        let prefix = format!("{}n{index}", titles.prefix);
         let around = Surroundings {
-            label: titles.title,
-            panel: label.as_deref(),
-            legend: &legend,
-            swatch: Swatch::Box,
             x_labels: &labels,
-            x_title: titles.x_or(source.heading(&stacked.x)),
-            y_title: titles.y_or(default_y),
-            head_room: 14.0,
+            ..around
         };
-        let width = slot * stacks.len().max(1) as f64;
-        let (mut svg, area) = frame::begin(width, AREA_HEIGHT, &prefix, &around);
-        frame::draw_y_axis(&mut svg, &area, &scale, kind);
-        let bar = (slot * 0.72).min(BAR_MAX);
-        for (i, stack) in stacks.iter().enumerate() {
-            let x = area.x + (i as f64 + 0.5) * slot - bar / 2.0;
-            let mut below = 0.0;
-            for (style, part) in stack
-                .parts
-                .iter()
-                .enumerate()
-                .filter(|(_, part)| **part > 0.0)
-            {
-                let bottom = area.y_at(scale.position(below));
-                below += part;
-                let top = area.y_at(scale.position(below));
-                let rect = Area {
-                    x,
-                    y: top,
-                    width: bar,
-                    height: bottom - top,
-                };
-                let text = human_number(*part, kind);
-                let name = format!("{}, {}: {text}", stack.name, legend[style]);
-                frame::patterned_rect(&mut svg, &prefix, style, rect, &name);
-            }
+        let (mut svg, area) = frame::begin(slot * count, AREA_HEIGHT, prefix, &around);
+        frame::draw_y_axis(&mut svg, &area, &self.scale, self.kind);
+        let width = (slot * 0.72).min(BAR_MAX);
+        for (index, stack) in stacks.iter().enumerate() {
+            let x = area.x + (index as f64 + 0.5) * slot - width / 2.0;
+            self.paint_stack(&mut svg, &area, prefix, (x, width), stack);
         }
         frame::draw_axis_lines(&mut svg, &area, area.bottom());
         svg.finish()
-    };
-    let images = panels.iter().enumerate().map(paint).collect();
-    Figure { images, notes }
+    }
+
+    fn paint_stack(
+        &self,
+        svg: &mut Svg,
+        area: &Area,
+        prefix: &str,
+        (x, width): (f64, f64),
+        stack: &Stack,
+    ) {
+        let mut below = 0.0;
+        for (style, part) in stack
+            .parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| **part > 0.0)
+        {
+            let bottom = area.y_at(self.scale.position(below));
+            below += part;
+            let y = area.y_at(self.scale.position(below));
+            let text = human_number(*part, self.kind);
+            let name = format!("{}, {}: {text}", stack.name, self.legend[style]);
+            let rect = Area {
+                x,
+                y,
+                width,
+                height: bottom - y,
+            };
+            marks::patterned_rect(svg, prefix, style, rect, &name);
+        }
+    }
 }
 
 struct Stack {
@@ -121,7 +155,7 @@ fn stacks(stacked: &StackedBars, rows: &Source<'_>, notes: &mut Vec<String>) -> 
     if most > 1 {
         notes.push(format!("A bar is the mean of up to {most} rows."));
     }
-    let stack = |(index, key): (usize, &super::data::Key)| {
+    let stack = |(index, key): (usize, &Key)| {
         let raw = columns
             .iter()
             .map(|column| column[index].mean().unwrap_or(0.0).max(0.0));

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-/// An SVG image being written.
+/// An SVG image being written, for use inside HTML, which knows its namespace.
 pub(super) struct Svg {
     out: String,
     open: Vec<&'static str>,
@@ -56,7 +56,6 @@ impl Svg {
         svg.open(
             "svg",
             &[
-                ("xmlns", &"http://www.w3.org/2000/svg"),
                 ("viewBox", &view_box),
                 ("width", &Px(width)),
                 ("height", &Px(height)),
