@@ -15,10 +15,12 @@ pub struct Module {
     pub target_sm: u32,
     /// Module-level `.global`, `.const` and `.shared` variables, declaration order.
     pub variables: Vec<Variable>,
-    /// `.entry` and `.func`, declaration order; a prototype has no body.
+    /// `.entry` and `.func`, declaration order, each name once; one without a definition here has no body.
     pub functions: Vec<Function>,
     /// `.file` directives: index to path.
     pub files: Vec<(u32, String)>,
+    /// `.alias` directives: (alias, function it stands for).
+    pub aliases: Vec<(String, String)>,
 }
 
 /// A state space of PTX.
@@ -44,11 +46,66 @@ pub enum Space {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Type {
-    B8, B16, B32, B64, B128,
-    U8, U16, U32, U64,
-    S8, S16, S32, S64,
-    F16, F16x2, Bf16, Bf16x2, F32, F64,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    F32,
+    F64,
     Pred,
+}
+
+impl Type {
+    /// The type of that PTX name (`u32`), without the dot.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "b8" => Self::B8,
+            "b16" => Self::B16,
+            "b32" => Self::B32,
+            "b64" => Self::B64,
+            "b128" => Self::B128,
+            "u8" => Self::U8,
+            "u16" => Self::U16,
+            "u32" => Self::U32,
+            "u64" => Self::U64,
+            "s8" => Self::S8,
+            "s16" => Self::S16,
+            "s32" => Self::S32,
+            "s64" => Self::S64,
+            "f16" => Self::F16,
+            "f16x2" => Self::F16x2,
+            "bf16" => Self::Bf16,
+            "bf16x2" => Self::Bf16x2,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "pred" => Self::Pred,
+            _ => return None,
+        })
+    }
+
+    /// Size in bytes; a predicate counts as one.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::B8 | Self::U8 | Self::S8 | Self::Pred => 1,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
+            Self::B32 | Self::U32 | Self::S32 | Self::F16x2 | Self::Bf16x2 | Self::F32 => 4,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 8,
+            Self::B128 => 16,
+        }
+    }
 }
 
 /// A variable in `.global`, `.const`, `.shared`, `.local` or `.param`.
@@ -79,8 +136,10 @@ pub struct Variable {
 pub struct Relocation {
     /// Offset in the initialiser.
     pub offset: u64,
-    /// Width in bytes: 4 or 8.
+    /// Width in bytes: 4 or 8; 1 where a mask like `0xFF00(symbol)` takes a single byte of the address.
     pub width: u8,
+    /// Bits the sum is shifted right before its low `width` bytes are stored: 8 for `0xFF00(symbol)`, else 0.
+    pub shift: u8,
     /// Named variable or function.
     pub symbol: String,
     /// Added to its address.
@@ -97,10 +156,11 @@ pub struct Function {
     /// `.entry` rather than `.func`.
     pub is_entry: bool,
     /// Return parameters of a `.func` (`.param` or `.reg` space).
+    /// Those of `.reg` space, then such `params`, are the first `registers`, in order.
     pub returns: Vec<Variable>,
     /// Parameters in order.
     pub params: Vec<Variable>,
-    /// Every register declared anywhere in the body, scopes flattened by renaming.
+    /// Every register used anywhere in the body, each scope's own; a declared one that nothing names is left out.
     pub registers: Vec<Register>,
     /// `.shared`, `.local` and `.param` variables declared anywhere in the body, scopes flattened by renaming.
     pub variables: Vec<Variable>,
@@ -112,6 +172,10 @@ pub struct Function {
     pub labels: Vec<(String, usize)>,
     /// `.branchtargets` lists, by their label.
     pub branch_targets: Vec<(String, Vec<String>)>,
+    /// `.calltargets` lists, by their label: the functions an indirect call may reach.
+    pub call_targets: Vec<(String, Vec<String>)>,
+    /// Labels of `.callprototype`, which may stand as the last operand of an indirect call.
+    pub call_prototypes: Vec<String>,
     /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` ... as (directive, values).
     pub directives: Vec<(String, Vec<u32>)>,
     /// Line of its declaration.

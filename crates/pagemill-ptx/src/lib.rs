@@ -4,4 +4,7 @@
 //! -> [`Kernel`] -> `exec` (warps that step). See `docs/adr/0002-ptx-execution.md`.
 
 pub mod ast;
+mod error;
 pub mod parse;
+
+pub use error::PtxError;

@@ -1,0 +1,183 @@
+//! Rows to a result set: descriptions, ratios, figures.
+
+use std::io::Write;
+
+use pagemill_report::{
+    Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary, Value,
+};
+use pagemill_scenario::{PROGRAMMER_COPY, Parameter, ParameterValue, Point, PointSpec, Scenario};
+
+use super::{Outcome, metrics, plots};
+
+/// Time over that of `programmer-copy` with otherwise equal parameters.
+pub const TIME_RATIO: &str = "time_over_programmer_copy";
+
+/// Swept keys that every row holds under a shorter name.
+const ALWAYS_SHOWN: &[&str] = &["workload.name", "transfer.mode"];
+
+/// The swept keys of a point, after what `row` holds already.
+pub fn parameters(point: &Point, row: Row) -> Row {
+    swept(point).fold(row, |row, parameter| {
+        row.parameter(&parameter.column, value(&parameter.value))
+    })
+}
+
+fn swept(point: &Point) -> impl Iterator<Item = &Parameter> {
+    point
+        .parameters
+        .iter()
+        .filter(|parameter| !ALWAYS_SHOWN.contains(&parameter.path.as_str()))
+}
+
+fn value(value: &ParameterValue) -> Value {
+    match value {
+        ParameterValue::Unsigned(number) => (*number).into(),
+        ParameterValue::Signed(number) => (*number).into(),
+        ParameterValue::Float(number) => (*number).into(),
+        ParameterValue::Boolean(flag) => (*flag).into(),
+        ParameterValue::Text(text) => text.as_str().into(),
+    }
+}
+
+/// Everything a run has to say.
+pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> ResultSet {
+    let mut rows: Vec<Row> = rows.collect();
+    add_time_ratios(&mut rows);
+    let columns = columns(&scenario.points);
+    let plots = plots::plots(&rows, &columns);
+    ResultSet {
+        scenario: scenario.name.clone(),
+        title: scenario.title.clone(),
+        about: scenario.about.trim().to_owned(),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: scenario.seed,
+        columns,
+        rows,
+        summary: Summary::default(),
+        plots,
+        description: description(scenario),
+    }
+}
+
+/// The set with the metrics that fit a terminal.
+pub fn headline(set: &ResultSet) -> ResultSet {
+    let shown = |name: &str| metrics::HEADLINE.contains(&name);
+    let mut set = set.clone();
+    for row in &mut set.rows {
+        row.metrics.retain(|(name, _)| shown(name));
+    }
+    let is_parameter = |name: &str| {
+        set.rows
+            .iter()
+            .any(|row| row.parameters.iter().any(|(known, _)| known == name))
+    };
+    set.columns
+        .retain(|column| shown(&column.name) || is_parameter(&column.name));
+    set
+}
+
+fn columns(points: &[Point]) -> Vec<Column> {
+    let mut columns = vec![
+        Column::parameter("workload", ColumnKind::Text, "the program"),
+        Column::parameter("mode", ColumnKind::Text, "how its data gets to the GPU"),
+    ];
+    for parameter in points.iter().flat_map(swept) {
+        if columns.iter().all(|column| column.name != parameter.column) {
+            let doc = format!("swept: {}", parameter.path);
+            columns.push(Column::parameter(&parameter.column, kind(parameter), doc));
+        }
+    }
+    for column in metrics::columns() {
+        let is_time = column.name == "time_ns";
+        columns.push(column);
+        if is_time {
+            let doc = "time_ns over that of programmer-copy with otherwise equal parameters";
+            columns.push(Column::metric(TIME_RATIO, ColumnKind::Ratio, doc));
+        }
+    }
+    columns
+}
+
+fn kind(parameter: &Parameter) -> ColumnKind {
+    match parameter.value {
+        ParameterValue::Boolean(_) | ParameterValue::Text(_) => ColumnKind::Text,
+        ParameterValue::Float(_) | ParameterValue::Unsigned(_) | ParameterValue::Signed(_) => {
+            let unit = parameter
+                .column
+                .strip_prefix(&parameter.path)
+                .unwrap_or_default();
+            match unit {
+                "_bytes" => ColumnKind::Bytes,
+                "_bytes_per_second" => ColumnKind::BytesPerSecond,
+                "_ns" => ColumnKind::TimeNs,
+                _ if matches!(parameter.value, ParameterValue::Unsigned(_)) => ColumnKind::Count,
+                _ => ColumnKind::Number,
+            }
+        }
+    }
+}
+
+fn add_time_ratios(rows: &mut [Row]) {
+    let others = |row: &Row| -> Vec<(String, Value)> {
+        row.parameters
+            .iter()
+            .filter(|(name, _)| name != "mode")
+            .cloned()
+            .collect()
+    };
+    let is_base = |row: &Row| row.get("mode") == Some(&PROGRAMMER_COPY.into());
+    let bases: Vec<_> = rows
+        .iter()
+        .filter(|row| is_base(row))
+        .filter_map(|row| Some((others(row), row.number("time_ns")?)))
+        .collect();
+    for row in rows {
+        let own = others(row);
+        let base = bases.iter().find(|(parameters, _)| *parameters == own);
+        let (Some((_, base)), Some(time)) = (base, row.number("time_ns")) else {
+            continue;
+        };
+        if *base > 0.0 {
+            // Beside the time it is a ratio of.
+            let place = row
+                .metrics
+                .iter()
+                .position(|(name, _)| name == "time_ns")
+                .map_or(0, |place| place + 1);
+            row.metrics
+                .insert(place, (TIME_RATIO.to_owned(), (time / base).into()));
+        }
+    }
+}
+
+/// The machine of the first point, value by value; swept values are in the rows.
+fn description(scenario: &Scenario) -> Vec<DescriptionSection> {
+    let Some(Point {
+        spec: PointSpec::Gpu(spec),
+        ..
+    }) = scenario.points.first()
+    else {
+        return Vec::new();
+    };
+    let machine = &spec.machine;
+    let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
+        name: setting.key.clone(),
+        value: setting.value.clone(),
+        source: setting.source.clone(),
+    };
+    vec![DescriptionSection {
+        title: format!("Machine {}: {}", machine.gpu.name, machine.title),
+        entries: machine.settings.iter().map(entry).collect(),
+    }]
+}
+
+/// Shows on standard error what programs printed.
+pub fn show_output(points: &[Point], outcomes: &[Outcome]) {
+    let mut err = std::io::stderr().lock();
+    for (point, outcome) in points.iter().zip(outcomes) {
+        for line in outcome.output.lines() {
+            // There is nobody left to tell when standard error is closed.
+            let _ = writeln!(err, "{point}: {line}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Floating-point rules of PTX that differ from the host's, without branches so that they vectorise.
+
+/// The NaN every 32-bit operation gives.
+pub(crate) const NAN32: u32 = 0x7fff_ffff;
+/// The NaN every 64-bit operation gives.
+pub(crate) const NAN64: u64 = 0xfff8_0000_0000_0000;
+
+#[inline(always)]
+pub(crate) fn canonical32(value: f32) -> f32 {
+    if value.is_nan() { f32::from_bits(NAN32) } else { value }
+}
+
+#[inline(always)]
+pub(crate) fn canonical64(value: f64) -> f64 {
+    if value.is_nan() { f64::from_bits(NAN64) } else { value }
+}
+
+/// Subnormal to zero, sign kept.
+#[inline(always)]
+pub(crate) fn flush32(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let keep = if bits & 0x7f80_0000 == 0 { 0x8000_0000 } else { u32::MAX };
+    f32::from_bits(bits & keep)
+}
+
+/// Clamp to [0, 1]; NaN is +0.
+#[inline(always)]
+pub(crate) fn saturate32(value: f32) -> f32 {
+    let low = if value > 0.0 { value } else { 0.0 };
+    if low < 1.0 { low } else { 1.0 }
+}
+
+#[inline(always)]
+pub(crate) fn saturate64(value: f64) -> f64 {
+    let low = if value > 0.0 { value } else { 0.0 };
+    if low < 1.0 { low } else { 1.0 }
+}
+
+/// The other operand when one is NaN; -0 is less than +0.
+#[inline(always)]
+pub(crate) fn min32(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() | b.to_bits());
+    let ordered = if a < b { a } else { b };
+    let ordered = if a == b { equal } else { ordered };
+    let ordered = if b.is_nan() { a } else { ordered };
+    canonical32(if a.is_nan() { b } else { ordered })
+}
+
+#[inline(always)]
+pub(crate) fn max32(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() & b.to_bits());
+    let ordered = if a > b { a } else { b };
+    let ordered = if a == b { equal } else { ordered };
+    let ordered = if b.is_nan() { a } else { ordered };
+    canonical32(if a.is_nan() { b } else { ordered })
+}
+
+#[inline(always)]
+pub(crate) fn min64(a: f64, b: f64) -> f64 {
+    let equal = f64::from_bits(a.to_bits() | b.to_bits());
+    let ordered = if a < b { a } else { b };
+    let ordered = if a == b { equal } else { ordered };
+    let ordered = if b.is_nan() { a } else { ordered };
+    canonical64(if a.is_nan() { b } else { ordered })
+}
+
+#[inline(always)]
+pub(crate) fn max64(a: f64, b: f64) -> f64 {
+    let equal = f64::from_bits(a.to_bits() & b.to_bits());
+    let ordered = if a > b { a } else { b };
+    let ordered = if a == b { equal } else { ordered };
+    let ordered = if b.is_nan() { a } else { ordered };
+    canonical64(if a.is_nan() { b } else { ordered })
+}
+
+/// 1.5 * 2^52: a double plus this holds the rounded integer in its low bits.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+
+/// Toward zero, saturating, NaN is 0. The cast operator does the same lane by lane; this vectorises.
+#[inline(always)]
+pub(crate) fn to_s32(value: f64) -> i32 {
+    let low = if value > -2_147_483_648.0 { value } else { -2_147_483_648.0 };
+    let clamped = if low < 2_147_483_647.0 { low } else { 2_147_483_647.0 };
+    let number = if value.is_nan() { 0.0 } else { clamped };
+    (number.trunc() + MAGIC).to_bits() as i32
+}
+
+/// Toward zero, saturating, NaN is 0.
+#[inline(always)]
+pub(crate) fn to_u32(value: f64) -> u32 {
+    let low = if value > 0.0 { value } else { 0.0 };
+    let clamped = if low < 4_294_967_295.0 { low } else { 4_294_967_295.0 };
+    (clamped.trunc() + MAGIC).to_bits() as u32
+}
+
+/// 2^x within one unit in the last place: a polynomial in doubles on [-1/2, 1/2], scaled by the exponent.
+#[inline(always)]
+pub(crate) fn exp2_f32(x: f32) -> f32 {
+    let x64 = f64::from(x);
+    let low = if x64 > -200.0 { x64 } else { -200.0 };
+    let clamped = if low < 200.0 { low } else { 200.0 };
+    let shifted = clamped + MAGIC;
+    let fraction = (clamped - (shifted - MAGIC)) * std::f64::consts::LN_2;
+    // Taylor of exp on |fraction| <= 0.347: the tenth term is below 2^-38.
+    let mut series = 1.0 / 362_880.0;
+    for coefficient in
+        [1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0]
+    {
+        series = series * fraction + coefficient;
+    }
+    let exponent = (shifted.to_bits() & 0xfff).wrapping_add(1023) & 0x7ff;
+    let scaled = series * f64::from_bits(exponent << 52);
+    canonical32(if x.is_nan() { x } else { scaled as f32 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn minimum_and_maximum_order_zeros_and_skip_nan() {
+        assert_eq!(min32(0.0, -0.0).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(max32(-0.0, 0.0).to_bits(), 0);
+        assert_eq!(min32(f32::NAN, 3.0), 3.0);
+        assert_eq!(max64(3.0, f64::NAN), 3.0);
+        assert_eq!(min32(f32::NAN, f32::NAN).to_bits(), NAN32);
+        assert_eq!(saturate32(f32::NAN).to_bits(), 0);
+        assert_eq!(saturate32(-0.0).to_bits(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn conversions_agree_with_saturating_casts(bits: u32, wide: u64) {
+            let (narrow, wide) = (f32::from_bits(bits), f64::from_bits(wide));
+            prop_assert_eq!(to_s32(f64::from(narrow)), narrow as i32);
+            prop_assert_eq!(to_u32(f64::from(narrow)), narrow as u32);
+            prop_assert_eq!(to_s32(wide), wide as i32);
+            prop_assert_eq!(to_u32(wide), wide as u32);
+        }
+
+        #[test]
+        fn exp2_is_within_one_unit(x in -160.0f32..160.0) {
+            let exact = f64::from(x).exp2() as f32;
+            let error = i64::from(exp2_f32(x).to_bits()) - i64::from(exact.to_bits());
+            prop_assert!(error.abs() <= 1, "2^{x}: {} against {exact}", exp2_f32(x));
+        }
+    }
+}

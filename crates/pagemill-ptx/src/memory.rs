@@ -1,0 +1,340 @@
+//! The simulated device memory: allocations at simulated addresses, zero until written.
+
+use std::fmt;
+
+/// First address handed out to ordinary allocations.
+const FIRST_ADDRESS: u64 = 0x10_0000_0000;
+
+/// Where the generic windows begin; ordinary allocations end below.
+const ADDRESS_LIMIT: u64 = crate::window::SHARED;
+
+/// Freed allocations that are remembered for diagnostics.
+const FREED_KEPT: usize = 1024;
+
+/// Which allocation of a [`DeviceMemory`]. Never re-used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationId(pub u32);
+
+/// One allocation.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    id: AllocationId,
+    name: String,
+    address: u64,
+    read_only: bool,
+    data: Vec<u8>,
+}
+
+impl Allocation {
+    /// Its identity.
+    pub fn id(&self) -> AllocationId {
+        self.id
+    }
+
+    /// The name its owner gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// First address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    /// Offset of `address` in it, if all `bytes` bytes from there are inside.
+    #[inline(always)]
+    pub(crate) fn offset_of(&self, address: u64, bytes: u64) -> Option<usize> {
+        let offset = address.wrapping_sub(self.address);
+        let len = self.data.len() as u64;
+        (offset <= len && bytes <= len - offset).then_some(offset as usize)
+    }
+}
+
+/// Why device memory refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// No allocation holds the range.
+    #[error("{bytes} bytes at {address:#x} are not allocated; {near}")]
+    Unmapped {
+        /// First address asked for.
+        address: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// What lies nearest.
+        near: Nearest,
+    },
+    /// The address range of a new allocation is taken or outside the address space.
+    #[error("cannot allocate {bytes} bytes for {name:?} at {address:#x}: {reason}")]
+    Refused {
+        /// Name of the wanted allocation.
+        name: String,
+        /// Where it was wanted.
+        address: u64,
+        /// Bytes wanted.
+        bytes: u64,
+        /// What is in the way.
+        reason: &'static str,
+    },
+    /// `free` of an address that no allocation starts at.
+    #[error("no allocation starts at {address:#x}; {near}")]
+    NotAnAllocation {
+        /// The address.
+        address: u64,
+        /// What lies nearest.
+        near: Nearest,
+    },
+}
+
+/// The allocation nearest to an address, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// Name and extent, or `None` when nothing was ever allocated.
+    pub allocation: Option<NearAllocation>,
+}
+
+/// Name and extent of an allocation, live or freed, beside some address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearAllocation {
+    /// Its name.
+    pub name: String,
+    /// First address.
+    pub address: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Whether it has been freed.
+    pub freed: bool,
+    /// Distance in bytes from its end (positive: behind it) or start (negative: before it); 0 inside.
+    pub distance: i128,
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(near) = &self.allocation else {
+            return write!(f, "nothing is allocated");
+        };
+        let freed = if near.freed { "freed " } else { "" };
+        let NearAllocation { name, address, bytes, distance, .. } = near;
+        let what = format!("{freed}allocation {name:?} ({bytes} bytes at {address:#x})");
+        match distance {
+            0 => write!(f, "it is in {what}"),
+            1.. => write!(f, "nearest is {what}, which ends {distance} bytes before"),
+            _ => write!(f, "nearest is {what}, which starts {} bytes after", -distance),
+        }
+    }
+}
+
+/// All memory a device program can address by global or constant addresses.
+#[derive(Clone, Debug)]
+pub struct DeviceMemory {
+    /// Ascending by address, disjoint.
+    allocations: Vec<Allocation>,
+    freed: Vec<NearAllocation>,
+    next_address: u64,
+    next_id: u32,
+}
+
+impl Default for DeviceMemory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl DeviceMemory {
+    /// Memory with nothing allocated.
+    pub fn new() -> Self {
+        Self { allocations: Vec::new(), freed: Vec::new(), next_address: FIRST_ADDRESS, next_id: 0 }
+    }
+
+    /// Allocates `bytes` zero bytes aligned to `align` (rounded up to a power of two, at least 1) and returns their address.
+    /// The host pays only for what is touched. Addresses are never re-used.
+    ///
+    /// # Errors
+    /// When the simulated address space is exhausted.
+    pub fn alloc(&mut self, name: &str, bytes: u64, align: u64) -> Result<u64, MemoryError> {
+        let refused = |address| MemoryError::Refused {
+            name: name.to_owned(),
+            address,
+            bytes,
+            reason: "the simulated address space is exhausted",
+        };
+        let align = align.max(1).checked_next_power_of_two().ok_or_else(|| refused(0))?;
+        let address = self.next_address.checked_next_multiple_of(align).ok_or_else(|| refused(0))?;
+        // One byte beyond keeps neighbours from touching, so that running off the end of one is always seen.
+        let end = address.checked_add(bytes).and_then(|end| end.checked_add(1)).ok_or_else(|| refused(address))?;
+        if end > ADDRESS_LIMIT {
+            return Err(refused(address));
+        }
+        self.alloc_at(name, address, bytes)?;
+        self.next_address = self.next_address.max(end);
+        Ok(address)
+    }
+
+    /// Allocates `bytes` zero bytes at `address`.
+    ///
+    /// # Errors
+    /// When the range overlaps an allocation, wraps around, or is more than the host can address.
+    pub fn alloc_at(&mut self, name: &str, address: u64, bytes: u64) -> Result<AllocationId, MemoryError> {
+        self.insert(name, address, bytes, false)
+    }
+
+    /// Allocates memory that device code may read and not write.
+    pub(crate) fn alloc_constant(&mut self, name: &str, address: u64, bytes: u64) -> Result<AllocationId, MemoryError> {
+        self.insert(name, address, bytes, true)
+    }
+
+    fn insert(&mut self, name: &str, address: u64, bytes: u64, read_only: bool) -> Result<AllocationId, MemoryError> {
+        let refused = |reason| MemoryError::Refused { name: name.to_owned(), address, bytes, reason };
+        let end = address.checked_add(bytes).ok_or_else(|| refused("the range wraps around"))?;
+        if bytes > isize::MAX as u64 / 2 {
+            return Err(refused("that is more than this host can address"));
+        }
+        let at = self.allocations.partition_point(|other| other.address < address);
+        let before = at.checked_sub(1).and_then(|at| self.allocations.get(at));
+        if before.is_some_and(|other| other.address + other.bytes() > address)
+            || self.allocations.get(at).is_some_and(|other| other.address < end || other.address == address)
+        {
+            return Err(refused("another allocation is there"));
+        }
+        let id = AllocationId(self.next_id);
+        self.next_id += 1;
+        // `vec![0; n]` asks the allocator for zeroed memory: pages are touched only when used.
+        let data = vec![0; bytes as usize];
+        self.allocations.insert(at, Allocation { id, name: name.to_owned(), address, read_only, data });
+        Ok(id)
+    }
+
+    /// Gives back the allocation that starts at `address`.
+    ///
+    /// # Errors
+    /// When none starts there.
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        let at = self
+            .allocations
+            .binary_search_by_key(&address, |allocation| allocation.address)
+            .map_err(|_| MemoryError::NotAnAllocation { address, near: self.nearest(address) })?;
+        let gone = self.allocations.remove(at);
+        if self.freed.len() == FREED_KEPT {
+            self.freed.remove(0);
+        }
+        self.freed.push(NearAllocation {
+            bytes: gone.bytes(),
+            name: gone.name,
+            address: gone.address,
+            freed: true,
+            distance: 0,
+        });
+        Ok(())
+    }
+
+    /// Bytes at `address`.
+    ///
+    /// # Errors
+    /// When they are not all inside one allocation.
+    pub fn bytes(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
+        let (at, offset) = self.locate(address, len)?;
+        Ok(&self.allocations[at].data[offset..offset + len as usize])
+    }
+
+    /// Bytes at `address`, for writing by the host.
+    ///
+    /// # Errors
+    /// When they are not all inside one allocation.
+    pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
+        let (at, offset) = self.locate(address, len)?;
+        Ok(&mut self.allocations[at].data[offset..offset + len as usize])
+    }
+
+    /// The allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<AllocationId> {
+        self.index_of(address).map(|at| self.allocations[at].id)
+    }
+
+    /// The allocation `id`, unless it was freed.
+    pub fn allocation(&self, id: AllocationId) -> Option<&Allocation> {
+        self.allocations.iter().find(|allocation| allocation.id == id)
+    }
+
+    /// All live allocations, ascending by address.
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
+    /// What lies nearest to `address`, freed allocations included when they hold it.
+    pub fn nearest(&self, address: u64) -> Nearest {
+        if let Some(freed) = self.freed.iter().rev().find(|freed| address.wrapping_sub(freed.address) < freed.bytes) {
+            return Nearest { allocation: Some(freed.clone()) };
+        }
+        let near = |allocation: &Allocation| {
+            let (start, end) = (i128::from(allocation.address), i128::from(allocation.address + allocation.bytes()));
+            let address = i128::from(address);
+            let distance = match address {
+                _ if address < start => address - start,
+                _ if address < end => 0,
+                _ => address - end + 1,
+            };
+            NearAllocation {
+                name: allocation.name.clone(),
+                address: allocation.address,
+                bytes: allocation.bytes(),
+                freed: false,
+                distance,
+            }
+        };
+        let at = self.allocations.partition_point(|allocation| allocation.address <= address);
+        let around = [at.checked_sub(1), Some(at)];
+        let candidates = around.into_iter().flatten().filter_map(|at| self.allocations.get(at)).map(near);
+        Nearest { allocation: candidates.min_by_key(|near| near.distance.abs()) }
+    }
+
+    fn index_of(&self, address: u64) -> Option<usize> {
+        let at = self.allocations.partition_point(|allocation| allocation.address <= address).checked_sub(1)?;
+        self.allocations[at].offset_of(address, 1).map(|_| at)
+    }
+
+    fn locate(&self, address: u64, bytes: u64) -> Result<(usize, usize), MemoryError> {
+        let unmapped = || MemoryError::Unmapped { address, bytes, near: self.nearest(address) };
+        let at = self
+            .allocations
+            .partition_point(|allocation| allocation.address <= address)
+            .checked_sub(1)
+            .ok_or_else(unmapped)?;
+        let offset = self.allocations[at].offset_of(address, bytes).ok_or_else(unmapped)?;
+        Ok((at, offset))
+    }
+
+    /// Index of the allocation that holds `address`, trying `hint` first and remembering the answer there.
+    #[inline(always)]
+    pub(crate) fn index_with_hint(&self, address: u64, hint: &mut u32) -> Option<usize> {
+        let guess = *hint as usize;
+        if let Some(allocation) = self.allocations.get(guess)
+            && allocation.offset_of(address, 1).is_some()
+        {
+            return Some(guess);
+        }
+        let at = self.index_of(address)?;
+        *hint = at as u32;
+        Some(at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn data(&self, at: usize) -> (u64, &[u8]) {
+        let allocation = &self.allocations[at];
+        (allocation.address, &allocation.data)
+    }
+
+    #[inline(always)]
+    pub(crate) fn data_mut(&mut self, at: usize) -> (u64, &mut [u8]) {
+        let allocation = &mut self.allocations[at];
+        (allocation.address, &mut allocation.data)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_read_only(&self, at: usize) -> bool {
+        self.allocations[at].read_only
+    }
+}

@@ -1,1 +1,0 @@
-//! PTX text to [`crate::ast`].

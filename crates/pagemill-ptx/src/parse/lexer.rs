@@ -1,0 +1,289 @@
+//! Text to tokens, one at a time, without allocation.
+
+use super::{ParseError, number};
+use crate::ast::Line;
+
+/// A word of PTX.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'t> {
+    /// `add`, `%r1`, `$L__BB0_1`, `_`
+    Ident(&'t str),
+    /// A part behind a dot, without the dot: `global`, `x`, `shared::cta`
+    Dot(&'t str),
+    /// An integer literal.
+    Integer(u64),
+    /// `0f...`, as bits.
+    Float32(u32),
+    /// `0d...` or a decimal float, as bits.
+    Float64(u64),
+    /// A quoted string, without the quotes.
+    Text(&'t str),
+    /// One character.
+    Punct(u8),
+    /// A two-character operator of constant expressions.
+    Operator(&'static str),
+    /// End of the text.
+    End,
+}
+
+impl Token<'_> {
+    /// How the token is shown in messages.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Token::Ident(name) => format!("`{}`", shorten(name)),
+            Token::Dot(name) => format!("`.{}`", shorten(name)),
+            Token::Integer(value) => format!("`{value}`"),
+            Token::Float32(bits) => format!("`0f{bits:08X}`"),
+            Token::Float64(bits) => format!("`{}`", f64::from_bits(*bits)),
+            Token::Text(_) => "a string".to_owned(),
+            Token::Punct(byte) => format!("`{}`", char::from(*byte)),
+            Token::Operator(operator) => format!("`{operator}`"),
+            Token::End => "the end of the text".to_owned(),
+        }
+    }
+}
+
+/// `name`, cut to a length fit for a message.
+pub(super) fn shorten(name: &str) -> &str {
+    name.get(..80).unwrap_or(name)
+}
+
+/// A position in PTX text.
+#[derive(Clone)]
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    /// Line of the token read last.
+    pub(super) line: Line,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 1,
+        }
+    }
+
+    /// The next token; [`Token::End`] again and again at the end.
+    pub(super) fn next(&mut self) -> Result<Token<'t>, ParseError> {
+        self.skip_blanks()?;
+        let bytes = self.text.as_bytes();
+        let Some(&first) = bytes.get(self.at) else {
+            return Ok(Token::End);
+        };
+        match first {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => Ok(Token::Ident(self.word(1))),
+            b'%' if bytes.get(self.at + 1).copied().is_some_and(is_word) => {
+                Ok(Token::Ident(self.word(1)))
+            }
+            b'.' if bytes.get(self.at + 1).copied().is_some_and(is_word) => {
+                Ok(Token::Dot(self.dotted()))
+            }
+            b'0'..=b'9' => self.number(),
+            b'"' => self.string(),
+            _ => self.operator(first),
+        }
+    }
+
+    /// Skips to behind the `}` that closes a `{` already read, without looking at what stands between.
+    pub(super) fn skip_braces(&mut self) -> Result<(), ParseError> {
+        let start = self.line;
+        let mut depth = 1u32;
+        while depth > 0 {
+            self.skip_blanks()?;
+            let Some(&byte) = self.text.as_bytes().get(self.at) else {
+                return Err(ParseError::new(start, "the `{` here is never closed"));
+            };
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn skip_blanks(&mut self) -> Result<(), ParseError> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            match byte {
+                b'\n' => {
+                    self.line += 1;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'#' => self.skip_line(),
+                b'/' if bytes.get(self.at + 1) == Some(&b'/') => self.skip_line(),
+                b'/' if bytes.get(self.at + 1) == Some(&b'*') => self.skip_block_comment()?,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .unwrap_or(rest.len());
+    }
+
+    fn skip_block_comment(&mut self) -> Result<(), ParseError> {
+        let Some(length) = self.text[self.at + 2..].find("*/") else {
+            return Err(ParseError::new(
+                self.line,
+                "the comment that starts here is never closed",
+            ));
+        };
+        let end = self.at + 2 + length + 2;
+        self.line += self.text[self.at..end]
+            .bytes()
+            .filter(|&byte| byte == b'\n')
+            .count() as Line;
+        self.at = end;
+        Ok(())
+    }
+
+    /// A word whose first `skip` bytes are already known to belong to it.
+    fn word(&mut self, skip: usize) -> &'t str {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let mut end = start + skip;
+        while end < bytes.len() && is_word(bytes[end]) {
+            end += 1;
+        }
+        self.at = end;
+        &self.text[start..end]
+    }
+
+    /// What stands behind a dot, with any `::` parts.
+    fn dotted(&mut self) -> &'t str {
+        self.at += 1;
+        let start = self.at;
+        self.word(1);
+        let bytes = self.text.as_bytes();
+        while bytes[self.at..].starts_with(b"::")
+            && bytes.get(self.at + 2).copied().is_some_and(is_word)
+        {
+            self.at += 2;
+            self.word(1);
+        }
+        &self.text[start..self.at]
+    }
+
+    fn number(&mut self) -> Result<Token<'t>, ParseError> {
+        let (token, length) = number::scan(&self.text[self.at..])
+            .map_err(|message| ParseError::new(self.line, message))?;
+        self.at += length;
+        Ok(token)
+    }
+
+    fn string(&mut self) -> Result<Token<'t>, ParseError> {
+        let start = self.at + 1;
+        let bytes = self.text.as_bytes();
+        let mut end = start;
+        loop {
+            match bytes.get(end) {
+                Some(b'"') => break,
+                Some(b'\\') => end += 2,
+                Some(b'\n') | None => {
+                    return Err(ParseError::new(self.line, "this string is never closed"));
+                }
+                Some(_) => end += 1,
+            }
+        }
+        self.at = end + 1;
+        Ok(Token::Text(&self.text[start..end]))
+    }
+
+    fn operator(&mut self, first: u8) -> Result<Token<'t>, ParseError> {
+        const DOUBLES: [&str; 8] = ["<<", ">>", "&&", "||", "==", "!=", "<=", ">="];
+        let rest = &self.text.as_bytes()[self.at..];
+        if let Some(double) = DOUBLES
+            .iter()
+            .find(|double| rest.starts_with(double.as_bytes()))
+        {
+            self.at += 2;
+            return Ok(Token::Operator(double));
+        }
+        if b"+-*/%()[]{}<>,;:|&^~!?=@.".contains(&first) {
+            self.at += 1;
+            return Ok(Token::Punct(first));
+        }
+        let character = self.text[self.at..].chars().next().unwrap_or('\u{fffd}');
+        Err(ParseError::new(
+            self.line,
+            format!("unexpected character {character:?}"),
+        ))
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token<'_>> {
+        let mut lexer = Lexer::new(text);
+        let next = || lexer.next().expect("valid text");
+        std::iter::from_fn({
+            let mut next = next;
+            move || Some(next()).filter(|token| *token != Token::End)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn an_instruction() {
+        use Token::*;
+        let found = tokens("@!%p1 ld.shared::cta.u32 %r1, [%rd2+-4]; // tail\n/* x\n */ ret;");
+        let wanted = [
+            Punct(b'@'),
+            Punct(b'!'),
+            Ident("%p1"),
+            Ident("ld"),
+            Dot("shared::cta"),
+            Dot("u32"),
+            Ident("%r1"),
+            Punct(b','),
+            Punct(b'['),
+            Ident("%rd2"),
+            Punct(b'+'),
+            Punct(b'-'),
+            Integer(4),
+            Punct(b']'),
+            Punct(b';'),
+            Ident("ret"),
+            Punct(b';'),
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn lines_are_counted_through_comments() {
+        let mut lexer = Lexer::new("a\n/* b\nc */ d # e\n\"f\" g");
+        let mut lines = Vec::new();
+        while lexer.next().expect("valid text") != Token::End {
+            lines.push(lexer.line);
+        }
+        assert_eq!(lines, [1, 3, 4, 4]);
+    }
+
+    #[test]
+    fn unclosed_things_and_strange_characters_are_errors() {
+        for text in ["/* a", "\"a", "\"a\\", "é", "`", "\u{0}"] {
+            assert!(Lexer::new(text).next().is_err(), "{text:?}");
+        }
+    }
+}

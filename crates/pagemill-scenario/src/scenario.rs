@@ -1,0 +1,233 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
+use crate::error::{InputErrors, Problem};
+use crate::files::{find_machine, find_scenario};
+use crate::kind::{self, gpu::GpuPoint};
+use crate::overrides::Override;
+use crate::point::{Point, PointSpec, parameters};
+use crate::quantity;
+use crate::sweep::Sweep;
+
+/// A scenario, read and checked: everything that runs, in order.
+#[derive(Debug)]
+pub struct Scenario {
+    /// The file's name without `.toml`.
+    pub name: String,
+    /// What it shows, in a line.
+    pub title: String,
+    /// What it shows, in a paragraph; may be empty.
+    pub about: String,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// The points of the sweep, the last swept key fastest; at least one.
+    pub points: Vec<Point>,
+}
+
+/// Reads the scenario `given` (a path, or the name of a built-in scenario) with the `key=value` overrides `sets`.
+///
+/// # Errors
+/// Everything that is wrong with the scenario, its machine and the overrides, each with its place.
+pub fn load(given: &str, sets: &[String]) -> Result<Scenario, InputErrors> {
+    let source = find_scenario(given)?;
+    load_text(&source, sets)
+}
+
+/// Reads a scenario from its text.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, InputErrors> {
+    let mut table = parse_document(source)?;
+    let sweep = read_sweep(&mut table, sets)?;
+    let count = sweep.points()?;
+    let swept = sweep.swept_paths();
+
+    let reader = Reader::default();
+    let mut machines = MachineFiles {
+        folder: source.folder().map(Path::to_path_buf),
+        loaded: Vec::new(),
+    };
+    let mut points = Vec::with_capacity(count);
+    let mut swept_values = Vec::with_capacity(count);
+    let mut head = None;
+    for index in 0..count {
+        let mut documents = Documents {
+            scenario: table.clone(),
+            machine: None,
+        };
+        let read = documents
+            .lay(sweep.layers(index), &mut machines)
+            .and_then(|()| Ok(read_point(&reader, &documents, source)));
+        swept_values.push(
+            swept
+                .iter()
+                .map(|path| documents.at(path).cloned())
+                .collect::<Vec<_>>(),
+        );
+        match read {
+            Ok(Some((this, spec))) => {
+                head.get_or_insert(this);
+                points.push(Point {
+                    index,
+                    parameters: Vec::new(),
+                    spec,
+                });
+            }
+            Ok(None) => {}
+            Err(problem) => reader.report(problem),
+        }
+    }
+    reader.finish()?;
+    for (point, parameters) in points.iter_mut().zip(parameters(&swept, &swept_values)) {
+        point.parameters = parameters;
+    }
+    let Head { title, about, seed } =
+        head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
+    Ok(Scenario {
+        name: source.stem(),
+        title,
+        about,
+        seed,
+        points,
+    })
+}
+
+fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> {
+    let mut problems = Vec::new();
+    let mut sweep = match table.remove("sweep") {
+        Some((
+            _,
+            Node {
+                kind: Kind::Table(table),
+                ..
+            },
+        )) => Sweep::of_table(&table, &mut problems),
+        Some((key, node)) => {
+            problems.push(
+                Problem::at(&key.origin, format!("`sweep` is {node}: a table is needed")).help(
+                    "write a section [sweep] with lines `\"key\" = [value, value]`".to_owned(),
+                ),
+            );
+            Sweep::default()
+        }
+        None => Sweep::default(),
+    };
+    for argument in sets {
+        if let Err(problem) = Override::parse(argument).and_then(|set| sweep.set(set)) {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() {
+        Ok(sweep)
+    } else {
+        Err(InputErrors::new(problems))
+    }
+}
+
+/// What a scenario says about itself.
+struct Head {
+    title: String,
+    about: String,
+    seed: u64,
+}
+
+/// The scenario and the machine of one point, with everything laid over them.
+struct Documents {
+    scenario: Table,
+    machine: Option<Arc<MachineFile>>,
+}
+
+/// A machine file, possibly with values replaced.
+#[derive(Clone, Debug)]
+pub(crate) struct MachineFile {
+    pub source: Arc<SourceText>,
+    pub table: Table,
+}
+
+impl Documents {
+    /// Lays the values of a point over the scenario, then over the machine it names.
+    fn lay(&mut self, layers: Vec<Override>, machines: &mut MachineFiles) -> Result<(), Problem> {
+        let is_machine = |layer: &Override| layer.path.len() > 1 && layer.path[0] == "machine";
+        let (machine_layers, layers): (Vec<_>, Vec<_>) = layers.into_iter().partition(is_machine);
+        for layer in layers {
+            self.scenario.put(&layer.path, &layer.key, layer.value)?;
+        }
+        let Some(node) = self.scenario.get("machine") else {
+            return Ok(());
+        };
+        let Kind::String(given) = &node.kind else {
+            return Ok(());
+        };
+        let mut machine = machines.get(given, node)?;
+        if !machine_layers.is_empty() {
+            let replaced = Arc::make_mut(&mut machine);
+            for layer in machine_layers {
+                replaced
+                    .table
+                    .put(&layer.path[1..], &layer.key, layer.value)?;
+            }
+        }
+        self.machine = Some(machine);
+        Ok(())
+    }
+
+    fn at(&self, path: &[String]) -> Option<&Node> {
+        if path.len() < 2 || path[0] != "machine" {
+            return self.scenario.at(path);
+        }
+        let node = self.machine.as_ref()?.table.at(&path[1..])?;
+        match &node.kind {
+            Kind::Table(table) => table.get("value"),
+            _ => Some(node),
+        }
+    }
+}
+
+/// The machine files read so far, each once.
+struct MachineFiles {
+    folder: Option<std::path::PathBuf>,
+    loaded: Vec<(String, Arc<MachineFile>)>,
+}
+
+impl MachineFiles {
+    fn get(&mut self, given: &str, node: &Node) -> Result<Arc<MachineFile>, Problem> {
+        if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
+            return Ok(Arc::clone(machine));
+        }
+        let source = find_machine(given, node, self.folder.as_deref())?;
+        let table = parse_document(&source)?;
+        let machine = Arc::new(MachineFile { source, table });
+        self.loaded.push((given.to_owned(), Arc::clone(&machine)));
+        Ok(machine)
+    }
+}
+
+fn read_point(
+    reader: &Reader,
+    documents: &Documents,
+    source: &Arc<SourceText>,
+) -> Option<(Head, PointSpec)> {
+    let mut root = reader.root(&documents.scenario, "", Origin::new(source, 0..0));
+    let title = root.required("title", quantity::text);
+    let about = root.or("about", String::new(), quantity::text);
+    let seed = root.or("seed", 1, quantity::any_count);
+    root.required("machine", quantity::text);
+    let Some(kind) = root.required("kind", quantity::choice("kinds of scenario", kind::NAMES))
+    else {
+        root.abandon();
+        return None;
+    };
+    debug_assert_eq!(kind, kind::GPU, "the only kind so far");
+    let seed = seed?;
+    let gpu = GpuPoint::read(&mut root, documents.machine.as_deref(), reader, seed);
+    Some((
+        Head {
+            title: title?,
+            about: about?,
+            seed,
+        },
+        PointSpec::Gpu(Box::new(gpu?)),
+    ))
+}

@@ -1,0 +1,268 @@
+//! What a simulated GPU is: plain values, checked once.
+
+use crate::parts::cache::CacheSpec;
+use crate::parts::dram::DramSpec;
+use crate::parts::link::LinkSpec;
+use crate::parts::page_walk::WalkerSpec;
+use crate::parts::tlb::TlbSpec;
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+
+/// A GPU, its memory and its link to the CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuMachine {
+    /// Name for results.
+    pub name: String,
+    /// Clock of the streaming multiprocessors; cycles of `sm`, `tlb`, `walker`, `l1` and `gmmu` are its.
+    pub core_clock: Clock,
+    /// Clock of the interconnect and of L2; cycles of `interconnect` and `l2` are its.
+    pub l2_clock: Clock,
+    /// Page that the TLBs translate in transfer modes that do not migrate; a migration specification brings its own.
+    pub page: PageSize,
+    /// Streaming multiprocessors.
+    pub sm: SmSpec,
+    /// Address translation.
+    pub tlb: TlbSpec,
+    /// Who owns a TLB of this specification.
+    pub tlb_scope: TlbScope,
+    /// Page-table walker, shared by all SMs.
+    pub walker: WalkerSpec,
+    /// First-level cache of each SM.
+    pub l1: CacheSpec,
+    /// Second-level cache slice of each memory partition.
+    pub l2: CacheSpec,
+    /// Between SMs and memory partitions.
+    pub interconnect: InterconnectSpec,
+    /// DRAM; each channel is one memory partition.
+    pub dram: DramSpec,
+    /// Consecutive bytes that lie in the same memory partition, a power of two.
+    pub partition_bytes: u32,
+    /// CPU-GPU link.
+    pub link: LinkSpec,
+    /// GPU memory management unit: page state and migration.
+    pub gmmu: GmmuSpec,
+    /// Capacity of GPU memory; `None` for as much as is asked for.
+    pub memory_bytes: Option<u64>,
+    /// From a launch by the host to the first block on an SM.
+    pub launch_overhead: Picos,
+}
+
+/// Who owns a TLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlbScope {
+    /// One TLB in each SM.
+    PerSm,
+    /// One TLB that all SMs share.
+    Shared,
+}
+
+/// Cost of one class of instruction for a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTiming {
+    /// Core cycles that the warp scheduler is occupied.
+    pub issue_cycles: u32,
+    /// Core cycles from issue until a dependent instruction can issue.
+    pub latency_cycles: u32,
+}
+
+/// Costs of all classes whose latency does not depend on the memory path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTimings {
+    /// Integer and logic, moves, predicates.
+    pub integer: InstructionTiming,
+    /// Integer multiply, multiply-add, divide.
+    pub integer_multiply: InstructionTiming,
+    /// Single and half precision.
+    pub float32: InstructionTiming,
+    /// Double precision.
+    pub float64: InstructionTiming,
+    /// Reciprocal, square root, sine, exponential ...
+    pub special: InstructionTiming,
+    /// Conversions.
+    pub convert: InstructionTiming,
+    /// Shared memory without bank conflicts, shuffles.
+    pub shared: InstructionTiming,
+    /// Constant and parameter memory, assumed to hit its cache.
+    pub constant: InstructionTiming,
+    /// Issue of a global or local memory instruction; its latency is the memory path's.
+    pub memory: InstructionTiming,
+    /// Branches, barriers, exit.
+    pub control: InstructionTiming,
+}
+
+/// A streaming multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmSpec {
+    /// How many the GPU has.
+    pub count: u32,
+    /// Warp schedulers of an SM; a warp belongs to one of them.
+    pub schedulers: u32,
+    /// Resident threads.
+    pub max_threads: u32,
+    /// Resident warps.
+    pub max_warps: u32,
+    /// Resident blocks.
+    pub max_blocks: u32,
+    /// Threads of one block.
+    pub max_threads_per_block: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Registers are given to a warp in multiples of this.
+    pub register_unit: u32,
+    /// Registers a thread can have; what a kernel needs beyond would spill and is not counted.
+    pub max_registers_per_thread: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Shared memory is given to a block in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// Instruction costs.
+    pub timings: InstructionTimings,
+    /// Cycles the load-store unit needs for each 128-byte segment of a memory instruction.
+    pub segment_cycles: u32,
+    /// Cycles for each further pass of a shared-memory access with bank conflicts.
+    pub shared_replay_cycles: u32,
+    /// Cycles from the end of a block to the start of the one that takes its place.
+    pub block_start_cycles: u32,
+}
+
+/// The network between SMs and memory partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterconnectSpec {
+    /// Cycles of one crossing without load.
+    pub latency_cycles: u32,
+    /// Bytes a cycle of each SM's port and of each partition's port.
+    pub bytes_per_cycle: u32,
+}
+
+/// How much of a page a CPU request brings back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuReturn {
+    /// The whole page, as Zhang et al. 2019, section 3.2 has it.
+    #[default]
+    WholePage,
+    /// Only what is valid on the GPU.
+    Valid,
+}
+
+/// The GPU's memory management unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GmmuSpec {
+    /// Migration-buffer entries of each memory partition.
+    pub buffer_entries: u32,
+    /// Core cycles to look up the state and ranges of a page that is not wholly on the GPU.
+    pub state_query_cycles: u32,
+    /// Core cycles to change the state and ranges of a page when a migration ends.
+    pub state_update_cycles: u32,
+    /// Added before each migration's transfer: the handling of a fault by the host. Zero for migration by hardware.
+    pub fault_overhead: Picos,
+    /// What a CPU request brings back.
+    pub cpu_return: CpuReturn,
+}
+
+const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {
+    InstructionTiming { issue_cycles, latency_cycles }
+}
+
+fn megahertz(count: u64) -> Clock {
+    Clock::new(count * 1_000_000).expect("a positive frequency below 1 THz")
+}
+
+fn gigabytes_per_second(count: u64) -> Bandwidth {
+    Bandwidth::new(count * 1_000_000_000).expect("a positive bandwidth")
+}
+
+impl GpuMachine {
+    /// The GPU of Zhang et al. 2019, table 1: a GTX 480 as GPGPU-Sim 3.x models it, with 384 GB/s of GDDR5.
+    ///
+    /// What the table leaves open is from the CUDA programming guide for compute capability 2.0 (resources,
+    /// throughputs) or an estimate (latencies).
+    pub fn gtx480() -> Self {
+        let link = gigabytes_per_second(16);
+        Self {
+            name: "gtx480".to_owned(),
+            core_clock: megahertz(1400),
+            l2_clock: megahertz(700),
+            page: PageSize::MIB_2,
+            sm: SmSpec::fermi(15),
+            tlb: TlbSpec { entries: 128, ways: 128, ports: 4, hit_latency_cycles: 2 },
+            tlb_scope: TlbScope::PerSm,
+            walker: WalkerSpec { concurrent_walks: 32, level_latency_cycles: 100, address_bits: 48, level_bits: 9 },
+            l1: CacheSpec {
+                bytes: 16 << 10,
+                line_bytes: 128,
+                ways: 4,
+                hit_latency_cycles: 60,
+                mshr_entries: 32,
+            },
+            l2: CacheSpec {
+                bytes: 128 << 10,
+                line_bytes: 128,
+                ways: 8,
+                hit_latency_cycles: 40,
+                mshr_entries: 32,
+            },
+            interconnect: InterconnectSpec { latency_cycles: 30, bytes_per_cycle: 32 },
+            dram: DramSpec {
+                clock: megahertz(1024),
+                bandwidth: gigabytes_per_second(384),
+                channels: 12,
+                banks: 16,
+                row_bytes: 2048,
+                column_cycles: 12,
+                activate_cycles: 12,
+                precharge_cycles: 12,
+                row_cycle_cycles: 40,
+            },
+            partition_bytes: 256,
+            link: LinkSpec {
+                to_gpu: link,
+                to_cpu: link,
+                latency: Picos::from_nanos(500),
+                payload_bytes: 0,
+                header_bytes: 0,
+            },
+            gmmu: GmmuSpec {
+                buffer_entries: 128,
+                state_query_cycles: 10,
+                state_update_cycles: 10,
+                fault_overhead: Picos::ZERO,
+                cpu_return: CpuReturn::WholePage,
+            },
+            memory_bytes: None,
+            launch_overhead: Picos::ZERO,
+        }
+    }
+}
+
+impl SmSpec {
+    /// `count` SMs of compute capability 2.0.
+    fn fermi(count: u32) -> Self {
+        Self {
+            count,
+            schedulers: 2,
+            max_threads: 1536,
+            max_warps: 48,
+            max_blocks: 8,
+            max_threads_per_block: 1024,
+            registers: 32768,
+            register_unit: 64,
+            max_registers_per_thread: 63,
+            shared_bytes: 48 << 10,
+            shared_unit: 128,
+            timings: InstructionTimings {
+                integer: timing(2, 18),
+                integer_multiply: timing(4, 20),
+                float32: timing(2, 18),
+                float64: timing(16, 32),
+                special: timing(16, 40),
+                convert: timing(4, 20),
+                shared: timing(4, 36),
+                constant: timing(2, 18),
+                memory: timing(2, 2),
+                control: timing(2, 18),
+            },
+            segment_cycles: 2,
+            shared_replay_cycles: 2,
+            block_start_cycles: 50,
+        }
+    }
+}

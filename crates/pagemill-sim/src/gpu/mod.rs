@@ -1,0 +1,43 @@
+//! A simulated GPU: kernels as streams of warp steps, streaming multiprocessors, the way to memory, page migration,
+//! and the host's view of it all.
+
+mod coalesce;
+mod deferred;
+mod error;
+mod event_heap;
+mod gmmu;
+mod host;
+mod machine;
+mod machine_check;
+mod memory_path;
+mod occupancy;
+mod partition;
+mod partition_slice;
+mod report;
+mod residents;
+mod run;
+mod shim;
+mod stats;
+mod stream;
+mod timeline;
+mod touched;
+mod warp;
+
+pub use machine::{
+    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec, SmSpec, TlbScope,
+};
+pub use machine_check::SpecError;
+pub use occupancy::{Limiter, Occupancy, occupancy};
+pub use error::GpuError;
+pub use gmmu::MigrationCounts;
+pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
+pub use report::{LaunchReport, Report};
+pub use run::RunError;
+pub use stats::{ExecutionStats, LaunchStats, MemoryStats};
+pub use stream::synthetic::{SyntheticGrid, WarpPlace};
+pub use stream::{AccessKind, AccessSpace, GridShape, GridStream, MemoryAccess, Step, StepEnd, StepTotals};
+pub use timeline::{Timeline, TimelineEvent, TimelineKind};
+
+/// Bytes of a coalesced memory request, and of a cache line.
+pub const SEGMENT_BYTES: u64 = 1 << SEGMENT_SHIFT;
+pub(crate) const SEGMENT_SHIFT: u32 = 7;
