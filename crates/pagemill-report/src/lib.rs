@@ -4,6 +4,7 @@
 //! of their columns, a [`Timeline`] is tracks with spans and counters.
 #![forbid(unsafe_code)]
 
+mod claims;
 pub mod csv;
 pub mod html;
 pub mod json;
@@ -15,6 +16,7 @@ pub mod table;
 pub mod timeline;
 mod units;
 
+pub use claims::{ClaimSpec, Expectation, Measure, Reduce, Selection, evaluate};
 pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,
     ResultSetError, Row, Summary, Value,

@@ -51,7 +51,15 @@ macro_rules! built_in {
 pub const MACHINES: &[BuiltIn] = built_in!("machines": "gtx480");
 
 /// The scenarios that every installation has.
-pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "quickstart", "smoke", "vector-add-scale");
+pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "ppm-96",
+    "ppm-fig4",
+    "ppm-fig5",
+    "ppm-fig6",
+    "ppm-ranges",
+    "ppm-tlb",
+    "quickstart",
+    "smoke",
+    "vector-add-scale");
 
 /// Finds the scenario called `given`: a path, or the name of a built-in scenario.
 pub(crate) fn find_scenario(given: &str) -> Result<Arc<SourceText>, Problem> {

@@ -15,6 +15,7 @@ mod point;
 pub mod quantity;
 mod scenario;
 mod sourced;
+mod statement;
 mod sweep;
 mod transfer;
 mod workload;

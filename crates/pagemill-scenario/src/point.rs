@@ -101,15 +101,21 @@ fn quantity_of(node: &Node) -> Option<Quantity> {
 fn parameter(path: &[String], dimension: Option<Dimension>, node: &Node) -> Parameter {
     let path = path.join(".");
     let quantity = dimension.and_then(|_| quantity_of(node));
-    let (suffix, value) = match quantity {
-        Some(quantity) => number(quantity),
-        None => ("", plain_value(node)),
-    };
+    let suffix = quantity.map_or("", |quantity| number(quantity).0);
+    let value = value_of(node, dimension.is_some());
     Parameter {
         column: format!("{path}{suffix}"),
         path,
         written: as_written(node),
         value,
+    }
+}
+
+/// The value of `node`: in the unit of its dimension where its column has one, else as it is.
+pub(crate) fn value_of(node: &Node, has_unit: bool) -> ParameterValue {
+    match quantity_of(node).filter(|_| has_unit) {
+        Some(quantity) => number(quantity).1,
+        None => plain_value(node),
     }
 }
 

@@ -1,6 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pagemill_report::{ClaimSpec, Plot};
+
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
@@ -8,6 +10,7 @@ use crate::kind::{self, gpu::GpuPoint};
 use crate::overrides::Override;
 use crate::point::{Point, PointSpec, parameters};
 use crate::quantity;
+use crate::statement::{Columns, Statements};
 use crate::sweep::Sweep;
 
 /// A scenario, read and checked: everything that runs, in order.
@@ -23,6 +26,10 @@ pub struct Scenario {
     pub seed: u64,
     /// The points of the sweep, the last swept key fastest; at least one.
     pub points: Vec<Point>,
+    /// Published statements to check on the rows.
+    pub claims: Vec<ClaimSpec>,
+    /// How to draw the rows; empty leaves it to the reader of the rows.
+    pub plots: Vec<Plot>,
 }
 
 /// Reads the scenario `given` (a path, or the name of a built-in scenario) with the `key=value` overrides `sets`.
@@ -41,6 +48,7 @@ pub fn load(given: &str, sets: &[String]) -> Result<Scenario, InputErrors> {
 pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, InputErrors> {
     let mut table = parse_document(source)?;
     let sweep = read_sweep(&mut table, sets)?;
+    let statements = Statements::take(&mut table);
     let count = sweep.points()?;
     let swept = sweep.swept_paths();
 
@@ -65,7 +73,6 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
             );
         }
     }
-    reader.finish()?;
     let points = specs
         .into_iter()
         .zip(parameters(&swept, &swept_values))
@@ -76,7 +83,11 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
             parameters,
             spec,
         })
-        .collect();
+        .collect::<Vec<_>>();
+    let columns = Columns::of(&points);
+    let claims = statements.claims(&reader, &columns);
+    let plots = statements.plots(&reader, &columns);
+    reader.finish()?;
     let Head { title, about, seed } =
         head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
     Ok(Scenario {
@@ -85,6 +96,8 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
         about,
         seed,
         points,
+        claims,
+        plots,
     })
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use pagemill_report::{
     Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary,
-    Value,
+    Value, evaluate,
 };
 use pagemill_scenario::{PROGRAMMER_COPY, Parameter, ParameterValue, Point, PointSpec, Scenario};
 
@@ -45,8 +45,11 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     let mut rows: Vec<Row> = rows.collect();
     add_time_ratios(&mut rows);
     let columns = columns(&scenario.points);
-    let plots = plots::plots(&rows, &columns);
-    ResultSet {
+    let plots = match scenario.plots.as_slice() {
+        [] => plots::plots(&rows, &columns),
+        declared => declared.to_vec(),
+    };
+    let mut set = ResultSet {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
         about: scenario.about.trim().to_owned(),
@@ -57,7 +60,13 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         summary: Summary::default(),
         plots,
         description: description(scenario),
-    }
+    };
+    set.summary.claims = scenario
+        .claims
+        .iter()
+        .map(|spec| evaluate(spec, &set))
+        .collect();
+    set
 }
 
 /// The set with what fits a terminal: the main metrics, and no parameter that the workload's name stands for.

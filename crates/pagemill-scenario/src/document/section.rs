@@ -139,6 +139,11 @@ impl<'a> Section<'a> {
             .map_or(&self.origin, |node| &node.origin)
     }
 
+    /// The keys as written, read or not.
+    pub fn table(&self) -> &'a Table {
+        self.table
+    }
+
     /// The value of `key`, which has to be there; `None` when it is not, or is wrong, which is then noted.
     pub fn required<T>(
         &mut self,
