@@ -323,6 +323,10 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
         }
         pc += 1;
     };
+    if stop.is_err() {
+        // The idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
+        meter.close(pc + 1, warp.path.mask);
+    }
     warp.path.pc = pc;
     warp.executed += meter.totals.instructions;
     totals.add(&meter.totals);
