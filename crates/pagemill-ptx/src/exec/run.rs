@@ -2,8 +2,8 @@
 //!
 //! The loop is one function, compiled for three instruction sets; which one runs is decided once per process.
 
-use super::access::{Stores, lanes_of};
-use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers};
+use super::access::Stores;
+use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::op::{Inst, Op, lane_operation};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
@@ -323,6 +323,10 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
         }
         pc += 1;
     };
+    if stop.is_err() {
+        // The idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
+        meter.close(pc + 1, warp.path.mask);
+    }
     warp.path.pc = pc;
     warp.executed += meter.totals.instructions;
     totals.add(&meter.totals);
