@@ -20,7 +20,7 @@ const LOCAL_BYTES_MAX: u32 = 512 * 1024;
 /// Largest grid in each dimension.
 const GRID_MAX: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// Instructions a warp may execute unless the launch says otherwise.
-const INSTRUCTION_LIMIT: u64 = 1 << 32;
+const INSTRUCTION_LIMIT: u64 = 1 << 28;
 
 /// Why a launch was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -103,6 +103,8 @@ pub enum TrapKind {
         /// Entries of the table.
         targets: u32,
     },
+    /// An integer divided by zero.
+    DivisionByZero,
     /// `trap`.
     Trap,
     /// A failed `assert`.
@@ -209,6 +211,7 @@ impl fmt::Display for TrapKind {
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")
             }
+            Self::DivisionByZero => write!(f, "integer division by zero"),
             Self::Trap => write!(f, "trap instruction"),
             Self::Assert { message, place } => write!(f, "assertion `{message}` failed at {place}"),
             Self::Misuse { reason } => f.write_str(reason),

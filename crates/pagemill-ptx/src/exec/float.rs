@@ -35,6 +35,18 @@ pub(crate) fn flush32(value: f32) -> f32 {
     f32::from_bits(bits & keep)
 }
 
+/// Subnormal to zero, sign kept.
+#[inline(always)]
+pub(crate) fn flush64(value: f64) -> f64 {
+    let bits = value.to_bits();
+    let keep = if bits & 0x7ff0_0000_0000_0000 == 0 {
+        1 << 63
+    } else {
+        u64::MAX
+    };
+    f64::from_bits(bits & keep)
+}
+
 /// Clamp to [0, 1]; NaN is +0.
 #[inline(always)]
 pub(crate) fn saturate32(value: f32) -> f32 {

@@ -1,7 +1,7 @@
 //! The flat instruction, and the table of lane operations: what one lane computes, and nothing else.
 
 use super::float::{
-    canonical32, canonical64, exp2_f32, flush32, max32, max64, min32, min64, saturate32,
+    canonical32, canonical64, exp2_f32, flush32, flush64, max32, max64, min32, min64, saturate32,
     saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, map1, map2, map3};
@@ -108,6 +108,8 @@ operations! {
         Scalar,
         /// Predicate logic by truth table `aux`.
         PredicateLogic,
+        /// Traps if the narrow (`aux` 0) or wide (`aux` 1) divisor `a` is zero in any active lane.
+        CheckDivisor,
         /// A system service: `aux` of the service table.
         Service,
     }
@@ -207,6 +209,7 @@ operations! {
     MinF32: (f32, f32) -> f32 = min32;
     MaxF32: (f32, f32) -> f32 = max32;
     FlushF32: (f32) -> f32 = flush32;
+    FlushF64: (f64) -> f64 = flush64;
     SaturateF32: (f32) -> f32 = saturate32;
     TruncF32: (f32) -> f32 = |a| canonical32(a.trunc());
     FloorF32: (f32) -> f32 = |a| canonical32(a.floor());

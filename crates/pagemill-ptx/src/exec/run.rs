@@ -304,6 +304,11 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
                 }
             }
             Op::Scalar => scalar::execute(&mut frame, &code.scalars[inst.aux as usize], inst, mask),
+            Op::CheckDivisor => {
+                if let Err(fault) = check_divisor(&frame, inst, mask) {
+                    break Err(fault);
+                }
+            }
             Op::PredicateLogic => predicate_logic(&mut frame, inst, mask),
             Op::Service => {
                 let service = &code.services[inst.aux as usize];
@@ -323,6 +328,19 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
     totals.add(&meter.totals);
     totals.shared_replays += std::mem::take(&mut stores.shared_replays);
     stop
+}
+
+/// Dividing integers by zero is undefined in PTX and in CUDA: whoever does it should hear of it.
+#[inline(never)]
+fn check_divisor(frame: &Frame<'_>, inst: &Inst, mask: u32) -> Result<(), Box<Fault>> {
+    let is_zero = |lane: &usize| match inst.aux {
+        0 => frame.narrow(inst.a)[*lane] == 0,
+        _ => frame.wide(inst.a)[*lane] == 0,
+    };
+    match lanes_of(mask).find(is_zero) {
+        Some(lane) => Err(Fault::at_lane(lane as u32, TrapKind::DivisionByZero)),
+        None => Ok(()),
+    }
 }
 
 /// Truth table `aux` of two predicates: bit `a + 2 b` is the result.

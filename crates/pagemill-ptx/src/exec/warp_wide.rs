@@ -118,7 +118,7 @@ fn vote(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32, members: &[u32; L
     let bits = lanes_of(mask)
         .filter(answer)
         .fold(0, |bits, lane| bits | LANE_BITS[lane]);
-    frame.set_predicate(inst.dst, mask, bits);
+    frame.set_predicate(inst.dst_predicate, mask, bits);
 }
 
 fn match_values(frame: &Frame<'_>, inst: &WarpWideInst) -> [u64; LANES] {

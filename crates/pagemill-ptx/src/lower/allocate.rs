@@ -110,7 +110,8 @@ fn scan(
         }
         // A copy whose source ends here takes over its slot, and then need not be executed.
         let wanted = hints[register].filter(|source| {
-            intervals[source.index()].is_some_and(|life| life.end + 1 == interval.start)
+            intervals[source.index()]
+                .is_some_and(|life| life.end.checked_add(1) == Some(interval.start))
         });
         let wanted = wanted
             .map(|source| slot[source.index()])

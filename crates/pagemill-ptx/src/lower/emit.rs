@@ -196,7 +196,10 @@ impl Emitter<'_> {
         }
         inst.aux = self.indices[at];
         let in_fields = micro.op.is_lane_operation()
-            || matches!(micro.op, Op::Scalar | Op::PredicateLogic | Op::BranchTable);
+            || matches!(
+                micro.op,
+                Op::Scalar | Op::PredicateLogic | Op::BranchTable | Op::CheckDivisor
+            );
         if in_fields {
             let operand = |index: usize| {
                 micro

@@ -46,6 +46,9 @@ impl From<[u32; 3]> for Extent {
     }
 }
 
+/// Instructions a warp may execute: far more than any kernel here needs that ends at all.
+const INSTRUCTION_LIMIT: u64 = 2_000_000;
+
 /// The folder of kernels.
 pub fn kernel_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
@@ -189,7 +192,8 @@ impl Device {
             dynamic_shared_bytes,
             &image,
         )
-        .unwrap_or_else(|error| panic!("{error}"));
+        .unwrap_or_else(|error| panic!("{error}"))
+        .with_instruction_limit(INSTRUCTION_LIMIT);
         let mut output = Output::default();
         let result = run_functional(&launch, &mut self.memory, &mut output);
         self.printed.push_str(&output.take());

@@ -97,17 +97,21 @@ pub(crate) fn to_tf32(a: u64, _: u64, _: u64, _: u32) -> u64 {
     u64::from(canonical32(f32::from_bits(bits)).to_bits())
 }
 
-/// `cvt.pack.sat`: two clamped integers side by side; 8-bit ones below what `c` holds.
+/// Tells [`pack`] how many bits each part gets.
+pub(crate) fn pack_code(bits: u32, signed: bool) -> u32 {
+    bits | u32::from(signed) << 8
+}
+
+/// `cvt.pack.sat`: two clamped integers side by side, and the low part of `c` above them.
 pub(crate) fn pack(a: u64, b: u64, c: u64, code: u32) -> u64 {
-    let bits = 8 * (code & 0xff);
+    let (bits, signed) = (code & 0xff, code >> 8 != 0);
     let mask = (1u64 << bits) - 1;
-    let part = |value: u64| clamp(i128::from(value as i32), code) & mask;
-    let joined = part(a) << bits | part(b);
-    if bits == 8 {
-        (c & 0xffff) << 16 | joined
-    } else {
-        joined
-    }
+    let (low, high) = match signed {
+        true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+        false => (0, mask as i64),
+    };
+    let part = |value: u64| i64::from(value as i32).clamp(low, high) as u64 & mask;
+    (c << (2 * bits) | part(a) << bits | part(b)) & 0xffff_ffff
 }
 
 #[cfg(test)]
@@ -135,7 +139,7 @@ mod tests {
             0
         );
         assert_eq!(
-            pack(70_000, -1i32 as u32 as u64, 0, code(2, true, true)),
+            pack(70_000, -1i32 as u32 as u64, 0, pack_code(16, true)),
             0x7fff_ffff
         );
     }

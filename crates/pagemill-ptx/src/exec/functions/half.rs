@@ -64,7 +64,7 @@ impl Format {
         let fraction_bits = self.fraction_bits as i32;
         match exponent {
             0 => sign * fraction * unit(1 - self.bias - fraction_bits),
-            _ if bits & 0x7fff > self.infinity() => f64::NAN,
+            _ if bits & 0x7fff > self.infinity() => f64::NAN.copysign(sign),
             _ if bits & 0x7fff == self.infinity() => sign * f64::INFINITY,
             _ => {
                 sign * (fraction + unit(fraction_bits)) * unit(exponent - self.bias - fraction_bits)

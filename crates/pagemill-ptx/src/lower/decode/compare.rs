@@ -201,51 +201,93 @@ fn compare_floats(
 
 /// Both halves compared, each with its own destination.
 fn pair(decoder: &mut Decoder<'_>, test: &Test, ty: Type) -> Result<(), Fail> {
-    let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
     let Operand::Pair(low, high) = decoder.operand(0)? else {
         return Err(decoder.bad_form());
     };
+    let truths = compare_pair(decoder, test, ty)?;
     let dsts = [
         decoder.destination_of(low, Type::Pred)?,
         decoder.destination_of(high, Type::Pred)?,
     ];
+    for (dst, truth) in dsts.into_iter().zip(truths) {
+        decoder.logic(dst, (truth, false), (truth, false), 0b1000);
+    }
+    Ok(())
+}
+
+/// The truth of the comparison in the low and in the high half, joined with the other predicate if there is one.
+fn compare_pair(decoder: &mut Decoder<'_>, test: &Test, ty: Type) -> Result<[VReg; 2], Fail> {
+    let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
+    let mut truths = [
+        decoder.temporary(Class::Predicate),
+        decoder.temporary(Class::Predicate),
+    ];
+    for (truth, shift) in truths.iter_mut().zip([0, 16]) {
+        let (a, b) = (
+            half_of(decoder, ty, a, shift, test.ftz)?,
+            half_of(decoder, ty, b, shift, test.ftz)?,
+        );
+        compare_floats(decoder, test.comparison, false, a, b, *truth)?;
+        let joined = decoder.temporary(Class::Predicate);
+        combine(decoder, test, *truth, joined, None)?;
+        *truth = joined;
+    }
+    Ok(truths)
+}
+
+/// One half of a pair as single precision.
+fn half_of(
+    decoder: &mut Decoder<'_>,
+    ty: Type,
+    pair: Value,
+    shift: u64,
+    ftz: bool,
+) -> Result<Value, Fail> {
     let element = if ty == Type::F16x2 {
         Type::F16
     } else {
         Type::Bf16
     };
-    let mut truths = Vec::new();
-    for shift in [0, 16] {
-        let half_of = |decoder: &mut Decoder<'_>, value| -> Result<Value, Fail> {
-            let shift = decoder.bits(Class::Narrow, shift)?;
-            let mask = decoder.bits(Class::Narrow, 0xffff)?;
-            let shifted = decoder.fresh(Op::ShiftRightU32, Class::Narrow, &[value, shift]);
-            let bits = decoder.fresh(Op::And32, Class::Narrow, &[shifted, mask]);
-            Ok(half::widen(decoder, element, bits, test.ftz))
-        };
-        let (a, b) = (half_of(decoder, a)?, half_of(decoder, b)?);
-        let truth = decoder.temporary(Class::Predicate);
-        compare_floats(decoder, test.comparison, false, a, b, truth)?;
-        truths.push(truth);
-    }
-    let table = match test.combine {
-        Some("or") => 0b1110,
-        Some("xor") => 0b0110,
-        _ => 0b1000,
+    let (shift, mask) = (
+        decoder.bits(Class::Narrow, shift)?,
+        decoder.bits(Class::Narrow, 0xffff)?,
+    );
+    let shifted = decoder.fresh(Op::ShiftRightU32, Class::Narrow, &[pair, shift]);
+    let bits = decoder.fresh(Op::And32, Class::Narrow, &[shifted, mask]);
+    Ok(half::widen(decoder, element, bits, ftz))
+}
+
+/// `set` on pairs: each half of the result tells of its half of the operands.
+fn set_pair(
+    decoder: &mut Decoder<'_>,
+    test: &Test,
+    result: Type,
+    source: Type,
+) -> Result<(), Fail> {
+    let yes = match result {
+        Type::F16x2 => 0x3c00,
+        Type::Bf16x2 => 0x3f80,
+        Type::U32 | Type::S32 => 0xffff,
+        _ => return Err(decoder.bad_form()),
     };
-    let other = if test.combine.is_some() {
-        Some(decoder.predicate(3)?)
-    } else {
-        None
-    };
-    let copy = decoder.temporary(Class::Predicate);
-    if let Some(other) = other {
-        decoder.logic(copy, other, other, 0b1000);
-    }
-    for (dst, truth) in dsts.into_iter().zip(truths) {
-        let other = if other.is_some() { copy } else { truth };
-        decoder.logic(dst, (truth, false), (other, false), table);
-    }
+    let [low, high] = compare_pair(decoder, test, source)?;
+    let dst = decoder.destination(0, result)?;
+    let zero = decoder.bits(Class::Narrow, 0)?;
+    let (low_yes, high_yes) = (
+        decoder.bits(Class::Narrow, yes)?,
+        decoder.bits(Class::Narrow, yes << 16)?,
+    );
+    let low = decoder.fresh(
+        Op::Select32,
+        Class::Narrow,
+        &[low_yes, zero, Value::Reg(low)],
+    );
+    let high = decoder.fresh(
+        Op::Select32,
+        Class::Narrow,
+        &[high_yes, zero, Value::Reg(high)],
+    );
+    decoder.op(Op::Or32, dst, &[low, high]);
     Ok(())
 }
 
@@ -253,6 +295,9 @@ pub(super) fn set(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     let test = Test::take(decoder, modifiers)?;
     let result = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let source = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if matches!(source, Type::F16x2 | Type::Bf16x2) {
+        return set_pair(decoder, &test, result, source);
+    }
     let yes = match result {
         Type::U32 | Type::S32 => u64::from(u32::MAX),
         Type::U16 | Type::S16 => 0xffff,

@@ -327,6 +327,16 @@ impl<'a> Decoder<'a> {
         self.constant(class, Constant::Bits(bits))
     }
 
+    /// Whether `value` is a literal other than zero.
+    pub(super) fn is_known_not_zero(&self, value: Value) -> bool {
+        let constant = match value {
+            Value::Reg(_) => return false,
+            Value::Narrow(index) => &self.program.narrow.constants[usize::from(index)],
+            Value::Wide(index) => &self.program.wide.constants[usize::from(index)],
+        };
+        matches!(constant, Constant::Bits(bits) if *bits != 0)
+    }
+
     /// Source operand `index` as a value of type `ty`, whose register must be of that size.
     pub(super) fn source(&mut self, index: usize, ty: Type) -> Result<Value, Fail> {
         let operand = self.operand(index)?;

@@ -228,7 +228,7 @@ fn float_source(decoder: &mut Decoder<'_>, form: &Form, from: Type) -> Result<(V
         Type::F64 => (value, true),
         Type::F32 if form.ftz => (decoder.fresh(Op::FlushF32, Class::Narrow, &[value]), false),
         Type::F32 => (value, false),
-        Type::F16 | Type::Bf16 => (half::widen(decoder, from, value, form.ftz), false),
+        Type::F16 | Type::Bf16 => (half::widen(decoder, from, value, false), false),
         _ => return Err(decoder.bad_form()),
     })
 }
@@ -326,7 +326,6 @@ fn half_code(form: &Form, to: Type, rounding: Rounding) -> u32 {
         ),
         (form.saturate, half_functions::SATURATE),
         (form.relu, half_functions::RELU),
-        (form.ftz, half_functions::FTZ),
     ] {
         if wanted {
             code |= flag;
@@ -369,10 +368,13 @@ fn pack_halves(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> 
     if from != Type::F32 {
         return Err(decoder.bad_form());
     }
-    let (high, low) = (decoder.source(1, from)?, decoder.source(2, from)?);
+    let mut halves = [decoder.source(1, from)?, decoder.source(2, from)?];
+    if form.ftz {
+        halves = halves.map(|half| decoder.fresh(Op::FlushF32, Class::Narrow, &[half]));
+    }
     let dst = decoder.destination(0, to)?;
     let code = half_code(form, to, form.rounding.unwrap_or(Rounding::Nearest));
-    decoder.scalar(half_functions::pack_singles, code, dst, &[high, low]);
+    decoder.scalar(half_functions::pack_singles, code, dst, &halves);
     Ok(())
 }
 
@@ -381,25 +383,25 @@ fn pack(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
     if !modifiers.take("sat") {
         return Err(decoder.bad_form());
     }
-    let to = modifiers
-        .take_type()
-        .and_then(Int::of)
-        .filter(|to| to.bytes <= 2)
-        .ok_or_else(|| decoder.bad_form())?;
+    let to = modifiers.take_one(&["u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"]);
+    let (signed, bits) = match to.map(|to| to.split_at(1)) {
+        Some((sign, bits)) => (sign == "s", bits.parse().unwrap_or(16)),
+        None => return Err(decoder.bad_form()),
+    };
     if modifiers.take_type() != Some(Type::S32) {
         return Err(decoder.bad_form());
     }
     // A third type, b32, names the operand whose low part is shifted up.
-    modifiers.take_type();
+    let joins = modifiers.take_type().is_some();
     let (a, b) = (decoder.source(1, Type::S32)?, decoder.source(2, Type::S32)?);
-    let c = match decoder.operand_count() {
-        4 => decoder.source(3, Type::B32)?,
-        _ => decoder.bits(Class::Narrow, 0)?,
+    let c = match joins {
+        true => decoder.source(3, Type::B32)?,
+        false => decoder.bits(Class::Narrow, 0)?,
     };
     let dst = decoder.destination(0, Type::B32)?;
     decoder.scalar(
         functions::pack,
-        functions::integer_code(to.bytes, to.signed, true),
+        functions::pack_code(bits, signed),
         dst,
         &[a, b, c],
     );

@@ -72,10 +72,23 @@ impl Form {
     fn source(self, decoder: &mut Decoder<'_>, index: usize) -> Result<Value, Fail> {
         let value = decoder.source(index, self.ty)?;
         Ok(if self.ftz {
-            decoder.fresh(Op::FlushF32, Class::Narrow, &[value])
+            decoder.fresh(self.flush(), self.class(), &[value])
         } else {
             value
         })
+    }
+
+    fn flush(self) -> Op {
+        self.pick(Op::FlushF32, Op::FlushF64)
+    }
+
+    /// The approximations of double precision may flush too.
+    fn or_flushing_double(self, modifiers: &mut Modifiers<'_>, approximate: bool) -> Self {
+        let flushes = self.ty == Type::F64 && approximate && modifiers.take("ftz");
+        Self {
+            ftz: self.ftz || flushes,
+            ..self
+        }
     }
 
     /// `dst = op(srcs)`, then what the modifiers ask for.
@@ -93,10 +106,10 @@ impl Form {
     fn store(self, decoder: &mut Decoder<'_>, dst: VReg, value: Value) {
         match (self.ftz, self.saturate) {
             (true, true) => {
-                let flushed = decoder.fresh(Op::FlushF32, Class::Narrow, &[value]);
+                let flushed = decoder.fresh(self.flush(), self.class(), &[value]);
                 decoder.op(Op::SaturateF32, dst, &[flushed]);
             }
-            (true, false) => decoder.op(Op::FlushF32, dst, &[value]),
+            (true, false) => decoder.op(self.flush(), dst, &[value]),
             (false, true) => decoder.op(Op::SaturateF32, dst, &[value]),
             (false, false) => decoder.copy(dst, value),
         }
@@ -215,12 +228,9 @@ pub(super) fn divide(
 }
 
 pub(super) fn rcp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    modifiers.take("approx");
+    let approximate = modifiers.take("approx");
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    let form = Form::take(decoder, modifiers, ty)?;
-    if ty == Type::F64 {
-        modifiers.take("ftz");
-    }
+    let form = Form::take(decoder, modifiers, ty)?.or_flushing_double(modifiers, approximate);
     decoder.info().class = InstructionClass::Special;
     let one = if ty == Type::F64 {
         1.0f64.to_bits()
@@ -255,13 +265,12 @@ pub(super) fn rsqrt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
         return Err(decoder.bad_form());
     }
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    let form = Form::take(decoder, modifiers, ty)?;
+    let form = Form::take(decoder, modifiers, ty)?.or_flushing_double(modifiers, true);
     decoder.info().class = InstructionClass::Special;
     let source = form.source(decoder, 1)?;
     if ty == Type::F32 {
         return form.finish(decoder, Op::RsqrtF32, &[source]);
     }
-    modifiers.take("ftz");
     let root = decoder.fresh(Op::SqrtF64, Class::Wide, &[source]);
     let one = decoder.bits(Class::Wide, 1.0f64.to_bits())?;
     form.finish(decoder, Op::DivF64, &[one, root])

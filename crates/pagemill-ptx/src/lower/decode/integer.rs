@@ -1,7 +1,7 @@
 //! Arithmetic that integers and floats share names for; the integer forms are here.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::ir::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use super::{float, half};
@@ -471,6 +471,14 @@ fn divide(
     wide: [crate::code::ScalarFn; 2],
 ) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    if !decoder.is_known_not_zero(b) {
+        decoder.push(
+            Op::CheckDivisor,
+            &[],
+            &[b],
+            Aux::Immediate(u32::from(int.bytes == 8)),
+        );
+    }
     let dst = decoder.destination(0, int.ty)?;
     if int.bytes == 8 {
         decoder.scalar(wide[usize::from(int.signed)], 0, dst, &[a, b]);
