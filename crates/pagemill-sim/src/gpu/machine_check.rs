@@ -137,7 +137,7 @@ impl GpuMachine {
 
     fn check_translation(&self) -> Result<(), SpecError> {
         let tlb = &self.tlb;
-        within("tlb.entries", tlb.entries, 1, 1 << 20)?;
+        within("tlb.entries", tlb.entries, 1, 1 << 16)?;
         within("tlb.ports", tlb.ports, 1, 1024)?;
         within(
             "tlb.hit_latency_cycles",
@@ -221,10 +221,10 @@ impl GpuMachine {
             ("link.to_cpu", self.link.to_cpu),
         ];
         for (key, bandwidth) in bandwidths {
-            // One kilobyte a second: slower, and a few gigabytes overflow the clock.
-            if bandwidth.bytes_per_second() < 1000 {
+            // Slower, and some terabytes overflow the clock.
+            if bandwidth.bytes_per_second() < 1_000_000 {
                 let value = format!("{} B/s", bandwidth.bytes_per_second());
-                return Err(SpecError::new(key, value, "must be at least 1 kB/s"));
+                return Err(SpecError::new(key, value, "must be at least 1 MB/s"));
             }
         }
         // Whether it holds a page depends on the transfer mode's page, which is checked with it.
