@@ -104,7 +104,11 @@ impl GpuMachine {
             let allowed = format!("count x max_warps must be at most {MAX_RESIDENT_WARPS}");
             return Err(SpecError::new("sm.count", sm.count, allowed));
         }
-        let timings = &sm.timings;
+        self.check_timings()
+    }
+
+    fn check_timings(&self) -> Result<(), SpecError> {
+        let timings = &self.sm.timings;
         let classes = [
             ("integer", timings.integer),
             ("integer_multiply", timings.integer_multiply),
