@@ -1,7 +1,7 @@
 //! The sixteen barriers of a block. Arrival is counted in warps, as hardware does.
 
 use crate::code::{BarrierInst, BarrierReduction, Reduce};
-use crate::exec::line::{ConstantLines, Frame, LANES, Registers};
+use crate::exec::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 use crate::exec::warp::{Warp, WarpState};
 use crate::trap::{Fault, TrapKind};
 
@@ -141,7 +141,7 @@ fn operands(
     let threads = inst.threads.map(|operand| frame.narrow(operand)[lane]);
     let uniform = |operand: u16| {
         let line = frame.narrow(operand);
-        crate::exec::access::lanes_of(mask).all(|other| line[other] == line[lane])
+        lanes_of(mask).all(|other| line[other] == line[lane])
     };
     let reason = match threads {
         _ if id >= BARRIERS as u32 => "there are barriers 0 to 15",

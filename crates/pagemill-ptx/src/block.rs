@@ -125,10 +125,6 @@ impl Block {
     ///
     /// # Errors
     /// What a thread did wrong. The block cannot go on after that.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "everything a warp touches is named, nothing is hidden in a context"
-    )]
     pub fn advance(
         &mut self,
         launch: &Launch,

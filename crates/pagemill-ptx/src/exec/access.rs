@@ -1,11 +1,10 @@
 //! Memory instructions: which bytes the lanes mean, whether they may, and the effect.
 
-use super::line::{Frame, LANE_BITS, LANES, Line};
+use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::{self, Pattern, Stray, bank_replays};
-use super::step::{AccessSpace, MemoryAccess};
-use super::transfer::{extend, little_endian, load, load_lane, store, store_lane};
+use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;
-use crate::code::{AccessKind, AddressOperand, MemoryInst, SINK};
+use crate::code::{AccessKind, AddressOperand, MemoryInst};
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};
@@ -27,7 +26,7 @@ pub(crate) struct Stores<'a> {
 
 /// A space with its addresses made relative where it is not global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(super) enum Target {
     Memory,
     Shared,
     Local,
@@ -45,7 +44,7 @@ fn verb(kind: AccessKind) -> &'static str {
 }
 
 #[inline(always)]
-pub(crate) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANES] {
+pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANES] {
     let mut out = [0; LANES];
     let offset = inst.offset as u64;
     match inst.address {
@@ -67,7 +66,7 @@ pub(crate) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANE
 
 /// Decides where the lanes go, and makes window addresses relative to their window.
 #[inline(always)]
-pub(crate) fn resolve(space: Space, addresses: &mut [u64; LANES], mask: u32) -> Target {
+pub(super) fn resolve(space: Space, addresses: &mut [u64; LANES], mask: u32) -> Target {
     match space {
         Space::Global | Space::Const => Target::Memory,
         Space::Shared => Target::Shared,
@@ -205,7 +204,7 @@ impl Stores<'_> {
     }
 
     /// Allocation and offset of one lane's access.
-    fn place(
+    pub(super) fn place(
         &mut self,
         inst: &MemoryInst,
         lane: usize,
@@ -361,235 +360,6 @@ impl Stores<'_> {
         }
         Ok(())
     }
-
-    /// Local memory is interleaved: word `w` of all lanes is one line.
-    #[inline(never)]
-    fn in_local(
-        &mut self,
-        frame: &mut Frame<'_>,
-        inst: &MemoryInst,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
-        self.check_local(inst, mask, addresses)?;
-        if inst.element_bytes == 4 && !inst.wide && is_uniform(addresses, mask) {
-            self.uniform_local(
-                frame,
-                inst,
-                mask,
-                addresses[mask.trailing_zeros() as usize & (LANES - 1)],
-            );
-            return Ok(());
-        }
-        let bytes = inst.lane_bytes() as usize;
-        let mut buffer = [0; 64];
-        for lane in lanes_of(mask) {
-            let at = addresses[lane] as usize;
-            for (index, byte) in buffer[..bytes].iter_mut().enumerate() {
-                *byte = self.local_byte(lane, at + index);
-            }
-            if inst.kind == AccessKind::Load {
-                load_lane(frame, inst, lane, &buffer[..bytes]);
-                continue;
-            }
-            store_lane(frame, inst, lane, &mut buffer[..bytes]);
-            for (index, &byte) in buffer[..bytes].iter().enumerate() {
-                self.set_local_byte(lane, at + index, byte);
-            }
-        }
-        Ok(())
-    }
-
-    fn uniform_local(&mut self, frame: &mut Frame<'_>, inst: &MemoryInst, mask: u32, address: u64) {
-        let first = (address / 4) as usize;
-        for (word, &register) in inst.registers[..usize::from(inst.count)].iter().enumerate() {
-            let line = &mut self.local[first + word].0;
-            match inst.kind {
-                AccessKind::Load if register == SINK => {}
-                AccessKind::Load => frame.set_narrow(register, mask, *line),
-                _ => {
-                    let source = frame.narrow(register);
-                    for lane in lanes_of(mask) {
-                        line[lane] = source[lane];
-                    }
-                }
-            }
-        }
-    }
-
-    pub(crate) fn check_local(
-        &self,
-        inst: &MemoryInst,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
-        let size = 4 * self.local.len();
-        match pattern::find(addresses, mask, (0, size), inst.lane_bytes(), &mut offsets) {
-            Ok(_) => Ok(()),
-            Err(stray) => Err(window_fault(inst, mask, addresses, "local", size, stray)),
-        }
-    }
-
-    pub(crate) fn local_byte(&self, lane: usize, at: usize) -> u8 {
-        self.local
-            .get(at / 4)
-            .map_or(0, |line| line.0[lane].to_le_bytes()[at % 4])
-    }
-
-    fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
-        if let Some(line) = self.local.get_mut(at / 4) {
-            let mut bytes = line.0[lane].to_le_bytes();
-            bytes[at % 4] = byte;
-            line.0[lane] = u32::from_le_bytes(bytes);
-        }
-    }
-
-    /// Lanes act one after the other, lowest first.
-    #[inline(never)]
-    fn atomic(
-        &mut self,
-        frame: &mut Frame<'_>,
-        inst: &MemoryInst,
-        mask: u32,
-        addresses: &[u64; LANES],
-        target: Target,
-    ) -> Result<(), Box<Fault>> {
-        if self.timed && target == Target::Shared {
-            self.shared_replays += bank_replays(addresses, mask, inst.lane_bytes());
-        }
-        for lane in lanes_of(mask) {
-            let mut single = [addresses[lane]; LANES];
-            let target = match target {
-                Target::Mixed => resolve_generic(&mut single, LANE_BITS[lane]),
-                target => target,
-            };
-            self.atomic_lane(frame, inst, lane, single[lane], target)?;
-        }
-        Ok(())
-    }
-
-    fn atomic_lane(
-        &mut self,
-        frame: &mut Frame<'_>,
-        inst: &MemoryInst,
-        lane: usize,
-        address: u64,
-        target: Target,
-    ) -> Result<(), Box<Fault>> {
-        let bytes = inst.lane_bytes() as usize;
-        let data = match target {
-            Target::Shared => {
-                let found = pattern::find(
-                    &[address; LANES],
-                    LANE_BITS[lane],
-                    (0, self.shared.len()),
-                    bytes as u32,
-                    &mut [0; LANES],
-                );
-                if let Err(stray) = found {
-                    return Err(window_fault(
-                        inst,
-                        LANE_BITS[lane],
-                        &[address; LANES],
-                        "shared",
-                        self.shared.len(),
-                        stray,
-                    ));
-                }
-                &mut self.shared[address as usize..address as usize + bytes]
-            }
-            Target::Memory => {
-                let (at, offset) = self.place(inst, lane, address)?;
-                &mut self.memory.data_mut(at).1[offset..offset + bytes]
-            }
-            _ => {
-                let reason = "atomic access to local memory or parameters";
-                return Err(Fault::at_lane(lane as u32, TrapKind::Misuse { reason }));
-            }
-        };
-        let operand = |register: u16| match (register, inst.wide) {
-            (SINK, _) => 0,
-            (register, true) => frame.wide(register)[lane],
-            (register, false) => u64::from(frame.narrow(register)[lane]),
-        };
-        let old = little_endian(data);
-        let apply = inst
-            .atomic
-            .expect("lowering gives every atomic its function")
-            .apply;
-        let new = apply(old, operand(inst.registers[0]), operand(inst.registers[1]));
-        data.copy_from_slice(&new.to_le_bytes()[..bytes]);
-        if inst.result != SINK {
-            let old = extend(old, inst.element_bytes, false);
-            match inst.wide {
-                true => frame.wide[usize::from(inst.result)].0[lane] = old,
-                false => frame.narrow[usize::from(inst.result)].0[lane] = old as u32,
-            }
-        }
-        Ok(())
-    }
-
-    /// Describes and checks the access if it is one that the timing model decides about.
-    pub(crate) fn announce(
-        &mut self,
-        frame: &Frame<'_>,
-        inst: &MemoryInst,
-        mask: u32,
-        access: &mut MemoryAccess,
-    ) -> Result<bool, Box<Fault>> {
-        if matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
-            return Ok(false);
-        }
-        let addresses = &mut access.addresses;
-        *addresses = lane_addresses(frame, inst);
-        access.mask = mask;
-        access.space = AccessSpace::Global;
-        access.lane_bytes = inst.lane_bytes();
-        access.kind = inst.kind;
-        access.slot = inst.slot;
-        access.cache_hint = inst.hint;
-        match resolve(inst.space, addresses, mask) {
-            Target::Shared | Target::Param => return Ok(false),
-            Target::Memory => {
-                if Window::of(addresses[mask.trailing_zeros() as usize & (LANES - 1)])
-                    == Window::Constant
-                {
-                    return Ok(false);
-                }
-                self.check_global(inst, mask, addresses)?;
-            }
-            Target::Local => {
-                self.check_local(inst, mask, addresses)?;
-                access.space = AccessSpace::Local;
-                let bytes = u64::from(access.lane_bytes.max(4));
-                for (lane, address) in addresses.iter_mut().enumerate() {
-                    *address =
-                        self.local_base + *address / 4 * 128 + lane as u64 * bytes + *address % 4;
-                }
-            }
-            Target::Mixed => {
-                let global = |lane: &usize| Window::of(addresses[*lane]) == Window::Global;
-                access.mask = lanes_of(mask)
-                    .filter(global)
-                    .fold(0, |mask, lane| mask | LANE_BITS[lane]);
-                if access.mask == 0 {
-                    return Ok(false);
-                }
-                self.check_global(inst, access.mask, addresses)?;
-            }
-        }
-        Ok(true)
-    }
-}
-
-pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |&lane| mask & LANE_BITS[lane] != 0)
-}
-
-fn is_uniform(addresses: &[u64; LANES], mask: u32) -> bool {
-    let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
-    lanes_of(mask).all(|lane| addresses[lane] == first)
 }
 
 #[cold]
@@ -600,7 +370,7 @@ fn read_only_fault(addresses: &[u64; LANES], mask: u32) -> Box<Fault> {
 }
 
 #[cold]
-fn window_fault(
+pub(super) fn window_fault(
     inst: &MemoryInst,
     mask: u32,
     addresses: &[u64; LANES],

@@ -23,6 +23,19 @@ pub(crate) const LANE_BITS: [u32; LANES] = {
     bits
 };
 
+/// The lanes of `mask`, lowest first.
+#[inline(always)]
+pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        (rest != 0).then(|| {
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
 /// One register of all lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]

@@ -1,9 +1,12 @@
 //! Execution: warps of 32 lanes, decoded once, stepped until time must decide something.
 
 pub(crate) mod access;
+mod announce;
+mod atomic;
 pub(crate) mod float;
 pub(crate) mod functions;
 pub(crate) mod line;
+mod local;
 pub(crate) mod op;
 mod pattern;
 mod printf;

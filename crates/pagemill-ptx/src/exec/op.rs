@@ -116,8 +116,8 @@ operations! {
 
     Move32: (u32) -> u32 = |a| a;
     Move64: (u64) -> u64 = |a| a;
-    ZeroExtend32: (u32) -> u64 = |a| u64::from(a);
-    SignExtend32: (i32) -> i64 = |a| i64::from(a);
+    ZeroExtend32: (u32) -> u64 = u64::from;
+    SignExtend32: (i32) -> i64 = i64::from;
     Truncate64: (u64) -> u32 = |a| a as u32;
     HighHalf64: (u64) -> u32 = |a| (a >> 32) as u32;
     Join64: (u32, u32) -> u64 = |low, high| u64::from(low) | u64::from(high) << 32;
@@ -192,11 +192,11 @@ operations! {
     EqualF32: (f32, f32) -> bool = |a, b| a == b;
     LessF32: (f32, f32) -> bool = |a, b| a < b;
     LessEqualF32: (f32, f32) -> bool = |a, b| a <= b;
-    UnorderedF32: (f32, f32) -> bool = |a, b| (a != a) | (b != b);
+    UnorderedF32: (f32, f32) -> bool = |a, b| a.is_nan() | b.is_nan();
     EqualF64: (f64, f64) -> bool = |a, b| a == b;
     LessF64: (f64, f64) -> bool = |a, b| a < b;
     LessEqualF64: (f64, f64) -> bool = |a, b| a <= b;
-    UnorderedF64: (f64, f64) -> bool = |a, b| (a != a) | (b != b);
+    UnorderedF64: (f64, f64) -> bool = |a, b| a.is_nan() | b.is_nan();
 
     AddF32: (f32, f32) -> f32 = |a, b| canonical32(a + b);
     SubF32: (f32, f32) -> f32 = |a, b| canonical32(a - b);

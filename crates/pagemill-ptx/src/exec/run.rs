@@ -2,8 +2,8 @@
 //!
 //! The loop is one function, compiled for three instruction sets; which one runs is decided once per process.
 
-use super::access::{Stores, lanes_of};
-use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers};
+use super::access::Stores;
+use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::op::{Inst, Op, lane_operation};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};

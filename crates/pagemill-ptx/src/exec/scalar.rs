@@ -1,7 +1,6 @@
 //! Lane functions that are not worth a vector loop, applied lane by lane.
 
-use super::access::lanes_of;
-use super::line::{Frame, LANE_BITS};
+use super::line::{Frame, LANE_BITS, lanes_of};
 use super::op::Inst;
 use crate::code::{Bank, ScalarInst};
 

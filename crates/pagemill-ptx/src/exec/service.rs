@@ -1,7 +1,7 @@
 //! What a kernel asks of the system: printing, assertions, traps, clocks.
 
-use super::access::{Stores, lanes_of};
-use super::line::{Frame, LANE_BITS, LANES};
+use super::access::Stores;
+use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use super::printf;
 use super::transfer::little_endian;
 use crate::code::{ClockPart, SINK, Service};

@@ -1,6 +1,6 @@
 //! Moving lanes between registers and a run of bytes.
 
-use super::line::{FULL, Frame, LANE_BITS, LANES};
+use super::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
 use super::pattern::Pattern;
 use crate::code::{MemoryInst, SINK};
 
@@ -49,12 +49,17 @@ macro_rules! word_lines {
                         *bytes = word.to_le_bytes();
                     }
                 }
+                // Lanes that take no part get back what was there: faster than 32 decisions.
                 Pattern::Block { start } => {
                     let block = &mut data[start..start + $bytes * LANES];
                     for (lane, bytes) in block.as_chunks_mut::<$bytes>().0.iter_mut().enumerate() {
-                        if mask & LANE_BITS[lane] != 0 {
-                            *bytes = words[lane].to_le_bytes();
-                        }
+                        let keep = if mask & LANE_BITS[lane] != 0 {
+                            0
+                        } else {
+                            <$word>::MAX
+                        };
+                        let old = <$word>::from_le_bytes(*bytes);
+                        *bytes = ((old & keep) | (words[lane] & !keep)).to_le_bytes();
                     }
                 }
                 Pattern::Broadcast { at } => {
@@ -63,11 +68,9 @@ macro_rules! word_lines {
                     data[at..at + $bytes].copy_from_slice(&words[last].to_le_bytes());
                 }
                 Pattern::Scattered => {
-                    for lane in 0..LANES {
-                        if mask & LANE_BITS[lane] != 0 {
-                            let at = offsets[lane] as usize;
-                            data[at..at + $bytes].copy_from_slice(&words[lane].to_le_bytes());
-                        }
+                    for lane in lanes_of(mask) {
+                        let at = offsets[lane] as usize;
+                        data[at..at + $bytes].copy_from_slice(&words[lane].to_le_bytes());
                     }
                 }
             }
@@ -137,11 +140,28 @@ fn load_any(
     pattern: Pattern,
     offsets: &[u64; LANES],
 ) {
-    let bytes = inst.lane_bytes() as usize;
-    for lane in 0..LANES {
-        if mask & LANE_BITS[lane] != 0 {
-            let at = place(pattern, offsets, lane, bytes);
-            load_lane(frame, inst, lane, &data[at..at + bytes]);
+    let lane_bytes = inst.lane_bytes() as usize;
+    let places: [usize; LANES] =
+        std::array::from_fn(|lane| place(pattern, offsets, lane, lane_bytes));
+    let registers = &inst.registers[..usize::from(inst.count)];
+    for (index, &register) in registers
+        .iter()
+        .enumerate()
+        .filter(|(_, register)| **register != SINK)
+    {
+        let at = |lane: usize| places[lane] + index * usize::from(inst.element_bytes);
+        // Inactive lanes read whatever is at their place, which is inside, and are not stored.
+        let raw: [u64; LANES] = match inst.element_bytes {
+            1 => std::array::from_fn(|lane| u64::from(data[at(lane)])),
+            2 => std::array::from_fn(|lane| u64::from(u16::from_le_bytes(read(data, at(lane))))),
+            4 => std::array::from_fn(|lane| u64::from(u32::from_le_bytes(read(data, at(lane))))),
+            _ => std::array::from_fn(|lane| u64::from_le_bytes(read(data, at(lane)))),
+        };
+        let values = raw.map(|raw| extend(raw, inst.element_bytes, inst.signed));
+        if inst.wide {
+            frame.set_wide(register, mask, values);
+        } else {
+            frame.set_narrow(register, mask, values.map(|value| value as u32));
         }
     }
 }
@@ -155,12 +175,21 @@ fn store_any(
     pattern: Pattern,
     offsets: &[u64; LANES],
 ) {
-    let bytes = inst.lane_bytes() as usize;
-    for lane in 0..LANES {
-        if mask & LANE_BITS[lane] != 0 {
-            let at = place(pattern, offsets, lane, bytes);
-            store_lane(frame, inst, lane, &mut data[at..at + bytes]);
+    let lane_bytes = inst.lane_bytes() as usize;
+    let width = usize::from(inst.element_bytes);
+    for (index, &register) in inst.registers[..usize::from(inst.count)].iter().enumerate() {
+        for lane in lanes_of(mask) {
+            let at = place(pattern, offsets, lane, lane_bytes) + index * width;
+            let value = value_of(frame, inst, register, lane);
+            data[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
         }
+    }
+}
+
+fn value_of(frame: &Frame<'_>, inst: &MemoryInst, register: u16, lane: usize) -> u64 {
+    match inst.wide {
+        true => frame.wide(register)[lane],
+        false => u64::from(frame.narrow(register)[lane]),
     }
 }
 
@@ -185,11 +214,7 @@ pub(crate) fn load_lane(frame: &mut Frame<'_>, inst: &MemoryInst, lane: usize, b
 pub(crate) fn store_lane(frame: &Frame<'_>, inst: &MemoryInst, lane: usize, bytes: &mut [u8]) {
     let width = usize::from(inst.element_bytes);
     for (element, &register) in bytes.chunks_exact_mut(width).zip(&inst.registers) {
-        let value = if inst.wide {
-            frame.wide(register)[lane]
-        } else {
-            u64::from(frame.narrow(register)[lane])
-        };
+        let value = value_of(frame, inst, register, lane);
         element.copy_from_slice(&value.to_le_bytes()[..width]);
     }
 }

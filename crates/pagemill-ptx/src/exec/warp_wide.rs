@@ -1,7 +1,6 @@
 //! Instructions in which the lanes of a warp see each other.
 
-use super::access::lanes_of;
-use super::line::{Frame, LANE_BITS, LANES};
+use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::code::{SINK, WarpWide, WarpWideInst};
 use crate::trap::{Fault, TrapKind};
 

@@ -123,11 +123,10 @@ fn pressure(program: &Program, graph: &Graph, live_out: &[RegisterSet]) -> u32 {
         Class::Predicate => 0,
     };
     let mut most = 0;
-    for block in 0..graph.blocks.len() {
-        let mut live = live_out[block].clone();
+    for (bounds, out) in graph.blocks.iter().zip(live_out) {
+        let mut live = out.clone();
         let mut sum: u32 = live.iter().map(width).sum();
         most = most.max(sum);
-        let bounds = &graph.blocks[block];
         for at in (bounds.start..bounds.end).rev() {
             let micro = &program.micros[at];
             // Destinations need a place even when nobody reads them.

@@ -232,7 +232,7 @@ mod tests {
     proptest! {
         #[test]
         fn fields_match_their_definition(a: u64, pos in 0u64..300, len in 0u64..300, wide: bool, signed: bool) {
-            let flags = u32::from(wide) * WIDE | u32::from(signed) * SIGNED;
+            let flags = (u32::from(wide) * WIDE) | (u32::from(signed) * SIGNED);
             let a = if wide { a } else { a & 0xffff_ffff };
             prop_assert_eq!(extract(a, pos, len, flags), extract_by_bits(a, pos, len, flags));
             let (p, l, top) = (pos & 0xff, len & 0xff, u64::from(top_bit(flags)));

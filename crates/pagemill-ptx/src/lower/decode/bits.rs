@@ -18,8 +18,12 @@ fn take_int(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Int,
     int.ok_or_else(|| decoder.bad_form())
 }
 
+fn flag(is_set: bool, flag: u32) -> u32 {
+    if is_set { flag } else { 0 }
+}
+
 fn code(int: Int) -> u32 {
-    u32::from(int.bytes == 8) * functions::WIDE | u32::from(int.signed) * functions::SIGNED
+    flag(int.bytes == 8, functions::WIDE) | flag(int.signed, functions::SIGNED)
 }
 
 pub(super) fn bfe(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -73,7 +77,7 @@ pub(super) fn bfind(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
         decoder,
         int,
         functions::find_leading,
-        u32::from(shift) * functions::SHIFT,
+        flag(shift, functions::SHIFT),
     )
 }
 
@@ -236,7 +240,8 @@ pub(super) fn sad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     if int.bytes == 2 {
         super::integer::cut(decoder, dst, value)
     } else {
-        Ok(decoder.copy(dst, value))
+        decoder.copy(dst, value);
+        Ok(())
     }
 }
 
@@ -254,7 +259,7 @@ pub(super) fn mul24(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     let dst = decoder.destination(0, int.ty)?;
     decoder.scalar(
         functions::multiply24,
-        code(int) | u32::from(high) * functions::HIGH,
+        code(int) | flag(high, functions::HIGH),
         dst,
         &srcs,
     );
@@ -275,7 +280,7 @@ pub(super) fn mad24(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     let srcs = [decoder.source(1, int.ty)?, decoder.source(2, int.ty)?];
     let c = decoder.source(3, int.ty)?;
     let dst = decoder.destination(0, int.ty)?;
-    let flags = code(int) | u32::from(high) * functions::HIGH;
+    let flags = code(int) | flag(high, functions::HIGH);
     let product = decoder.scalar_fresh(functions::multiply24, flags, Class::Narrow, &srcs);
     match saturate {
         true => decoder.scalar(
@@ -302,7 +307,7 @@ pub(super) fn dp2a(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         decoder,
         modifiers,
         functions::dot2,
-        u32::from(high) * functions::HIGH,
+        flag(high, functions::HIGH),
     )
 }
 
@@ -326,8 +331,7 @@ fn dot(
         decoder.source(3, Type::B32)?,
     ];
     let dst = decoder.destination(0, Type::B32)?;
-    let code =
-        flags | u32::from(signs[0]) * functions::SIGNED | u32::from(signs[1]) * functions::SIGNED_B;
+    let code = flags | flag(signs[0], functions::SIGNED) | flag(signs[1], functions::SIGNED_B);
     decoder.scalar(function, code, dst, &srcs);
     Ok(())
 }

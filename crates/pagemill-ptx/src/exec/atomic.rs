@@ -1,0 +1,96 @@
+//! Atomics and reductions.
+
+use super::access::{Stores, Target, resolve, window_fault};
+use super::line::{Frame, LANE_BITS, LANES, lanes_of};
+use super::pattern::{self, bank_replays};
+use super::transfer::{extend, little_endian};
+use crate::ast::Space;
+use crate::code::{MemoryInst, SINK};
+use crate::trap::{Fault, TrapKind};
+
+impl Stores<'_> {
+    /// Lanes act one after the other, lowest first.
+    #[inline(never)]
+    pub(super) fn atomic(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &[u64; LANES],
+        target: Target,
+    ) -> Result<(), Box<Fault>> {
+        if self.timed && target == Target::Shared {
+            self.shared_replays += bank_replays(addresses, mask, inst.lane_bytes());
+        }
+        for lane in lanes_of(mask) {
+            let mut single = [addresses[lane]; LANES];
+            let target = match target {
+                Target::Mixed => resolve(Space::Generic, &mut single, LANE_BITS[lane]),
+                target => target,
+            };
+            self.atomic_lane(frame, inst, lane, single[lane], target)?;
+        }
+        Ok(())
+    }
+
+    fn atomic_lane(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        lane: usize,
+        address: u64,
+        target: Target,
+    ) -> Result<(), Box<Fault>> {
+        let bytes = inst.lane_bytes() as usize;
+        let data = match target {
+            Target::Shared => {
+                let found = pattern::find(
+                    &[address; LANES],
+                    LANE_BITS[lane],
+                    (0, self.shared.len()),
+                    bytes as u32,
+                    &mut [0; LANES],
+                );
+                if let Err(stray) = found {
+                    return Err(window_fault(
+                        inst,
+                        LANE_BITS[lane],
+                        &[address; LANES],
+                        "shared",
+                        self.shared.len(),
+                        stray,
+                    ));
+                }
+                &mut self.shared[address as usize..address as usize + bytes]
+            }
+            Target::Memory => {
+                let (at, offset) = self.place(inst, lane, address)?;
+                &mut self.memory.data_mut(at).1[offset..offset + bytes]
+            }
+            _ => {
+                let reason = "atomic access to local memory or parameters";
+                return Err(Fault::at_lane(lane as u32, TrapKind::Misuse { reason }));
+            }
+        };
+        let operand = |register: u16| match (register, inst.wide) {
+            (SINK, _) => 0,
+            (register, true) => frame.wide(register)[lane],
+            (register, false) => u64::from(frame.narrow(register)[lane]),
+        };
+        let old = little_endian(data);
+        let apply = inst
+            .atomic
+            .expect("lowering gives every atomic its function")
+            .apply;
+        let new = apply(old, operand(inst.registers[0]), operand(inst.registers[1]));
+        data.copy_from_slice(&new.to_le_bytes()[..bytes]);
+        if inst.result != SINK {
+            let old = extend(old, inst.element_bytes, false);
+            match inst.wide {
+                true => frame.wide[usize::from(inst.result)].0[lane] = old,
+                false => frame.narrow[usize::from(inst.result)].0[lane] = old as u32,
+            }
+        }
+        Ok(())
+    }
+}
