@@ -104,7 +104,11 @@ impl GpuMachine {
             let allowed = format!("count x max_warps must be at most {MAX_RESIDENT_WARPS}");
             return Err(SpecError::new("sm.count", sm.count, allowed));
         }
-        let timings = &sm.timings;
+        self.check_timings()
+    }
+
+    fn check_timings(&self) -> Result<(), SpecError> {
+        let timings = &self.sm.timings;
         let classes = [
             ("integer", timings.integer),
             ("integer_multiply", timings.integer_multiply),
@@ -137,7 +141,7 @@ impl GpuMachine {
 
     fn check_translation(&self) -> Result<(), SpecError> {
         let tlb = &self.tlb;
-        within("tlb.entries", tlb.entries, 1, 1 << 20)?;
+        within("tlb.entries", tlb.entries, 1, 1 << 16)?;
         within("tlb.ports", tlb.ports, 1, 1024)?;
         within(
             "tlb.hit_latency_cycles",
@@ -221,10 +225,10 @@ impl GpuMachine {
             ("link.to_cpu", self.link.to_cpu),
         ];
         for (key, bandwidth) in bandwidths {
-            // One kilobyte a second: slower, and a few gigabytes overflow the clock.
-            if bandwidth.bytes_per_second() < 1000 {
+            // Slower, and some terabytes overflow the clock.
+            if bandwidth.bytes_per_second() < 1_000_000 {
                 let value = format!("{} B/s", bandwidth.bytes_per_second());
-                return Err(SpecError::new(key, value, "must be at least 1 kB/s"));
+                return Err(SpecError::new(key, value, "must be at least 1 MB/s"));
             }
         }
         // Whether it holds a page depends on the transfer mode's page, which is checked with it.

@@ -9,6 +9,7 @@ mod event_heap;
 mod gmmu;
 #[cfg(test)]
 mod gmmu_tests;
+mod gtx480;
 mod host;
 mod machine;
 mod machine_check;

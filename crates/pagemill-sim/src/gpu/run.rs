@@ -268,6 +268,13 @@ impl Engine {
         let latency = self.clock.cycles(totals.latency_cycles + replays);
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
+        self.end_step(end, warp, home.slot, stream);
+        Ok(())
+    }
+
+    /// What a warp's step ended at says when, and for what, the warp is due again.
+    #[inline]
+    fn end_step<S: GridStream>(&mut self, end: Picos, warp: u32, slot: u32, stream: &mut S) {
         let state = &mut self.warps[warp as usize];
         match self.step.end {
             StepEnd::Memory => {
@@ -286,32 +293,35 @@ impl Engine {
                     self.heap.pop();
                 }
             },
-            StepEnd::Barrier { released, .. } => {
+            StepEnd::Barrier {
+                released: false, ..
+            } => {
                 state.arrived = end;
-                if released {
-                    let at = self.release(home.slot, end);
-                    self.heap.replace_top(at, warp);
-                    self.wake_released(home.slot, at);
-                } else {
-                    state.phase = Phase::Barrier;
-                    self.heap.pop();
-                }
-            }
-            StepEnd::Exit => {
-                state.arrived = end;
-                state.phase = Phase::Drain;
-                let drained = !state.anything_pending();
+                state.phase = Phase::Barrier;
                 self.heap.pop();
-                if self.step.released_warps != 0 {
-                    let at = self.release(home.slot, end);
-                    self.wake_released(home.slot, at);
-                }
-                if drained {
-                    self.retire(end, warp, stream);
-                }
             }
+            StepEnd::Barrier { released: true, .. } => {
+                let at = self.release(slot, end);
+                self.heap.replace_top(at, warp);
+                self.wake_released(slot, at);
+            }
+            StepEnd::Exit => self.exit(end, warp, slot, stream),
         }
-        Ok(())
+    }
+
+    fn exit<S: GridStream>(&mut self, end: Picos, warp: u32, slot: u32, stream: &mut S) {
+        let state = &mut self.warps[warp as usize];
+        state.arrived = end;
+        state.phase = Phase::Drain;
+        let drained = !state.anything_pending();
+        self.heap.pop();
+        if self.step.released_warps != 0 {
+            let at = self.release(slot, end);
+            self.wake_released(slot, at);
+        }
+        if drained {
+            self.retire(end, warp, stream);
+        }
     }
 
     /// When the warps that this step releases go on: when the last of them, or the one that released them, has come.

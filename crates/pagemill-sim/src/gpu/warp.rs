@@ -57,7 +57,7 @@ pub(crate) struct PendingAccess {
     pub(crate) kind: AccessKind,
     pub(crate) route: Route,
     pub(crate) slot: u8,
-    /// Lanes of each segment, about.
+    /// Of an atomic, lanes of each segment, on average.
     pub(crate) lanes: u8,
     /// The next segment was translated and is resident already.
     pub(crate) resident: bool,
@@ -87,8 +87,14 @@ impl PendingAccess {
         self.route = Route::of(access);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.resident = false;
-        let segments = self.segments.as_slice().len().max(1) as u32;
-        self.lanes = access.mask.count_ones().div_ceil(segments) as u8;
+        // Only atomics take their lanes one by one; nobody else pays for the division.
+        self.lanes = match access.kind {
+            AccessKind::Load | AccessKind::Store => 1,
+            AccessKind::Atomic | AccessKind::Reduction => {
+                let segments = self.segments.as_slice().len().max(1) as u32;
+                access.mask.count_ones().div_ceil(segments) as u8
+            }
+        };
     }
 }
 
