@@ -125,7 +125,7 @@ fn gmmu() -> GmmuSpec {
         state_query_cycles: 10,
         state_update_cycles: 10,
         fault_overhead: Picos::ZERO,
-        cpu_return: CpuReturn::WholePage,
+        cpu_return: CpuReturn::Valid,
     }
 }
 
