@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-ptx",
             "pagemill-sim",
             "pagemill-workloads",
+            "pagemill-report",
         ],
     ),
     ("pagemill-report", &[]),

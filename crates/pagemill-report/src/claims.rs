@@ -84,21 +84,6 @@ impl Reduce {
     }
 }
 
-impl Mean {
-    fn of(self, figures: &[f64]) -> Option<f64> {
-        let count = figures.len() as f64;
-        match self {
-            _ if figures.is_empty() => None,
-            Mean::None => None,
-            Mean::Arithmetic => Some(figures.iter().sum::<f64>() / count),
-            Mean::Geometric if figures.iter().any(|figure| *figure <= 0.0) => None,
-            Mean::Geometric => {
-                Some((figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp())
-            }
-        }
-    }
-}
-
 /// When a statement holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expectation {

@@ -131,14 +131,7 @@ fn add_mean(mean: Mean, table: &mut BarTable, notes: &mut Vec<String>) {
     }
     let of_series = |s: usize| {
         let values: Vec<f64> = table.values.iter().filter_map(|group| group[s]).collect();
-        if values.is_empty() || (mean == Mean::Geometric && values.iter().any(|v| *v <= 0.0)) {
-            return None;
-        }
-        let count = values.len() as f64;
-        Some(match mean {
-            Mean::Geometric => (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp(),
-            _ => values.iter().sum::<f64>() / count,
-        })
+        mean.of(&values)
     };
     let means: Vec<Option<f64>> = (0..table.series.len()).map(of_series).collect();
     if table.values.iter().flatten().any(Option::is_none) {

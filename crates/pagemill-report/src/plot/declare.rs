@@ -48,6 +48,22 @@ pub enum Mean {
     Geometric,
 }
 
+impl Mean {
+    /// The mean of `values`, if they have one.
+    pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
+        let count = values.len() as f64;
+        match self {
+            _ if values.is_empty() => None,
+            Self::None => None,
+            Self::Arithmetic => Some(values.iter().sum::<f64>() / count),
+            Self::Geometric if values.iter().any(|value| *value <= 0.0) => None,
+            Self::Geometric => {
+                Some((values.iter().map(|value| value.ln()).sum::<f64>() / count).exp())
+            }
+        }
+    }
+}
+
 /// Groups of bars side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
