@@ -11,6 +11,7 @@ use crate::process;
 /// crates named above it.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
+    ("pagemill-report", &[]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
@@ -32,7 +33,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
-    ("pagemill-report", &[]),
     (
         "pagemill-cli",
         &[

@@ -35,7 +35,7 @@ pub struct RunArguments {
 
     /// Replace a value or a sweep of the scenario or its machine; a list sweeps
     ///
-    /// Examples: --set transfer.mode=whole-page  --set 'machine.link.bandwidth=["16 GB/s", "32 GB/s"]'
+    /// Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
@@ -49,7 +49,7 @@ pub struct RunArguments {
 
     /// Also write results.json, results.csv, report.html and timeline.pftrace to this directory
     ///
-    /// The directory is replaced as a whole at the end. One that holds anything but earlier results is refused.
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

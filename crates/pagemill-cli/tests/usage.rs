@@ -46,7 +46,7 @@ Options:
       --set <KEY=VALUE>
           Replace a value or a sweep of the scenario or its machine; a list sweeps
           
-          Examples: --set transfer.mode=whole-page  --set 'machine.link.bandwidth=["16 GB/s", "32 GB/s"]'
+          Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
 
       --jobs <N>
           Points to run at the same time [default: the number of cores]
@@ -60,7 +60,7 @@ Options:
       --out <DIR>
           Also write results.json, results.csv, report.html and timeline.pftrace to this directory
           
-          The directory is replaced as a whole at the end. One that holds anything but earlier results is refused.
+          Replaced as a whole at the end; refused if it holds anything but earlier results.
 
   -h, --help
           Print help (see a summary with '-h')

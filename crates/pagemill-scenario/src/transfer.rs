@@ -3,7 +3,7 @@
 use pagemill_policy::migration::{FullSlotRule, MigrationSpec, POLICIES, PolicyEntry};
 use pagemill_types::PageSize;
 
-use crate::document::{Node, Section};
+use crate::document::{Kind, Node, Section};
 use crate::error::Problem;
 use crate::quantity::{self, Wrong, show_bytes};
 
@@ -83,7 +83,7 @@ impl MigrationKeys {
         Some(Self {
             unit_bytes: unit_bytes?,
             gap_threshold_bytes: gap_threshold_bytes?,
-            range_slots: range_slots?,
+            range_slots: range_slots?.flatten(),
             when_full: when_full?,
         })
     }
@@ -118,11 +118,17 @@ impl MigrationKeys {
     }
 }
 
-fn range_slots(node: &Node) -> Result<u32, Wrong> {
+/// How a file says that ranges are not limited; leaving the key out says the same.
+const UNLIMITED: &str = "unlimited";
+
+fn range_slots(node: &Node) -> Result<Option<u32>, Wrong> {
+    if matches!(&node.kind, Kind::String(text) if text == UNLIMITED) {
+        return Ok(None);
+    }
     let slots = quantity::count(1..=u64::from(u32::MAX))(node);
     slots
-        .map(|slots| slots as u32)
-        .map_err(|wrong| wrong.help("leave `range_slots` out for no limit".to_owned()))
+        .map(|slots| Some(slots as u32))
+        .map_err(|wrong| wrong.help(format!("write {UNLIMITED:?} for no limit")))
 }
 
 fn unit(node: &Node, page: PageSize) -> Result<u32, Wrong> {

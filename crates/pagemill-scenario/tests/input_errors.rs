@@ -407,7 +407,7 @@ fn values_that_are_impossible() {
 1 │ transfer.range_slots=0
   ·                      ─
   ╰────
- help: leave `range_slots` out for no limit
+ help: write "unlimited" for no limit
 "#);
     assert_snapshot!(set(&["workload.elements=0"]), @r#"
  × `workload.elements` is 0: vector-add does not allow this
