@@ -215,8 +215,9 @@ impl Engine<'_, '_> {
     fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
         let inst = &self.stream.insts[self.pc as usize];
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
+        let memory = &self.code.memory[inst.aux as usize];
         self.stores
-            .perform(frame, &self.code.memory[inst.aux as usize], mask)?;
+            .perform_due(frame, memory, mask, self.warp.due)?;
         self.pc += 1;
         // The access itself was counted when it was announced.
         self.meter.start = self.pc;
@@ -381,7 +382,10 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let memory = &self.code.memory[inst.aux as usize];
-        if self.stepped && self.stores.announce(frame, memory, mask, self.access)? {
+        if self.stepped
+            && let Some(due) = self.stores.announce(frame, memory, mask, self.access)?
+        {
+            self.warp.due = due;
             self.warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
             self.warp.state = WarpState::MemoryDue;
             self.meter.close(self.pc + 1, self.warp.path.mask);
