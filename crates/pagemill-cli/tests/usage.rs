@@ -74,7 +74,8 @@ Arguments:
   <WHAT>  What to list [possible values: machines, workloads, policies, scenarios]
 
 Options:
-      --format <FORMAT>  What to write to standard output [default: table] [possible values: table, json]
+      --format <FORMAT>  What to write to standard output [default: table] [possible values: table,
+                         json]
   -h, --help             Print help
 "#);
 }

@@ -146,6 +146,8 @@ pub struct DeviceMemory {
     freed: Vec<NearAllocation>,
     next_address: u64,
     next_id: u32,
+    /// Changes whenever allocations come or go.
+    generation: u32,
 }
 
 impl Default for DeviceMemory {
@@ -162,6 +164,7 @@ impl DeviceMemory {
             freed: Vec::new(),
             next_address: FIRST_ADDRESS,
             next_id: 0,
+            generation: 0,
         }
     }
 
@@ -254,6 +257,7 @@ impl DeviceMemory {
         }
         let id = AllocationId(self.next_id);
         self.next_id += 1;
+        self.generation = self.generation.wrapping_add(1);
         // `vec![0; n]` asks the allocator for zeroed memory: pages are touched only when used.
         let data = vec![0; bytes as usize];
         self.allocations.insert(
@@ -282,6 +286,7 @@ impl DeviceMemory {
                 near: self.nearest(address),
             })?;
         let gone = self.allocations.remove(at);
+        self.generation = self.generation.wrapping_add(1);
         if self.freed.len() == FREED_KEPT {
             self.freed.remove(0);
         }
@@ -412,6 +417,12 @@ impl DeviceMemory {
         let at = self.index_of(address)?;
         *hint = at as u32;
         Some(at)
+    }
+
+    /// Equal as long as no allocation has come or gone.
+    #[inline(always)]
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Memory instructions: which bytes the lanes mean, whether they may, and the effect.
 
+use super::announce::Due;
 use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
@@ -44,8 +45,8 @@ fn verb(kind: AccessKind) -> &'static str {
 }
 
 #[inline(always)]
-pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANES] {
-    let mut out = [0; LANES];
+pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> Line<u64> {
+    let mut out = Line::splat(0);
     let offset = inst.offset as u64;
     match inst.address {
         AddressOperand::Wide(operand) => {
@@ -66,7 +67,7 @@ pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> [u64; LANE
 
 /// Decides where the lanes go, and makes window addresses relative to their window.
 #[inline(always)]
-pub(super) fn resolve(space: Space, addresses: &mut [u64; LANES], mask: u32) -> Target {
+pub(super) fn resolve(space: Space, addresses: &mut Line<u64>, mask: u32) -> Target {
     match space {
         Space::Global | Space::Const => Target::Memory,
         Space::Shared => Target::Shared,
@@ -77,9 +78,9 @@ pub(super) fn resolve(space: Space, addresses: &mut [u64; LANES], mask: u32) -> 
 }
 
 #[inline(always)]
-fn resolve_generic(addresses: &mut [u64; LANES], mask: u32) -> Target {
+fn resolve_generic(addresses: &mut Line<u64>, mask: u32) -> Target {
     let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
-    let mut apart = [0; LANES];
+    let mut apart = Line::splat(0);
     for lane in 0..LANES {
         let active = if mask & LANE_BITS[lane] != 0 {
             u64::MAX
@@ -97,7 +98,7 @@ fn resolve_generic(addresses: &mut [u64; LANES], mask: u32) -> Target {
         Window::Local => Target::Local,
         Window::Param => Target::Param,
     };
-    for address in addresses.iter_mut() {
+    for address in addresses.0.iter_mut() {
         *address &= window::BYTES - 1;
     }
     target
@@ -132,28 +133,41 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
+        let mut offsets = Line::splat(0);
         let Some((at, pattern)) = self.whole_warp(inst, mask, addresses, &mut offsets) else {
             return self.lane_by_lane(frame, inst, mask, addresses);
         };
+        if inst.kind != AccessKind::Load && self.memory.is_read_only(at) {
+            return Err(read_only_fault(addresses, mask));
+        }
+        self.transfer(frame, inst, mask, (at, pattern), &offsets);
+        Ok(())
+    }
+
+    /// Moves the data of a load or store that was checked.
+    #[inline(always)]
+    pub(super) fn transfer(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        (at, pattern): (usize, Pattern),
+        offsets: &Line<u64>,
+    ) {
         if inst.kind == AccessKind::Load {
-            load(frame, inst, mask, self.memory.data(at).1, pattern, &offsets);
+            load(frame, inst, mask, self.memory.data(at).1, pattern, offsets);
         } else {
-            if self.memory.is_read_only(at) {
-                return Err(read_only_fault(addresses, mask));
-            }
             store(
                 frame,
                 inst,
                 mask,
                 self.memory.data_mut(at).1,
                 pattern,
-                &offsets,
+                offsets,
             );
         }
-        Ok(())
     }
 
     /// The one allocation that all lanes fall into, aligned, and how they lie in it.
@@ -162,8 +176,8 @@ impl Stores<'_> {
         &mut self,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
-        offsets: &mut [u64; LANES],
+        addresses: &Line<u64>,
+        offsets: &mut Line<u64>,
     ) -> Option<(usize, Pattern)> {
         let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
         let hint = &mut self.hints[inst.site as usize];
@@ -181,26 +195,42 @@ impl Stores<'_> {
     }
 
     /// Checks that the lanes may access global memory as they want to.
-    pub(crate) fn check_global(
+    #[inline(always)]
+    pub(super) fn check_global(
         &mut self,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
-        let read_only = match self.whole_warp(inst, mask, addresses, &mut offsets) {
-            Some((at, _)) => self.memory.is_read_only(at),
-            None => {
-                for lane in lanes_of(mask) {
-                    self.place(inst, lane, addresses[lane])?;
-                }
-                false
+        addresses: &Line<u64>,
+    ) -> Result<Due, Box<Fault>> {
+        let mut offsets = Line::splat(0);
+        match self.whole_warp(inst, mask, addresses, &mut offsets) {
+            Some((at, _)) if inst.kind != AccessKind::Load && self.memory.is_read_only(at) => {
+                Err(read_only_fault(addresses, mask))
             }
-        };
-        if read_only && inst.kind != AccessKind::Load {
-            return Err(read_only_fault(addresses, mask));
+            Some((_, Pattern::Scattered)) => Ok(Due::Unknown),
+            Some((at, pattern)) => {
+                let generation = self.memory.generation();
+                Ok(Due::Whole {
+                    at: at as u32,
+                    pattern,
+                    generation,
+                })
+            }
+            None => self.check_lanes(inst, mask, addresses),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn check_lanes(
+        &mut self,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &Line<u64>,
+    ) -> Result<Due, Box<Fault>> {
+        for lane in lanes_of(mask) {
+            self.place(inst, lane, addresses[lane])?;
+        }
+        Ok(Due::Unknown)
     }
 
     /// Allocation and offset of one lane's access.
@@ -254,7 +284,7 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
         let bytes = inst.lane_bytes() as usize;
         let mut places = [(0, 0); LANES];
@@ -278,9 +308,9 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
+        let mut offsets = Line::splat(0);
         let bytes = inst.lane_bytes();
         let pattern =
             match pattern::find(addresses, mask, (0, self.shared.len()), bytes, &mut offsets) {
@@ -313,9 +343,9 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
+        let mut offsets = Line::splat(0);
         let found = pattern::find(
             addresses,
             mask,
@@ -346,10 +376,10 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
         for lane in lanes_of(mask) {
-            let mut single = [addresses[lane]; LANES];
+            let mut single = Line::splat(addresses[lane]);
             let bit = LANE_BITS[lane];
             match resolve_generic(&mut single, bit) {
                 Target::Memory | Target::Mixed => self.global(frame, inst, bit, &single)?,
@@ -363,7 +393,7 @@ impl Stores<'_> {
 }
 
 #[cold]
-fn read_only_fault(addresses: &[u64; LANES], mask: u32) -> Box<Fault> {
+fn read_only_fault(addresses: &Line<u64>, mask: u32) -> Box<Fault> {
     let lane = mask.trailing_zeros();
     let address = addresses[lane as usize & (LANES - 1)];
     Fault::at_lane(lane, TrapKind::ReadOnly { address })
@@ -373,7 +403,7 @@ fn read_only_fault(addresses: &[u64; LANES], mask: u32) -> Box<Fault> {
 pub(super) fn window_fault(
     inst: &MemoryInst,
     mask: u32,
-    addresses: &[u64; LANES],
+    addresses: &Line<u64>,
     space: &'static str,
     size: usize,
     stray: Stray,

@@ -1,57 +1,91 @@
 //! What the timing model is told of a memory access before it takes effect.
 
 use super::access::{Stores, Target, lane_addresses, resolve};
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
+use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use super::pattern::Pattern;
 use super::step::{AccessSpace, MemoryAccess};
 use crate::ast::Space;
-use crate::code::MemoryInst;
+use crate::code::{AccessKind, MemoryInst};
 use crate::trap::Fault;
 use crate::window::Window;
 
+/// What was found out about an announced access, so that performing it need not find it out again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Due {
+    /// Nothing that lasts.
+    #[default]
+    Unknown,
+    /// All lanes fall into allocation `at` by `pattern`, as long as nothing is allocated or freed.
+    Whole {
+        at: u32,
+        pattern: Pattern,
+        generation: u32,
+    },
+}
+
 impl Stores<'_> {
     /// Describes and checks the access if it is one that the timing model decides about.
+    #[inline(always)]
     pub(crate) fn announce(
         &mut self,
         frame: &Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
         access: &mut MemoryAccess,
-    ) -> Result<bool, Box<Fault>> {
+    ) -> Result<Option<Due>, Box<Fault>> {
         if matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
-            return Ok(false);
+            return Ok(None);
         }
-        let addresses = &mut access.addresses;
-        *addresses = lane_addresses(frame, inst);
+        let mut addresses = lane_addresses(frame, inst);
         access.mask = mask;
         access.space = AccessSpace::Global;
         access.lane_bytes = inst.lane_bytes();
         access.kind = inst.kind;
         access.slot = inst.slot;
         access.cache_hint = inst.hint;
-        match resolve(inst.space, addresses, mask) {
-            Target::Shared | Target::Param => return Ok(false),
+        let due = match resolve(inst.space, &mut addresses, mask) {
             Target::Memory => {
-                if Window::of(addresses[mask.trailing_zeros() as usize & (LANES - 1)])
-                    == Window::Constant
-                {
-                    return Ok(false);
+                let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
+                if Window::of(first) == Window::Constant {
+                    return Ok(None);
                 }
-                self.check_global(inst, mask, addresses)?;
+                self.check_global(inst, mask, &addresses)?
             }
+            target => match self.announce_window(inst, access, &mut addresses, target)? {
+                true => Due::Unknown,
+                false => return Ok(None),
+            },
+        };
+        access.addresses = addresses.0;
+        Ok(Some(due))
+    }
+
+    /// The same for what is not all in global memory; whether there is anything to announce.
+    #[inline(never)]
+    fn announce_window(
+        &mut self,
+        inst: &MemoryInst,
+        access: &mut MemoryAccess,
+        addresses: &mut Line<u64>,
+        target: Target,
+    ) -> Result<bool, Box<Fault>> {
+        match target {
+            Target::Shared | Target::Param => return Ok(false),
             Target::Local => {
-                self.check_local(inst, mask, addresses)?;
+                self.check_local(inst, access.mask, addresses)?;
                 access.space = AccessSpace::Local;
                 let bytes = u64::from(access.lane_bytes.max(4));
-                for (lane, address) in addresses.iter_mut().enumerate() {
-                    *address =
-                        self.local_base + *address / 4 * 128 + lane as u64 * bytes + *address % 4;
+                for (lane, address) in addresses.0.iter_mut().enumerate() {
+                    // Wraps only in lanes that take no part.
+                    let line = (*address / 4).wrapping_mul(4 * LANES as u64);
+                    let place = lane as u64 * bytes + *address % 4;
+                    *address = self.local_base.wrapping_add(line).wrapping_add(place);
                 }
             }
-            Target::Mixed => {
-                let global = |lane: &usize| Window::of(addresses[*lane]) == Window::Global;
-                access.mask = lanes_of(mask)
-                    .filter(global)
-                    .fold(0, |mask, lane| mask | LANE_BITS[lane]);
+            Target::Memory | Target::Mixed => {
+                let is_global = |lane: &usize| Window::of(addresses[*lane]) == Window::Global;
+                let globals = lanes_of(access.mask).filter(is_global);
+                access.mask = globals.fold(0, |mask, lane| mask | LANE_BITS[lane]);
                 if access.mask == 0 {
                     return Ok(false);
                 }
@@ -59,5 +93,30 @@ impl Stores<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Performs an access that was announced.
+    #[inline(always)]
+    pub(crate) fn perform_due(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        due: Due,
+    ) -> Result<(), Box<Fault>> {
+        match (due, inst.kind) {
+            (
+                Due::Whole {
+                    at,
+                    pattern,
+                    generation,
+                },
+                AccessKind::Load | AccessKind::Store,
+            ) if generation == self.memory.generation() => {
+                self.transfer(frame, inst, mask, (at as usize, pattern), &Line::splat(0));
+                Ok(())
+            }
+            _ => self.perform(frame, inst, mask),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Atomics and reductions.
 
 use super::access::{Stores, Target, resolve, window_fault};
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
+use super::line::{Frame, LANE_BITS, Line, lanes_of};
 use super::pattern::{self, bank_replays};
 use super::transfer::{extend, little_endian};
 use crate::ast::Space;
@@ -16,14 +16,14 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
         target: Target,
     ) -> Result<(), Box<Fault>> {
         if self.timed && target == Target::Shared {
             self.shared_replays += bank_replays(addresses, mask, inst.lane_bytes());
         }
         for lane in lanes_of(mask) {
-            let mut single = [addresses[lane]; LANES];
+            let mut single = Line::splat(addresses[lane]);
             let target = match target {
                 Target::Mixed => resolve(Space::Generic, &mut single, LANE_BITS[lane]),
                 target => target,
@@ -45,17 +45,17 @@ impl Stores<'_> {
         let data = match target {
             Target::Shared => {
                 let found = pattern::find(
-                    &[address; LANES],
+                    &Line::splat(address),
                     LANE_BITS[lane],
                     (0, self.shared.len()),
                     bytes as u32,
-                    &mut [0; LANES],
+                    &mut Line::splat(0),
                 );
                 if let Err(stray) = found {
                     return Err(window_fault(
                         inst,
                         LANE_BITS[lane],
-                        &[address; LANES],
+                        &Line::splat(address),
                         "shared",
                         self.shared.len(),
                         stray,

@@ -41,7 +41,23 @@ pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 #[repr(C, align(64))]
 pub(crate) struct Line<T>(pub [T; LANES]);
 
+impl<T> std::ops::Index<usize> for Line<T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, lane: usize) -> &T {
+        &self.0[lane]
+    }
+}
+
+impl<T> std::ops::IndexMut<usize> for Line<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, lane: usize) -> &mut T {
+        &mut self.0[lane]
+    }
+}
+
 impl<T: Copy> Line<T> {
+    #[inline(always)]
     pub(crate) fn splat(value: T) -> Self {
         Self([value; LANES])
     }

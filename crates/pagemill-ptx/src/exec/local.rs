@@ -1,7 +1,7 @@
 //! Local memory: interleaved, so that word `w` of all lanes is one line.
 
 use super::access::{Stores, window_fault};
-use super::line::{Frame, LANES, lanes_of};
+use super::line::{Frame, LANES, Line, lanes_of};
 use super::pattern;
 use super::transfer::{load_lane, store_lane};
 use crate::code::{AccessKind, MemoryInst, SINK};
@@ -15,7 +15,7 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
         self.check_local(inst, mask, addresses)?;
         if inst.element_bytes == 4 && !inst.wide && is_uniform(addresses, mask) {
@@ -67,9 +67,9 @@ impl Stores<'_> {
         &self,
         inst: &MemoryInst,
         mask: u32,
-        addresses: &[u64; LANES],
+        addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
-        let mut offsets = [0; LANES];
+        let mut offsets = Line::splat(0);
         let size = 4 * self.local.len();
         match pattern::find(addresses, mask, (0, size), inst.lane_bytes(), &mut offsets) {
             Ok(_) => Ok(()),
@@ -92,7 +92,7 @@ impl Stores<'_> {
     }
 }
 
-fn is_uniform(addresses: &[u64; LANES], mask: u32) -> bool {
+fn is_uniform(addresses: &Line<u64>, mask: u32) -> bool {
     let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
     lanes_of(mask).all(|lane| addresses[lane] == first)
 }

@@ -1,7 +1,7 @@
 //! Execution: warps of 32 lanes, decoded once, stepped until time must decide something.
 
 pub(crate) mod access;
-mod announce;
+pub(crate) mod announce;
 mod atomic;
 pub(crate) mod float;
 pub(crate) mod functions;

@@ -56,9 +56,13 @@ macro_rules! operations {
         }
 
         impl Op {
+            /// The operations that are not lane operations come first.
+            const CONTROLS: u16 = [$(Op::$control),*].len() as u16;
+
             /// Whether it is a lane operation: no effect but its result, computed lane by lane.
+            #[inline(always)]
             pub(crate) fn is_lane_operation(self) -> bool {
-                matches!(self, $(Op::$name)|*)
+                self as u16 >= Self::CONTROLS
             }
         }
 

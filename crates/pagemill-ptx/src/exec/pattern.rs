@@ -1,6 +1,6 @@
 //! How the lanes of one access lie in memory, found once so that the transfer can be one block copy.
 
-use super::line::{LANE_BITS, LANES};
+use super::line::{LANE_BITS, LANES, Line};
 
 /// Lane addresses relative to one run of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,11 +23,11 @@ pub(crate) enum Stray {
 /// Finds the pattern of `addresses` in the `len` bytes at `base`. `offsets` is filled for [`Pattern::Scattered`].
 #[inline(always)]
 pub(crate) fn find(
-    addresses: &[u64; LANES],
+    addresses: &Line<u64>,
     mask: u32,
     (base, len): (u64, usize),
     lane_bytes: u32,
-    offsets: &mut [u64; LANES],
+    offsets: &mut Line<u64>,
 ) -> Result<Pattern, Stray> {
     let first = mask.trailing_zeros() as usize & (LANES - 1);
     let bytes = u64::from(lane_bytes);
@@ -58,8 +58,8 @@ pub(crate) fn find(
 
 /// Zero if every active lane `i` is at `origin + i * stride`.
 #[inline(always)]
-fn differs(addresses: &[u64; LANES], mask: u32, origin: u64, stride: u64) -> u64 {
-    let mut apart = [0; LANES];
+fn differs(addresses: &Line<u64>, mask: u32, origin: u64, stride: u64) -> u64 {
+    let mut apart = Line::splat(0);
     for lane in 0..LANES {
         let active = if mask & LANE_BITS[lane] != 0 {
             u64::MAX
@@ -73,14 +73,14 @@ fn differs(addresses: &[u64; LANES], mask: u32, origin: u64, stride: u64) -> u64
 
 #[inline(always)]
 fn scatter(
-    addresses: &[u64; LANES],
+    addresses: &Line<u64>,
     mask: u32,
     (base, len): (u64, u64),
     bytes: u64,
-    offsets: &mut [u64; LANES],
+    offsets: &mut Line<u64>,
 ) -> Result<Pattern, Stray> {
-    let mut beyond = [0; LANES];
-    let mut low = [0; LANES];
+    let mut beyond = Line::splat(0);
+    let mut low = Line::splat(0);
     let room = len.wrapping_sub(bytes);
     for lane in 0..LANES {
         let active = if mask & LANE_BITS[lane] != 0 {
@@ -101,16 +101,16 @@ fn scatter(
 }
 
 #[inline(always)]
-pub(crate) fn or_all64(lanes: &[u64; LANES]) -> u64 {
+pub(crate) fn or_all64(lanes: &Line<u64>) -> u64 {
     let mut bits = 0;
-    for lane in lanes {
+    for lane in &lanes.0 {
         bits |= lane;
     }
     bits
 }
 
 /// Passes beyond the first that banks of four bytes need for these shared-memory offsets.
-pub(crate) fn bank_replays(addresses: &[u64; LANES], mask: u32, lane_bytes: u32) -> u64 {
+pub(crate) fn bank_replays(addresses: &Line<u64>, mask: u32, lane_bytes: u32) -> u64 {
     // Wide accesses are served in groups of lanes that fill the 32 banks once.
     let group = (128 / lane_bytes.clamp(4, 128)) as usize;
     let words = lane_bytes.div_ceil(4) as u64;
@@ -143,14 +143,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn lanes(f: impl Fn(u64) -> u64) -> [u64; LANES] {
-        std::array::from_fn(|lane| f(lane as u64))
+    fn lanes(f: impl Fn(u64) -> u64) -> Line<u64> {
+        Line(std::array::from_fn(|lane| f(lane as u64)))
     }
 
     #[test]
     fn patterns_are_told_apart() {
-        let mut offsets = [0; LANES];
-        let mut find = |addresses: [u64; LANES], mask| {
+        let mut offsets = Line::splat(0);
+        let mut find = |addresses: Line<u64>, mask| {
             super::find(&addresses, mask, (1000, 200), 4, &mut offsets)
         };
         assert_eq!(
@@ -184,7 +184,7 @@ mod tests {
         #[test]
         fn a_pattern_names_the_same_bytes(start in 0u64..64, stride in 0u64..3, mask in 1u32.., len in 0usize..400) {
             let addresses = lanes(|lane| 4096 + 4 * (start + stride * lane));
-            let mut offsets = [0; LANES];
+            let mut offsets = Line::splat(0);
             let found = find(&addresses, mask, (4096, len), 4, &mut offsets);
             let active = (0..LANES).filter(|lane| mask >> lane & 1 != 0);
             let inside = active.clone().all(|lane| addresses[lane] - 4096 + 4 <= len as u64);

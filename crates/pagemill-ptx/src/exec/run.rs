@@ -115,13 +115,49 @@ fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
     run_loop(machine, totals)
 }
 
+#[inline(always)]
+fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    let mut frame = Frame::new(machine.registers, machine.constants);
+    let warp = &mut *machine.warp;
+    let resuming = warp.state == WarpState::MemoryDue;
+    warp.state = WarpState::Running;
+    warp.stepped = machine.stepped;
+    let already = totals.instructions;
+    let mut engine = Engine {
+        code: machine.code,
+        stream: machine.stream,
+        pc: warp.path.pc,
+        allowed: already.saturating_add(machine.allowed),
+        already,
+        meter: Meter {
+            before: &machine.stream.before,
+            costs: machine.costs,
+            start: warp.path.pc,
+            totals,
+        },
+        warp,
+        stores: &mut machine.stores,
+        output: machine.output,
+        access: machine.access,
+        stepped: machine.stepped,
+    };
+    let stop = match resuming {
+        true => engine.resume(&mut frame),
+        false => engine.go(&mut frame),
+    };
+    engine.warp.path.pc = engine.pc;
+    engine.warp.executed += engine.meter.totals.instructions - already;
+    engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
+    stop
+}
+
 /// Counts straight-line stretches by differences of prefix sums.
 struct Meter<'a> {
     before: &'a [u32],
     costs: &'a [Prefix],
     /// Flat position the open stretch began at.
     start: u32,
-    totals: StepTotals,
+    totals: &'a mut StepTotals,
 }
 
 impl Meter<'_> {
@@ -144,19 +180,225 @@ impl Meter<'_> {
             self.totals.latency_cycles += to.latency - from.latency;
         }
     }
+}
 
-    /// Takes off the lanes that are active and whose guard does not hold.
+/// Where control goes after an instruction that is no lane operation.
+enum Flow {
+    /// To the next one.
+    Next,
+    /// To wherever the position now points.
+    Jump,
+    /// Out of the loop.
+    Stop(Stop),
+}
+
+/// One advance in progress. Everything here is inlined into one function per instruction set.
+struct Engine<'a, 'm> {
+    code: &'a Code,
+    stream: &'a Stream,
+    pc: u32,
+    warp: &'a mut Warp,
+    stores: &'a mut Stores<'m>,
+    output: &'a mut Output,
+    access: &'a mut MemoryAccess,
+    meter: Meter<'a>,
+    /// Instructions in the totals at which to stop.
+    allowed: u64,
+    /// Instructions in the totals before this advance.
+    already: u64,
+    stepped: bool,
+}
+
+impl Engine<'_, '_> {
+    /// Performs the access that was announced, and goes on.
     #[inline(always)]
-    fn idle(&mut self, lanes: u32) {
-        let totals = &mut self.totals;
-        totals.thread_instructions = totals
-            .thread_instructions
-            .wrapping_sub(u64::from(lanes.count_ones()));
+    fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
+        let inst = &self.stream.insts[self.pc as usize];
+        let (mask, _) = guarded(inst, frame, self.warp.path.mask);
+        let memory = &self.code.memory[inst.aux as usize];
+        self.stores
+            .perform_due(frame, memory, mask, self.warp.due)?;
+        self.pc += 1;
+        // The access itself was counted when it was announced.
+        self.meter.start = self.pc;
+        self.go(frame)
+    }
+
+    #[inline(always)]
+    fn go(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
+        let insts: &[Inst] = &self.stream.insts;
+        loop {
+            let active = self.warp.path.mask;
+            let mut pc = self.pc as usize;
+            let mut idle = 0u64;
+            // Lane operations need nothing but the registers: a tight loop until something else comes.
+            let (inst, mask) = loop {
+                let inst = &insts[pc];
+                let (mask, inactive) = guarded(inst, frame, active);
+                idle += u64::from(inactive.count_ones());
+                if !inst.op.is_lane_operation() && mask != 0 {
+                    break (inst, mask);
+                }
+                if mask != 0 {
+                    lane_operation(inst, frame, mask);
+                }
+                pc += 1;
+            };
+            self.pc = pc as u32;
+            let threads = &mut self.meter.totals.thread_instructions;
+            *threads = threads.wrapping_sub(idle);
+            match self.control(inst, frame, mask)? {
+                Flow::Next => self.pc += 1,
+                Flow::Jump => {}
+                Flow::Stop(stop) => return Ok(stop),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn control(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        match inst.op {
+            Op::Branch => return Ok(self.branch(inst, mask)),
+            Op::BranchTable => {
+                self.meter.close(self.pc + 1, self.warp.path.mask);
+                let targets = &self.stream.tables[inst.aux as usize];
+                branch_table(
+                    self.warp,
+                    inst,
+                    frame.narrow(inst.a),
+                    mask,
+                    self.pc + 1,
+                    targets,
+                )?;
+                return Ok(self.land(self.warp.path.pc));
+            }
+            Op::Reconverge if self.warp.path.reconverge == self.pc => {
+                self.meter.close(self.pc, self.warp.path.mask);
+                return Ok(self.next_path());
+            }
+            Op::Exit => return Ok(self.exit(mask)),
+            Op::Wait => return Ok(self.wait(inst)),
+            Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
+            Op::Barrier => {
+                self.pc += 1;
+                self.meter.close(self.pc, self.warp.path.mask);
+                return Ok(Flow::Stop(Stop::Barrier {
+                    index: inst.aux,
+                    mask,
+                }));
+            }
+            Op::WarpWide => {
+                warp_wide::execute(frame, &self.code.warp_wide[inst.aux as usize], mask)?
+            }
+            Op::Scalar => scalar::execute(frame, &self.code.scalars[inst.aux as usize], inst, mask),
+            Op::CheckDivisor => check_divisor(frame, inst, mask)?,
+            Op::PredicateLogic => predicate_logic(frame, inst, mask),
+            Op::Service => {
+                let clock = self.clock();
+                let service = &self.code.services[inst.aux as usize];
+                service::execute(service, frame, self.stores, self.output, clock, mask)?;
+            }
+            // Reconvergence of another path, and what only counts.
+            _ => {}
+        }
+        Ok(Flow::Next)
+    }
+
+    /// What the clock registers show: the PTX instructions that this warp has executed.
+    fn clock(&self) -> u64 {
+        let open =
+            self.meter.before[self.pc as usize] - self.meter.before[self.meter.start as usize];
+        self.warp.executed + (self.meter.totals.instructions - self.already) + u64::from(open)
+    }
+
+    /// Goes on at `pc`, unless enough was executed.
+    #[inline(always)]
+    fn land(&mut self, pc: u32) -> Flow {
+        self.pc = pc;
+        self.meter.start = pc;
+        if self.meter.totals.instructions >= self.allowed {
+            Flow::Stop(Stop::Budget)
+        } else {
+            Flow::Jump
+        }
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, inst: &Inst, mask: u32) -> Flow {
+        self.meter.close(self.pc + 1, self.warp.path.mask);
+        if mask == self.warp.path.mask {
+            return self.land(inst.aux);
+        }
+        self.warp
+            .diverge(inst.aux, mask, self.pc + 1, inst.reconverge);
+        self.land(self.warp.path.pc)
+    }
+
+    /// The current path has ended: the one below goes on, perhaps right here and with everybody.
+    #[inline(always)]
+    fn next_path(&mut self) -> Flow {
+        if !self.warp.pop() {
+            return Flow::Stop(Stop::Exit);
+        }
+        self.pc = self.warp.path.pc;
+        self.meter.start = self.pc;
+        Flow::Jump
+    }
+
+    #[inline(always)]
+    fn exit(&mut self, mask: u32) -> Flow {
+        self.meter.close(self.pc + 1, self.warp.path.mask);
+        self.warp.alive &= !mask;
+        self.warp.path.mask &= !mask;
+        if self.warp.path.mask == 0 {
+            self.next_path()
+        } else {
+            Flow::Next
+        }
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, inst: &Inst) -> Flow {
+        let slots = self.stream.waits[inst.aux as usize] & self.warp.pending;
+        if slots == 0 {
+            return Flow::Next;
+        }
+        self.warp.pending &= !slots;
+        self.pc += 1;
+        self.meter.close(self.pc, self.warp.path.mask);
+        Flow::Stop(Stop::Wait(slots))
+    }
+
+    #[inline(always)]
+    fn access(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        let memory = &self.code.memory[inst.aux as usize];
+        if self.stepped
+            && let Some(due) = self.stores.announce(frame, memory, mask, self.access)?
+        {
+            self.warp.due = due;
+            self.warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
+            self.warp.state = WarpState::MemoryDue;
+            self.meter.close(self.pc + 1, self.warp.path.mask);
+            return Ok(Flow::Stop(Stop::Memory));
+        }
+        self.stores.perform(frame, memory, mask)?;
+        Ok(Flow::Next)
     }
 }
 
-/// The dispatch loop is deliberately one function: everything it calls is inlined into it once per instruction set.
+/// The lanes of `active` that execute `inst`, and those that count as idle because its guard fails.
 #[inline(always)]
+<<<<<<< HEAD
 fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
     let Machine {
         code,
@@ -332,6 +574,21 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
     totals.add(&meter.totals);
     totals.shared_replays += std::mem::take(&mut stores.shared_replays);
     stop
+=======
+fn guarded(inst: &Inst, frame: &Frame<'_>, active: u32) -> (u32, u32) {
+    if inst.guard == Inst::UNGUARDED {
+        return (active, 0);
+    }
+    let holds = frame.predicate(inst.guard & !(Inst::NEGATED | Inst::CONTINUES));
+    let mask = active
+        & if inst.guard & Inst::NEGATED != 0 {
+            !holds
+        } else {
+            holds
+        };
+    let counts = inst.guard & Inst::CONTINUES == 0;
+    (mask, if counts { active & !mask } else { 0 })
+>>>>>>> exec
 }
 
 /// Dividing integers by zero is undefined in PTX and in CUDA: whoever does it should hear of it.

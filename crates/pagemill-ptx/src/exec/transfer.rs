@@ -1,6 +1,6 @@
 //! Moving lanes between registers and a run of bytes.
 
-use super::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
+use super::line::{FULL, Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::Pattern;
 use crate::code::{MemoryInst, SINK};
 
@@ -13,32 +13,44 @@ fn read<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
 }
 
 macro_rules! word_lines {
-    ($read:ident, $write:ident, $word:ty, $bytes:literal) => {
+    ($read:ident, $write:ident, $set:ident, $word:ty, $bytes:literal) => {
+        /// Loads one word a lane into register `slot`. Each pattern stores by itself, so that nothing goes through the stack.
         #[inline(always)]
-        fn $read(data: &[u8], pattern: Pattern, offsets: &[u64; LANES]) -> [$word; LANES] {
-            let mut out = [0; LANES];
+        fn $read(
+            frame: &mut Frame<'_>,
+            slot: u16,
+            mask: u32,
+            data: &[u8],
+            pattern: Pattern,
+            offsets: &Line<u64>,
+        ) {
             match pattern {
                 Pattern::Block { start } => {
-                    let block: [u8; $bytes * LANES] = read(data, start);
+                    let mut out = [0; LANES];
+                    let block = &data[start..start + $bytes * LANES];
                     for (word, bytes) in out.iter_mut().zip(block.as_chunks::<$bytes>().0) {
                         *word = <$word>::from_le_bytes(*bytes);
                     }
+                    frame.$set(slot, mask, out);
                 }
-                Pattern::Broadcast { at } => out = [<$word>::from_le_bytes(read(data, at)); LANES],
+                Pattern::Broadcast { at } => {
+                    frame.$set(slot, mask, [<$word>::from_le_bytes(read(data, at)); LANES]);
+                }
                 Pattern::Scattered => {
-                    for (word, &offset) in out.iter_mut().zip(offsets) {
+                    let mut out = [0; LANES];
+                    for (word, &offset) in out.iter_mut().zip(&offsets.0) {
                         *word = <$word>::from_le_bytes(read(data, offset as usize));
                     }
+                    frame.$set(slot, mask, out);
                 }
             }
-            out
         }
 
         #[inline(always)]
         fn $write(
             data: &mut [u8],
             pattern: Pattern,
-            offsets: &[u64; LANES],
+            offsets: &Line<u64>,
             mask: u32,
             words: &[$word; LANES],
         ) {
@@ -78,8 +90,8 @@ macro_rules! word_lines {
     };
 }
 
-word_lines!(read_narrow, write_narrow, u32, 4);
-word_lines!(read_wide, write_wide, u64, 8);
+word_lines!(load_narrow, store_narrow, set_narrow, u32, 4);
+word_lines!(load_wide, store_wide, set_wide, u64, 8);
 
 #[inline(always)]
 pub(crate) fn load(
@@ -88,14 +100,14 @@ pub(crate) fn load(
     mask: u32,
     data: &[u8],
     pattern: Pattern,
-    offsets: &[u64; LANES],
+    offsets: &Line<u64>,
 ) {
     match (inst.element_bytes, inst.wide, inst.count) {
         (4, false, 1) if inst.registers[0] != SINK => {
-            frame.set_narrow(inst.registers[0], mask, read_narrow(data, pattern, offsets));
+            load_narrow(frame, inst.registers[0], mask, data, pattern, offsets);
         }
         (8, true, 1) if inst.registers[0] != SINK => {
-            frame.set_wide(inst.registers[0], mask, read_wide(data, pattern, offsets));
+            load_wide(frame, inst.registers[0], mask, data, pattern, offsets);
         }
         _ => load_any(frame, inst, mask, data, pattern, offsets),
     }
@@ -108,22 +120,22 @@ pub(crate) fn store(
     mask: u32,
     data: &mut [u8],
     pattern: Pattern,
-    offsets: &[u64; LANES],
+    offsets: &Line<u64>,
 ) {
     match (inst.element_bytes, inst.wide, inst.count) {
-        (4, false, 1) => write_narrow(
+        (4, false, 1) => store_narrow(
             data,
             pattern,
             offsets,
             mask,
             frame.narrow(inst.registers[0]),
         ),
-        (8, true, 1) => write_wide(data, pattern, offsets, mask, frame.wide(inst.registers[0])),
+        (8, true, 1) => store_wide(data, pattern, offsets, mask, frame.wide(inst.registers[0])),
         _ => store_any(frame, inst, mask, data, pattern, offsets),
     }
 }
 
-fn place(pattern: Pattern, offsets: &[u64; LANES], lane: usize, lane_bytes: usize) -> usize {
+fn place(pattern: Pattern, offsets: &Line<u64>, lane: usize, lane_bytes: usize) -> usize {
     match pattern {
         Pattern::Block { start } => start + lane * lane_bytes,
         Pattern::Broadcast { at } => at,
@@ -138,7 +150,7 @@ fn load_any(
     mask: u32,
     data: &[u8],
     pattern: Pattern,
-    offsets: &[u64; LANES],
+    offsets: &Line<u64>,
 ) {
     let lane_bytes = inst.lane_bytes() as usize;
     let places: [usize; LANES] =
@@ -173,7 +185,7 @@ fn store_any(
     mask: u32,
     data: &mut [u8],
     pattern: Pattern,
-    offsets: &[u64; LANES],
+    offsets: &Line<u64>,
 ) {
     let lane_bytes = inst.lane_bytes() as usize;
     let width = usize::from(inst.element_bytes);

@@ -1,5 +1,6 @@
 //! The state of one warp.
 
+use super::announce::Due;
 use crate::code::BarrierReduction;
 
 /// Where lanes that left the current path wait.
@@ -30,6 +31,8 @@ pub(crate) struct Warp {
     pub stack: Vec<Path>,
     /// Lanes that have not ended.
     pub alive: u32,
+    /// What is known of the access that is due.
+    pub due: Due,
     /// Scoreboard slots of loads that nobody has waited for yet.
     pub pending: u64,
     /// PTX instructions since the block started.
@@ -51,6 +54,7 @@ impl Warp {
             },
             stack: Vec::new(),
             alive: 0,
+            due: Due::Unknown,
             pending: 0,
             executed: 0,
             reduction: None,
