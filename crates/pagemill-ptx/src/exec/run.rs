@@ -145,6 +145,10 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
         true => engine.resume(&mut frame),
         false => engine.go(&mut frame),
     };
+    if stop.is_err() {
+        // The idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
+        engine.meter.close(engine.pc + 1, engine.warp.path.mask);
+    }
     engine.warp.path.pc = engine.pc;
     engine.warp.executed += engine.meter.totals.instructions - already;
     engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
@@ -216,11 +220,11 @@ impl Engine<'_, '_> {
         let inst = &self.stream.insts[self.pc as usize];
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
         let memory = &self.code.memory[inst.aux as usize];
+        // The access itself was counted when it was announced.
+        self.meter.start = self.pc + 1;
         self.stores
             .perform_due(frame, memory, mask, self.warp.due)?;
         self.pc += 1;
-        // The access itself was counted when it was announced.
-        self.meter.start = self.pc;
         self.go(frame)
     }
 
@@ -398,183 +402,6 @@ impl Engine<'_, '_> {
 
 /// The lanes of `active` that execute `inst`, and those that count as idle because its guard fails.
 #[inline(always)]
-<<<<<<< HEAD
-fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    let Machine {
-        code,
-        stream,
-        costs,
-        constants,
-        registers,
-        warp,
-        stores,
-        output,
-        access,
-        allowed,
-        stepped,
-    } = machine;
-    let (code, stream, stepped, allowed): (&Code, &Stream, bool, u64) =
-        (code, stream, *stepped, *allowed);
-    let mut frame = Frame::new(registers, constants);
-    let mut pc = warp.path.pc;
-    let mut resuming = warp.state == WarpState::MemoryDue;
-    warp.state = WarpState::Running;
-    warp.stepped = stepped;
-    let start = if resuming { pc + 1 } else { pc };
-    let mut meter = Meter {
-        before: &stream.before,
-        costs,
-        start,
-        totals: StepTotals::default(),
-    };
-
-    let stop = loop {
-        let inst = &stream.insts[pc as usize];
-        let mut mask = warp.path.mask;
-        if inst.guard != Inst::UNGUARDED {
-            let holds = frame.predicate(inst.guard & !(Inst::NEGATED | Inst::CONTINUES));
-            mask &= if inst.guard & Inst::NEGATED != 0 {
-                !holds
-            } else {
-                holds
-            };
-            if !resuming && inst.guard & Inst::CONTINUES == 0 {
-                meter.idle(warp.path.mask & !mask);
-            }
-            if mask == 0 {
-                pc += 1;
-                continue;
-            }
-        }
-        match inst.op {
-            Op::Nop => {}
-            Op::Branch => {
-                meter.close(pc + 1, warp.path.mask);
-                if mask == warp.path.mask {
-                    pc = inst.aux;
-                } else {
-                    warp.diverge(inst.aux, mask, pc + 1, inst.reconverge);
-                    pc = warp.path.pc;
-                }
-                meter.start = pc;
-                if meter.totals.instructions >= allowed {
-                    break Ok(Stop::Budget);
-                }
-                continue;
-            }
-            Op::BranchTable => {
-                meter.close(pc + 1, warp.path.mask);
-                let targets = &stream.tables[inst.aux as usize];
-                if let Err(fault) =
-                    branch_table(warp, inst, frame.narrow(inst.a), mask, pc + 1, targets)
-                {
-                    break Err(fault);
-                }
-                pc = warp.path.pc;
-                meter.start = pc;
-                if meter.totals.instructions >= allowed {
-                    break Ok(Stop::Budget);
-                }
-                continue;
-            }
-            Op::Reconverge => {
-                if warp.path.reconverge == pc {
-                    meter.close(pc, warp.path.mask);
-                    if !warp.pop() {
-                        break Ok(Stop::Exit);
-                    }
-                    // The path below may wait right here: then this instruction lets it pass, with everybody.
-                    pc = warp.path.pc;
-                    meter.start = pc;
-                    continue;
-                }
-            }
-            Op::Exit => {
-                meter.close(pc + 1, warp.path.mask);
-                warp.alive &= !mask;
-                warp.path.mask &= !mask;
-                if warp.path.mask == 0 {
-                    if !warp.pop() {
-                        break Ok(Stop::Exit);
-                    }
-                    pc = warp.path.pc;
-                    meter.start = pc;
-                    continue;
-                }
-            }
-            Op::Wait => {
-                let slots = stream.waits[inst.aux as usize] & warp.pending;
-                if slots != 0 {
-                    warp.pending &= !slots;
-                    pc += 1;
-                    meter.close(pc, warp.path.mask);
-                    break Ok(Stop::Wait(slots));
-                }
-            }
-            Op::Load | Op::Store | Op::Atomic => {
-                let memory = &code.memory[inst.aux as usize];
-                if stepped && !resuming {
-                    match stores.announce(&frame, memory, mask, access) {
-                        Ok(false) => {}
-                        Ok(true) => {
-                            warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
-                            warp.state = WarpState::MemoryDue;
-                            meter.close(pc + 1, warp.path.mask);
-                            break Ok(Stop::Memory);
-                        }
-                        Err(fault) => break Err(fault),
-                    }
-                }
-                resuming = false;
-                if let Err(fault) = stores.perform(&mut frame, memory, mask) {
-                    break Err(fault);
-                }
-            }
-            Op::Barrier => {
-                pc += 1;
-                meter.close(pc, warp.path.mask);
-                break Ok(Stop::Barrier {
-                    index: inst.aux,
-                    mask,
-                });
-            }
-            Op::WarpWide => {
-                if let Err(fault) =
-                    warp_wide::execute(&mut frame, &code.warp_wide[inst.aux as usize], mask)
-                {
-                    break Err(fault);
-                }
-            }
-            Op::Scalar => scalar::execute(&mut frame, &code.scalars[inst.aux as usize], inst, mask),
-            Op::CheckDivisor => {
-                if let Err(fault) = check_divisor(&frame, inst, mask) {
-                    break Err(fault);
-                }
-            }
-            Op::PredicateLogic => predicate_logic(&mut frame, inst, mask),
-            Op::Service => {
-                let service = &code.services[inst.aux as usize];
-                let clock = warp.executed + meter.totals.instructions;
-                if let Err(fault) =
-                    service::execute(service, &mut frame, stores, output, clock, mask)
-                {
-                    break Err(fault);
-                }
-            }
-            _ => lane_operation(inst, &mut frame, mask),
-        }
-        pc += 1;
-    };
-    if stop.is_err() {
-        // The idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
-        meter.close(pc + 1, warp.path.mask);
-    }
-    warp.path.pc = pc;
-    warp.executed += meter.totals.instructions;
-    totals.add(&meter.totals);
-    totals.shared_replays += std::mem::take(&mut stores.shared_replays);
-    stop
-=======
 fn guarded(inst: &Inst, frame: &Frame<'_>, active: u32) -> (u32, u32) {
     if inst.guard == Inst::UNGUARDED {
         return (active, 0);
@@ -588,7 +415,6 @@ fn guarded(inst: &Inst, frame: &Frame<'_>, active: u32) -> (u32, u32) {
         };
     let counts = inst.guard & Inst::CONTINUES == 0;
     (mask, if counts { active & !mask } else { 0 })
->>>>>>> exec
 }
 
 /// Dividing integers by zero is undefined in PTX and in CUDA: whoever does it should hear of it.
