@@ -42,6 +42,9 @@ impl Inst {
     }
 }
 
+/// `aux` of an exit that stands for a branch to an exit: it counts for both.
+pub(crate) const SHORTENED: u32 = 1;
+
 macro_rules! operations {
     (
         control { $($(#[$doc:meta])* $control:ident),* $(,)? }

@@ -4,7 +4,7 @@
 
 use super::access::Stores;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
-use super::op::{Inst, Op, lane_operation};
+use super::op::{Inst, Op, SHORTENED, lane_operation};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Path, Warp, WarpState};
@@ -281,7 +281,7 @@ impl Engine<'_, '_> {
                 self.meter.close(self.pc, self.warp.path.mask);
                 return Ok(self.next_path());
             }
-            Op::Exit => return Ok(self.exit(mask)),
+            Op::Exit => return Ok(self.exit(inst, mask)),
             Op::Wait => return Ok(self.wait(inst)),
             Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
             Op::Barrier => {
@@ -351,8 +351,16 @@ impl Engine<'_, '_> {
     }
 
     #[inline(always)]
-    fn exit(&mut self, mask: u32) -> Flow {
+    fn exit(&mut self, inst: &Inst, mask: u32) -> Flow {
         self.meter.close(self.pc + 1, self.warp.path.mask);
+        if inst.aux == SHORTENED {
+            let totals = &mut self.meter.totals;
+            // The warp issues the exit for the last lanes to come to it.
+            totals.instructions += u64::from(mask == self.warp.path.mask);
+            totals.thread_instructions = totals
+                .thread_instructions
+                .wrapping_add(mask.count_ones().into());
+        }
         self.warp.alive &= !mask;
         self.warp.path.mask &= !mask;
         if self.warp.path.mask == 0 {

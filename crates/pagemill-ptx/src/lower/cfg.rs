@@ -2,7 +2,7 @@
 
 use super::dominators;
 use super::ir::{Aux, Label, Micro, Program};
-use crate::exec::op::Op;
+use crate::exec::op::{Op, SHORTENED};
 
 /// A maximal stretch without branches in or out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,6 +158,6 @@ fn shorten_exits(program: &mut Program) {
     for at in found {
         let micro = &mut program.micros[at];
         micro.op = Op::Exit;
-        micro.aux = Aux::None;
+        micro.aux = Aux::Immediate(SHORTENED);
     }
 }
