@@ -145,6 +145,11 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
         true => engine.resume(&mut frame),
         false => engine.go(&mut frame),
     };
+    if stop.is_err() {
+        // Idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
+        let end = (engine.pc + 1).max(engine.meter.start);
+        engine.meter.close(end, engine.warp.path.mask);
+    }
     engine.warp.path.pc = engine.pc;
     engine.warp.executed += engine.meter.totals.instructions - already;
     engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
@@ -215,12 +220,12 @@ impl Engine<'_, '_> {
     fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
         let inst = &self.stream.insts[self.pc as usize];
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
+        // The access itself was counted when it was announced.
+        self.meter.start = self.pc + 1;
         let memory = &self.code.memory[inst.aux as usize];
         self.stores
             .perform_due(frame, memory, mask, self.warp.due)?;
         self.pc += 1;
-        // The access itself was counted when it was announced.
-        self.meter.start = self.pc;
         self.go(frame)
     }
 

@@ -1,12 +1,14 @@
 //! A module on a device of its own: buffers, launches, what was printed.
 
+use crate::stepped::{compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
     DeviceMemory, FunctionalTotals, Launch, Linked, Module, Output, Trap, run_functional,
 };
 use std::path::{Path, PathBuf};
 
-/// A loaded and linked module and the memory it works on.
+/// A loaded and linked module and the memory it works on. Each launch runs twice, on two copies of the memory: stepped
+/// as a timing model would, and functionally. Both must agree.
 pub struct Device {
     module: Module,
     linked: Linked,
@@ -194,8 +196,18 @@ impl Device {
         )
         .unwrap_or_else(|error| panic!("{error}"))
         .with_instruction_limit(INSTRUCTION_LIMIT);
+        let mut stepped_memory = self.memory.clone();
+        let stepped = run_stepped(&launch, &mut stepped_memory);
         let mut output = Output::default();
         let result = run_functional(&launch, &mut self.memory, &mut output);
+        let counts = result
+            .as_ref()
+            .map(|totals| (totals.instructions, totals.thread_instructions));
+        compare(
+            &launch,
+            (&stepped, &stepped_memory),
+            (counts.map_err(|trap| &**trap), &self.memory),
+        );
         self.printed.push_str(&output.take());
         result
     }

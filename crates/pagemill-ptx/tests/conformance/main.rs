@@ -26,6 +26,7 @@ mod print;
 mod programs;
 mod rows;
 mod special;
+mod stepped;
 mod traps;
 mod value;
 mod warp;

@@ -1,6 +1,7 @@
-//! The parser on everything nvcc wrote for the conformance kernels, and on everything else.
+//! Parsing, loading and running: everything nvcc wrote for the conformance kernels, and everything else.
 
 use pagemill_ptx::parse::parse;
+use pagemill_ptx::{DeviceMemory, Launch, Module, Output, run_functional};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -162,6 +163,30 @@ fn mutated() -> impl Strategy<Value = String> {
         })
 }
 
+/// A valid text with words of some lines replaced by words of others: mostly well-formed instructions that make no sense.
+fn crossed() -> impl Strategy<Value = String> {
+    let index = any::<prop::sample::Index>;
+    let edit = (any::<bool>(), index(), index(), index(), index());
+    (index(), prop::collection::vec(edit, 1..6)).prop_map(|(which, edits)| {
+        let text = which.get(&TEXTS);
+        let mut lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_inclusive([' ', '\t', ',']).collect())
+            .collect();
+        for (whole_line, to, from, to_word, from_word) in edits {
+            let (to, from) = (to.index(lines.len()), from.index(lines.len()));
+            if whole_line {
+                lines.swap(to, from);
+            } else if !lines[to].is_empty() && !lines[from].is_empty() {
+                let word = *from_word.get(&lines[from]);
+                let place = to_word.index(lines[to].len());
+                lines[to][place] = word;
+            }
+        }
+        lines.iter().map(|line| line.concat() + "\n").collect()
+    })
+}
+
 /// Either a module, or an error at a line the text has.
 fn check(text: &str) {
     if let Err(error) = parse("hostile", text) {
@@ -172,6 +197,33 @@ fn check(text: &str) {
             error.line
         );
         assert!(error.to_string().len() < 2000);
+    }
+}
+
+/// Runs every kernel on a small buffer for a while: to its end, or to a trap that says something.
+fn run_all(module: &Module) {
+    let mut memory = DeviceMemory::new();
+    let Ok(linked) = module.link(&mut memory) else {
+        return;
+    };
+    let buffer = memory.alloc("buffer", 4096, 256).expect("memory is there");
+    for kernel in module.kernels() {
+        // Pointers where pointers fit, zeros elsewhere.
+        let mut args = Vec::new();
+        for param in &kernel.params {
+            args.resize(param.offset as usize, 0);
+            let word = if param.bytes == 8 { buffer } else { 0 };
+            args.extend_from_slice(&word.to_le_bytes()[..param.bytes.min(8) as usize]);
+            args.resize((param.offset + param.bytes) as usize, 0);
+        }
+        let Ok(launch) = Launch::new(module, &linked, kernel, [2, 1, 1], [48, 1, 1], 64, &args)
+        else {
+            continue;
+        };
+        let launch = launch.with_instruction_limit(3000);
+        if let Err(trap) = run_functional(&launch, &mut memory, &mut Output::default()) {
+            assert!(trap.to_string().contains(&kernel.name));
+        }
     }
 }
 
@@ -191,6 +243,14 @@ proptest! {
     #[test]
     fn mutated_kernels_never_panic(text in mutated()) {
         check(&text);
+    }
+
+    #[test]
+    fn crossed_kernels_run_or_say_why(text in crossed()) {
+        match Module::load("hostile", &text) {
+            Ok(module) => run_all(&module),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
     }
 
     #[test]
