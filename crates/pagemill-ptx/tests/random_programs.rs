@@ -457,9 +457,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
                 .unwrap_or_else(|trap| panic!("{trap}"));
             instructions += step.totals.instructions;
             threads += step.totals.thread_instructions;
-            // An exit reached by a branch counts twice and costs once.
-            assert!(step.totals.latency_cycles <= 2 * step.totals.instructions);
-            assert!(step.totals.latency_cycles >= step.totals.instructions);
+            assert_eq!(step.totals.latency_cycles, 2 * step.totals.instructions);
             match step.end {
                 StepEnd::Exit => drop(running.remove(at)),
                 StepEnd::Memory => {

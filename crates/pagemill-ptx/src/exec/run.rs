@@ -4,7 +4,7 @@
 
 use super::access::Stores;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
-use super::op::{Inst, Op, SHORTENED, lane_operation};
+use super::op::{Inst, Op, lane_operation};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Path, Warp, WarpState};
@@ -185,6 +185,19 @@ impl Meter<'_> {
             self.totals.latency_cycles += to.latency - from.latency;
         }
     }
+
+    /// Counts the exit that a branch led to. The warp issues it for the last lanes to come there.
+    fn count_exit(&mut self, next: usize, mask: u32, active: u32) {
+        let threads = &mut self.totals.thread_instructions;
+        *threads = threads.wrapping_add(mask.count_ones().into());
+        if mask == active {
+            self.totals.instructions += 1;
+            if let (Some(from), Some(to)) = (self.costs.get(next - 1), self.costs.get(next)) {
+                self.totals.issue_cycles += to.issue - from.issue;
+                self.totals.latency_cycles += to.latency - from.latency;
+            }
+        }
+    }
 }
 
 /// Where control goes after an instruction that is no lane operation.
@@ -358,13 +371,9 @@ impl Engine<'_, '_> {
     #[inline(always)]
     fn exit(&mut self, inst: &Inst, mask: u32) -> Flow {
         self.meter.close(self.pc + 1, self.warp.path.mask);
-        if inst.aux == SHORTENED {
-            let totals = &mut self.meter.totals;
-            // The warp issues the exit for the last lanes to come to it.
-            totals.instructions += u64::from(mask == self.warp.path.mask);
-            totals.thread_instructions = totals
-                .thread_instructions
-                .wrapping_add(mask.count_ones().into());
+        if inst.aux != 0 {
+            self.meter
+                .count_exit(inst.aux as usize, mask, self.warp.path.mask);
         }
         self.warp.alive &= !mask;
         self.warp.path.mask &= !mask;

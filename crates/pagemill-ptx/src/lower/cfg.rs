@@ -2,7 +2,7 @@
 
 use super::dominators;
 use super::ir::{Aux, Label, Micro, Program};
-use crate::exec::op::{Op, SHORTENED};
+use crate::exec::op::Op;
 
 /// A maximal stretch without branches in or out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,24 +140,26 @@ fn targets(micro: &Micro) -> &[Label] {
     }
 }
 
+/// A shortened branch keeps in its immediate which instruction it exits by, counted from 1; 0 for the end of the body.
 fn shorten_exits(program: &mut Program) {
-    let leads_to_exit = |label: Label| {
-        let at = program.labels[label.0 as usize];
-        program
-            .micros
-            .get(at)
-            .is_none_or(|micro| micro.op == Op::Exit && micro.guard.is_none())
+    let exit_by = |label: Label| match program.micros.get(program.labels[label.0 as usize]) {
+        None => Some(0),
+        Some(micro) if micro.op == Op::Exit && micro.guard.is_none() => Some(micro.info + 1),
+        Some(_) => None,
     };
-    let found: Vec<usize> = program
+    let shortened = |(at, micro): (usize, &Micro)| match micro.aux {
+        Aux::Target(label) => Some((at, exit_by(label)?)),
+        _ => None,
+    };
+    let found: Vec<(usize, u32)> = program
         .micros
         .iter()
         .enumerate()
-        .filter(|(_, micro)| matches!(&micro.aux, Aux::Target(label) if leads_to_exit(*label)))
-        .map(|(at, _)| at)
+        .filter_map(shortened)
         .collect();
-    for at in found {
+    for (at, exit) in found {
         let micro = &mut program.micros[at];
         micro.op = Op::Exit;
-        micro.aux = Aux::Immediate(SHORTENED);
+        micro.aux = Aux::Immediate(exit);
     }
 }
