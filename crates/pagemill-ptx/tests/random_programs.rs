@@ -479,7 +479,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn warps_do_what_their_threads_would(

@@ -1,6 +1,6 @@
 //! The step loop: one warp from where it is to the next thing that time must decide.
 //!
-//! The loop is one function, compiled for three instruction sets; which one runs is decided once per process.
+//! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
@@ -12,7 +12,6 @@ use super::{scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};
-use std::sync::OnceLock;
 
 /// Why the loop was left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,77 +45,11 @@ pub(crate) struct Machine<'a> {
     pub stepped: bool,
 }
 
-/// Runs `machine` until it stops. On a fault the warp's path points at the faulting instruction.
-pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `level` found on this processor every feature the function is compiled for.
-        Level::Avx512 => unsafe { run_avx512(machine, totals) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 => unsafe { run_avx2(machine, totals) },
-        Level::Baseline => run_loop(machine, totals),
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Level {
-    Baseline,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(detect)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn detect() -> Level {
-    Level::Baseline
-}
-
-#[cfg(target_arch = "x86_64")]
-fn detect() -> Level {
-    if !has_avx2() {
-        return Level::Baseline;
-    }
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    if avx512 { Level::Avx512 } else { Level::Avx2 }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("f16c")
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
-)]
-fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    run_loop(machine, totals)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
-fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    run_loop(machine, totals)
-}
-
 #[inline(always)]
-fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+pub(super) fn run_loop(
+    machine: &mut Machine<'_>,
+    totals: &mut StepTotals,
+) -> Result<Stop, Box<Fault>> {
     let mut frame = Frame::new(machine.registers, machine.constants);
     let warp = &mut *machine.warp;
     let resuming = warp.state == WarpState::MemoryDue;

@@ -20,8 +20,8 @@ pub(super) struct Graph {
     pub blocks: Vec<BasicBlock>,
     /// Immediate post-dominator of each block; `blocks.len()` for the end, also where the end is never reached.
     pub post_dominator: Vec<usize>,
-    /// Immediate dominator of each block; itself for the entry and what cannot be reached.
-    pub dominator: Vec<usize>,
+    /// Where each block begins and ends in a walk around the dominator tree.
+    tree_span: Vec<(u32, u32)>,
     /// Block of each label.
     label_block: Vec<usize>,
 }
@@ -80,7 +80,7 @@ impl Graph {
         Self {
             blocks,
             post_dominator,
-            dominator,
+            tree_span: dominators::spans(&dominator),
             label_block,
         }
     }
@@ -91,17 +91,9 @@ impl Graph {
     }
 
     /// Whether every path to block `b` passes block `a`.
-    pub(super) fn dominates(&self, a: usize, mut b: usize) -> bool {
-        loop {
-            if a == b {
-                return true;
-            }
-            let up = self.dominator[b];
-            if up == b {
-                return false;
-            }
-            b = up;
-        }
+    pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
+        let ((a_enter, a_leave), (b_enter, b_leave)) = (self.tree_span[a], self.tree_span[b]);
+        a_enter <= b_enter && b_leave <= a_leave
     }
 }
 
