@@ -156,6 +156,14 @@ impl Default for DeviceMemory {
     }
 }
 
+/// `bytes` zero bytes whose pages are touched only when used, or `None` when the host has no room.
+fn zeroed(bytes: u64) -> Option<Vec<u8>> {
+    let len = usize::try_from(bytes).ok()?;
+    // The zeroing allocation below cannot fail gracefully, so the room is tried out first; that touches nothing.
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    Some(vec![0; len])
+}
+
 impl DeviceMemory {
     /// Memory with nothing allocated.
     pub fn new() -> Self {
@@ -240,9 +248,6 @@ impl DeviceMemory {
         let end = address
             .checked_add(bytes)
             .ok_or_else(|| refused("the range wraps around"))?;
-        if bytes > isize::MAX as u64 / 2 {
-            return Err(refused("that is more than this host can address"));
-        }
         let at = self
             .allocations
             .partition_point(|other| other.address < address);
@@ -258,8 +263,7 @@ impl DeviceMemory {
         let id = AllocationId(self.next_id);
         self.next_id += 1;
         self.generation = self.generation.wrapping_add(1);
-        // `vec![0; n]` asks the allocator for zeroed memory: pages are touched only when used.
-        let data = vec![0; bytes as usize];
+        let data = zeroed(bytes).ok_or_else(|| refused("this host has no room for that"))?;
         self.allocations.insert(
             at,
             Allocation {

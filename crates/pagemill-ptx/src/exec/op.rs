@@ -96,7 +96,7 @@ operations! {
         BranchTable,
         /// Start of a block where diverged lanes meet again.
         Reconverge,
-        /// Ends the active lanes.
+        /// Ends the active lanes. With `aux`, it is a branch to the exit that is PTX instruction `aux - 1`, and counts for both.
         Exit,
         /// Waits for the loads in mask `aux` of the wait table.
         Wait,

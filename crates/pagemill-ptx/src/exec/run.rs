@@ -1,6 +1,6 @@
 //! The step loop: one warp from where it is to the next thing that time must decide.
 //!
-//! The loop is one function, compiled for three instruction sets; which one runs is decided once per process.
+//! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
@@ -12,7 +12,6 @@ use super::{scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};
-use std::sync::OnceLock;
 
 /// Why the loop was left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,77 +45,11 @@ pub(crate) struct Machine<'a> {
     pub stepped: bool,
 }
 
-/// Runs `machine` until it stops. On a fault the warp's path points at the faulting instruction.
-pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `level` found on this processor every feature the function is compiled for.
-        Level::Avx512 => unsafe { run_avx512(machine, totals) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 => unsafe { run_avx2(machine, totals) },
-        Level::Baseline => run_loop(machine, totals),
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Level {
-    Baseline,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(detect)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn detect() -> Level {
-    Level::Baseline
-}
-
-#[cfg(target_arch = "x86_64")]
-fn detect() -> Level {
-    if !has_avx2() {
-        return Level::Baseline;
-    }
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    if avx512 { Level::Avx512 } else { Level::Avx2 }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("f16c")
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
-)]
-fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    run_loop(machine, totals)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
-fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
-    run_loop(machine, totals)
-}
-
 #[inline(always)]
-fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+pub(super) fn run_loop(
+    machine: &mut Machine<'_>,
+    totals: &mut StepTotals,
+) -> Result<Stop, Box<Fault>> {
     let mut frame = Frame::new(machine.registers, machine.constants);
     let warp = &mut *machine.warp;
     let resuming = warp.state == WarpState::MemoryDue;
@@ -146,8 +79,9 @@ fn run_loop(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, 
         false => engine.go(&mut frame),
     };
     if stop.is_err() {
-        // The idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
-        engine.meter.close(engine.pc + 1, engine.warp.path.mask);
+        // Idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
+        let end = (engine.pc + 1).max(engine.meter.start);
+        engine.meter.close(end, engine.warp.path.mask);
     }
     engine.warp.path.pc = engine.pc;
     engine.warp.executed += engine.meter.totals.instructions - already;
@@ -182,6 +116,19 @@ impl Meter<'_> {
             let (from, to) = (&self.costs[from], &self.costs[to]);
             self.totals.issue_cycles += to.issue - from.issue;
             self.totals.latency_cycles += to.latency - from.latency;
+        }
+    }
+
+    /// Counts the exit that a branch led to. The warp issues it for the last lanes to come there.
+    fn count_exit(&mut self, next: usize, mask: u32, active: u32) {
+        let threads = &mut self.totals.thread_instructions;
+        *threads = threads.wrapping_add(mask.count_ones().into());
+        if mask == active {
+            self.totals.instructions += 1;
+            if let (Some(from), Some(to)) = (self.costs.get(next - 1), self.costs.get(next)) {
+                self.totals.issue_cycles += to.issue - from.issue;
+                self.totals.latency_cycles += to.latency - from.latency;
+            }
         }
     }
 }
@@ -219,9 +166,9 @@ impl Engine<'_, '_> {
     fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
         let inst = &self.stream.insts[self.pc as usize];
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
-        let memory = &self.code.memory[inst.aux as usize];
         // The access itself was counted when it was announced.
         self.meter.start = self.pc + 1;
+        let memory = &self.code.memory[inst.aux as usize];
         self.stores
             .perform_due(frame, memory, mask, self.warp.due)?;
         self.pc += 1;
@@ -285,7 +232,7 @@ impl Engine<'_, '_> {
                 self.meter.close(self.pc, self.warp.path.mask);
                 return Ok(self.next_path());
             }
-            Op::Exit => return Ok(self.exit(mask)),
+            Op::Exit => return Ok(self.exit(inst, mask)),
             Op::Wait => return Ok(self.wait(inst)),
             Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
             Op::Barrier => {
@@ -355,8 +302,12 @@ impl Engine<'_, '_> {
     }
 
     #[inline(always)]
-    fn exit(&mut self, mask: u32) -> Flow {
+    fn exit(&mut self, inst: &Inst, mask: u32) -> Flow {
         self.meter.close(self.pc + 1, self.warp.path.mask);
+        if inst.aux != 0 {
+            self.meter
+                .count_exit(inst.aux as usize, mask, self.warp.path.mask);
+        }
         self.warp.alive &= !mask;
         self.warp.path.mask &= !mask;
         if self.warp.path.mask == 0 {

@@ -20,8 +20,8 @@ pub(super) struct Graph {
     pub blocks: Vec<BasicBlock>,
     /// Immediate post-dominator of each block; `blocks.len()` for the end, also where the end is never reached.
     pub post_dominator: Vec<usize>,
-    /// Immediate dominator of each block; itself for the entry and what cannot be reached.
-    pub dominator: Vec<usize>,
+    /// Where each block begins and ends in a walk around the dominator tree.
+    tree_span: Vec<(u32, u32)>,
     /// Block of each label.
     label_block: Vec<usize>,
 }
@@ -80,7 +80,7 @@ impl Graph {
         Self {
             blocks,
             post_dominator,
-            dominator,
+            tree_span: dominators::spans(&dominator),
             label_block,
         }
     }
@@ -91,17 +91,9 @@ impl Graph {
     }
 
     /// Whether every path to block `b` passes block `a`.
-    pub(super) fn dominates(&self, a: usize, mut b: usize) -> bool {
-        loop {
-            if a == b {
-                return true;
-            }
-            let up = self.dominator[b];
-            if up == b {
-                return false;
-            }
-            b = up;
-        }
+    pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
+        let ((a_enter, a_leave), (b_enter, b_leave)) = (self.tree_span[a], self.tree_span[b]);
+        a_enter <= b_enter && b_leave <= a_leave
     }
 }
 
@@ -140,24 +132,26 @@ fn targets(micro: &Micro) -> &[Label] {
     }
 }
 
+/// A shortened branch keeps in its immediate which instruction it exits by, counted from 1; 0 for the end of the body.
 fn shorten_exits(program: &mut Program) {
-    let leads_to_exit = |label: Label| {
-        let at = program.labels[label.0 as usize];
-        program
-            .micros
-            .get(at)
-            .is_none_or(|micro| micro.op == Op::Exit && micro.guard.is_none())
+    let exit_by = |label: Label| match program.micros.get(program.labels[label.0 as usize]) {
+        None => Some(0),
+        Some(micro) if micro.op == Op::Exit && micro.guard.is_none() => Some(micro.info + 1),
+        Some(_) => None,
     };
-    let found: Vec<usize> = program
+    let shortened = |(at, micro): (usize, &Micro)| match micro.aux {
+        Aux::Target(label) => Some((at, exit_by(label)?)),
+        _ => None,
+    };
+    let found: Vec<(usize, u32)> = program
         .micros
         .iter()
         .enumerate()
-        .filter(|(_, micro)| matches!(&micro.aux, Aux::Target(label) if leads_to_exit(*label)))
-        .map(|(at, _)| at)
+        .filter_map(shortened)
         .collect();
-    for at in found {
+    for (at, exit) in found {
         let micro = &mut program.micros[at];
         micro.op = Op::Exit;
-        micro.aux = Aux::None;
+        micro.aux = Aux::Immediate(exit);
     }
 }

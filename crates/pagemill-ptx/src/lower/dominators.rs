@@ -41,6 +41,32 @@ pub(super) fn immediate(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
         .collect()
 }
 
+/// For each node, when a walk around the tree enters and leaves it: a node dominates what lies within its span.
+pub(super) fn spans(dominator: &[usize]) -> Vec<(u32, u32)> {
+    let mut children = vec![Vec::new(); dominator.len()];
+    let mut roots = Vec::new();
+    for (node, &up) in dominator.iter().enumerate() {
+        match up == node {
+            true => roots.push(node),
+            false => children[up].push(node),
+        }
+    }
+    let mut spans = vec![(0, 0); dominator.len()];
+    let mut clock = 0;
+    let mut stack: Vec<(usize, bool)> = roots.into_iter().map(|root| (root, false)).collect();
+    while let Some((node, done)) = stack.pop() {
+        clock += 1;
+        if done {
+            spans[node].1 = clock;
+            continue;
+        }
+        spans[node].0 = clock;
+        stack.push((node, true));
+        stack.extend(children[node].iter().map(|&child| (child, false)));
+    }
+    spans
+}
+
 /// The nearest common dominator of two nodes.
 fn meet(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
@@ -116,6 +142,11 @@ mod tests {
                 // By definition: a dominates b when b cannot be reached without a.
                 let strict: Vec<usize> =
                     (0..12).filter(|&a| a != node && from_root[a] && !reachable(&successors, 0, Some(a))[node]).collect();
+                let spans = spans(&tree);
+                for a in (0..12).filter(|&a| a != node) {
+                    let inside = spans[a].0 <= spans[node].0 && spans[node].1 <= spans[a].1;
+                    prop_assert_eq!(inside, strict.contains(&a));
+                }
                 let mut up = node;
                 let mut chain = Vec::new();
                 while tree[up] != up {

@@ -111,7 +111,7 @@ impl Emitter<'_> {
             for at in bounds.start..bounds.end {
                 let micro = &self.program.micros[at];
                 let continues = last_info == Some(micro.info);
-                if !self.is_needed(block, at) {
+                if !self.is_needed(block, at, continues) {
                     continue;
                 }
                 // A branch may be the same instruction as what precedes it in another block.
@@ -165,10 +165,11 @@ impl Emitter<'_> {
     }
 
     /// Whether the operation leaves a flat instruction.
-    fn is_needed(&self, block: usize, at: usize) -> bool {
+    fn is_needed(&self, block: usize, at: usize, continues: bool) -> bool {
         let micro = &self.program.micros[at];
         match micro.op {
-            Op::Nop => false,
+            // A guard is still evaluated: the instruction counts only where it holds.
+            Op::Nop => micro.guard.is_some() && !continues,
             // A branch to what follows anyway.
             Op::Branch if micro.guard.is_none() => {
                 self.graph.blocks[block].successors != [block + 1]

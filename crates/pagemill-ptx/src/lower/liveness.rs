@@ -3,6 +3,9 @@
 use super::cfg::Graph;
 use super::ir::{Class, Program};
 
+/// Memory that the sets at block starts may take: a kernel that needs more is no compiler's work.
+const SETS_BYTES_MAX: usize = 1 << 28;
+
 /// A set of registers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RegisterSet {
@@ -61,9 +64,13 @@ pub(super) struct Liveness {
 }
 
 /// Solves the backward data-flow problem. A guarded write does not end a life: lanes whose guard fails keep the old value.
-pub(super) fn analyse(program: &Program, graph: &Graph) -> Liveness {
+/// `None` when the sets would take more than [`SETS_BYTES_MAX`].
+pub(super) fn analyse(program: &Program, graph: &Graph) -> Option<Liveness> {
     let count = program.classes.len();
     let blocks = graph.blocks.len();
+    if blocks.checked_mul(count / 8)? > SETS_BYTES_MAX {
+        return None;
+    }
     let mut live_in = vec![RegisterSet::new(count); blocks];
     let mut live_out = vec![RegisterSet::new(count); blocks];
     let mut work: Vec<usize> = (0..blocks).collect();
@@ -88,11 +95,11 @@ pub(super) fn analyse(program: &Program, graph: &Graph) -> Liveness {
         }
     }
     let pressure = pressure(program, graph, &live_out);
-    Liveness {
+    Some(Liveness {
         live_in,
         live_out,
         pressure,
-    }
+    })
 }
 
 /// Goes through `block` backwards from what is live at its end; `visit` sees what is live before each operation.

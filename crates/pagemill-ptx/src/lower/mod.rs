@@ -120,19 +120,20 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
     simplify::propagate_copies(&mut program, &graph);
     simplify::remove_dead(&mut program);
     scoreboard::assign(&mut program, &graph, &mut infos);
-    let live = liveness::analyse(&program, &graph);
+    let too_large = || {
+        fail(
+            function.line,
+            format!("kernel {} is too large", function.name),
+        )
+    };
+    let live = liveness::analyse(&program, &graph).ok_or_else(too_large)?;
     let slots = allocate::allocate(&program, &graph, &live).ok_or_else(|| {
         fail(
             function.line,
             format!("kernel {} needs too many registers at once", function.name),
         )
     })?;
-    let code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(|| {
-        fail(
-            function.line,
-            format!("kernel {} is too large", function.name),
-        )
-    })?;
+    let code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(too_large)?;
     let params: Vec<Param> = function
         .params
         .iter()

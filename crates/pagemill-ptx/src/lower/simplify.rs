@@ -102,7 +102,8 @@ pub(super) fn remove_dead(program: &mut Program) {
     // Backwards, so that a chain of dead operations goes in one pass.
     for micro in program.micros.iter_mut().rev() {
         if micro.is_pure() && micro.dsts.iter().all(|dst| uses[dst.index()] == 0) {
-            for source in micro.sources() {
+            let guard = micro.guard.map(|(register, _)| register);
+            for source in micro.sources().filter(|source| Some(*source) != guard) {
                 uses[source.index()] -= 1;
             }
             erase(micro);
@@ -110,12 +111,11 @@ pub(super) fn remove_dead(program: &mut Program) {
     }
 }
 
-/// An operation that emission leaves out.
+/// Leaves nothing of an operation but its guard, which decides for how many threads it counts.
 fn erase(micro: &mut Micro) {
     micro.op = Op::Nop;
     micro.dsts.clear();
     micro.srcs.clear();
-    micro.guard = None;
     micro.aux = super::ir::Aux::None;
 }
 

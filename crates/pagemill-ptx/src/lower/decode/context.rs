@@ -1,12 +1,11 @@
 //! What every opcode family needs: operands by kind, destinations, emission.
 
-use super::super::inline::{Flat, FlatInst, Side, Storage};
-use super::super::ir::{Aux, Class, Label, Micro, Program, ServiceAux, VReg, Value};
+use super::super::inline::{Flat, FlatInst};
+use super::super::ir::{Aux, Class, Label, Micro, Program, VReg, Value};
 use super::super::params::ParamStorage;
 use super::super::{Fail, fail};
 use super::modifiers::Modifiers;
-use crate::ast::{Instruction, Operand, RegisterId, Space, Type};
-use crate::code::{ClockPart, Constant, LaneMask, Preset};
+use crate::ast::{Instruction, Space, Type};
 use crate::exec::op::Op;
 use crate::kernel::{InstructionClass, InstructionInfo};
 use crate::window;
@@ -45,9 +44,9 @@ pub(super) struct Decoder<'a> {
     pub program: Program,
     infos: Vec<InstructionInfo>,
     /// High halves of 128-bit registers.
-    high_halves: HashMap<VReg, VReg>,
+    pub high_halves: HashMap<VReg, VReg>,
     /// Held by the carry instructions.
-    carry: Option<VReg>,
+    pub carry: Option<VReg>,
     pub scope: usize,
     pub inst: &'a Instruction,
     guard: Option<(VReg, bool)>,
@@ -103,7 +102,7 @@ pub(in super::super) fn decode<'a>(
     })
 }
 
-fn class_of(ty: Type) -> Class {
+pub(super) fn class_of(ty: Type) -> Class {
     match ty {
         Type::Pred => Class::Predicate,
         ty if ty.bytes() >= 8 => Class::Wide,
@@ -268,294 +267,6 @@ impl<'a> Decoder<'a> {
         ))
     }
 
-    // Operands.
-
-    pub(super) fn operand(&self, index: usize) -> Result<&'a Operand, Fail> {
-        self.inst.operands.get(index).ok_or_else(|| {
-            self.fail(format!(
-                "`{}` needs more than {} operands",
-                self.inst.opcode.join("."),
-                self.inst.operands.len()
-            ))
-        })
-    }
-
-    pub(super) fn operand_count(&self) -> usize {
-        self.inst.operands.len()
-    }
-
-    pub(super) fn register(&self, register: RegisterId) -> VReg {
-        VReg(self.flat.scopes[self.scope].register_base + register.0)
-    }
-
-    pub(super) fn register_type(&self, register: RegisterId) -> Type {
-        self.flat.scopes[self.scope].function.registers[register.0 as usize].ty
-    }
-
-    pub(super) fn high_half(&self, register: VReg) -> Option<VReg> {
-        self.high_halves.get(&register).copied()
-    }
-
-    pub(super) fn temporary(&mut self, class: Class) -> VReg {
-        self.program.register(class)
-    }
-
-    /// The register that carries between the `.cc` instructions.
-    pub(super) fn carry(&mut self) -> VReg {
-        if let Some(carry) = self.carry {
-            return carry;
-        }
-        let carry = self.program.register(Class::Predicate);
-        self.carry = Some(carry);
-        carry
-    }
-
-    pub(super) fn constant(&mut self, class: Class, constant: Constant) -> Result<Value, Fail> {
-        let index = match class {
-            Class::Wide => self.program.wide.intern(constant).map(Value::Wide),
-            _ => self.program.narrow.intern(constant).map(Value::Narrow),
-        };
-        index.ok_or_else(|| self.fail("the kernel uses too many different constants"))
-    }
-
-    pub(super) fn bits(&mut self, class: Class, bits: u64) -> Result<Value, Fail> {
-        let bits = if class == Class::Wide {
-            bits
-        } else {
-            u64::from(bits as u32)
-        };
-        self.constant(class, Constant::Bits(bits))
-    }
-
-    /// Whether `value` is a literal other than zero.
-    pub(super) fn is_known_not_zero(&self, value: Value) -> bool {
-        let constant = match value {
-            Value::Reg(_) => return false,
-            Value::Narrow(index) => &self.program.narrow.constants[usize::from(index)],
-            Value::Wide(index) => &self.program.wide.constants[usize::from(index)],
-        };
-        matches!(constant, Constant::Bits(bits) if *bits != 0)
-    }
-
-    /// Source operand `index` as a value of type `ty`, whose register must be of that size.
-    pub(super) fn source(&mut self, index: usize, ty: Type) -> Result<Value, Fail> {
-        let operand = self.operand(index)?;
-        self.value(operand, ty)
-    }
-
-    pub(super) fn value(&mut self, operand: &'a Operand, ty: Type) -> Result<Value, Fail> {
-        let class = class_of(ty);
-        match operand {
-            Operand::Register(register) => {
-                let found = self.register_type(*register);
-                if class_of(found) != class
-                    || (class == Class::Narrow && found.bytes() != ty.bytes())
-                {
-                    return Err(self.wrong_size(*register, ty));
-                }
-                Ok(Value::Reg(self.register(*register)))
-            }
-            Operand::Integer(value) => {
-                let bits = if ty.bytes() < 4 {
-                    value & ((1 << (8 * ty.bytes())) - 1)
-                } else {
-                    *value
-                };
-                self.bits(class, bits)
-            }
-            Operand::Float32(bits) if ty == Type::F64 => {
-                self.bits(class, f64::from(f32::from_bits(*bits)).to_bits())
-            }
-            Operand::Float32(bits) => self.bits(class, u64::from(*bits)),
-            Operand::Float64(bits) if class == Class::Wide => self.bits(class, *bits),
-            Operand::Float64(bits) => {
-                self.bits(class, u64::from((f64::from_bits(*bits) as f32).to_bits()))
-            }
-            Operand::Special(name, component) => self.special(name, *component, class),
-            Operand::Symbol(name, addend) => self.symbol(name, *addend, class),
-            _ => Err(self.fail(format!("operand {operand:?} cannot be a value here"))),
-        }
-    }
-
-    pub(super) fn wrong_size(&self, register: RegisterId, ty: Type) -> Fail {
-        let function = self.flat.scopes[self.scope].function;
-        let register = &function.registers[register.0 as usize];
-        self.fail(format!(
-            "register {} of {} bits does not fit `{}`, which works on {} bits here",
-            register.name,
-            8 * register.ty.bytes(),
-            self.inst.opcode.join("."),
-            8 * ty.bytes()
-        ))
-    }
-
-    /// Destination operand `index` of type `ty`; a sink gets a register that nobody reads.
-    pub(super) fn destination(&mut self, index: usize, ty: Type) -> Result<VReg, Fail> {
-        let operand = self.operand(index)?;
-        self.destination_of(operand, ty)
-    }
-
-    pub(super) fn destination_of(&mut self, operand: &'a Operand, ty: Type) -> Result<VReg, Fail> {
-        let class = class_of(ty);
-        match operand {
-            Operand::Register(register) => {
-                let found = self.register_type(*register);
-                if class_of(found) != class
-                    || (class == Class::Narrow && found.bytes() != ty.bytes())
-                {
-                    return Err(self.wrong_size(*register, ty));
-                }
-                Ok(self.register(*register))
-            }
-            Operand::Sink => Ok(self.temporary(class)),
-            _ => Err(self.fail("the destination must be a register")),
-        }
-    }
-
-    /// A predicate source: register and whether it is negated.
-    pub(super) fn predicate(&mut self, index: usize) -> Result<(VReg, bool), Fail> {
-        match self.operand(index)? {
-            Operand::Register(register) if self.register_type(*register) == Type::Pred => {
-                Ok((self.register(*register), false))
-            }
-            Operand::NegatedRegister(register) if self.register_type(*register) == Type::Pred => {
-                Ok((self.register(*register), true))
-            }
-            Operand::Integer(value) => {
-                let constant = self.temporary(Class::Predicate);
-                self.push(
-                    Op::PredicateLogic,
-                    &[constant],
-                    &[Value::Reg(constant); 2],
-                    Aux::Immediate(0b1111),
-                );
-                Ok((constant, *value == 0))
-            }
-            _ => Err(self.fail(format!("operand {} must be a predicate", index + 1))),
-        }
-    }
-
-    fn special(
-        &mut self,
-        name: &str,
-        component: Option<char>,
-        class: Class,
-    ) -> Result<Value, Fail> {
-        let axis = match component {
-            None | Some('x') => Some(0),
-            Some('y') => Some(1),
-            Some('z') => Some(2),
-            Some(_) => None,
-        };
-        let narrow = match (name, axis) {
-            ("tid", Some(axis)) => self.preset(Preset::ThreadIndex(axis)),
-            ("ctaid", Some(axis)) => self.preset(Preset::BlockIndex(axis)),
-            ("ntid", Some(axis)) => self.constant(Class::Narrow, Constant::BlockDim(axis))?,
-            ("nctaid", Some(axis)) => self.constant(Class::Narrow, Constant::GridDim(axis))?,
-            (
-                "tid" | "ctaid" | "gridid" | "smid" | "clusterid" | "cluster_ctaid"
-                | "cluster_ctarank",
-                _,
-            ) => self.bits(Class::Narrow, 0)?,
-            (
-                "ntid" | "nctaid" | "nsmid" | "nclusterid" | "cluster_nctaid" | "cluster_nctarank",
-                _,
-            ) => self.bits(Class::Narrow, 1)?,
-            ("laneid", _) => self.preset(Preset::Lane),
-            ("warpid", _) => self.preset(Preset::Warp),
-            ("nwarpid", _) => self.constant(Class::Narrow, Constant::WarpsPerBlock)?,
-            ("lanemask_eq", _) => self.preset(Preset::LaneMask(LaneMask::Equal)),
-            ("lanemask_le", _) => self.preset(Preset::LaneMask(LaneMask::LessEqual)),
-            ("lanemask_lt", _) => self.preset(Preset::LaneMask(LaneMask::Less)),
-            ("lanemask_ge", _) => self.preset(Preset::LaneMask(LaneMask::GreaterEqual)),
-            ("lanemask_gt", _) => self.preset(Preset::LaneMask(LaneMask::Greater)),
-            ("dynamic_smem_size", _) => {
-                self.constant(Class::Narrow, Constant::DynamicSharedBytes)?
-            }
-            ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
-            ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),
-            ("clock_hi" | "globaltimer_hi", _) => self.clock(ClockPart::High),
-            ("clock64" | "globaltimer", _) => {
-                let whole = self.clock(ClockPart::Whole);
-                return match class {
-                    Class::Wide => Ok(whole),
-                    _ => Err(self.fail(format!("%{name} needs a 64-bit register"))),
-                };
-            }
-            _ => return Err(self.fail(format!("special register %{name} is not supported"))),
-        };
-        match class {
-            Class::Narrow => Ok(narrow),
-            Class::Wide => {
-                let wide = self.temporary(Class::Wide);
-                self.push(Op::ZeroExtend32, &[wide], &[narrow], Aux::None);
-                Ok(Value::Reg(wide))
-            }
-            Class::Predicate => Err(self.fail(format!("%{name} is no predicate"))),
-        }
-    }
-
-    fn preset(&mut self, preset: Preset) -> Value {
-        Value::Reg(self.program.preset(preset))
-    }
-
-    fn clock(&mut self, part: ClockPart) -> Value {
-        let class = if part == ClockPart::Whole {
-            Class::Wide
-        } else {
-            Class::Narrow
-        };
-        let dst = self.temporary(class);
-        self.push(
-            Op::Service,
-            &[dst],
-            &[],
-            Aux::Service(ServiceAux::Clock(part)),
-        );
-        Value::Reg(dst)
-    }
-
-    /// What the name `name` stands for in the current scope.
-    pub(super) fn storage(&self, name: &str) -> Option<Storage> {
-        self.flat.scopes[self.scope].storage.get(name).copied()
-    }
-
-    /// The address of `name` in its own space.
-    fn symbol(&mut self, name: &str, addend: i64, class: Class) -> Result<Value, Fail> {
-        let place = |offset: u32| u64::from(offset).wrapping_add(addend as u64);
-        let bits = match self.storage(name) {
-            Some(Storage::KernelParam { offset, .. }) => place(offset),
-            Some(Storage::Local(offset)) => place(offset),
-            Some(Storage::Shared(index)) => place(self.names.shared.offsets[index]),
-            Some(Storage::CallParam(index)) => match self.names.params[index] {
-                ParamStorage::Local(offset) => place(offset),
-                ParamStorage::Registers => {
-                    return Err(self.fail(format!("the address of {name} cannot be taken here")));
-                }
-            },
-            None => return self.module_symbol(name, addend, class),
-        };
-        self.bits(class, bits)
-    }
-
-    fn module_symbol(&mut self, name: &str, addend: i64, class: Class) -> Result<Value, Fail> {
-        if let Some(offset) = self.names.shared.module.get(name) {
-            return self.bits(class, u64::from(*offset).wrapping_add(addend as u64));
-        }
-        match self.names.variables.get(name) {
-            Some((index, Space::Global | Space::Const)) => self.constant(
-                class,
-                Constant::Symbol {
-                    index: *index,
-                    addend,
-                },
-            ),
-            _ => Err(self
-                .fail(format!("`{name}` has no address that can be used here"))
-                .help("function pointers, textures and surfaces are not supported")),
-        }
-    }
-
     pub(super) fn label(&self, name: &str) -> Result<Label, Fail> {
         let scope = &self.flat.scopes[self.scope];
         scope
@@ -657,46 +368,6 @@ impl<'a> Decoder<'a> {
             &[Value::Reg(a.0), Value::Reg(b.0)],
             Aux::Immediate(folded),
         );
-    }
-
-    // Calls.
-
-    /// Moves a register argument or result between scopes.
-    fn pass(&mut self, to: Side<'a>, from: Side<'a>) -> Result<(), Fail> {
-        let known = |decoder: &Self, side: Side<'_>| {
-            let (scope, register) = match side {
-                Side::Register(scope, register) => (scope, register),
-                Side::Operand(scope, Operand::Register(register)) => (scope, *register),
-                Side::Operand(..) => return None,
-            };
-            let registers = &decoder.flat.scopes[scope].function.registers;
-            registers
-                .get(register.0 as usize)
-                .map(|register| register.ty)
-        };
-        let ty = known(self, to).or(known(self, from)).unwrap_or(Type::B32);
-        let value = match from {
-            Side::Register(scope, register) => {
-                self.scope = scope;
-                Value::Reg(self.register(register))
-            }
-            Side::Operand(scope, operand) => {
-                self.scope = scope;
-                self.value(operand, ty)?
-            }
-        };
-        let dst = match to {
-            Side::Register(scope, register) => {
-                self.scope = scope;
-                self.register(register)
-            }
-            Side::Operand(scope, operand) => {
-                self.scope = scope;
-                self.destination_of(operand, ty)?
-            }
-        };
-        self.copy(dst, value);
-        Ok(())
     }
 
     pub(super) fn copy(&mut self, dst: VReg, value: Value) {

@@ -4,7 +4,7 @@ use super::super::Fail;
 use super::super::ir::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
-use super::{float, half};
+use super::{carry, float, half};
 use crate::ast::Type;
 use crate::exec::functions::integer as functions;
 use crate::exec::op::Op;
@@ -48,12 +48,12 @@ impl Int {
 }
 
 /// The narrow or the wide operation, by the operand size.
-fn by_size(int: Int, narrow: Op, wide: Op) -> Op {
+pub(super) fn by_size(int: Int, narrow: Op, wide: Op) -> Op {
     if int.bytes == 8 { wide } else { narrow }
 }
 
 /// `dst = op(srcs)`, cut to 16 bits where the type has no more.
-fn store(
+pub(super) fn store(
     decoder: &mut Decoder<'_>,
     int: Int,
     op: Op,
@@ -114,10 +114,10 @@ fn arithmetic(
         return two_by_two(decoder, function, 0);
     }
     if modifiers.take("cc") {
-        let int = carry_type(decoder, modifiers)?;
+        let int = carry::carry_type(decoder, modifiers)?;
         return match kind {
-            float::Arithmetic::Add => add_carry_out(decoder, int),
-            _ => sub_borrow_out(decoder, int),
+            float::Arithmetic::Add => carry::add_carry_out(decoder, int),
+            _ => carry::sub_borrow_out(decoder, int),
         };
     }
     let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
@@ -226,7 +226,12 @@ fn product(
 }
 
 /// The upper half of a product, in a register of the operands' size.
-fn high_product(decoder: &mut Decoder<'_>, int: Int, a: Value, b: Value) -> Result<Value, Fail> {
+pub(super) fn high_product(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    a: Value,
+    b: Value,
+) -> Result<Value, Fail> {
     Ok(match (int.bytes, int.signed) {
         (2, _) => {
             let whole = decoder.fresh(Op::Mul32, Class::Narrow, &[a, b]);
@@ -243,7 +248,7 @@ fn high_product(decoder: &mut Decoder<'_>, int: Int, a: Value, b: Value) -> Resu
 pub(super) fn mad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let part = modifiers.take_one(&["lo", "hi", "wide"]);
     if modifiers.take("cc") {
-        return mad_with_carry(decoder, modifiers, part, false, true);
+        return carry::mad_with_carry(decoder, modifiers, part, false, true);
     }
     let saturate = part == Some("hi") && modifiers.take("sat");
     let Some(int) = integer_or(decoder, modifiers, float::multiply_add)? else {
@@ -300,144 +305,6 @@ pub(super) fn mad(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     }
 }
 
-// Carry chains. The carry flag is a predicate register.
-
-fn carry_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Int, Fail> {
-    let int = modifiers
-        .take_type()
-        .and_then(Int::of)
-        .filter(|int| int.bytes >= 4);
-    int.ok_or_else(|| decoder.bad_form())
-}
-
-fn add_op(int: Int) -> Op {
-    by_size(int, Op::Add32, Op::Add64)
-}
-
-fn sub_op(int: Int) -> Op {
-    by_size(int, Op::Sub32, Op::Sub64)
-}
-
-fn less_op(int: Int) -> Op {
-    by_size(int, Op::LessU32, Op::LessU64)
-}
-
-fn add_carry_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), Fail> {
-    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
-    let dst = decoder.destination(0, int.ty)?;
-    let carry = decoder.carry();
-    let sum = decoder.fresh(add_op(int), int.class(), &[a, b]);
-    decoder.op(less_op(int), carry, &[sum, b]);
-    decoder.copy(dst, sum);
-    Ok(())
-}
-
-fn sub_borrow_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), Fail> {
-    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
-    let dst = decoder.destination(0, int.ty)?;
-    let carry = decoder.carry();
-    decoder.op(less_op(int), carry, &[a, b]);
-    decoder.op(sub_op(int), dst, &[a, b]);
-    Ok(())
-}
-
-/// The carry as 0 or 1.
-fn carry_value(decoder: &mut Decoder<'_>, int: Int) -> Result<Value, Fail> {
-    let carry = decoder.carry();
-    let (one, zero) = (decoder.bits(int.class(), 1)?, decoder.bits(int.class(), 0)?);
-    let op = by_size(int, Op::Select32, Op::Select64);
-    Ok(decoder.fresh(op, int.class(), &[one, zero, Value::Reg(carry)]))
-}
-
-/// `dst = a + b + carry`, and the carry out if wanted.
-fn add_with_carry(
-    decoder: &mut Decoder<'_>,
-    int: Int,
-    a: Value,
-    b: Value,
-    dst: VReg,
-    out: bool,
-) -> Result<(), Fail> {
-    let carry_in = carry_value(decoder, int)?;
-    let partial = decoder.fresh(add_op(int), int.class(), &[a, b]);
-    let total = decoder.fresh(add_op(int), int.class(), &[partial, carry_in]);
-    if out {
-        let first = decoder.temporary(Class::Predicate);
-        let second = decoder.temporary(Class::Predicate);
-        decoder.op(less_op(int), first, &[partial, b]);
-        decoder.op(less_op(int), second, &[total, partial]);
-        let carry = decoder.carry();
-        decoder.logic(carry, (first, false), (second, false), 0b1110);
-    }
-    decoder.copy(dst, total);
-    Ok(())
-}
-
-pub(super) fn addc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let out = modifiers.take("cc");
-    let int = carry_type(decoder, modifiers)?;
-    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
-    let dst = decoder.destination(0, int.ty)?;
-    add_with_carry(decoder, int, a, b, dst, out)
-}
-
-pub(super) fn subc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let out = modifiers.take("cc");
-    let int = carry_type(decoder, modifiers)?;
-    let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
-    let dst = decoder.destination(0, int.ty)?;
-    let borrow_in = carry_value(decoder, int)?;
-    let partial = decoder.fresh(sub_op(int), int.class(), &[a, b]);
-    let total = decoder.fresh(sub_op(int), int.class(), &[partial, borrow_in]);
-    if out {
-        let first = decoder.temporary(Class::Predicate);
-        let second = decoder.temporary(Class::Predicate);
-        decoder.op(less_op(int), first, &[a, b]);
-        decoder.op(less_op(int), second, &[partial, borrow_in]);
-        let carry = decoder.carry();
-        decoder.logic(carry, (first, false), (second, false), 0b1110);
-    }
-    decoder.copy(dst, total);
-    Ok(())
-}
-
-pub(super) fn madc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let part = modifiers.take_one(&["lo", "hi"]);
-    let out = modifiers.take("cc");
-    mad_with_carry(decoder, modifiers, part, true, out)
-}
-
-fn mad_with_carry(
-    decoder: &mut Decoder<'_>,
-    modifiers: &mut Modifiers<'_>,
-    part: Option<&str>,
-    carry_in: bool,
-    carry_out: bool,
-) -> Result<(), Fail> {
-    let int = carry_type(decoder, modifiers)?;
-    let (a, b, c) = (
-        decoder.source(1, int.ty)?,
-        decoder.source(2, int.ty)?,
-        decoder.source(3, int.ty)?,
-    );
-    let dst = decoder.destination(0, int.ty)?;
-    let product = match part {
-        Some("lo") => decoder.fresh(by_size(int, Op::Mul32, Op::Mul64), int.class(), &[a, b]),
-        Some("hi") => high_product(decoder, int, a, b)?,
-        _ => return Err(decoder.bad_form()),
-    };
-    if carry_in {
-        return add_with_carry(decoder, int, product, c, dst, carry_out);
-    }
-    let sum = decoder.fresh(add_op(int), int.class(), &[product, c]);
-    let carry = decoder.carry();
-    decoder.op(less_op(int), carry, &[sum, c]);
-    decoder.copy(dst, sum);
-    Ok(())
-}
-
-// Division.
-
 pub(super) fn div(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let Some(int) = integer_or(decoder, modifiers, float::divide)? else {
         return Ok(());
@@ -487,8 +354,6 @@ fn divide(
     store(decoder, int, narrow[usize::from(int.signed)], dst, &[a, b])
 }
 
-// Sign, order, bits.
-
 pub(super) fn abs(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
         float::sign(d, m, ty, float::Sign::Clear)
@@ -517,7 +382,8 @@ pub(super) fn neg(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     let a = decoder.source(1, int.ty)?;
     let zero = decoder.bits(int.class(), 0)?;
     let dst = decoder.destination(0, int.ty)?;
-    store(decoder, int, sub_op(int), dst, &[zero, a])
+    let op = by_size(int, Op::Sub32, Op::Sub64);
+    store(decoder, int, op, dst, &[zero, a])
 }
 
 pub(super) fn min(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -567,93 +433,4 @@ fn extreme(
     let zero = decoder.bits(int.class(), 0)?;
     decoder.op(Op::MaxS32, dst, &[value, zero]);
     Ok(())
-}
-
-pub(super) fn logic(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    let (table, narrow, wide) = match modifiers.name {
-        "and" => (0b1000, Op::And32, Op::And64),
-        "or" => (0b1110, Op::Or32, Op::Or64),
-        _ => (0b0110, Op::Xor32, Op::Xor64),
-    };
-    if ty == Type::Pred {
-        let (a, b) = (decoder.predicate(1)?, decoder.predicate(2)?);
-        let dst = decoder.destination(0, ty)?;
-        decoder.logic(dst, a, b, table);
-        return Ok(());
-    }
-    let int = Int::of(ty)
-        .filter(|int| int.bytes > 1)
-        .ok_or_else(|| decoder.bad_form())?;
-    let (a, b) = (decoder.source(1, ty)?, decoder.source(2, ty)?);
-    let dst = decoder.destination(0, ty)?;
-    decoder.op(by_size(int, narrow, wide), dst, &[a, b]);
-    Ok(())
-}
-
-pub(super) fn not(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    if ty == Type::Pred {
-        let a = decoder.predicate(1)?;
-        let dst = decoder.destination(0, ty)?;
-        decoder.logic(dst, a, a, 0b0001);
-        return Ok(());
-    }
-    let int = Int::of(ty)
-        .filter(|int| int.bytes > 1)
-        .ok_or_else(|| decoder.bad_form())?;
-    let a = decoder.source(1, ty)?;
-    let dst = decoder.destination(0, ty)?;
-    store(decoder, int, by_size(int, Op::Not32, Op::Not64), dst, &[a])
-}
-
-pub(super) fn cnot(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    let int = modifiers
-        .take_type()
-        .and_then(Int::of)
-        .filter(|int| int.bytes > 1);
-    let int = int.ok_or_else(|| decoder.bad_form())?;
-    let a = decoder.source(1, int.ty)?;
-    let dst = decoder.destination(0, int.ty)?;
-    let (one, zero) = (decoder.bits(int.class(), 1)?, decoder.bits(int.class(), 0)?);
-    let is_zero = decoder.fresh(
-        by_size(int, Op::Equal32, Op::Equal64),
-        Class::Predicate,
-        &[a, zero],
-    );
-    decoder.op(
-        by_size(int, Op::Select32, Op::Select64),
-        dst,
-        &[one, zero, is_zero],
-    );
-    Ok(())
-}
-
-pub(super) fn shl(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    shift(decoder, modifiers, |int| {
-        by_size(int, Op::ShiftLeft32, Op::ShiftLeft64)
-    })
-}
-
-pub(super) fn shr(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    shift(decoder, modifiers, |int| match int.signed {
-        true => by_size(int, Op::ShiftRightS32, Op::ShiftRightS64),
-        false => by_size(int, Op::ShiftRightU32, Op::ShiftRightU64),
-    })
-}
-
-fn shift(
-    decoder: &mut Decoder<'_>,
-    modifiers: &mut Modifiers<'_>,
-    op: impl Fn(Int) -> Op,
-) -> Result<(), Fail> {
-    let int = modifiers
-        .take_type()
-        .and_then(Int::of)
-        .filter(|int| int.bytes > 1);
-    let int = int.ok_or_else(|| decoder.bad_form())?;
-    let a = extended(decoder, 1, int)?;
-    let n = decoder.source(2, Type::U32)?;
-    let dst = decoder.destination(0, int.ty)?;
-    store(decoder, int, op(int), dst, &[a, n])
 }

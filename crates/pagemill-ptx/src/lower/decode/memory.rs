@@ -3,27 +3,26 @@
 use super::super::Fail;
 use super::super::inline::Storage;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
-use super::super::params::ParamStorage;
+use super::call_params;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Address, Operand, Space, Type};
-use crate::code::{AccessKind, Atomic, CacheHint, Constant};
-use crate::exec::functions::atomic;
+use crate::code::{AccessKind, CacheHint, Constant};
 use crate::exec::op::Op;
 use crate::kernel::InstructionClass;
 
 /// Orders and scopes: all accesses here are sequentially consistent, so each of them is satisfied.
-const ORDERS: [&str; 12] = [
+pub(super) const ORDERS: [&str; 12] = [
     "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "cta", "cluster",
     "gpu", "sys", "sc",
 ];
 
 /// Space, ordering and cache operators of a memory instruction.
-struct Form {
-    space: Space,
-    hint: CacheHint,
-    ty: Type,
-    count: u8,
+pub(super) struct Form {
+    pub space: Space,
+    pub hint: CacheHint,
+    pub ty: Type,
+    pub count: u8,
 }
 
 impl Form {
@@ -57,7 +56,7 @@ impl Form {
     }
 }
 
-fn space_of(part: &str) -> Option<Space> {
+pub(super) fn space_of(part: &str) -> Option<Space> {
     Some(match part {
         "global" => Space::Global,
         "shared" | "shared::cta" => Space::Shared,
@@ -91,7 +90,7 @@ fn cache_hint(part: &str) -> Option<CacheHint> {
 }
 
 /// Base and offset of an address operand.
-enum Place {
+pub(super) enum Place {
     /// Offset in the kernel's arguments, known now.
     Argument(u64),
     /// Offset in a parameter of an expanded call.
@@ -103,7 +102,11 @@ enum Place {
     },
 }
 
-fn place<'a>(decoder: &mut Decoder<'a>, operand: &'a Operand, space: Space) -> Result<Place, Fail> {
+pub(super) fn place<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    space: Space,
+) -> Result<Place, Fail> {
     let Operand::Address(address) = operand else {
         return Err(decoder.fail("the address must stand in brackets"));
     };
@@ -194,7 +197,11 @@ fn elements<'a>(
 }
 
 /// Loads and stores may name registers wider than the type.
-fn class_for(decoder: &Decoder<'_>, operand: &Operand, ty: Type) -> Result<(Class, u64), Fail> {
+pub(super) fn class_for(
+    decoder: &Decoder<'_>,
+    operand: &Operand,
+    ty: Type,
+) -> Result<(Class, u64), Fail> {
     match operand {
         Operand::Register(register) => {
             let found = decoder.register_type(*register);
@@ -221,7 +228,7 @@ fn class_for(decoder: &Decoder<'_>, operand: &Operand, ty: Type) -> Result<(Clas
     }
 }
 
-fn is_signed(ty: Type) -> bool {
+pub(super) fn is_signed(ty: Type) -> bool {
     matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
 }
 
@@ -231,7 +238,9 @@ pub(super) fn ld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     let targets = elements(decoder, decoder.operand(0)?, form.count)?;
     match place(decoder, decoder.operand(1)?, form.space)? {
         Place::Argument(offset) => load_argument(decoder, &form, &targets, offset),
-        Place::CallParam(param, offset) => load_call_param(decoder, &form, &targets, param, offset),
+        Place::CallParam(param, offset) => {
+            call_params::load(decoder, &form, &targets, param, offset)
+        }
         Place::Memory {
             space,
             base,
@@ -275,7 +284,7 @@ fn load_argument<'a>(
 }
 
 /// The destination register whatever its declared size.
-fn wide_destination<'a>(
+pub(super) fn wide_destination<'a>(
     decoder: &mut Decoder<'a>,
     operand: &'a Operand,
     class: Class,
@@ -288,7 +297,7 @@ fn wide_destination<'a>(
 }
 
 /// 16-bit registers are held zero-extended: a sign-extended byte is cut.
-fn mask_to_register(
+pub(super) fn mask_to_register(
     decoder: &mut Decoder<'_>,
     operand: &Operand,
     ty: Type,
@@ -305,7 +314,7 @@ fn mask_to_register(
     Ok(())
 }
 
-fn load_memory<'a>(
+pub(super) fn load_memory<'a>(
     decoder: &mut Decoder<'a>,
     form: &Form,
     targets: &[&'a Operand],
@@ -355,7 +364,7 @@ fn load_memory<'a>(
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
-fn memory_aux(
+pub(super) fn memory_aux(
     decoder: &Decoder<'_>,
     kind: AccessKind,
     space: Space,
@@ -389,7 +398,7 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     let (space, base, offset) = match place(decoder, decoder.operand(0)?, form.space)? {
         Place::Argument(_) => return Err(decoder.fail("kernel parameters cannot be written")),
         Place::CallParam(param, offset) => {
-            return store_call_param(decoder, &form, &sources, param, offset);
+            return call_params::store(decoder, &form, &sources, param, offset);
         }
         Place::Memory {
             space,
@@ -429,7 +438,7 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
 }
 
 /// A value to be stored, from a register that may be wider than the type.
-fn stored_value<'a>(
+pub(super) fn stored_value<'a>(
     decoder: &mut Decoder<'a>,
     operand: &'a Operand,
     ty: Type,
@@ -452,228 +461,4 @@ fn stored_value<'a>(
             decoder.value(operand, wide_type)
         }
     }
-}
-
-// Parameters of expanded calls.
-
-fn load_call_param<'a>(
-    decoder: &mut Decoder<'a>,
-    form: &Form,
-    targets: &[&'a Operand],
-    param: usize,
-    offset: u64,
-) -> Result<(), Fail> {
-    decoder.info().class = InstructionClass::Integer;
-    if let ParamStorage::Local(base) = decoder.names.params[param] {
-        let base = decoder.bits(Class::Wide, u64::from(base))?;
-        return load_memory(decoder, form, targets, Space::Local, base, offset as i64);
-    }
-    for (index, &target) in (0u64..).zip(targets) {
-        let (class, _) = class_for(decoder, target, form.ty)?;
-        let value = decoder.load_param(param, offset + index * form.ty.bytes(), form.ty)?;
-        let dst = wide_destination(decoder, target, class)?;
-        let value = widen(decoder, value, form.ty, class)?;
-        decoder.copy(dst, value);
-        mask_to_register(decoder, target, form.ty, dst)?;
-    }
-    Ok(())
-}
-
-/// A parameter's raw bits as a load of `ty` gives them in a register of `class`.
-fn widen(decoder: &mut Decoder<'_>, value: Value, ty: Type, class: Class) -> Result<Value, Fail> {
-    let value = match ty {
-        Type::S8 => decoder.fresh(Op::SignExtend8, Class::Narrow, &[value]),
-        Type::S16 => decoder.fresh(Op::SignExtend16, Class::Narrow, &[value]),
-        _ => value,
-    };
-    Ok(match class {
-        Class::Wide if ty.bytes() < 8 && is_signed(ty) => {
-            decoder.fresh(Op::SignExtend32, class, &[value])
-        }
-        Class::Wide if ty.bytes() < 8 => decoder.fresh(Op::ZeroExtend32, class, &[value]),
-        _ => value,
-    })
-}
-
-fn store_call_param<'a>(
-    decoder: &mut Decoder<'a>,
-    form: &Form,
-    sources: &[&'a Operand],
-    param: usize,
-    offset: u64,
-) -> Result<(), Fail> {
-    decoder.info().class = InstructionClass::Integer;
-    for (index, &source) in (0u64..).zip(sources) {
-        let offset = offset + index * form.ty.bytes();
-        let (class, bytes) = class_for(decoder, source, form.ty)?;
-        let value = stored_value(decoder, source, form.ty, class, bytes)?;
-        let value = match (class, form.ty.bytes()) {
-            (Class::Wide, 1..8) => decoder.fresh(Op::Truncate64, Class::Narrow, &[value]),
-            _ => value,
-        };
-        decoder.store_param(param, offset, form.ty, value)?;
-    }
-    Ok(())
-}
-
-impl<'a> Decoder<'a> {
-    /// Both halves of a 128-bit register.
-    fn halves(&mut self, operand: &Operand) -> Result<[VReg; 2], Fail> {
-        let Operand::Register(register) = operand else {
-            return Err(self.fail("a 128-bit operand must be a register"));
-        };
-        let low = self.register(*register);
-        let high = self
-            .high_half(low)
-            .ok_or_else(|| self.fail("a 128-bit operand must be a .b128 register"))?;
-        Ok([low, high])
-    }
-
-    /// The bits at `offset` of a call parameter, zero-extended.
-    pub(super) fn load_param(
-        &mut self,
-        param: usize,
-        offset: u64,
-        ty: Type,
-    ) -> Result<Value, Fail> {
-        let class = if ty.bytes() == 8 {
-            Class::Wide
-        } else {
-            Class::Narrow
-        };
-        if self.is_in_registers(param) {
-            return Ok(Value::Reg(self.param_register(param, offset, class)));
-        }
-        let ParamStorage::Local(base) = self.names.params[param] else {
-            return Err(self.bad_form());
-        };
-        let base = self.bits(Class::Wide, u64::from(base))?;
-        let dst = self.temporary(class);
-        let aux = memory_aux(
-            self,
-            AccessKind::Load,
-            Space::Local,
-            offset as i64,
-            ty,
-            class,
-            1,
-            CacheHint::Default,
-        )?;
-        self.push(Op::Load, &[dst], &[base], Aux::Memory(aux));
-        Ok(Value::Reg(dst))
-    }
-
-    pub(super) fn store_param(
-        &mut self,
-        param: usize,
-        offset: u64,
-        ty: Type,
-        value: Value,
-    ) -> Result<(), Fail> {
-        let class = if ty.bytes() == 8 {
-            Class::Wide
-        } else {
-            Class::Narrow
-        };
-        if self.is_in_registers(param) {
-            let register = self.param_register(param, offset, class);
-            let value = match ty.bytes() {
-                bytes @ 1..4 => {
-                    let mask = self.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
-                    self.fresh(Op::And32, Class::Narrow, &[value, mask])
-                }
-                _ => value,
-            };
-            self.copy(register, value);
-            return Ok(());
-        }
-        let ParamStorage::Local(base) = self.names.params[param] else {
-            return Err(self.bad_form());
-        };
-        let base = self.bits(Class::Wide, u64::from(base))?;
-        let aux = memory_aux(
-            self,
-            AccessKind::Store,
-            Space::Local,
-            offset as i64,
-            ty,
-            class,
-            1,
-            CacheHint::Default,
-        )?;
-        self.push(Op::Store, &[], &[base, value], Aux::Memory(aux));
-        Ok(())
-    }
-}
-
-// Atomics.
-
-pub(super) fn atom(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    atomic_access(decoder, modifiers, true)
-}
-
-pub(super) fn red(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    atomic_access(decoder, modifiers, false)
-}
-
-fn atomic_access(
-    decoder: &mut Decoder<'_>,
-    modifiers: &mut Modifiers<'_>,
-    returns: bool,
-) -> Result<(), Fail> {
-    while modifiers.take_one(&ORDERS).is_some() {}
-    let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
-    if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
-        return Err(decoder.bad_form());
-    }
-    modifiers.take("noftz");
-    let operation = modifiers
-        .take_one(&[
-            "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
-        ])
-        .ok_or_else(|| decoder.bad_form())?;
-    if !returns && matches!(operation, "cas" | "exch") {
-        return Err(decoder.bad_form());
-    }
-    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
-    let apply = atomic::function(operation, ty).ok_or_else(|| decoder.bad_form())?;
-    let first = usize::from(returns);
-    let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(first)?, space)? else {
-        return Err(decoder.fail("atomic access to parameters"));
-    };
-    let mut srcs = vec![base, decoder.source(first + 1, ty)?];
-    if operation == "cas" {
-        srcs.push(decoder.source(first + 2, ty)?);
-    }
-    let dsts: Vec<VReg> = match returns && !matches!(decoder.operand(0)?, Operand::Sink) {
-        true => vec![decoder.destination(0, ty)?],
-        false => Vec::new(),
-    };
-    let kind = if dsts.is_empty() {
-        AccessKind::Reduction
-    } else {
-        AccessKind::Atomic
-    };
-    let class = if ty.bytes() == 8 {
-        Class::Wide
-    } else {
-        Class::Narrow
-    };
-    let aux = memory_aux(
-        decoder,
-        kind,
-        space,
-        offset,
-        ty,
-        class,
-        1,
-        CacheHint::Default,
-    )?;
-    let aux = MemoryAux {
-        atomic: Some(Atomic { apply }),
-        signed: false,
-        ..aux
-    };
-    decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
-    Ok(())
 }

@@ -1,6 +1,10 @@
 //! PTX instructions to micro-operations: one table of opcodes, one file per family.
 
+mod atomic;
 mod bits;
+mod call_params;
+mod calls;
+mod carry;
 mod compare;
 mod context;
 mod control;
@@ -8,9 +12,12 @@ mod convert;
 mod float;
 mod half;
 mod integer;
+mod logic;
 mod memory;
 mod modifiers;
 mod moves;
+mod names;
+mod operands;
 mod warp;
 
 use context::Decoder;
@@ -65,10 +72,10 @@ static OPCODES: &[SupportedOpcode] = &[
     row("abs", Class::Integer, integer::abs, "{s16 s32 s64 f16 f16x2 bf16 bf16x2} | [ftz] f32 | f64"),
     row("activemask", Class::Integer, warp::activemask, "b32"),
     row("add", Class::Integer, integer::add, "[sat] {s32} | [cc] {u32 s32 u64 s64} | {u16 s16 u16x2 s16x2} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
-    row("addc", Class::Integer, integer::addc, "[cc] {u32 s32 u64 s64}"),
-    row("and", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+    row("addc", Class::Integer, carry::addc, "[cc] {u32 s32 u64 s64}"),
+    row("and", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
     row("applypriority", Class::Control, control::ignore, "global L2::evict_normal: no effect"),
-    row("atom", Class::Atomic, memory::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
+    row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
     row("bar", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} | warp.sync"),
     row("barrier", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} [aligned]"),
     row("bfe", Class::Integer, bits::bfe, "{u32 s32 u64 s64}"),
@@ -81,7 +88,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("brx", Class::Control, control::brx, "idx [uni]"),
     row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, vprintf or __assertfail"),
     row("clz", Class::Integer, bits::clz, "{b32 b64}"),
-    row("cnot", Class::Integer, integer::cnot, "{b16 b32 b64}"),
+    row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
     row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; rna tf32.f32; pack.sat"),
@@ -103,7 +110,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("lop3", Class::Integer, bits::lop3, "[or and] b32"),
     row("mad", Class::IntegerMultiply, integer::mad, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | hi.sat.s32 | [lo hi] cc.{u32 s32 u64 s64} | {rn rz rm rp} [ftz] [sat] f32 | {rn rz rm rp} f64"),
     row("mad24", Class::IntegerMultiply, bits::mad24, "{lo hi}.{u32 s32} | hi.sat.s32"),
-    row("madc", Class::IntegerMultiply, integer::madc, "{lo hi} [cc] {u32 s32 u64 s64}"),
+    row("madc", Class::IntegerMultiply, carry::madc, "{lo hi} [cc] {u32 s32 u64 s64}"),
     row("match", Class::Integer, warp::match_lanes, "{any all}.sync.{b32 b64}"),
     row("max", Class::Integer, integer::max, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
     row("membar", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
@@ -113,15 +120,15 @@ static OPCODES: &[SupportedOpcode] = &[
     row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),
     row("nanosleep", Class::Control, control::ignore, "u32: no effect"),
     row("neg", Class::Integer, integer::neg, "{s16 s32 s64 f16 f16x2 bf16 bf16x2} | [ftz] f32 | f64"),
-    row("not", Class::Integer, integer::not, "{pred b16 b32 b64}"),
-    row("or", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+    row("not", Class::Integer, logic::not, "{pred b16 b32 b64}"),
+    row("or", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
     row("pmevent", Class::Control, control::ignore, "no effect"),
     row("popc", Class::Integer, bits::popc, "{b32 b64}"),
     row("prefetch", Class::Control, control::ignore, "any: no effect"),
     row("prefetchu", Class::Control, control::ignore, "L1: no effect"),
     row("prmt", Class::Integer, bits::prmt, "b32 [f4e b4e rc8 ecl ecr rc16]"),
     row("rcp", Class::Special, float::rcp, "{approx rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64 | approx.ftz.f64"),
-    row("red", Class::Atomic, memory::red, "as atom, without exch and cas"),
+    row("red", Class::Atomic, atomic::red, "as atom, without exch and cas"),
     row("redux", Class::Integer, warp::redux, "sync.{add min max}.{u32 s32} | sync.{and or xor}.b32 | sync.{min max} [abs] [NaN] f32"),
     row("rem", Class::Special, integer::rem, INTEGERS),
     row("ret", Class::Control, control::ret, "[uni]"),
@@ -132,20 +139,20 @@ static OPCODES: &[SupportedOpcode] = &[
     row("setp", Class::Integer, compare::setp, "CmpOp [BoolOp] [ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2}"),
     row("shf", Class::Integer, bits::shf, "{l r}.{clamp wrap}.b32"),
     row("shfl", Class::SharedMemory, warp::shfl, "[sync] {up down bfly idx}.b32"),
-    row("shl", Class::Integer, integer::shl, "{b16 b32 b64}"),
-    row("shr", Class::Integer, integer::shr, "{b16 b32 b64 u16 u32 u64 s16 s32 s64}"),
+    row("shl", Class::Integer, logic::shl, "{b16 b32 b64}"),
+    row("shr", Class::Integer, logic::shr, "{b16 b32 b64 u16 u32 u64 s16 s32 s64}"),
     row("sin", Class::Special, float::sine, "approx [ftz] f32"),
     row("slct", Class::Integer, compare::slct, "[ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64}.{s32 f32}"),
     row("sqrt", Class::Special, float::sqrt, "{approx rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64"),
     row("st", Class::GlobalMemory, memory::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("sub", Class::Integer, integer::sub, "as add"),
-    row("subc", Class::Integer, integer::subc, "[cc] {u32 s32 u64 s64}"),
+    row("subc", Class::Integer, carry::subc, "[cc] {u32 s32 u64 s64}"),
     row("szext", Class::Integer, bits::szext, "{clamp wrap}.{u32 s32}"),
     row("tanh", Class::Special, float::tanh, "approx {f32 f16 f16x2 bf16 bf16x2}"),
     row("testp", Class::Float32, float::testp, "{finite infinite number notanumber normal subnormal}.{f32 f64}"),
     row("trap", Class::Control, control::trap, "stops the kernel"),
     row("vote", Class::Integer, warp::vote, "[sync] {all any uni}.pred | [sync] ballot.b32"),
-    row("xor", Class::Integer, integer::logic, "{pred b16 b32 b64}"),
+    row("xor", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
 ];
 
 /// The row of opcode `name`.

@@ -1,0 +1,75 @@
+//! The step loop, compiled for three instruction sets; which one runs is decided once per process.
+
+use super::run::{Machine, Stop, run_loop};
+use super::step::StepTotals;
+use crate::trap::Fault;
+use std::sync::OnceLock;
+
+/// Runs `machine` until it stops. On a fault the warp's path points at the faulting instruction.
+pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    match level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `level` found on this processor every feature the function is compiled for.
+        Level::Avx512 => unsafe { run_avx512(machine, totals) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { run_avx2(machine, totals) },
+        Level::Baseline => run_loop(machine, totals),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Level {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(detect)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::Baseline
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    if !has_avx2() {
+        return Level::Baseline;
+    }
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    if avx512 { Level::Avx512 } else { Level::Avx2 }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("f16c")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
+)]
+fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    run_loop(machine, totals)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
+fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
+    run_loop(machine, totals)
+}

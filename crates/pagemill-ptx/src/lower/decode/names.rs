@@ -1,0 +1,133 @@
+//! Names: special registers, and variables of every space.
+
+use super::super::Fail;
+use super::super::inline::Storage;
+use super::super::ir::{Aux, Class, ServiceAux, Value};
+use super::super::params::ParamStorage;
+use super::context::Decoder;
+use crate::ast::Space;
+use crate::code::{ClockPart, Constant, LaneMask, Preset};
+use crate::exec::op::Op;
+
+impl Decoder<'_> {
+    pub(super) fn special(
+        &mut self,
+        name: &str,
+        component: Option<char>,
+        class: Class,
+    ) -> Result<Value, Fail> {
+        let axis = match component {
+            None | Some('x') => Some(0),
+            Some('y') => Some(1),
+            Some('z') => Some(2),
+            Some(_) => None,
+        };
+        let narrow = match (name, axis) {
+            ("tid", Some(axis)) => self.preset(Preset::ThreadIndex(axis)),
+            ("ctaid", Some(axis)) => self.preset(Preset::BlockIndex(axis)),
+            ("ntid", Some(axis)) => self.constant(Class::Narrow, Constant::BlockDim(axis))?,
+            ("nctaid", Some(axis)) => self.constant(Class::Narrow, Constant::GridDim(axis))?,
+            (
+                "tid" | "ctaid" | "gridid" | "smid" | "clusterid" | "cluster_ctaid"
+                | "cluster_ctarank",
+                _,
+            ) => self.bits(Class::Narrow, 0)?,
+            (
+                "ntid" | "nctaid" | "nsmid" | "nclusterid" | "cluster_nctaid" | "cluster_nctarank",
+                _,
+            ) => self.bits(Class::Narrow, 1)?,
+            ("laneid", _) => self.preset(Preset::Lane),
+            ("warpid", _) => self.preset(Preset::Warp),
+            ("nwarpid", _) => self.constant(Class::Narrow, Constant::WarpsPerBlock)?,
+            ("lanemask_eq", _) => self.preset(Preset::LaneMask(LaneMask::Equal)),
+            ("lanemask_le", _) => self.preset(Preset::LaneMask(LaneMask::LessEqual)),
+            ("lanemask_lt", _) => self.preset(Preset::LaneMask(LaneMask::Less)),
+            ("lanemask_ge", _) => self.preset(Preset::LaneMask(LaneMask::GreaterEqual)),
+            ("lanemask_gt", _) => self.preset(Preset::LaneMask(LaneMask::Greater)),
+            ("dynamic_smem_size", _) => {
+                self.constant(Class::Narrow, Constant::DynamicSharedBytes)?
+            }
+            ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
+            ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),
+            ("clock_hi" | "globaltimer_hi", _) => self.clock(ClockPart::High),
+            ("clock64" | "globaltimer", _) => {
+                let whole = self.clock(ClockPart::Whole);
+                return match class {
+                    Class::Wide => Ok(whole),
+                    _ => Err(self.fail(format!("%{name} needs a 64-bit register"))),
+                };
+            }
+            _ => return Err(self.fail(format!("special register %{name} is not supported"))),
+        };
+        match class {
+            Class::Narrow => Ok(narrow),
+            Class::Wide => {
+                let wide = self.temporary(Class::Wide);
+                self.push(Op::ZeroExtend32, &[wide], &[narrow], Aux::None);
+                Ok(Value::Reg(wide))
+            }
+            Class::Predicate => Err(self.fail(format!("%{name} is no predicate"))),
+        }
+    }
+
+    fn preset(&mut self, preset: Preset) -> Value {
+        Value::Reg(self.program.preset(preset))
+    }
+
+    fn clock(&mut self, part: ClockPart) -> Value {
+        let class = if part == ClockPart::Whole {
+            Class::Wide
+        } else {
+            Class::Narrow
+        };
+        let dst = self.temporary(class);
+        self.push(
+            Op::Service,
+            &[dst],
+            &[],
+            Aux::Service(ServiceAux::Clock(part)),
+        );
+        Value::Reg(dst)
+    }
+
+    /// What the name `name` stands for in the current scope.
+    pub(super) fn storage(&self, name: &str) -> Option<Storage> {
+        self.flat.scopes[self.scope].storage.get(name).copied()
+    }
+
+    /// The address of `name` in its own space.
+    pub(super) fn symbol(&mut self, name: &str, addend: i64, class: Class) -> Result<Value, Fail> {
+        let place = |offset: u32| u64::from(offset).wrapping_add(addend as u64);
+        let bits = match self.storage(name) {
+            Some(Storage::KernelParam { offset, .. }) => place(offset),
+            Some(Storage::Local(offset)) => place(offset),
+            Some(Storage::Shared(index)) => place(self.names.shared.offsets[index]),
+            Some(Storage::CallParam(index)) => match self.names.params[index] {
+                ParamStorage::Local(offset) => place(offset),
+                ParamStorage::Registers => {
+                    return Err(self.fail(format!("the address of {name} cannot be taken here")));
+                }
+            },
+            None => return self.module_symbol(name, addend, class),
+        };
+        self.bits(class, bits)
+    }
+
+    fn module_symbol(&mut self, name: &str, addend: i64, class: Class) -> Result<Value, Fail> {
+        if let Some(offset) = self.names.shared.module.get(name) {
+            return self.bits(class, u64::from(*offset).wrapping_add(addend as u64));
+        }
+        match self.names.variables.get(name) {
+            Some((index, Space::Global | Space::Const)) => self.constant(
+                class,
+                Constant::Symbol {
+                    index: *index,
+                    addend,
+                },
+            ),
+            _ => Err(self
+                .fail(format!("`{name}` has no address that can be used here"))
+                .help("function pointers, textures and surfaces are not supported")),
+        }
+    }
+}
