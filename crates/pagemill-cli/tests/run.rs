@@ -353,3 +353,70 @@ fn a_scenario_file_and_its_built_in_copy_are_the_same() {
         run(&["run", "smoke", "--format", "json"]).result()
     );
 }
+
+const STATED: &str = r#"title = "Stated"
+kind = "gpu"
+machine = "gtx480"
+
+[workload]
+name = "vector-add"
+elements = 1024
+
+[transfer]
+page_size = "4 KiB"
+
+[sweep]
+"transfer.mode" = ["programmer-copy", "whole-page"]
+
+[[claims]]
+id = "moves-no-less"
+text = "Whole pages move at least what the program copies"
+published = 1.5
+metric = "migrated_bytes"
+of = { mode = "whole-page" }
+to = { mode = "programmer-copy" }
+at_least = 1.0
+
+[[claims]]
+id = "free"
+text = "Nothing takes time"
+metric = "time_ns"
+of = { mode = "whole-page" }
+at_most = 0.0
+
+[[claims]]
+id = "elsewhere"
+text = "About rows that this run has not"
+metric = "time_ns"
+of = { mode = "single-range" }
+at_least = 1.0
+
+[[plots]]
+id = "a-plot-of-its-own"
+title = "Bytes as this scenario draws them"
+form = "bars"
+y = "migrated_bytes"
+"#;
+
+#[test]
+fn claims_are_judged_and_plots_are_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("stated.toml"), STATED).expect("a scenario");
+    run_in(folder.path(), &["run", "stated.toml", "--out", "out"]).result();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name));
+    let results: Value = serde_json::from_str(&read("results.json").expect("json")).expect("JSON");
+    let claims = results["summary"]["claims"].as_array().expect("claims");
+    let holds: Vec<&Value> = claims.iter().map(|claim| &claim["holds"]).collect();
+    assert_eq!(
+        holds,
+        [&Value::Bool(true), &Value::Bool(false), &Value::Null]
+    );
+    let first = &claims[0];
+    assert_eq!(first["id"], "moves-no-less");
+    assert_eq!(first["published"], 1.5);
+    // Three vectors of a page each against the two that are copied in.
+    assert_eq!(first["measured"], 1.5);
+    let report = read("report.html").expect("html");
+    assert!(report.contains("Bytes as this scenario draws them"));
+    assert!(report.contains("Whole pages move at least what the program copies"));
+}

@@ -9,7 +9,7 @@ use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    SmSpec, SpecError, TlbScope,
+    MergeScope, SmSpec, SpecError, TlbScope,
 };
 use pagemill_types::PageSize;
 
@@ -350,12 +350,24 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         "cpu_return",
         one_of("amounts a CPU request brings back", &returns),
     );
+    let merges = [
+        ("gpu", MergeScope::Gpu),
+        ("partition", MergeScope::Partition),
+        ("none", MergeScope::Nothing),
+    ];
+    let merge = gmmu.value(
+        "merge",
+        one_of("scopes in which requests share a migration", &merges),
+    );
+    let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
     Some(GmmuSpec {
         buffer_entries: buffer_entries?,
         state_query_cycles: state_query_cycles?,
         state_update_cycles: state_update_cycles?,
         fault_overhead: fault_overhead?,
         cpu_return: cpu_return?,
+        merge: merge?,
+        concurrent_migrations: concurrent_migrations?,
     })
 }
 

@@ -3,12 +3,14 @@
 //! What moves is decided by `pagemill_policy::migration`. Here it gets a migration-buffer entry and a place on the link.
 
 use super::SEGMENT_BYTES;
-use super::machine::{CpuReturn, GpuMachine};
+use super::flights::{Flight, Flights};
+use super::machine::{CpuReturn, GpuMachine, MergeScope};
 use super::timeline::{Timeline, TimelineEvent, TimelineKind};
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_types::{PageRange, Picos};
+use std::collections::BTreeMap;
 
 /// Answer to a GPU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,55 +19,6 @@ pub(crate) enum Residency {
     Local(Picos),
     /// The bytes arrive at this time.
     Arrives(Picos),
-}
-
-/// A range on its way to the GPU.
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    range: PageRange,
-    done: Picos,
-}
-
-/// Time side of one page: ranges on the way, ascending and disjoint; those that have arrived are forgotten now and then.
-#[derive(Clone, Debug, Default)]
-struct Flights {
-    list: Vec<Flight>,
-    /// When the last of them arrives.
-    until: Picos,
-    prune_at: u32,
-}
-
-impl Flights {
-    fn insert(&mut self, at: Picos, flight: Flight) {
-        if self.list.len() >= self.prune_at as usize {
-            self.list.retain(|flight| flight.done > at);
-            self.prune_at = (2 * self.list.len() as u32).max(16);
-        }
-        let place = self
-            .list
-            .partition_point(|other| other.range.start < flight.range.start);
-        self.list.insert(place, flight);
-        self.until = self.until.max(flight.done);
-    }
-
-    /// When the last flight that overlaps `range` arrives; `at` if none is on the way.
-    fn arrival(&self, at: Picos, range: PageRange) -> Picos {
-        if self.until <= at {
-            return at;
-        }
-        let first = self
-            .list
-            .partition_point(|flight| flight.range.end <= range.start);
-        let overlapping = self.list[first..]
-            .iter()
-            .take_while(|flight| flight.range.start < range.end);
-        overlapping.fold(at, |latest, flight| latest.max(flight.done))
-    }
-
-    fn clear(&mut self) {
-        // Gives the memory back: most pages are never on the way again.
-        *self = Self::default();
-    }
 }
 
 /// Counts of all migration.
@@ -81,7 +34,9 @@ pub struct MigrationCounts {
     pub returned_pages: u64,
     /// Pages moved out of GPU memory to make room.
     pub evictions: u64,
-    /// Requests that found bytes they need on the way.
+    /// Those of `migrated_bytes` that were on the way already when they were asked for once more.
+    pub repeated_bytes: u64,
+    /// Requests that found bytes they need on the way, and waited for them.
     pub joined_requests: u64,
     /// Migrations that found their partition's buffer full.
     pub buffer_stalls: u64,
@@ -100,6 +55,11 @@ pub(crate) struct Gmmu {
     page_shift: u32,
     first_page: u64,
     buffers: Vec<EntryPool>,
+    /// Limits how many migrations of the whole GPU are under way at a time.
+    slots: Option<EntryPool>,
+    merge: MergeScope,
+    /// By page and partition, what each partition has moved for itself. Empty unless partitions do not share.
+    own_flights: BTreeMap<(usize, usize), Flights>,
     query: Picos,
     update: Picos,
     fault_overhead: Picos,
@@ -126,6 +86,9 @@ impl Gmmu {
                 EntryPool::new(machine.gmmu.buffer_entries);
                 machine.dram.channels as usize
             ],
+            slots: machine.gmmu.concurrent_migrations.map(EntryPool::new),
+            merge: machine.gmmu.merge,
+            own_flights: BTreeMap::new(),
             query: cycles(machine.gmmu.state_query_cycles),
             update: cycles(machine.gmmu.state_update_cycles),
             fault_overhead: machine.gmmu.fault_overhead,
@@ -182,9 +145,9 @@ impl Gmmu {
         link: &mut Link,
         timeline: &mut Timeline,
     ) -> Residency {
-        if self.flights[index].until <= at && self.pages[index].state() == PageState::ValidInGpu {
+        if self.flights[index].until() <= at && self.pages[index].state() == PageState::ValidInGpu {
             self.settled[index] = true;
-            self.flights[index].clear();
+            self.forget_flights(index);
             return Residency::Local(at);
         }
         let start = (address & ((1 << self.page_shift) - 1)) as u32;
@@ -202,10 +165,42 @@ impl Gmmu {
         if arrival == known {
             return Residency::Local(known);
         }
-        if decision == GpuDecision::Local {
-            self.counts.joined_requests += 1;
+        if decision != GpuDecision::Local {
+            return Residency::Arrives(arrival);
         }
+        if self.merge != MergeScope::Gpu {
+            return Residency::Arrives(
+                self.unmerged(known, index, request, partition, link, timeline),
+            );
+        }
+        self.counts.joined_requests += 1;
         Residency::Arrives(arrival)
+    }
+
+    /// A request for bytes on the way that does not merge with every migration: it waits for one of its own, which it
+    /// may have to start. Returns when that arrives.
+    fn unmerged(
+        &mut self,
+        at: Picos,
+        index: usize,
+        request: PageRange,
+        partition: usize,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) -> Picos {
+        let own = self.own_flights.get(&(index, partition));
+        if let Some(flight) = own.and_then(|own| own.on_the_way(at, request)) {
+            self.counts.joined_requests += 1;
+            return flight.done;
+        }
+        let Some(first) = self.flights[index].on_the_way(at, request) else {
+            return at;
+        };
+        self.counts.repeated_bytes += first.range.bytes();
+        let done = self.transfer(at, index, first.range, partition, link, timeline);
+        // CPU requests and evictions wait for these transfers too.
+        self.flights[index].extend_until(done);
+        done
     }
 
     /// Moves the planned ranges: an entry and a transfer each.
@@ -220,36 +215,58 @@ impl Gmmu {
         let room = self.make_room(at, index, link, timeline);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
-            let buffer = &mut self.buffers[partition];
-            let start = buffer.admit(room);
-            if start > room {
-                timeline.record(|| TimelineEvent {
-                    kind: TimelineKind::BufferFull {
-                        partition: partition as u32,
-                    },
-                    start: room,
-                    end: start,
-                    bytes: 0,
-                });
-            }
-            let transfer =
-                link.transfer(start + self.fault_overhead, Direction::ToGpu, range.bytes());
-            let done = transfer.done + self.update;
-            buffer.hold_until(done);
+            let done = self.transfer(room, index, range, partition, link, timeline);
             self.flights[index].insert(at, Flight { range, done });
-            self.counts.migrations += 1;
-            self.counts.migrated_bytes += range.bytes();
-            let page = self.first_page + index as u64;
+        }
+    }
+
+    /// Moves one range to the GPU; returns when it is there.
+    fn transfer(
+        &mut self,
+        at: Picos,
+        index: usize,
+        range: PageRange,
+        partition: usize,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) -> Picos {
+        let slot = match &mut self.slots {
+            Some(slots) => slots.admit(at),
+            None => at,
+        };
+        let start = self.buffers[partition].admit(slot);
+        if start > slot {
+            let partition = partition as u32;
             timeline.record(|| TimelineEvent {
-                kind: TimelineKind::Migration {
-                    page,
-                    partition: partition as u32,
-                },
-                start,
-                end: done,
-                bytes: range.bytes(),
+                kind: TimelineKind::BufferFull { partition },
+                start: slot,
+                end: start,
+                bytes: 0,
             });
         }
+        let transfer = link.transfer(start + self.fault_overhead, Direction::ToGpu, range.bytes());
+        let done = transfer.done + self.update;
+        self.buffers[partition].hold_until(done);
+        if let Some(slots) = &mut self.slots {
+            slots.hold_until(done);
+        }
+        if self.merge == MergeScope::Partition {
+            let own = self.own_flights.entry((index, partition)).or_default();
+            own.insert(at, Flight { range, done });
+        }
+        self.counts.migrations += 1;
+        self.counts.migrated_bytes += range.bytes();
+        let page = self.first_page + index as u64;
+        timeline.record(|| TimelineEvent {
+            kind: TimelineKind::Migration {
+                page,
+                partition: partition as u32,
+            },
+            start,
+            end: done,
+            bytes: range.bytes(),
+        });
+        done
     }
 
     /// Gives the page a frame, moving another page out if GPU memory is full. Returns when the frame is free.
@@ -270,7 +287,7 @@ impl Gmmu {
             return at;
         };
         // Bytes still on the way to the victim must land before they can go back.
-        let from = at.max(self.flights[victim].until);
+        let from = at.max(self.flights[victim].until());
         let bytes = self.leave_gpu(victim);
         let done = if bytes == 0 {
             from
@@ -295,10 +312,19 @@ impl Gmmu {
         self.evicted.pop()
     }
 
+    fn forget_flights(&mut self, index: usize) {
+        self.flights[index].clear();
+        if self.merge == MergeScope::Partition {
+            for partition in 0..self.buffers.len() {
+                self.own_flights.remove(&(index, partition));
+            }
+        }
+    }
+
     /// The page goes back to the CPU; returns how many bytes move.
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.settled[index] = false;
-        self.flights[index].clear();
+        self.forget_flights(index);
         match (
             self.pages[index].cpu_request(&self.migration),
             self.cpu_return,
@@ -333,7 +359,7 @@ impl Gmmu {
             if self.pages[index].state() == PageState::ValidInCpu {
                 continue;
             }
-            let from = at.max(self.flights[index].until);
+            let from = at.max(self.flights[index].until());
             let page_moved = self.leave_gpu(index);
             if let Some(residents) = &mut self.residents {
                 residents.release(index);

@@ -1,7 +1,7 @@
 //! The GMMU against a model that keeps, for every single byte, when it is in GPU memory.
 
 use super::gmmu::{Gmmu, Residency};
-use super::machine::{CpuReturn, GpuMachine};
+use super::machine::{CpuReturn, GpuMachine, MergeScope};
 use super::timeline::Timeline;
 use crate::parts::link::{Direction, Link, LinkSpec};
 use pagemill_policy::migration::{MigrationSpec, find_policy};
@@ -219,4 +219,167 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
     assert_eq!(gmmu.take_evicted(), None);
     assert_eq!(gmmu.counts().evictions, 1);
     assert_eq!(gmmu.resident_bytes(), 2 * PAGE);
+}
+
+/// A GMMU of whole pages or of 256-byte units, asked by hand.
+struct Bench {
+    gmmu: Gmmu,
+    link: Link,
+    timeline: Timeline,
+}
+
+impl Bench {
+    fn new(machine: &GpuMachine, policy: &str) -> Self {
+        let page = PageSize::new(PAGE).unwrap();
+        let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
+        spec.unit_bytes = UNIT as u32;
+        let mut gmmu = Gmmu::new(machine, spec.build().unwrap(), 0);
+        gmmu.grow(PAGE * PAGES);
+        Self {
+            gmmu,
+            link: Link::new(machine.link),
+            timeline: Timeline::with_limit(0),
+        }
+    }
+
+    /// Nanoseconds at which the request goes on.
+    fn request(&mut self, at_ns: u64, address: u64, partition: usize) -> u64 {
+        let (link, timeline) = (&mut self.link, &mut self.timeline);
+        let at = Picos::from_nanos(at_ns);
+        match self
+            .gmmu
+            .gpu_request(at, address, partition, link, timeline)
+        {
+            Residency::Local(at) | Residency::Arrives(at) => at.as_nanos(),
+        }
+    }
+
+    fn cpu_request(&mut self, at_ns: u64, bytes: u64) -> (u64, u64) {
+        let at = Picos::from_nanos(at_ns);
+        let (done, moved) = self.gmmu.cpu_request(at, 0, bytes, &mut self.link);
+        (done.as_nanos(), moved)
+    }
+
+    /// Bytes on the link, of those what was moved more than once, and what is on the GPU.
+    fn bytes(&self) -> (u64, u64, u64) {
+        let counts = self.gmmu.counts();
+        let on_the_link = self.link.traffic(Direction::ToGpu).bytes;
+        assert_eq!(counts.migrated_bytes, on_the_link);
+        assert_eq!(
+            on_the_link,
+            counts.repeated_bytes + counts.returned_bytes + self.gmmu.resident_bytes(),
+            "bytes came from nowhere"
+        );
+        (
+            on_the_link,
+            counts.repeated_bytes,
+            self.gmmu.resident_bytes(),
+        )
+    }
+}
+
+/// With 5 ns of query, 300 ns of latency, 2048 ns on the wire and 7 ns of update.
+const FIRST_PAGE_NS: u64 = 5 + 300 + 2048 + 7;
+
+fn merging(merge: MergeScope) -> GpuMachine {
+    let mut machine = machine(CpuReturn::Valid);
+    machine.gmmu.merge = merge;
+    machine
+}
+
+#[test]
+fn requests_of_the_whole_gpu_share_a_migration() {
+    let mut bench = Bench::new(&merging(MergeScope::Gpu), "whole-page");
+    for (at, partition) in [(0, 0), (10, 0), (20, 1), (30, 2)] {
+        assert_eq!(bench.request(at, at / 10 * 128, partition), FIRST_PAGE_NS);
+    }
+    assert_eq!(bench.bytes(), (PAGE, 0, PAGE));
+    assert_eq!(bench.gmmu.counts().joined_requests, 3);
+}
+
+#[test]
+fn partitions_that_do_not_share_move_the_page_each_for_itself() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "whole-page");
+    assert_eq!(bench.request(0, 0, 0), FIRST_PAGE_NS);
+    assert_eq!(bench.request(10, 128, 0), FIRST_PAGE_NS);
+    // Its own transfer waits for the wire behind the first.
+    assert_eq!(bench.request(20, 256, 1), FIRST_PAGE_NS + 2048);
+    assert_eq!(bench.request(30, 384, 1), FIRST_PAGE_NS + 2048);
+    assert_eq!(bench.request(40, 512, 2), FIRST_PAGE_NS + 2 * 2048);
+    assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().joined_requests, 2);
+    // The first transfer has made the page valid: nobody moves it again. Its state is still looked up.
+    assert_eq!(bench.request(FIRST_PAGE_NS, 128, 1), FIRST_PAGE_NS + 5);
+    let all = FIRST_PAGE_NS + 2 * 2048;
+    assert_eq!(bench.request(all, 128, 2), all);
+    assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
+}
+
+#[test]
+fn requests_that_merge_with_none_move_the_page_every_time() {
+    let mut bench = Bench::new(&merging(MergeScope::Nothing), "whole-page");
+    assert_eq!(bench.request(0, 0, 0), FIRST_PAGE_NS);
+    assert_eq!(bench.request(10, 128, 0), FIRST_PAGE_NS + 2048);
+    // Both entries of the partition are taken: this one starts when the first frees.
+    let third = FIRST_PAGE_NS + 300 + 2048 + 7;
+    assert!(
+        third < FIRST_PAGE_NS + 2 * 2048,
+        "the wire is the later one"
+    );
+    assert_eq!(bench.request(20, 0, 0), FIRST_PAGE_NS + 2 * 2048);
+    assert_eq!(bench.request(30, 0, 1), FIRST_PAGE_NS + 3 * 2048);
+    assert_eq!(bench.bytes(), (4 * PAGE, 3 * PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().buffer_stalls, 1);
+}
+
+#[test]
+fn only_the_unit_on_the_way_moves_again() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "multi-range");
+    let first = 5 + 300 + 256 + 7;
+    assert_eq!(bench.request(0, 0, 0), first);
+    assert_eq!(bench.request(1, 128, 1), first + 256);
+    assert_eq!(bench.request(2, 256, 1), first + 2 * 256);
+    assert_eq!(bench.bytes(), (3 * UNIT, UNIT, 2 * UNIT));
+}
+
+#[test]
+fn the_cpu_waits_for_transfers_that_were_made_twice() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "whole-page");
+    bench.request(0, 0, 0);
+    bench.request(10, 0, 1);
+    let landed = FIRST_PAGE_NS + 2048;
+    assert_eq!(bench.cpu_request(20, 1), (landed + 300 + 2048, PAGE));
+    assert_eq!(bench.bytes(), (2 * PAGE, PAGE, 0));
+    // What was on the way before the page left is forgotten.
+    let again = landed + 300 + 2048;
+    assert_eq!(bench.request(again, 0, 1), again + FIRST_PAGE_NS);
+    assert_eq!(bench.bytes(), (3 * PAGE, PAGE, PAGE));
+}
+
+#[test]
+fn migrations_that_do_not_overlap_wait_for_each_other() {
+    let mut machine = merging(MergeScope::Gpu);
+    let unit = 300 + 256 + 7;
+    let mut bench = Bench::new(&machine, "multi-range");
+    assert_eq!(bench.request(0, 0, 0), 5 + unit);
+    assert_eq!(
+        bench.request(0, PAGE, 1),
+        5 + unit + 256,
+        "latencies overlap"
+    );
+    machine.gmmu.concurrent_migrations = Some(1);
+    let mut bench = Bench::new(&machine, "multi-range");
+    assert_eq!(bench.request(0, 0, 0), 5 + unit);
+    assert_eq!(bench.request(0, PAGE, 1), 5 + 2 * unit);
+    assert_eq!(
+        bench.request(0, 128, 2),
+        5 + unit,
+        "a request that joins needs none"
+    );
+    assert_eq!(bench.request(0, 2 * PAGE, 1), 5 + 3 * unit);
+    machine.gmmu.concurrent_migrations = Some(2);
+    let mut bench = Bench::new(&machine, "multi-range");
+    bench.request(0, 0, 0);
+    assert_eq!(bench.request(0, PAGE, 1), 5 + unit + 256);
+    assert_eq!(bench.request(0, 2 * PAGE, 2), 5 + 2 * unit);
 }

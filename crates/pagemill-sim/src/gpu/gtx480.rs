@@ -2,7 +2,7 @@
 
 use super::machine::{
     CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    SmSpec, TlbScope,
+    MergeScope, SmSpec, TlbScope,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -126,6 +126,8 @@ fn gmmu() -> GmmuSpec {
         state_update_cycles: 10,
         fault_overhead: Picos::ZERO,
         cpu_return: CpuReturn::Valid,
+        merge: MergeScope::Gpu,
+        concurrent_migrations: None,
     }
 }
 

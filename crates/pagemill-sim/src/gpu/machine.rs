@@ -145,6 +145,18 @@ pub enum CpuReturn {
     Valid,
 }
 
+/// Which requests for bytes on their way to the GPU wait for that migration instead of starting one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MergeScope {
+    /// Requests of the whole GPU: bytes move once.
+    #[default]
+    Gpu,
+    /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
+    Partition,
+    /// None: every request that comes before the bytes are there moves them once more.
+    Nothing,
+}
+
 /// The GPU's memory management unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GmmuSpec {
@@ -158,4 +170,9 @@ pub struct GmmuSpec {
     pub fault_overhead: Picos,
     /// What a CPU request brings back.
     pub cpu_return: CpuReturn,
+    /// Which requests share a migration under way. What is moved once more takes a buffer entry and the link like the first.
+    pub merge: MergeScope,
+    /// Migrations to the GPU under way at a time, from their buffer entry to their arrival; `None` for as many as the
+    /// buffers hold.
+    pub concurrent_migrations: Option<u32>,
 }

@@ -171,6 +171,9 @@ impl GpuMachine {
         within("walker.address_bits", self.walker.address_bits, 32, 64)?;
         within("walker.level_bits", self.walker.level_bits, 1, 32)?;
         within("gmmu.buffer_entries", self.gmmu.buffer_entries, 1, 1 << 20)?;
+        if let Some(most) = self.gmmu.concurrent_migrations {
+            within("gmmu.concurrent_migrations", most, 1, 1 << 20)?;
+        }
         within(
             "gmmu.state_query_cycles",
             self.gmmu.state_query_cycles,
@@ -324,7 +327,7 @@ mod tests {
     #[test]
     fn impossible_values_are_named() {
         type Spoil = fn(&mut GpuMachine);
-        let cases: [(&str, Spoil); 12] = [
+        let cases: [(&str, Spoil); 13] = [
             ("sm.count", |m| m.sm.count = 0),
             ("sm.count", |m| m.sm.count = 1000),
             ("sm.timings.float64.issue_cycles", |m| {
@@ -334,6 +337,9 @@ mod tests {
             ("tlb.ways", |m| m.tlb.ways = 3),
             ("walker.level_bits", |m| m.walker.level_bits = 0),
             ("gmmu.buffer_entries", |m| m.gmmu.buffer_entries = 0),
+            ("gmmu.concurrent_migrations", |m| {
+                m.gmmu.concurrent_migrations = Some(0)
+            }),
             ("l1.line_bytes", |m| m.l1.line_bytes = 64),
             ("l2.bytes", |m| m.l2.bytes = 1000),
             ("dram.banks", |m| m.dram.banks = 12),

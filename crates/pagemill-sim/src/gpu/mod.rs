@@ -6,6 +6,7 @@ mod coalesce;
 mod deferred;
 mod error;
 mod event_heap;
+mod flights;
 mod gmmu;
 #[cfg(test)]
 mod gmmu_tests;
@@ -33,7 +34,7 @@ pub use gmmu::MigrationCounts;
 pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
 pub use machine::{
     CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    SmSpec, TlbScope,
+    MergeScope, SmSpec, TlbScope,
 };
 pub use machine_check::SpecError;
 pub use occupancy::{Limiter, Occupancy, occupancy};

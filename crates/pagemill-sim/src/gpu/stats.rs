@@ -91,6 +91,7 @@ fieldwise!(MigrationCounts {
     returned_bytes,
     returned_pages,
     evictions,
+    repeated_bytes,
     joined_requests,
     buffer_stalls,
     buffer_stalled,
