@@ -56,6 +56,10 @@ macro_rules! operations {
         }
 
         impl Op {
+            /// Every lane operation.
+            #[cfg(test)]
+            pub(crate) const LANE_OPERATIONS: &[Op] = &[$(Op::$name),*];
+
             /// The operations that are not lane operations come first.
             const CONTROLS: u16 = [$(Op::$control),*].len() as u16;
 
