@@ -1,1 +1,84 @@
-fn main() {}
+//! `cargo xtask`: the project's own build, test and set-up commands.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod check;
+mod cuda;
+mod dependencies;
+mod kernels;
+mod process;
+mod system;
+mod tally;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Checks, tests and builds pagemill.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Format, lints, documentation, dependency directions, house rules: no test is run.
+    Check,
+    /// Sets up what the tests need, then runs the checks and every test.
+    Test,
+    /// Rebuilds the committed PTX from its CUDA sources.
+    Workloads {
+        /// Compare with the committed files and change nothing.
+        #[arg(long)]
+        check: bool,
+        /// Only sources whose path contains this.
+        filter: Option<String>,
+    },
+    /// Runs the benchmarks and keeps their figures in validation/bench/.
+    Bench {
+        /// Only benchmarks whose name contains this.
+        filter: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all went well.
+fn run(command: Command) -> Result<bool> {
+    match command {
+        Command::Check => {
+            let tally = check::run();
+            tally.print();
+            Ok(tally.all_passed())
+        }
+        Command::Test => test::run(),
+        Command::Workloads {
+            check: true,
+            filter,
+        } => {
+            let tally = kernels::compare(filter.as_deref())?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
+        Command::Workloads {
+            check: false,
+            filter,
+        } => kernels::rebuild(filter.as_deref()).map(|()| true),
+        Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
+    }
+}

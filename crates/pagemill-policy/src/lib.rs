@@ -1,1 +1,15 @@
-//! (see ARCHITECTURE.md)
+//! Decisions about pages, and nothing else.
+//!
+//! A policy is a pure function of what it is told: no clock, no input or output, no thread, no hidden
+//! randomness (`clippy.toml` beside this crate refuses them). So the same code can decide in a simulator and
+//! on a real machine, and a test can visit every state it has.
+//!
+//! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+#![forbid(unsafe_code)]
+
+pub mod migration;
+
+/// The example in the guide for contributors compiles, and keeps the contract.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;

@@ -1,1 +1,26 @@
-//! (see ARCHITECTURE.md)
+//! Results to tables, JSON, CSV, one-file HTML and Perfetto timelines.
+//!
+//! Knows nothing of what was simulated: a [`ResultSet`] is rows of named values with a description
+//! of their columns, a [`Timeline`] is tracks with spans and counters.
+#![forbid(unsafe_code)]
+
+mod claims;
+pub mod csv;
+pub mod html;
+pub mod json;
+mod model;
+mod output_dir;
+pub mod perfetto;
+mod plot;
+pub mod table;
+pub mod timeline;
+mod units;
+
+pub use claims::{ClaimSpec, Expectation, Measure, Reduce, Selection, evaluate};
+pub use model::{
+    Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,
+    ResultSetError, Row, Summary, Value,
+};
+pub use output_dir::{OutputDir, OutputDirError};
+pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use timeline::Timeline;

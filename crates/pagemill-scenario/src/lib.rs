@@ -1,1 +1,31 @@
-//! (see ARCHITECTURE.md)
+//! Scenario and machine files to typed, checked specifications.
+//!
+//! [`load`] reads a scenario, its machine and the overrides of a command line, expands the sweep, and
+//! finds everything that can be wrong with them before anything runs.
+#![forbid(unsafe_code)]
+
+pub mod document;
+mod error;
+mod files;
+mod kind;
+mod machine;
+mod names;
+mod overrides;
+mod point;
+pub mod quantity;
+mod scenario;
+mod sourced;
+mod statement;
+mod sweep;
+mod transfer;
+mod workload;
+
+pub use error::{InputErrors, Problem};
+pub use files::{BuiltIn, MACHINES, SCENARIOS};
+pub use kind::gpu::GpuPoint;
+pub use machine::Machine;
+pub use point::{Parameter, ParameterValue, Point, PointSpec};
+pub use scenario::{Scenario, load, load_text};
+pub use sourced::Setting;
+pub use transfer::{IDEAL_OVERLAP, PROGRAMMER_COPY, Transfer, transfer_modes};
+pub use workload::WorkloadSpec;

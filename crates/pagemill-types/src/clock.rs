@@ -47,7 +47,8 @@ impl Bandwidth {
 
     /// How long `bytes` bytes occupy the wire, rounded up.
     pub fn time_for(self, bytes: u64) -> Picos {
-        let picos = (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(self.bytes_per_second));
+        let picos =
+            (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(self.bytes_per_second));
         Picos(picos as u64)
     }
 }

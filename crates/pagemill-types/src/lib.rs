@@ -8,9 +8,11 @@ mod clock;
 mod page;
 mod picos;
 mod range;
+mod range_set;
 
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
 pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;
-pub use range::{PageRange, RangeSet};
+pub use range::PageRange;
+pub use range_set::{Missing, RangeSet};

@@ -15,7 +15,11 @@ pub struct PageSizeError {
 
 impl std::fmt::Display for PageSizeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes is no page size: a power of two from 256 B to 1 GiB is needed", self.bytes)
+        write!(
+            f,
+            "{} bytes is no page size: a power of two from 256 B to 1 GiB is needed",
+            self.bytes
+        )
     }
 }
 
@@ -30,7 +34,9 @@ impl PageSize {
     /// The page size of `bytes` bytes.
     pub fn new(bytes: u64) -> Result<Self, PageSizeError> {
         if bytes.is_power_of_two() && (1 << 8..=1 << 30).contains(&bytes) {
-            Ok(Self { shift: bytes.trailing_zeros() as u8 })
+            Ok(Self {
+                shift: bytes.trailing_zeros() as u8,
+            })
         } else {
             Err(PageSizeError { bytes })
         }

@@ -8,21 +8,29 @@ pub struct PageRange {
 }
 
 impl PageRange {
+    /// The range `start..end`, or `None` if it would hold no byte.
+    pub fn new(start: u32, end: u32) -> Option<Self> {
+        (start < end).then_some(Self { start, end })
+    }
+
     /// Length in bytes.
     pub fn bytes(self) -> u64 {
         u64::from(self.end - self.start)
     }
+
+    /// Whether every byte of `other` lies in this range.
+    pub fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// Whether the two ranges share a byte.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
 }
 
-/// Disjoint, sorted, non-adjacent byte ranges of one page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeSet {
-    ranges: Vec<PageRange>,
-}
-
-impl RangeSet {
-    /// The ranges in ascending order.
-    pub fn as_slice(&self) -> &[PageRange] {
-        &self.ranges
+impl std::fmt::Display for PageRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
     }
 }

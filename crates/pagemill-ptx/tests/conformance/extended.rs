@@ -88,7 +88,7 @@ fn approximate(name: &'static str, exact: fn(f64) -> f64, bound: f64, lanes: u32
             let close = (found - exact).abs() <= bound * exact.abs();
             let tiny = exact.abs() < 1.2e-38 && found.abs() < 1.2e-38;
             let both_nan = exact.is_nan() && found.is_nan();
-            if !overflows && !close && !tiny && !both_nan {
+            if !(overflows || close || tiny || both_nan) {
                 return Err(format!("{exact:e}, not {found:e}"));
             }
         }

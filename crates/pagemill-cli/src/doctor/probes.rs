@@ -1,0 +1,225 @@
+//! One probe for each real backend.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use super::Backend;
+use super::system::System;
+
+/// Every probe, in the order of the listing.
+pub const PROBES: &[fn(&System) -> Backend] = &[
+    hugepages,
+    pagemap,
+    userfaultfd,
+    kernel_modules,
+    opencl,
+    cuda,
+    libfabric,
+    qemu,
+];
+
+fn hugepages(system: &System) -> Backend {
+    const FOLDER: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+    let name = "hugepages";
+    let (Some(total), Some(free)) = (
+        system.number(&format!("{FOLDER}/nr_hugepages")),
+        system.number(&format!("{FOLDER}/free_hugepages")),
+    ) else {
+        return Backend::missing(
+            name,
+            "this kernel has no 2 MiB hugepages",
+            "use a Linux kernel with CONFIG_HUGETLBFS",
+        );
+    };
+    let found = format!("{free} of {total} reserved pages of 2 MiB are free");
+    let enable = format!("echo 128 | sudo tee {FOLDER}/nr_hugepages");
+    match free {
+        0 => Backend::limited(name, &found, &enable),
+        _ => Backend::ready(name, &found),
+    }
+}
+
+fn pagemap(system: &System) -> Backend {
+    let name = "pagemap";
+    match own_frame(system) {
+        None => Backend::missing(
+            name,
+            "/proc/self/pagemap cannot be read",
+            "use a Linux kernel with CONFIG_PROC_PAGE_MONITOR",
+        ),
+        Some(0) => Backend::limited(
+            name,
+            "readable, but physical page numbers are hidden from this user",
+            "sudo setcap cap_sys_admin+ep \"$(command -v pagemill)\"",
+        ),
+        Some(_) => Backend::ready(name, "shows physical page numbers"),
+    }
+}
+
+/// The physical page number of a page of this process; 0 when the kernel hides it.
+fn own_frame(system: &System) -> Option<u64> {
+    const FRAME_MASK: u64 = (1 << 55) - 1;
+    let resident = Box::new(1_u8);
+    let page = std::ptr::from_ref(resident.as_ref()).addr() as u64 / 4096;
+    let mut file = File::open(system.path("/proc/self/pagemap")).ok()?;
+    file.seek(SeekFrom::Start(page * 8)).ok()?;
+    let mut entry = [0; 8];
+    file.read_exact(&mut entry).ok()?;
+    Some(u64::from_ne_bytes(entry) & FRAME_MASK)
+}
+
+fn userfaultfd(system: &System) -> Backend {
+    const SETTING: &str = "/proc/sys/vm/unprivileged_userfaultfd";
+    let name = "userfaultfd";
+    if system.can_open("/dev/userfaultfd") {
+        return Backend::ready(name, "/dev/userfaultfd can be opened");
+    }
+    match system.number(SETTING) {
+        None => Backend::missing(
+            name,
+            "this kernel has no userfaultfd",
+            "use a Linux kernel with CONFIG_USERFAULTFD",
+        ),
+        Some(1) => Backend::ready(
+            name,
+            "vm.unprivileged_userfaultfd is 1: every user may handle faults",
+        ),
+        Some(_) => Backend::limited(
+            name,
+            "vm.unprivileged_userfaultfd is 0: faults inside the kernel are for root only",
+            "sudo sysctl vm.unprivileged_userfaultfd=1",
+        ),
+    }
+}
+
+fn kernel_modules(system: &System) -> Backend {
+    let name = "kernel-modules";
+    let loaded: Vec<&str> = ["pagemill_color", "pagemill_zero"]
+        .into_iter()
+        .filter(|module| system.has(&format!("/sys/module/{module}")))
+        .collect();
+    if !loaded.is_empty() {
+        return Backend::ready(name, &format!("loaded: {}", loaded.join(", ")));
+    }
+    let Some(release) = system.kernel_release() else {
+        return Backend::missing(
+            name,
+            "the running kernel is not Linux",
+            "use a Linux kernel",
+        );
+    };
+    if system.has(&format!("/lib/modules/{release}/build")) {
+        let found =
+            format!("no module of pagemill is loaded; headers of kernel {release} are installed");
+        return Backend::limited(
+            name,
+            &found,
+            "none: this version of pagemill comes without modules",
+        );
+    }
+    let found = format!("no module of pagemill is loaded; no headers of kernel {release}");
+    Backend::missing(
+        name,
+        &found,
+        "sudo apt-get install linux-headers-$(uname -r)",
+    )
+}
+
+fn opencl(system: &System) -> Backend {
+    let name = "opencl";
+    let enable = "sudo apt-get install ocl-icd-libopencl1 pocl-opencl-icd";
+    let drivers: Vec<String> = system
+        .names("/etc/OpenCL/vendors")
+        .into_iter()
+        .filter_map(|file| Some(file.strip_suffix(".icd")?.to_owned()))
+        .collect();
+    match (system.library("libOpenCL.so.1"), drivers.is_empty()) {
+        (Some(_), false) => Backend::ready(name, &format!("drivers: {}", drivers.join(", "))),
+        (Some(_), true) => Backend::limited(
+            name,
+            "libOpenCL.so.1, but no driver in /etc/OpenCL/vendors",
+            enable,
+        ),
+        (None, false) => {
+            let found = format!("drivers {}, but no libOpenCL.so.1", drivers.join(", "));
+            Backend::limited(name, &found, enable)
+        }
+        (None, true) => Backend::missing(name, "no libOpenCL.so.1, no driver", enable),
+    }
+}
+
+fn cuda(system: &System) -> Backend {
+    let name = "cuda";
+    let enable = "sudo apt-get install nvidia-driver (with an NVIDIA GPU)";
+    let Some(library) = system.library("libcuda.so.1") else {
+        return Backend::missing(name, "no libcuda.so.1", enable);
+    };
+    let library = file_name(&library);
+    let gpus = gpu_models(system);
+    if gpus.is_empty() {
+        let found = format!("{library}, but no GPU in /proc/driver/nvidia/gpus");
+        return Backend::limited(
+            name,
+            &found,
+            "attach an NVIDIA GPU and load its driver: sudo modprobe nvidia",
+        );
+    }
+    let found = format!("{library}, {}", gpus.join(", "));
+    if system.can_open("/dev/nvidiactl") {
+        Backend::ready(name, &found)
+    } else {
+        Backend::limited(
+            name,
+            &format!("{found}, but /dev/nvidiactl cannot be opened"),
+            "sudo nvidia-modprobe -c 0",
+        )
+    }
+}
+
+fn gpu_models(system: &System) -> Vec<String> {
+    let information = |gpu: String| {
+        let text = system.text(&format!("/proc/driver/nvidia/gpus/{gpu}/information"))?;
+        let model = text.lines().find_map(|line| line.strip_prefix("Model:"))?;
+        Some(model.trim().to_owned())
+    };
+    system
+        .names("/proc/driver/nvidia/gpus")
+        .into_iter()
+        .filter_map(information)
+        .collect()
+}
+
+fn libfabric(system: &System) -> Backend {
+    let name = "libfabric";
+    match system.library("libfabric.so.1") {
+        Some(library) => Backend::ready(name, &file_name(&library)),
+        None => Backend::missing(name, "no libfabric.so.1", "sudo apt-get install libfabric1"),
+    }
+}
+
+fn qemu(system: &System) -> Backend {
+    let name = "qemu";
+    let program = format!("qemu-system-{}", std::env::consts::ARCH);
+    if system.program(&program).is_none() {
+        return Backend::missing(
+            name,
+            &format!("no {program} in PATH"),
+            "sudo apt-get install qemu-system",
+        );
+    }
+    if system.can_open("/dev/kvm") {
+        return Backend::ready(name, &format!("{program}, with /dev/kvm"));
+    }
+    Backend::limited(
+        name,
+        &format!("{program}, but /dev/kvm cannot be opened: virtual machines run slowly"),
+        "sudo usermod -aG kvm \"$USER\" (on a machine with hardware virtualisation)",
+    )
+}
+
+fn file_name(path: &std::path::Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,48 @@
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use pagemill_report::OutputDirError;
+use pagemill_scenario::InputErrors;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is wrong; nothing was run and nothing was written.
+    Input(InputErrors),
+    /// The directory for the results cannot be used; nothing was run.
+    BadOutput(OutputDirError),
+    /// A run began and did not end well; no results were written.
+    Run(String),
+}
+
+impl Failure {
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Input(_) | Self::BadOutput(_) => ExitCode::from(2),
+            Self::Run(_) => ExitCode::from(1),
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn report(&self) {
+        let text = match self {
+            Self::Input(errors) => errors.render(has_color()),
+            Self::BadOutput(error) => format!("error: {error}"),
+            Self::Run(message) => format!("error: {message}"),
+        };
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+    }
+}
+
+impl From<InputErrors> for Failure {
+    fn from(errors: InputErrors) -> Self {
+        Self::Input(errors)
+    }
+}
+
+fn has_color() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !refused
+}

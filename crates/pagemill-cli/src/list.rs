@@ -1,0 +1,166 @@
+//! `pagemill list`: what can be named in a scenario.
+
+use std::fmt::Write;
+
+use pagemill_policy::migration::{FullSlotRule, POLICIES};
+use pagemill_scenario::{MACHINES, SCENARIOS, load, transfer_modes};
+use pagemill_workloads::{Parameter, Unit};
+use serde_json::{Value, json};
+
+use crate::args::{ListArguments, Listing, TextFormat};
+use crate::failure::Failure;
+use crate::output::{print_json, print_text};
+
+/// One thing that can be named.
+struct Item {
+    name: String,
+    summary: String,
+    /// What can be chosen about it: name, what is allowed or the default, and one line.
+    keys: Vec<(String, String, String)>,
+}
+
+/// Lists what was asked for.
+pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    let (name, items) = match arguments.what {
+        Listing::Machines => ("machines", machines()?),
+        Listing::Workloads => ("workloads", workloads()),
+        Listing::Policies => ("policies", policies()),
+        Listing::Scenarios => ("scenarios", scenarios()?),
+    };
+    match arguments.format {
+        TextFormat::Table => print_text(&table(&items)),
+        TextFormat::Json => {
+            print_json(&json!({ name: items.iter().map(item_json).collect::<Vec<_>>() }))
+        }
+    }
+}
+
+fn machines() -> Result<Vec<Item>, Failure> {
+    let item = |machine: &pagemill_scenario::BuiltIn| {
+        let (title, about) = machine.title_and_about()?;
+        Ok(Item {
+            name: machine.name.to_owned(),
+            summary: title,
+            keys: about_key(about),
+        })
+    };
+    MACHINES.iter().map(item).collect()
+}
+
+fn scenarios() -> Result<Vec<Item>, Failure> {
+    let item = |built_in: &pagemill_scenario::BuiltIn| {
+        let scenario = load(built_in.name, &[])?;
+        let points = scenario.points.len();
+        let summary = format!(
+            "{} ({points} point{})",
+            scenario.title,
+            if points == 1 { "" } else { "s" }
+        );
+        Ok(Item {
+            name: scenario.name,
+            summary,
+            keys: Vec::new(),
+        })
+    };
+    SCENARIOS.iter().map(item).collect()
+}
+
+fn workloads() -> Vec<Item> {
+    let key = |parameter: &Parameter| {
+        let default = match parameter.unit {
+            Unit::Bytes => format!("\"{} B\"", parameter.default),
+            Unit::Flag => (parameter.default != 0).to_string(),
+            Unit::Seed => "that of the scenario".to_owned(),
+            Unit::Count => parameter.default.to_string(),
+        };
+        (parameter.name.to_owned(), default, parameter.doc.to_owned())
+    };
+    let item = |info: &pagemill_workloads::WorkloadInfo| Item {
+        name: info.name.to_owned(),
+        summary: info.summary.to_owned(),
+        keys: info.parameters.iter().map(key).collect(),
+    };
+    pagemill_workloads::registry().iter().map(item).collect()
+}
+
+fn policies() -> Vec<Item> {
+    let item = |(name, summary): (&'static str, &'static str)| {
+        let policy = POLICIES.iter().find(|policy| policy.name == name);
+        let keys = policy.map_or(&[][..], |policy| policy.parameters);
+        Item {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            keys: keys.iter().map(|key| transfer_key(key)).collect(),
+        }
+    };
+    transfer_modes().map(item).collect()
+}
+
+fn transfer_key(key: &str) -> (String, String, String) {
+    let (default, doc) = match key {
+        "unit" => (
+            "\"1 KiB\"".to_owned(),
+            "requests grow to multiples of this; divides the page".to_owned(),
+        ),
+        "gap_threshold" => (
+            "\"0 B\"".to_owned(),
+            "gaps of fewer bytes move with a request".to_owned(),
+        ),
+        "range_slots" => (
+            "no limit".to_owned(),
+            "most valid ranges of a page".to_owned(),
+        ),
+        "when_full" => {
+            let rules =
+                FullSlotRule::ALL.map(|rule| format!("{}: {}", rule.name(), rule.summary()));
+            (
+                format!("\"{}\"", FullSlotRule::default().name()),
+                rules.join("; "),
+            )
+        }
+        _ => (String::new(), String::new()),
+    };
+    (key.to_owned(), default, doc)
+}
+
+fn about_key(about: String) -> Vec<(String, String, String)> {
+    if about.is_empty() {
+        Vec::new()
+    } else {
+        vec![("about".to_owned(), String::new(), about)]
+    }
+}
+
+fn table(items: &[Item]) -> String {
+    let width = items
+        .iter()
+        .map(|item| item.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for item in items {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<width$}  {}", item.name, item.summary);
+        for (key, value, doc) in &item.keys {
+            let assignment = if value.is_empty() {
+                String::new()
+            } else {
+                format!("{key} = {value}")
+            };
+            let _ = match assignment.as_str() {
+                "" => writeln!(text, "{:<width$}    {doc}", ""),
+                _ => writeln!(text, "{:<width$}    {assignment:<36}  {doc}", ""),
+            };
+        }
+    }
+    text
+}
+
+fn item_json(item: &Item) -> Value {
+    let keys: Vec<Value> = item
+        .keys
+        .iter()
+        .map(|(key, value, doc)| json!({ "name": key, "default": value, "doc": doc }))
+        .collect();
+    json!({ "name": item.name, "summary": item.summary, "keys": keys })
+}

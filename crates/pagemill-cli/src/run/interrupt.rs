@@ -1,0 +1,21 @@
+//! Ctrl-C ends the process at once, but never in the middle of putting results in place.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a shell reports for a process that Ctrl-C ended.
+const EXIT_CODE: i32 = 130;
+
+static BUSY: Mutex<()> = Mutex::new(());
+
+/// Takes over Ctrl-C. Without a handler Ctrl-C still ends the process, so a refusal is no error.
+pub fn install() {
+    let _ = ctrlc::set_handler(|| {
+        let _writing = hold();
+        std::process::exit(EXIT_CODE);
+    });
+}
+
+/// Until the guard is dropped, Ctrl-C waits.
+pub fn hold() -> MutexGuard<'static, ()> {
+    BUSY.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,251 @@
+//! What a GPU run is measured by. `docs/results.md` describes the same columns.
+
+use pagemill_report::{Column, ColumnKind, Row};
+use pagemill_sim::Report;
+use pagemill_workloads::Checked;
+
+/// Every metric with what it means, in the order of the row.
+const METRICS: &[(&str, ColumnKind, &str)] = &[
+    (
+        "time_ns",
+        ColumnKind::TimeNs,
+        "simulated time from the first request of the host to the end of the last",
+    ),
+    (
+        "kernel_time_ns",
+        ColumnKind::TimeNs,
+        "part of time_ns with a kernel running",
+    ),
+    (
+        "copy_time_ns",
+        ColumnKind::TimeNs,
+        "part of time_ns with a copy of the host, or pages coming back for it",
+    ),
+    (
+        "migrated_bytes",
+        ColumnKind::Bytes,
+        "moved from CPU to GPU, by migration or by copies",
+    ),
+    (
+        "returned_bytes",
+        ColumnKind::Bytes,
+        "moved from GPU to CPU: pages coming back, evictions, copies",
+    ),
+    (
+        "touched_bytes",
+        ColumnKind::Bytes,
+        "distinct 128-byte segments that kernels touched",
+    ),
+    (
+        "allocated_bytes",
+        ColumnKind::Bytes,
+        "buffers of the program",
+    ),
+    ("launches", ColumnKind::Count, "kernel launches"),
+    (
+        "warp_instructions",
+        ColumnKind::Count,
+        "PTX instructions that warps executed",
+    ),
+    (
+        "thread_instructions",
+        ColumnKind::Count,
+        "PTX instructions times the lanes that executed them",
+    ),
+    (
+        "tlb_lookups",
+        ColumnKind::Count,
+        "one for each 128-byte segment of a warp-wide access",
+    ),
+    (
+        "tlb_misses",
+        ColumnKind::Count,
+        "lookups without a translation at hand, whether they started a walk or joined one",
+    ),
+    (
+        "tlb_miss_rate",
+        ColumnKind::Rate,
+        "tlb_misses / tlb_lookups",
+    ),
+    ("page_walks", ColumnKind::Count, "walks of the page table"),
+    (
+        "l1_hit_rate",
+        ColumnKind::Rate,
+        "loads and stores that found their line in L1",
+    ),
+    (
+        "l2_hit_rate",
+        ColumnKind::Rate,
+        "loads and stores that found their line in L2",
+    ),
+    (
+        "dram_bytes",
+        ColumnKind::Bytes,
+        "read from and written to GPU memory",
+    ),
+    (
+        "migrations",
+        ColumnKind::Count,
+        "ranges moved on demand, each with its own transfer",
+    ),
+    (
+        "joined_requests",
+        ColumnKind::Count,
+        "requests that found the bytes they need on the way",
+    ),
+    (
+        "evictions",
+        ColumnKind::Count,
+        "pages moved out of GPU memory to make room",
+    ),
+    (
+        "migration_buffer_stalls",
+        ColumnKind::Count,
+        "migrations that found the buffer of their memory partition full",
+    ),
+    (
+        "migration_buffer_stall_time_ns",
+        ColumnKind::TimeNs,
+        "how long they waited, summed",
+    ),
+    (
+        "resident_bytes",
+        ColumnKind::Bytes,
+        "valid in GPU memory at the end, where pages migrate",
+    ),
+    (
+        "resident_pages",
+        ColumnKind::Count,
+        "pages with anything valid in GPU memory at the end",
+    ),
+    (
+        "ranges_per_page_mean",
+        ColumnKind::Number,
+        "valid ranges of such a page, on average",
+    ),
+    (
+        "ranges_per_page_max",
+        ColumnKind::Count,
+        "most valid ranges of such a page",
+    ),
+    ("pages_with_1_range", ColumnKind::Count, "of resident_pages"),
+    (
+        "pages_with_2_ranges",
+        ColumnKind::Count,
+        "of resident_pages",
+    ),
+    (
+        "pages_with_3_ranges",
+        ColumnKind::Count,
+        "of resident_pages",
+    ),
+    (
+        "pages_with_4_or_more_ranges",
+        ColumnKind::Count,
+        "of resident_pages",
+    ),
+    (
+        "checked_values",
+        ColumnKind::Count,
+        "results compared with the CPU reference, all within their tolerance",
+    ),
+    (
+        "largest_error",
+        ColumnKind::Number,
+        "largest relative difference among them; 0 is bit-exact",
+    ),
+];
+
+/// The metrics that a terminal table shows; files hold all.
+pub const HEADLINE: &[&str] = &[
+    "time_ns",
+    super::results::TIME_RATIO,
+    "migrated_bytes",
+    "touched_bytes",
+    "tlb_miss_rate",
+    "thread_instructions",
+    "ranges_per_page_mean",
+];
+
+/// Descriptions of the metrics.
+pub fn columns() -> impl Iterator<Item = Column> {
+    METRICS
+        .iter()
+        .map(|(name, kind, doc)| Column::metric(*name, *kind, *doc))
+}
+
+/// The row with everything that was measured.
+pub fn add_metrics(row: Row, report: &Report, checked: &Checked) -> Row {
+    let (execution, memory) = (&report.execution, &report.memory);
+    let misses = memory.tlb_misses + memory.tlb_merged_misses;
+    let row = row
+        .metric("time_ns", report.time_ns)
+        .metric("kernel_time_ns", report.kernel_time_ns)
+        .metric("copy_time_ns", report.copy_time_ns)
+        .metric("migrated_bytes", report.migrated_bytes)
+        .metric("returned_bytes", report.returned_bytes)
+        .metric("touched_bytes", report.touched_bytes)
+        .metric("allocated_bytes", report.allocated_bytes)
+        .metric("launches", report.launches.len())
+        .metric("warp_instructions", execution.warp_instructions)
+        .metric("thread_instructions", execution.thread_instructions)
+        .metric("tlb_lookups", memory.tlb_lookups)
+        .metric("tlb_misses", misses)
+        .metric("tlb_miss_rate", ratio(misses, memory.tlb_lookups))
+        .metric("page_walks", memory.walks)
+        .metric("l1_hit_rate", hit_rate(&memory.l1))
+        .metric("l2_hit_rate", hit_rate(&memory.l2))
+        .metric("dram_bytes", memory.dram.bytes);
+    add_migration(row, report)
+        .metric("checked_values", checked.values)
+        .metric("largest_error", checked.largest_error)
+}
+
+fn add_migration(row: Row, report: &Report) -> Row {
+    let migration = &report.memory.migration;
+    let row = row
+        .metric("migrations", migration.migrations)
+        .metric("joined_requests", migration.joined_requests)
+        .metric("evictions", migration.evictions)
+        .metric("migration_buffer_stalls", migration.buffer_stalls)
+        .metric(
+            "migration_buffer_stall_time_ns",
+            migration.buffer_stalled.as_nanos(),
+        );
+    let histogram = &report.ranges_per_page;
+    let with = |ranges: usize| histogram.get(ranges).copied().unwrap_or(0);
+    let pages: u64 = histogram.iter().skip(1).sum();
+    if pages == 0 {
+        return row;
+    }
+    let ranges: u64 = histogram
+        .iter()
+        .zip(0..)
+        .map(|(pages, ranges)| pages * ranges)
+        .sum();
+    let most = histogram.iter().rposition(|pages| *pages > 0).unwrap_or(0);
+    row.metric("resident_bytes", report.resident_bytes)
+        .metric("resident_pages", pages)
+        .metric("ranges_per_page_mean", ratio(ranges, pages))
+        .metric("ranges_per_page_max", most)
+        .metric("pages_with_1_range", with(1))
+        .metric("pages_with_2_ranges", with(2))
+        .metric("pages_with_3_ranges", with(3))
+        .metric(
+            "pages_with_4_or_more_ranges",
+            pages - with(1) - with(2) - with(3),
+        )
+}
+
+fn hit_rate(cache: &pagemill_sim::parts::cache::CacheCounts) -> f64 {
+    let hits = cache.load_hits + cache.store_hits;
+    ratio(hits, hits + cache.load_misses + cache.store_misses)
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}

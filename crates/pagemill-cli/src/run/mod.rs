@@ -1,0 +1,107 @@
+//! `pagemill run`: every point of a scenario, then its results.
+
+mod gpu;
+mod interrupt;
+mod metrics;
+mod plots;
+mod pool;
+mod progress;
+mod results;
+mod timeline;
+
+use std::path::Path;
+
+use pagemill_report::table::TableStyle;
+use pagemill_report::{
+    OutputDir, OutputDirError, ResultSet, Row, csv, html, json, perfetto, table,
+};
+use pagemill_scenario::{Point, PointSpec, load};
+
+use crate::args::{RunArguments, RunFormat};
+use crate::failure::Failure;
+use crate::output::{print, print_text};
+use pool::PointError;
+use progress::Progress;
+
+/// Events of all points together that a timeline keeps: as much as Perfetto shows fluently.
+const TIMELINE_EVENTS_MAX: usize = 2_000_000;
+
+/// What one point came to.
+pub struct Outcome {
+    row: Row,
+    events: timeline::PointEvents,
+    /// What the program printed.
+    output: String,
+}
+
+/// Runs a scenario: all points, or an error and no results.
+pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    interrupt::install();
+    let scenario = load(&arguments.scenario, &arguments.sets)?;
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
+    let jobs = arguments
+        .jobs
+        .map_or_else(pool::available_cores, std::num::NonZero::get);
+    let events_max = match arguments.out {
+        Some(_) => TIMELINE_EVENTS_MAX / scenario.points.len(),
+        None => 0,
+    };
+    let progress = Progress::new(scenario.points.len());
+    let outcomes = pool::run_all(&scenario.points, jobs, |point| {
+        let _shown = progress.begin(point);
+        run_point(point, events_max)
+    });
+    progress.finish();
+    let outcomes = outcomes.map_err(|(index, error)| {
+        Failure::Run(format!(
+            "{} of {}: {error}; no results were written",
+            scenario.points[index], scenario.name
+        ))
+    })?;
+
+    results::show_output(&scenario.points, &outcomes);
+    let set = results::result_set(
+        &scenario,
+        outcomes.iter().map(|outcome| outcome.row.clone()),
+    );
+    if let Some(out) = &arguments.out {
+        write_files(out, &set, &scenario.points, &outcomes)
+            .map_err(|error| Failure::Run(error.to_string()))?;
+    }
+    show(&set, arguments.format)
+}
+
+fn run_point(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
+    match &point.spec {
+        PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
+    }
+}
+
+fn show(set: &ResultSet, format: RunFormat) -> Result<(), Failure> {
+    match format {
+        RunFormat::Table => print_text(&table::render(
+            &results::headline(set),
+            &TableStyle::for_stdout(),
+        )),
+        RunFormat::Json => print(|out| json::write(set, out)),
+        RunFormat::Csv => print(|out| csv::write(set, out)),
+    }
+}
+
+fn write_files(
+    out: &Path,
+    set: &ResultSet,
+    points: &[Point],
+    outcomes: &[Outcome],
+) -> Result<(), OutputDirError> {
+    let timeline = timeline::build(points, outcomes.iter().map(|outcome| &outcome.events));
+    let _uninterrupted = interrupt::hold();
+    let mut files = OutputDir::stage(out)?;
+    files.write("results.json", |file| json::write(set, file))?;
+    files.write("results.csv", |file| csv::write(set, file))?;
+    files.write("report.html", |file| html::write(set, file))?;
+    files.write("timeline.pftrace", |file| perfetto::write(&timeline, file))?;
+    files.commit()
+}

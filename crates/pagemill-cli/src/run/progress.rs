@@ -1,0 +1,77 @@
+//! How far a run is, on standard error, where that is a terminal.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pagemill_scenario::Point;
+
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// A bar over all points, and a line for each point that is running.
+pub struct Progress {
+    lines: MultiProgress,
+    overall: ProgressBar,
+}
+
+impl Progress {
+    /// Shows nothing where standard error is no terminal.
+    pub fn new(points: usize) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        let target = if is_terminal {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let lines = MultiProgress::with_draw_target(target);
+        let overall = lines.add(ProgressBar::new(points as u64).with_style(style(
+            "{bar:40} {pos}/{len} points, {elapsed} elapsed, {eta} left",
+        )));
+        if is_terminal {
+            overall.enable_steady_tick(REDRAW);
+        }
+        Self { lines, overall }
+    }
+
+    /// Shows `point` as running until the guard is dropped.
+    pub fn begin(&self, point: &Point) -> Running<'_> {
+        let line =
+            ProgressBar::new_spinner().with_style(style("  {spinner} {elapsed:>4}  {wide_msg}"));
+        let line = self
+            .lines
+            .insert_before(&self.overall, line)
+            .with_message(point.to_string());
+        if !self.lines.is_hidden() {
+            line.enable_steady_tick(REDRAW);
+        }
+        Running {
+            progress: self,
+            line,
+        }
+    }
+
+    /// Takes everything off the terminal.
+    pub fn finish(&self) {
+        self.overall.finish_and_clear();
+        // The terminal may be gone; there is nobody to tell.
+        let _ = self.lines.clear();
+    }
+}
+
+/// A point that is running.
+pub struct Running<'a> {
+    progress: &'a Progress,
+    line: ProgressBar,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+        self.progress.lines.remove(&self.line);
+        self.progress.overall.inc(1);
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,79 @@
+//! Runs the command as a user does.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The command in `folder`, without a terminal.
+pub fn pagemill(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pagemill"));
+    command.current_dir(folder).env_remove("NO_COLOR");
+    command
+}
+
+/// What a finished command left.
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs the command with `arguments` in `folder`.
+pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
+    let output = pagemill(folder)
+        .args(arguments)
+        .output()
+        .expect("the command starts");
+    Finished::from(output)
+}
+
+/// Runs the command with `arguments`.
+pub fn run(arguments: &[&str]) -> Finished {
+    run_in(&std::env::temp_dir(), arguments)
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl Finished {
+    /// Standard output of a command that has to succeed, and to say nothing else.
+    pub fn result(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
+        self.stdout
+    }
+
+    /// Standard error of a command that has to end with `code` and without results.
+    pub fn error(self, code: i32) -> String {
+        assert_eq!(
+            (self.code, self.stdout.as_str()),
+            (Some(code), ""),
+            "{}",
+            self.stderr
+        );
+        self.stderr
+    }
+}
+
+/// Names in a folder, hidden ones too, sorted.
+#[allow(dead_code)]
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,206 @@
+//! Everything a user can ask for that is no run: help, listings, doctor, and mistakes.
+
+mod common;
+
+use std::io::Read;
+use std::process::Stdio;
+
+use common::{pagemill, run, run_in};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Change detector: help is read by people and quoted in documents.
+#[test]
+fn help() {
+    assert_snapshot!(run(&["--help"]).result(), @r#"
+Simulates page-level memory management: what moves, when, and what it costs
+
+Usage: pagemill <COMMAND>
+
+Commands:
+  run     Run a scenario and show its results
+  list    List what can be named in a scenario
+  doctor  Show which real backends this machine has, and what would enable the others
+  help    Print this message or the help of the given subcommand(s)
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+
+Exit codes: 0 done, 1 the run failed, 2 bad usage or input.
+"#);
+    assert_snapshot!(run(&["run", "--help"]).result(), @r#"
+Run a scenario and show its results
+
+Usage: pagemill run [OPTIONS] <SCENARIO>
+
+Arguments:
+  <SCENARIO>
+          A scenario file, or the name of a built-in scenario
+
+Options:
+      --set <KEY=VALUE>
+          Replace a value or a sweep of the scenario or its machine; a list sweeps
+          
+          Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
+
+      --jobs <N>
+          Points to run at the same time [default: the number of cores]
+
+      --format <FORMAT>
+          What to write to standard output
+          
+          [default: table]
+          [possible values: table, json, csv]
+
+      --out <DIR>
+          Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+          
+          Replaced as a whole at the end; refused if it holds anything but earlier results.
+
+  -h, --help
+          Print help (see a summary with '-h')
+"#);
+    assert_snapshot!(run(&["list", "--help"]).result(), @r#"
+List what can be named in a scenario
+
+Usage: pagemill list [OPTIONS] <WHAT>
+
+Arguments:
+  <WHAT>  What to list [possible values: machines, workloads, policies, scenarios]
+
+Options:
+      --format <FORMAT>  What to write to standard output [default: table] [possible values: table,
+                         json]
+  -h, --help             Print help
+"#);
+}
+
+#[test]
+fn the_version_is_told() {
+    assert_eq!(
+        run(&["--version"]).result(),
+        format!("pagemill {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn bad_usage_is_code_2() {
+    for arguments in [
+        &[][..],
+        &["walk"],
+        &["run"],
+        &["run", "smoke", "--jobs", "0"],
+        &["run", "smoke", "--jobs", "many"],
+        &["run", "smoke", "--format", "xml"],
+        &["run", "smoke", "--set"],
+        &["list"],
+        &["list", "colours"],
+        &["doctor", "now"],
+    ] {
+        let message = run(arguments).error(2);
+        assert!(
+            message.contains("Usage") || message.contains("For more information"),
+            "{arguments:?}: {message}"
+        );
+    }
+}
+
+/// Change detector: the shape of a message about bad input.
+#[test]
+fn bad_input_is_code_2_and_says_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "title = \"x\"\nkind = \"gpu\"\nmachine = \"gtx480\"\n[workload]\nname = \"bfs\"\n[transfer]\nmode = \"whole-page\"\npage_size = \"3 KiB\"\n";
+    std::fs::write(folder.path().join("bad.toml"), text).expect("a scenario");
+    assert_snapshot!(run_in(folder.path(), &["run", "bad.toml"]).error(2), @r#"
+ × `transfer.page_size` is "3 KiB": a page size is a power of two from 256 B to 1 GiB
+  ╭─[bad.toml:8:13]
+7 │ mode = "whole-page"
+8 │ page_size = "3 KiB"
+  ·             ───────
+  ╰────
+ help: the next page size is "4 KiB"
+"#);
+    assert_snapshot!(run_in(folder.path(), &["run", "bed.toml"]).error(2), @r#"
+× there is no file bed.toml
+help: . holds: bad.toml
+"#);
+    assert_snapshot!(run(&["run", "smoke", "--set", "machine.link.bandwidth=0 GB/s"]).error(2), @r#"
+ × `machine.link.bandwidth` is "0 GB/s": a bandwidth above zero is needed
+  ╭─[--set:1:24]
+1 │ machine.link.bandwidth=0 GB/s
+  ·                        ──────
+  ╰────
+ help: write for example "16 GB/s"
+"#);
+}
+
+#[test]
+fn everything_can_be_listed_as_text_and_json() {
+    for (what, known) in [
+        ("machines", "gtx480"),
+        ("workloads", "vector-add"),
+        ("policies", "multi-range"),
+        ("scenarios", "quickstart"),
+    ] {
+        assert!(run(&["list", what]).result().contains(known), "{what}");
+        let listed = json(&run(&["list", what, "--format", "json"]).result());
+        let items = listed[what].as_array().expect("a list");
+        assert!(items.iter().any(|item| item["name"] == known), "{what}");
+        assert!(
+            items
+                .iter()
+                .all(|item| !item["summary"].as_str().expect("a text").is_empty()),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn doctor_never_fails_and_names_every_backend() {
+    let text = run(&["doctor"]).result();
+    let told = json(&run(&["doctor", "--format", "json"]).result());
+    let backends = told["backends"].as_array().expect("a list");
+    assert_eq!(backends.len(), 8);
+    for backend in backends {
+        assert!(text.contains(backend["name"].as_str().expect("a name")));
+        assert_eq!(
+            backend["status"] == "ready",
+            backend["enable"].is_null(),
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    for arguments in [
+        &["list", "workloads"][..],
+        &["doctor"],
+        &["run", "smoke", "--format", "json"],
+    ] {
+        let mut child = pagemill(&std::env::temp_dir())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        drop(child.stdout.take());
+        let mut errors = String::new();
+        child
+            .stderr
+            .take()
+            .expect("piped")
+            .read_to_string(&mut errors)
+            .expect("UTF-8");
+        let status = child.wait().expect("the command ends");
+        assert!(
+            status.success() && errors.is_empty(),
+            "{arguments:?}: {status}: {errors}"
+        );
+    }
+}

@@ -1,0 +1,372 @@
+//! Published statements, evaluated on the rows of a run.
+//!
+//! A claim names a metric, the rows it is about, and what would make it true. It knows no program and no machine.
+
+use std::collections::BTreeSet;
+
+use crate::{Claim, ColumnKind, Mean, ResultSet, Row, Value};
+
+/// A statement and how to check it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimSpec {
+    /// Stable name for scripts: `whole-page-slowdown`.
+    pub id: String,
+    /// The statement in words.
+    pub text: String,
+    /// The published figure, if there is one.
+    pub published: Option<f64>,
+    /// Source or condition; may be empty.
+    pub note: String,
+    /// What to measure.
+    pub measure: Measure,
+    /// When the statement holds.
+    pub expect: Expectation,
+}
+
+/// Rows that hold all of these values.
+pub type Selection = Vec<(String, Value)>;
+
+/// One figure of the rows: a metric, perhaps over another one, perhaps against other rows, reduced over a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// The metric.
+    pub metric: String,
+    /// A metric of the same row to divide by: `touched_bytes` over `migrated_bytes`.
+    pub per: Option<String>,
+    /// The rows it is about.
+    pub of: Selection,
+    /// The rows to divide by; they meet those of `of` at equal values of `across`.
+    pub to: Option<Selection>,
+    /// The column whose values are reduced to one figure.
+    pub across: String,
+    /// The values of `across` that count; all when empty.
+    pub members: Vec<Value>,
+    /// How they become one figure.
+    pub reduce: Reduce,
+}
+
+/// How several figures become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduce {
+    /// Sum over count.
+    #[default]
+    Arithmetic,
+    /// Root of the product; needs positive figures.
+    Geometric,
+    /// The smallest.
+    Minimum,
+    /// The largest.
+    Maximum,
+}
+
+impl Reduce {
+    /// The names in scenario files.
+    pub const NAMES: [&str; 4] = ["arithmetic", "geometric", "minimum", "maximum"];
+
+    /// The reduction called `name`.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "arithmetic" => Some(Self::Arithmetic),
+            "geometric" => Some(Self::Geometric),
+            "minimum" => Some(Self::Minimum),
+            "maximum" => Some(Self::Maximum),
+            _ => None,
+        }
+    }
+
+    fn apply(self, figures: &[f64]) -> Option<f64> {
+        match self {
+            Self::Arithmetic => Mean::Arithmetic.of(figures),
+            Self::Geometric => Mean::Geometric.of(figures),
+            Self::Minimum => figures.iter().copied().reduce(f64::min),
+            Self::Maximum => figures.iter().copied().reduce(f64::max),
+        }
+    }
+}
+
+/// When a statement holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expectation {
+    /// The figure lies in these bounds, ends included.
+    Between {
+        /// Lower bound.
+        at_least: Option<f64>,
+        /// Upper bound.
+        at_most: Option<f64>,
+    },
+    /// These values of `across` have the largest figures.
+    Highest(Vec<Value>),
+    /// These values of `across` have the smallest figures.
+    Lowest(Vec<Value>),
+}
+
+/// What the rows of `set` say about `spec`. Where a needed row is missing, the claim is not judged and the note says why.
+pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
+    let (measured, holds, gap) = match figures(&spec.measure, &set.rows) {
+        Ok(figures) => judge(spec, &figures),
+        Err(gap) => (None, None, gap),
+    };
+    let note = [spec.note.as_str(), gap.as_str()]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>();
+    Claim {
+        id: spec.id.clone(),
+        text: spec.text.clone(),
+        published: spec.published.map(Value::Float),
+        measured,
+        kind: kind_of(&spec.measure, set),
+        holds,
+        note: note.join("; "),
+    }
+}
+
+fn kind_of(measure: &Measure, set: &ResultSet) -> ColumnKind {
+    if measure.to.is_some() {
+        return ColumnKind::Ratio;
+    }
+    if measure.per.is_some() {
+        return ColumnKind::Rate;
+    }
+    let columns = set.all_columns();
+    columns
+        .iter()
+        .find(|column| column.name == measure.metric)
+        .map_or(ColumnKind::Number, |column| column.kind)
+}
+
+type Verdict = (Option<Value>, Option<bool>, String);
+
+fn judge(spec: &ClaimSpec, figures: &[(Value, f64)]) -> Verdict {
+    let plain: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
+    match &spec.expect {
+        Expectation::Between { at_least, at_most } => match spec.measure.reduce.apply(&plain) {
+            Some(figure) => {
+                let holds = at_least.is_none_or(|bound| figure >= bound)
+                    && at_most.is_none_or(|bound| figure <= bound);
+                (Some(Value::Float(figure)), Some(holds), String::new())
+            }
+            None => (None, None, "no positive figures to average".to_owned()),
+        },
+        Expectation::Highest(members) => ranked(figures, members, |a, b| b.total_cmp(a)),
+        Expectation::Lowest(members) => ranked(figures, members, |a, b| a.total_cmp(b)),
+    }
+}
+
+/// Whether the first figures in `order` are those of `members`; the measured value names who is first.
+fn ranked(
+    figures: &[(Value, f64)],
+    members: &[Value],
+    order: impl Fn(&f64, &f64) -> std::cmp::Ordering,
+) -> Verdict {
+    let mut sorted: Vec<&(Value, f64)> = figures.iter().collect();
+    sorted.sort_by(|a, b| order(&a.1, &b.1));
+    let first = &sorted[..members.len().min(sorted.len())];
+    let holds = members
+        .iter()
+        .all(|member| first.iter().any(|(value, _)| value == member));
+    let names: Vec<String> = first
+        .iter()
+        .map(|(value, figure)| format!("{value} ({figure:.2})"))
+        .collect();
+    (
+        Some(Value::Text(names.join(", "))),
+        Some(holds),
+        String::new(),
+    )
+}
+
+/// The figure of each value of `across`, in order of first appearance.
+fn figures(measure: &Measure, rows: &[Row]) -> Result<Vec<(Value, f64)>, String> {
+    let counts = |value: &Value| measure.members.is_empty() || measure.members.contains(value);
+    let mut seen = BTreeSet::new();
+    let mut figures = Vec::new();
+    for row in rows {
+        let Some(key) = row.get(&measure.across).filter(|key| counts(key)) else {
+            continue;
+        };
+        if matches(row, &measure.of) && seen.insert(key.to_string()) {
+            figures.push((key.clone(), figure(measure, rows, key)?));
+        }
+    }
+    let missing = measure
+        .members
+        .iter()
+        .find(|member| !seen.contains(&member.to_string()));
+    match missing {
+        Some(member) => Err(format!(
+            "not judged: this run has no row for {} = {member}",
+            measure.across
+        )),
+        None if figures.is_empty() => {
+            Err("not judged: this run has none of the rows it is about".to_owned())
+        }
+        None => Ok(figures),
+    }
+}
+
+fn figure(measure: &Measure, rows: &[Row], key: &Value) -> Result<f64, String> {
+    let numerator = average(measure, rows, &measure.of, key)?;
+    match &measure.to {
+        None => Ok(numerator),
+        Some(to) => match average(measure, rows, to, key)? {
+            0.0 => Err(format!(
+                "not judged: {} of {key} is zero in the rows to compare with",
+                measure.metric
+            )),
+            denominator => Ok(numerator / denominator),
+        },
+    }
+}
+
+/// The mean over the rows of `selection` that hold `key`.
+fn average(
+    measure: &Measure,
+    rows: &[Row],
+    selection: &Selection,
+    key: &Value,
+) -> Result<f64, String> {
+    let is_meant = |row: &&Row| row.get(&measure.across) == Some(key) && matches(row, selection);
+    let value = |row: &Row| match &measure.per {
+        None => row.number(&measure.metric),
+        Some(per) => match row.number(per) {
+            Some(0.0) | None => None,
+            Some(per) => row.number(&measure.metric).map(|value| value / per),
+        },
+    };
+    let values: Vec<f64> = rows.iter().filter(is_meant).filter_map(value).collect();
+    Mean::Arithmetic.of(&values).ok_or_else(|| {
+        format!(
+            "not judged: no {} for {} = {key}",
+            measure.metric, measure.across
+        )
+    })
+}
+
+fn matches(row: &Row, selection: &Selection) -> bool {
+    selection
+        .iter()
+        .all(|(name, value)| row.get(name) == Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> ResultSet {
+        let row = |workload: &str, mode: &str, time: u64, touched: u64| {
+            Row::new()
+                .parameter("workload", workload)
+                .parameter("mode", mode)
+                .metric("time_ns", time)
+                .metric("touched_bytes", touched)
+                .metric("migrated_bytes", 1000u64)
+        };
+        ResultSet {
+            rows: vec![
+                row("bfs", "copy", 100, 10),
+                row("bfs", "whole", 400, 20),
+                row("lib", "copy", 200, 30),
+                row("lib", "whole", 200, 40),
+            ],
+            ..ResultSet::default()
+        }
+    }
+
+    fn spec(expect: Expectation) -> ClaimSpec {
+        ClaimSpec {
+            id: "slowdown".to_owned(),
+            text: "whole pages are slower".to_owned(),
+            published: Some(2.0),
+            note: String::new(),
+            measure: Measure {
+                metric: "time_ns".to_owned(),
+                per: None,
+                of: vec![("mode".to_owned(), "whole".into())],
+                to: Some(vec![("mode".to_owned(), "copy".into())]),
+                across: "workload".to_owned(),
+                members: Vec::new(),
+                reduce: Reduce::Arithmetic,
+            },
+            expect,
+        }
+    }
+
+    fn at_least(bound: f64) -> Expectation {
+        Expectation::Between {
+            at_least: Some(bound),
+            at_most: None,
+        }
+    }
+
+    #[test]
+    fn means_are_of_ratios() {
+        let claim = evaluate(&spec(at_least(2.5)), &set());
+        assert_eq!(
+            (claim.measured, claim.holds, claim.kind),
+            (Some(Value::Float(2.5)), Some(true), ColumnKind::Ratio)
+        );
+        let mut geometric = spec(at_least(2.1));
+        geometric.measure.reduce = Reduce::Geometric;
+        let claim = evaluate(&geometric, &set());
+        assert_eq!(
+            (claim.measured, claim.holds),
+            (Some(Value::Float(2.0)), Some(false))
+        );
+    }
+
+    #[test]
+    fn extremes_and_ranks() {
+        let mut extreme = spec(at_least(0.0));
+        extreme.measure.reduce = Reduce::Minimum;
+        assert_eq!(evaluate(&extreme, &set()).measured, Some(Value::Float(1.0)));
+        let highest = evaluate(&spec(Expectation::Highest(vec!["bfs".into()])), &set());
+        assert_eq!(
+            (highest.measured, highest.holds),
+            (Some("bfs (4.00)".into()), Some(true))
+        );
+        assert_eq!(
+            evaluate(&spec(Expectation::Lowest(vec!["bfs".into()])), &set()).holds,
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn one_metric_per_another() {
+        let mut share = spec(at_least(0.0));
+        share.measure = Measure {
+            metric: "touched_bytes".to_owned(),
+            per: Some("migrated_bytes".to_owned()),
+            to: None,
+            reduce: Reduce::Maximum,
+            ..share.measure
+        };
+        let claim = evaluate(&share, &set());
+        assert_eq!(
+            (claim.measured, claim.kind),
+            (Some(Value::Float(0.04)), ColumnKind::Rate)
+        );
+    }
+
+    #[test]
+    fn what_the_run_lacks_is_said_and_not_judged() {
+        let mut lacking = spec(at_least(1.0));
+        lacking.measure.members = vec!["bfs".into(), "mum".into()];
+        let claim = evaluate(&lacking, &set());
+        assert_eq!((claim.measured, claim.holds), (None, None));
+        assert_eq!(
+            claim.note,
+            "not judged: this run has no row for workload = mum"
+        );
+        let mut nothing = spec(at_least(1.0));
+        nothing.measure.of = vec![("mode".to_owned(), "ideal".into())];
+        assert_eq!(evaluate(&nothing, &set()).holds, None);
+        let mut half = spec(at_least(1.0));
+        half.measure.to = Some(vec![("mode".to_owned(), "ideal".into())]);
+        assert_eq!(
+            evaluate(&half, &set()).note,
+            "not judged: no time_ns for workload = bfs"
+        );
+    }
+}

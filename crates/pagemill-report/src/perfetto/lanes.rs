@@ -1,0 +1,59 @@
+//! Gives overlapping spans a lane each, because a track of the trace nests its spans like calls.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use crate::timeline::Span;
+
+/// Puts `spans` into drawing order: outer before inner, earlier before later.
+pub(super) fn sort(spans: &mut [Span]) {
+    spans.sort_by_key(|span| (span.start_ps, Reverse(span.end_ps)));
+}
+
+/// The lane of each of the sorted `spans` where no two spans of a lane overlap.
+pub(super) fn disjoint(spans: &[Span]) -> Vec<usize> {
+    let mut busy: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    let mut free: BTreeSet<usize> = BTreeSet::new();
+    let mut lane_count = 0;
+    let mut lanes = Vec::with_capacity(spans.len());
+    for span in spans {
+        while let Some(Reverse((_, lane))) = busy
+            .peek()
+            .copied()
+            .filter(|Reverse((end, _))| *end <= span.start_ps)
+        {
+            busy.pop();
+            free.insert(lane);
+        }
+        let lane = free.pop_first().unwrap_or_else(|| {
+            lane_count += 1;
+            lane_count - 1
+        });
+        busy.push(Reverse((span.end_ps, lane)));
+        lanes.push(lane);
+    }
+    lanes
+}
+
+/// The lane of each of the sorted `spans` where two spans of a lane are apart or one holds the other.
+/// One lane is enough for spans that nest like calls.
+pub(super) fn nested(spans: &[Span]) -> Vec<usize> {
+    // The ends of the spans that are open in each lane, innermost last.
+    let mut open: Vec<Vec<u64>> = Vec::new();
+    let mut lanes = Vec::with_capacity(spans.len());
+    for span in spans {
+        let fitting = open.iter_mut().position(|ends| {
+            while ends.last().is_some_and(|end| *end <= span.start_ps) {
+                ends.pop();
+            }
+            ends.last().is_none_or(|end| span.end_ps <= *end)
+        });
+        let lane = fitting.unwrap_or(open.len());
+        if lane == open.len() {
+            open.push(Vec::new());
+        }
+        open[lane].push(span.end_ps);
+        lanes.push(lane);
+    }
+    lanes
+}

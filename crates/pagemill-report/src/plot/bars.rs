@@ -1,0 +1,167 @@
+//! Groups of bars side by side.
+
+use super::bar_painter::{BarPainter, BarTable};
+use super::data::{Grid, Key, Source};
+use super::frame::Surroundings;
+use super::legend::Swatch;
+use super::render::{Figure, Titles};
+use super::scale::Scale;
+use crate::units::tick;
+use crate::{Bars, ColumnKind, Mean};
+
+/// Room for value labels that stand upright.
+const HEAD_ROOM: f64 = 46.0;
+pub(super) fn draw(
+    bars: &Bars,
+    source: &Source<'_>,
+    panel_by: Option<&str>,
+    titles: Titles<'_>,
+) -> Figure {
+    let is_normalised = bars.normalise_to.is_some();
+    let kind = if is_normalised {
+        ColumnKind::Number
+    } else {
+        source.kind(&bars.y)
+    };
+    let series = source.keys(&bars.series);
+    let mut notes = Vec::new();
+    let mut panels = Vec::new();
+    for (label, rows) in source.panels(panel_by) {
+        let xs = (bars.x.as_str(), rows.keys(&bars.x));
+        let grid = rows.grid(xs, (&bars.series, series.clone()), &bars.y);
+        panels.push((label, table(bars, &grid, &mut notes)));
+    }
+    let scale = scale_of(bars, kind, panels.iter().map(|(_, table)| table));
+    let exceeds = |cap: &f64| panels.iter().any(|(_, table)| table.exceeds(*cap));
+    if let Some(cap) = bars.y_cap.filter(exceeds) {
+        let cap = tick(cap, kind);
+        notes.push(format!(
+            "Bars over {cap} are cut; the label is the true value."
+        ));
+    }
+    let legend: Vec<String> = series.iter().map(|key| key.label.clone()).collect();
+    let default_y = default_y_title(bars, source, &series);
+    let paint = |(index, (label, table)): (usize, &(Option<String>, BarTable))| {
+        let painter = BarPainter {
+            prefix: format!("{}n{index}", titles.prefix),
+            scale,
+            kind,
+            cap: bars.y_cap,
+            reference: is_normalised.then_some(1.0),
+        };
+        painter.paint(
+            table,
+            Surroundings {
+                label: titles.title,
+                panel: label.as_deref(),
+                legend: if index == 0 { &legend } else { &[] },
+                swatch: Swatch::Box,
+                x_labels: &[],
+                x_title: titles.x_or(source.heading(&bars.x)),
+                y_title: titles.y_or(default_y.clone()),
+                head_room: HEAD_ROOM,
+            },
+        )
+    };
+    let images = panels.iter().enumerate().map(paint).collect();
+    notes.dedup();
+    Figure { images, notes }
+}
+
+fn default_y_title(bars: &Bars, source: &Source<'_>, series: &[Key]) -> String {
+    let heading = source.heading(&bars.y);
+    match &bars.normalise_to {
+        Some(base) => {
+            let label = series
+                .iter()
+                .find(|key| key.value == *base)
+                .map(|key| key.label.clone());
+            format!(
+                "{heading} / {heading} of {}",
+                label.unwrap_or_else(|| base.to_string())
+            )
+        }
+        None => heading,
+    }
+}
+
+fn table(bars: &Bars, grid: &Grid, notes: &mut Vec<String>) -> BarTable {
+    let base = bars.normalise_to.as_ref();
+    let base_index = base.and_then(|base| grid.series.iter().position(|key| key.value == *base));
+    let mut table = BarTable {
+        groups: grid.xs.iter().map(|key| key.label.clone()).collect(),
+        series: grid.series.iter().map(|key| key.label.clone()).collect(),
+        values: Vec::new(),
+    };
+    for x in 0..grid.xs.len() {
+        let divisor = match (base, base_index) {
+            (None, _) => Some(1.0),
+            (Some(_), Some(index)) => grid.at(x, index).filter(|value| *value != 0.0),
+            (Some(_), None) => None,
+        };
+        if divisor.is_none() {
+            notes.push(format!(
+                "{} has nothing to normalise to and is empty.",
+                table.groups[x]
+            ));
+        }
+        let value = |s| divisor.and_then(|divisor| Some(grid.at(x, s)? / divisor));
+        table
+            .values
+            .push((0..grid.series.len()).map(value).collect());
+    }
+    if grid.rows_per_cell() > 1 {
+        notes.push(format!(
+            "A bar is the mean of up to {} rows.",
+            grid.rows_per_cell()
+        ));
+    }
+    add_mean(bars.mean, &mut table, notes);
+    table
+}
+
+fn add_mean(mean: Mean, table: &mut BarTable, notes: &mut Vec<String>) {
+    let name = match mean {
+        Mean::None => return,
+        Mean::Arithmetic => "mean",
+        Mean::Geometric => "geomean",
+    };
+    if table.groups.is_empty() {
+        return;
+    }
+    let of_series = |s: usize| {
+        let values: Vec<f64> = table.values.iter().filter_map(|group| group[s]).collect();
+        mean.of(&values)
+    };
+    let means: Vec<Option<f64>> = (0..table.series.len()).map(of_series).collect();
+    if table.values.iter().flatten().any(Option::is_none) {
+        notes.push(format!("The {name} leaves out bars without a value."));
+    }
+    table.groups.push(name.to_owned());
+    table.values.push(means);
+}
+
+fn scale_of<'a>(
+    bars: &Bars,
+    kind: ColumnKind,
+    tables: impl Iterator<Item = &'a BarTable> + Clone,
+) -> Scale {
+    let cap = bars.y_cap.unwrap_or(f64::INFINITY);
+    let values = tables
+        .flat_map(|table| table.values.iter().flatten().flatten())
+        .copied();
+    let highest = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    let values = values.map(|value| value.min(cap));
+    match (bars.log, highest > cap) {
+        (true, true) => {
+            let low = Scale::decades(values).min();
+            Scale::log(low, cap)
+        }
+        (true, false) => Scale::decades(values),
+        (false, true) => {
+            let low = Scale::from_zero(values, kind).min();
+            Scale::linear(low, cap)
+        }
+        (false, false) => Scale::from_zero(values, kind),
+    }
+}

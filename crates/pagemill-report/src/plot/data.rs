@@ -1,0 +1,198 @@
+//! Which numbers a figure shows: rows grouped by its keys.
+
+use std::collections::BTreeMap;
+
+use crate::units::{human, tick};
+use crate::{Column, ColumnKind, Plot, ResultSet, Row, Value};
+
+/// The rows of one plot and what its columns mean.
+pub(super) struct Source<'a> {
+    columns: Vec<Column>,
+    rows: Vec<&'a Row>,
+}
+
+/// One of the values of a key column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Key {
+    /// As people read it.
+    pub label: String,
+    /// As the rows have it.
+    pub value: Value,
+}
+
+impl Key {
+    fn new(value: &Value, kind: ColumnKind) -> Self {
+        let label = match value.as_f64() {
+            Some(number) => tick(number, kind),
+            None => human(value, kind),
+        };
+        Self {
+            label,
+            value: value.clone(),
+        }
+    }
+}
+
+/// All rows that share their keys, averaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Average {
+    sum: f64,
+    /// How many rows there are.
+    pub count: u32,
+}
+
+impl Average {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// Their mean; none without rows.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+/// A metric over two keys.
+pub(super) struct Grid {
+    /// The values of the first key.
+    pub xs: Vec<Key>,
+    /// The values of the second key.
+    pub series: Vec<Key>,
+    cells: Vec<Average>,
+}
+
+impl Grid {
+    /// The mean at a pair of keys, if any row has it.
+    pub fn at(&self, x: usize, series: usize) -> Option<f64> {
+        self.cells[x * self.series.len() + series].mean()
+    }
+
+    /// The most rows that one mean is made of.
+    pub fn rows_per_cell(&self) -> u32 {
+        self.cells.iter().map(|cell| cell.count).max().unwrap_or(0)
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The rows that `plot` shows.
+    pub fn new(set: &'a ResultSet, plot: &Plot) -> Self {
+        let is_shown = |row: &&Row| {
+            plot.only
+                .iter()
+                .all(|(name, value)| row.get(name) == Some(value))
+        };
+        Self {
+            columns: set.all_columns(),
+            rows: set.rows.iter().filter(is_shown).collect(),
+        }
+    }
+
+    /// One source for each value of `column`, with its label.
+    pub fn panels(&self, column: Option<&str>) -> Vec<(Option<String>, Source<'a>)> {
+        let Some(name) = column else {
+            let whole = Source {
+                columns: self.columns.clone(),
+                rows: self.rows.clone(),
+            };
+            return vec![(None, whole)];
+        };
+        let panel = |key: Key| {
+            let rows = self
+                .rows
+                .iter()
+                .copied()
+                .filter(|row| row.get(name) == Some(&key.value));
+            let source = Source {
+                columns: self.columns.clone(),
+                rows: rows.collect(),
+            };
+            (
+                Some(format!("{} = {}", self.heading(name), key.label)),
+                source,
+            )
+        };
+        self.keys(name).into_iter().map(panel).collect()
+    }
+
+    /// What the numbers of `column` count.
+    pub fn kind(&self, column: &str) -> ColumnKind {
+        self.column(column)
+            .map_or(ColumnKind::Text, |column| column.kind)
+    }
+
+    /// The name of `column` for people.
+    pub fn heading(&self, column: &str) -> String {
+        self.column(column)
+            .map_or_else(|| column.to_owned(), crate::units::heading)
+    }
+
+    /// The values of `column` in order of first appearance.
+    pub fn keys(&self, column: &str) -> Vec<Key> {
+        let kind = self.kind(column);
+        let mut seen = std::collections::BTreeSet::new();
+        let mut keys = Vec::new();
+        for value in self.rows.iter().filter_map(|row| row.get(column)) {
+            if seen.insert(identity(value)) {
+                keys.push(Key::new(value, kind));
+            }
+        }
+        keys
+    }
+
+    /// The metric `y` over the given values of the columns `x` and `series`.
+    pub fn grid(&self, x: (&str, Vec<Key>), series: (&str, Vec<Key>), y: &str) -> Grid {
+        let index = |keys: &[Key]| -> BTreeMap<String, usize> {
+            keys.iter()
+                .enumerate()
+                .map(|(index, key)| (identity(&key.value), index))
+                .collect()
+        };
+        let (x_index, series_index) = (index(&x.1), index(&series.1));
+        let mut cells = vec![Average::default(); x.1.len() * series.1.len()];
+        for row in &self.rows {
+            let find = |name: &str, index: &BTreeMap<String, usize>| {
+                row.get(name)
+                    .and_then(|value| index.get(&identity(value)).copied())
+            };
+            let place = find(x.0, &x_index).zip(find(series.0, &series_index));
+            if let (Some((x, s)), Some(value)) = (place, row.number(y)) {
+                cells[x * series_index.len() + s].add(value);
+            }
+        }
+        Grid {
+            xs: x.1,
+            series: series.1,
+            cells,
+        }
+    }
+
+    /// The mean of the metric `y` at each of `keys` of the column `x`.
+    pub fn averages(&self, x: &str, keys: &[Key], y: &str) -> Vec<Average> {
+        keys.iter()
+            .map(|key| {
+                let mut average = Average::default();
+                let rows = self
+                    .rows
+                    .iter()
+                    .filter(|row| row.get(x) == Some(&key.value));
+                rows.filter_map(|row| row.number(y))
+                    .for_each(|value| average.add(value));
+                average
+            })
+            .collect()
+    }
+
+    fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// Tells values apart, also those that look alike as words: `1` and `"1"`.
+fn identity(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("t{text}"),
+        Value::Bool(flag) => format!("b{flag}"),
+        number => format!("n{number}"),
+    }
+}

@@ -1,0 +1,21 @@
+//! Figures: what to draw, which numbers that means, and how it looks as SVG.
+
+mod bar_painter;
+mod bars;
+mod data;
+mod declare;
+mod frame;
+mod heat;
+mod legend;
+mod lines;
+mod marks;
+mod render;
+mod scale;
+mod stacked;
+mod svg;
+
+pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub(crate) use render::{Figure, figure};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! Results on a terminal.
+
+use std::io::IsTerminal;
+
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table,
+    TableStyle as Frame,
+};
+
+use crate::units::{ABSENT, heading, human};
+use crate::{Claim, Column, ColumnKind, ColumnRole, ResultSet, Value};
+
+/// Narrower terminals are treated as this wide.
+const WIDTH_MIN: u16 = 20;
+
+/// How a table may look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableStyle {
+    /// Characters in a line; `None` never breaks a line.
+    pub width: Option<u16>,
+    /// Whether to colour verdicts and headings with escape codes.
+    pub color: bool,
+}
+
+impl TableStyle {
+    /// What standard output can show: no colour unless it is a terminal and `NO_COLOR` is not set.
+    pub fn for_stdout() -> Self {
+        let is_terminal = std::io::stdout().is_terminal();
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            width: Table::new().width().filter(|_| is_terminal),
+            color: is_terminal && !no_color && !dumb,
+        }
+    }
+}
+
+/// The rows, what they have in common, and the claims, each line ended.
+pub fn render(set: &ResultSet, style: &TableStyle) -> String {
+    let mut out = format!("{}\n", clean(&set.title));
+    if !set.rows.is_empty() {
+        out.push('\n');
+        out.push_str(&render_rows(set, style));
+    }
+    for fact in &set.summary.facts {
+        let value = clean(&human(&fact.value, fact.kind));
+        out.push_str(&format!("{}: {value}\n", clean(&fact.name)));
+    }
+    if !set.summary.claims.is_empty() {
+        out.push('\n');
+        out.push_str(&render_claims(set, style));
+    }
+    out
+}
+
+/// The rows as one table, or as several that repeat the parameters where one would be too wide.
+/// Columns that say the same in every row become one line below.
+pub fn render_rows(set: &ResultSet, style: &TableStyle) -> String {
+    let (constant, varying) = split_constant(set);
+    let mut out = String::new();
+    for columns in fit(set, &varying, style) {
+        out.push_str(&finish(row_table(set, &columns, style)));
+        out.push('\n');
+    }
+    if !constant.is_empty() {
+        let settings: Vec<String> = constant
+            .iter()
+            .map(|column| {
+                format!(
+                    "{} = {}",
+                    clean(&heading(column)),
+                    cell_text(set, 0, column)
+                )
+            })
+            .collect();
+        out.push_str(&format!("In every row: {}\n", settings.join(", ")));
+    }
+    out
+}
+
+/// The claims with their published and measured figures and the verdicts.
+pub fn render_claims(set: &ResultSet, style: &TableStyle) -> String {
+    let (hold, fail, open) = set.summary.verdicts();
+    let mut out = format!("Claims: {hold} hold, {fail} do not, {open} not judged here\n\n");
+    let mut table = new_table(style);
+    table.set_header(["", "claim", "published", "measured"].map(|title| header(title, style)));
+    for claim in &set.summary.claims {
+        table.add_row(claim_cells(claim));
+    }
+    for index in [2, 3] {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    out.push_str(&finish(table));
+    out
+}
+
+fn claim_cells(claim: &Claim) -> [Cell; 4] {
+    let (verdict, color) = match claim.holds {
+        Some(true) => ("holds", Color::Green),
+        Some(false) => ("FAILS", Color::Red),
+        None => ("?", Color::Yellow),
+    };
+    let figure = |value: &Option<Value>| {
+        value.as_ref().map_or_else(
+            || ABSENT.to_owned(),
+            |value| clean(&human(value, claim.kind)),
+        )
+    };
+    let text = if claim.text.is_empty() {
+        &claim.id
+    } else {
+        &claim.text
+    };
+    [
+        Cell::new(verdict).fg(color).add_attribute(Attribute::Bold),
+        Cell::new(clean(text)),
+        Cell::new(figure(&claim.published)),
+        Cell::new(figure(&claim.measured)),
+    ]
+}
+
+/// The columns whose value never changes, and the others. A single row has only others.
+fn split_constant(set: &ResultSet) -> (Vec<Column>, Vec<Column>) {
+    let mut columns = set.all_columns();
+    if set.rows.len() < 2 {
+        return (Vec::new(), columns);
+    }
+    let is_constant = |column: &Column| {
+        let first = set.rows[0].get(&column.name);
+        set.rows.iter().all(|row| row.get(&column.name) == first)
+    };
+    let constant = columns
+        .extract_if(.., |column| is_constant(column))
+        .collect();
+    (constant, columns)
+}
+
+/// Groups of columns that fit the width, each led by all parameters.
+fn fit(set: &ResultSet, columns: &[Column], style: &TableStyle) -> Vec<Vec<Column>> {
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let Some(width) = style.width else {
+        return vec![columns.to_vec()];
+    };
+    // One character of frame on the left; a space and a junction behind each column.
+    let available = usize::from(width.max(WIDTH_MIN)) - 1;
+    let widths = row_table(set, columns, style).column_max_content_widths();
+    let with_widths = columns
+        .iter()
+        .zip(widths.into_iter().map(|width| usize::from(width) + 2));
+    let (parameters, metrics): (Vec<_>, Vec<_>) =
+        with_widths.partition(|(column, _)| column.role == ColumnRole::Parameter);
+    let lead: Vec<Column> = parameters
+        .iter()
+        .map(|(column, _)| (*column).clone())
+        .collect();
+    let lead_width: usize = parameters.iter().map(|(_, width)| width).sum();
+
+    let mut groups = Vec::new();
+    let mut group = lead.clone();
+    let mut used = lead_width;
+    for (column, width) in metrics {
+        if used + width > available && group.len() > lead.len() {
+            groups.push(std::mem::replace(&mut group, lead.clone()));
+            used = lead_width;
+        }
+        group.push(column.clone());
+        used += width;
+    }
+    groups.push(group);
+    groups
+}
+
+fn row_table(set: &ResultSet, columns: &[Column], style: &TableStyle) -> Table {
+    let mut table = new_table(style);
+    table.set_header(
+        columns
+            .iter()
+            .map(|column| header(&clean(&heading(column)), style)),
+    );
+    for index in 0..set.rows.len() {
+        table.add_row(
+            columns
+                .iter()
+                .map(|column| Cell::new(cell_text(set, index, column))),
+        );
+    }
+    for (index, column) in columns.iter().enumerate() {
+        let is_number = column.kind != ColumnKind::Text
+            || set
+                .rows
+                .iter()
+                .all(|row| row.number(&column.name).is_some());
+        if let Some(column) = table.column_mut(index).filter(|_| is_number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn cell_text(set: &ResultSet, row: usize, column: &Column) -> String {
+    match set.rows[row].get(&column.name) {
+        Some(value) => clean(&human(value, column.kind)),
+        None => ABSENT.to_owned(),
+    }
+}
+
+fn header(title: &str, style: &TableStyle) -> Cell {
+    let cell = Cell::new(title);
+    if style.color {
+        cell.add_attribute(Attribute::Bold)
+    } else {
+        cell
+    }
+}
+
+fn new_table(style: &TableStyle) -> Table {
+    let mut table = Table::new();
+    table.force_no_tty();
+    table.load_style(Frame::new().header_separator(LineStyle::new('─', '─', '─', '─')));
+    if let Some(width) = style.width {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width.max(WIDTH_MIN));
+    }
+    if style.color {
+        table.enforce_styling();
+    }
+    table
+}
+
+fn finish(mut table: Table) -> String {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    table.trim_fmt() + "\n"
+}
+
+/// `text` without anything that could move the cursor, change colours or reorder the line.
+fn clean(text: &str) -> String {
+    let is_harmful = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}'..='\u{2029}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .flat_map(|c| {
+            let escaped: Vec<char> = match c {
+                '\n' | '\r' | '\t' => vec![' '],
+                c if is_harmful(c) => c.escape_unicode().collect(),
+                c => vec![c],
+            };
+            escaped
+        })
+        .collect()
+}

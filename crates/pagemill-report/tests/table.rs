@@ -1,0 +1,96 @@
+//! The terminal table fits its terminal and cannot be broken by what it shows.
+
+mod common;
+
+use pagemill_report::table::{self, TableStyle};
+use pagemill_report::{ResultSet, Row};
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr;
+
+const PLAIN: TableStyle = TableStyle {
+    width: None,
+    color: false,
+};
+
+proptest! {
+    #[test]
+    fn no_line_is_wider_than_the_terminal(set in common::result_set(), width in 30u16..200) {
+        let text = table::render_rows(&set, &TableStyle { width: Some(width), color: false });
+        let lines = text.lines().filter(|line| !line.starts_with("In every row"));
+        for line in lines {
+            prop_assert!(line.width() <= usize::from(width), "{} > {width}: {line}", line.width());
+        }
+    }
+
+    #[test]
+    fn no_string_reaches_the_terminal_as_a_control_code(set in common::result_set()) {
+        let text = table::render(&set, &PLAIN);
+        let harmful = text.chars().find(|c| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c));
+        prop_assert_eq!(harmful, None);
+    }
+
+    #[test]
+    fn without_a_width_each_row_is_one_line(rows in 0usize..9) {
+        let mut set = ResultSet::default();
+        for index in 0..rows {
+            set.rows.push(Row::new().parameter("point", index).metric("time_ns", index * 1000));
+        }
+        let lines = table::render_rows(&set, &PLAIN).lines().count();
+        prop_assert_eq!(lines, if rows == 0 { 0 } else { rows + 3 });
+    }
+}
+
+#[test]
+fn narrow_terminals_get_more_tables_not_broken_numbers() {
+    let set = common::sample();
+    let text = table::render_rows(
+        &set,
+        &TableStyle {
+            width: Some(64),
+            color: false,
+        },
+    );
+    assert_eq!(text.matches("workload").count(), 2, "{text}");
+    assert!(text.contains("1.54 MiB"), "{text}");
+}
+
+#[test]
+fn colour_is_only_there_when_asked_for() {
+    let set = common::sample();
+    assert!(!table::render(&set, &PLAIN).contains('\u{1b}'));
+    let colored = table::render(
+        &set,
+        &TableStyle {
+            width: None,
+            color: true,
+        },
+    );
+    assert!(colored.contains("\u{1b}["));
+}
+
+#[test]
+fn constant_columns_become_one_line() {
+    let text = table::render_rows(&common::sample(), &PLAIN);
+    assert!(text.contains("In every row: ranges 2 = 3\n"), "{text}");
+    assert!(!text.lines().next().unwrap().contains("ranges 2"), "{text}");
+}
+
+/// A change detector: when the layout changes on purpose, so does this text.
+#[test]
+fn layout_of_a_small_table() {
+    let mut set = common::sample();
+    set.rows.truncate(4);
+    let expected = "\
+Page traffic of made-up programs
+
+ mode                 unit     time  migrated  ranges 1
+─────────────────────────────────────────────────────────
+ programmer-copy  1.00 KiB   101 µs  1.54 MiB        10
+ programmer-copy  2.00 KiB   101 µs  1.54 MiB        11
+ programmer-copy  4.00 KiB   101 µs  1.54 MiB        12
+ whole-page       1.00 KiB  9.00 ms   137 MiB        10
+
+";
+    let text = table::render(&set, &PLAIN);
+    assert!(text.starts_with(expected), "{text}");
+}

@@ -1,0 +1,10 @@
+//! TOML with origins: every key and value remembers the place it was written, and every key that
+//! nobody read is an error.
+
+mod origin;
+mod section;
+mod tree;
+
+pub use origin::{Origin, SourceText};
+pub use section::{Reader, Section};
+pub use tree::{Key, Kind, Node, Table, parse_argument, parse_document};

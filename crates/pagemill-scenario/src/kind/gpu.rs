@@ -1,0 +1,82 @@
+//! `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
+
+use pagemill_sim::{Limits, TransferMode};
+
+use crate::document::{Reader, Section};
+use crate::machine::Machine;
+use crate::quantity;
+use crate::scenario::MachineFile;
+use crate::transfer::{IDEAL_OVERLAP, Transfer};
+use crate::workload::WorkloadSpec;
+
+/// One run of one program on one machine.
+#[derive(Debug)]
+pub struct GpuPoint {
+    /// The GPU and its link.
+    pub machine: Machine,
+    /// How data gets to the GPU.
+    pub transfer: Transfer,
+    /// What runs.
+    pub workload: WorkloadSpec,
+    /// Where a run is stopped, and how many events of it are kept.
+    pub limits: Limits,
+}
+
+impl GpuPoint {
+    pub(crate) fn read(
+        root: &mut Section<'_>,
+        machine: Option<&MachineFile>,
+        reader: &Reader,
+        seed: u64,
+    ) -> Option<Self> {
+        let workload = root
+            .section("workload")
+            .and_then(|section| WorkloadSpec::read(section, seed));
+        let transfer = root.section("transfer").and_then(Transfer::read);
+        let machine = machine.and_then(|file| {
+            // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
+            let page = transfer
+                .as_ref()
+                .map_or(pagemill_types::PageSize::MIB_2, |transfer| transfer.page);
+            Machine::read(file, page, reader)
+        });
+        let limits = match root.optional_section("limits") {
+            Some(section) => read_limits(section),
+            None => Some(Limits::default()),
+        };
+        Some(Self {
+            machine: machine?,
+            transfer: transfer?,
+            workload: workload?,
+            limits: limits?,
+        })
+    }
+
+    /// How the simulator calls the transfer.
+    pub fn transfer_mode(&self) -> TransferMode {
+        match &self.transfer.migration {
+            Some(migration) => TransferMode::Migrate(migration.clone()),
+            None if self.transfer.mode == IDEAL_OVERLAP => TransferMode::IdealOverlap,
+            None => TransferMode::ProgrammerCopy,
+        }
+    }
+}
+
+fn read_limits(mut section: Section<'_>) -> Option<Limits> {
+    let defaults = Limits::default();
+    let positive = || quantity::count(1..=u64::MAX);
+    let thread_instructions = section.or(
+        "thread_instructions",
+        defaults.thread_instructions,
+        positive(),
+    );
+    let timeline_events = section.or(
+        "timeline_events",
+        defaults.timeline_events as u64,
+        quantity::any_count,
+    );
+    Some(Limits {
+        thread_instructions: thread_instructions?,
+        timeline_events: usize::try_from(timeline_events?).unwrap_or(usize::MAX),
+    })
+}

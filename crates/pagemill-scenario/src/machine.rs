@@ -1,0 +1,403 @@
+//! Machine files: every value of a simulated GPU, with its unit and its source.
+
+use std::cell::RefCell;
+
+use pagemill_sim::parts::cache::CacheSpec;
+use pagemill_sim::parts::dram::DramSpec;
+use pagemill_sim::parts::link::LinkSpec;
+use pagemill_sim::parts::page_walk::WalkerSpec;
+use pagemill_sim::parts::tlb::TlbSpec;
+use pagemill_sim::{
+    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
+    MergeScope, SmSpec, SpecError, TlbScope,
+};
+use pagemill_types::PageSize;
+
+use crate::document::{Kind, Node, Origin, Reader, Table};
+use crate::error::Problem;
+use crate::quantity::{self, Wrong, show_bytes};
+use crate::scenario::MachineFile;
+use crate::sourced::{Setting, SourcedSection};
+
+/// A machine as its file describes it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// What it is, in a line.
+    pub title: String,
+    /// The checked values.
+    pub gpu: GpuMachine,
+    /// Every value as written, and its source.
+    pub settings: Vec<Setting>,
+}
+
+impl Machine {
+    /// Reads and checks `file`; `page` is the page size that the TLBs see.
+    pub(crate) fn read(file: &MachineFile, page: PageSize, reader: &Reader) -> Option<Self> {
+        let settings = RefCell::new(Vec::new());
+        let top = Origin::new(&file.source, 0..0);
+        let mut root = SourcedSection::new(
+            reader.root(&file.table, "machine", top.clone()),
+            &file.source,
+            &settings,
+        );
+        let title = root.plain().required("title", quantity::text);
+        root.plain().or("about", String::new(), quantity::text);
+        let gpu = read_gpu(&mut root, &file.source.stem(), page);
+        drop(root);
+        let gpu = gpu?;
+        if let Err(error) = check(&gpu) {
+            let key = file_key(&error.key);
+            let found = find(&file.table, &key);
+            let origin = found.map_or(&top, |node| &node.origin);
+            let value = found.map_or(error.value, Node::to_string);
+            reader.report(Problem::at(
+                origin,
+                format!("`machine.{key}` is {value}: it {}", error.allowed),
+            ));
+            return None;
+        }
+        Some(Self {
+            title: title?,
+            gpu,
+            settings: settings.into_inner(),
+        })
+    }
+}
+
+/// Checks what the simulator would refuse.
+fn check(gpu: &GpuMachine) -> Result<(), SpecError> {
+    gpu.check()?;
+    match gpu.memory_bytes {
+        Some(bytes) if bytes < gpu.page.bytes() => Err(SpecError {
+            key: "memory_bytes".to_owned(),
+            value: bytes.to_string(),
+            allowed: format!(
+                "must hold at least one page of {}",
+                show_bytes(gpu.page.bytes())
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The name in a machine file of a value that the simulator calls `key`: units are in the value, not in the name.
+fn file_key(key: &str) -> String {
+    let renamed = match key {
+        "core_clock" => "clocks.core",
+        "l2_clock" => "clocks.l2",
+        "l1.bytes" => "l1.size",
+        "l2.bytes" => "l2.size",
+        "sm.shared_bytes" => "sm.shared_memory",
+        "sm.shared_unit" => "sm.shared_memory_unit",
+        "interconnect.bytes_per_cycle" => key,
+        "partition_bytes" => "dram.interleave",
+        "link.to_gpu" => "link.bandwidth",
+        "link.to_cpu" => "link.bandwidth_to_cpu",
+        "memory_bytes" => "dram.capacity",
+        "launch_overhead" => "host.launch_overhead",
+        _ => key.trim_end_matches("_cycles").trim_end_matches("_bytes"),
+    };
+    renamed.to_owned()
+}
+
+fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
+    let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+    let node = table.at(&path)?;
+    match &node.kind {
+        Kind::Table(table) => table.get("value"),
+        _ => Some(node),
+    }
+}
+
+fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option<GpuMachine> {
+    // Every section is read before the first `?`, so that all of its problems are told at once.
+    let clocks = root.section("clocks").and_then(|mut clocks| {
+        let (core, l2) = (
+            clocks.value("core", quantity::frequency),
+            clocks.value("l2", quantity::frequency),
+        );
+        Some((core?, l2?))
+    });
+    let sm = root.section("sm").and_then(read_sm);
+    let tlb = root.section("tlb").and_then(read_tlb);
+    let walker = root.section("walker").and_then(read_walker);
+    let l1 = root.section("l1").and_then(read_cache);
+    let l2 = root.section("l2").and_then(read_cache);
+    let interconnect = root.section("interconnect").and_then(|mut part| {
+        let latency_cycles = part.value("latency", cycles);
+        let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
+        Some(InterconnectSpec {
+            latency_cycles: latency_cycles?,
+            bytes_per_cycle: bytes_per_cycle?,
+        })
+    });
+    let dram = root.section("dram").and_then(read_dram);
+    let link = root.section("link").and_then(read_link);
+    let gmmu = root.section("gmmu").and_then(read_gmmu);
+    let host = root
+        .section("host")
+        .and_then(|mut host| host.value("launch_overhead", quantity::time));
+    let ((core_clock, l2_clock), (tlb, tlb_scope)) = (clocks?, tlb?);
+    let Dram {
+        spec: dram,
+        partition_bytes,
+        partition_hash,
+        memory_bytes,
+    } = dram?;
+    Some(GpuMachine {
+        name: name.to_owned(),
+        core_clock,
+        l2_clock,
+        page,
+        sm: sm?,
+        tlb,
+        tlb_scope,
+        walker: walker?,
+        l1: l1?,
+        l2: l2?,
+        interconnect: interconnect?,
+        dram,
+        partition_bytes,
+        partition_hash,
+        link: link?,
+        gmmu: gmmu?,
+        memory_bytes,
+        launch_overhead: host?,
+    })
+}
+
+fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
+    let count = sm.value("count", number);
+    let schedulers = sm.value("schedulers", number);
+    let max_threads = sm.value("max_threads", number);
+    let max_warps = sm.value("max_warps", number);
+    let max_blocks = sm.value("max_blocks", number);
+    let max_threads_per_block = sm.value("max_threads_per_block", number);
+    let registers = sm.value("registers", number);
+    let register_unit = sm.value("register_unit", number);
+    let max_registers_per_thread = sm.value("max_registers_per_thread", number);
+    let shared_bytes = sm.value("shared_memory", bytes);
+    let shared_unit = sm.value("shared_memory_unit", bytes);
+    let segment_cycles = sm.value("segment", cycles);
+    let shared_replay_cycles = sm.value("shared_replay", cycles);
+    let block_start_cycles = sm.value("block_start", cycles);
+    let timings = sm.section("timings").and_then(read_timings);
+    Some(SmSpec {
+        count: count?,
+        schedulers: schedulers?,
+        max_threads: max_threads?,
+        max_warps: max_warps?,
+        max_blocks: max_blocks?,
+        max_threads_per_block: max_threads_per_block?,
+        registers: registers?,
+        register_unit: register_unit?,
+        max_registers_per_thread: max_registers_per_thread?,
+        shared_bytes: shared_bytes?,
+        shared_unit: shared_unit?,
+        timings: timings?,
+        segment_cycles: segment_cycles?,
+        shared_replay_cycles: shared_replay_cycles?,
+        block_start_cycles: block_start_cycles?,
+    })
+}
+
+fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
+    let mut class = |name| {
+        let mut class = timings.section(name)?;
+        let (issue_cycles, latency_cycles) =
+            (class.value("issue", cycles), class.value("latency", cycles));
+        Some(InstructionTiming {
+            issue_cycles: issue_cycles?,
+            latency_cycles: latency_cycles?,
+        })
+    };
+    let (integer, integer_multiply) = (class("integer"), class("integer_multiply"));
+    let (float32, float64) = (class("float32"), class("float64"));
+    let (special, convert) = (class("special"), class("convert"));
+    let (shared, constant) = (class("shared"), class("constant"));
+    let (memory, control) = (class("memory"), class("control"));
+    Some(InstructionTimings {
+        integer: integer?,
+        integer_multiply: integer_multiply?,
+        float32: float32?,
+        float64: float64?,
+        special: special?,
+        convert: convert?,
+        shared: shared?,
+        constant: constant?,
+        memory: memory?,
+        control: control?,
+    })
+}
+
+fn read_tlb(mut tlb: SourcedSection<'_>) -> Option<(TlbSpec, TlbScope)> {
+    let scope = tlb.value(
+        "scope",
+        one_of(
+            "scopes of a TLB",
+            &[("per-sm", TlbScope::PerSm), ("shared", TlbScope::Shared)],
+        ),
+    );
+    let entries = tlb.value("entries", number);
+    let ways = tlb.value("ways", number);
+    let ports = tlb.value("ports", number);
+    let hit_latency_cycles = tlb.value("hit_latency", cycles);
+    let spec = TlbSpec {
+        entries: entries?,
+        ways: ways?,
+        ports: ports?,
+        hit_latency_cycles: hit_latency_cycles?,
+    };
+    Some((spec, scope?))
+}
+
+fn read_walker(mut walker: SourcedSection<'_>) -> Option<WalkerSpec> {
+    let concurrent_walks = walker.value("concurrent_walks", number);
+    let level_latency_cycles = walker.value("level_latency", cycles);
+    let address_bits = walker.value("address_bits", number);
+    let level_bits = walker.value("level_bits", number);
+    Some(WalkerSpec {
+        concurrent_walks: concurrent_walks?,
+        level_latency_cycles: level_latency_cycles?,
+        address_bits: address_bits?,
+        level_bits: level_bits?,
+    })
+}
+
+fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
+    let size_bytes = cache.value("size", bytes);
+    let line_bytes = cache.value("line", bytes);
+    let ways = cache.value("ways", number);
+    let hit_latency_cycles = cache.value("hit_latency", cycles);
+    let mshr_entries = cache.value("mshr_entries", number);
+    let hashed_sets = cache.value("hashed_sets", quantity::boolean);
+    Some(CacheSpec {
+        bytes: size_bytes?,
+        line_bytes: line_bytes?,
+        ways: ways?,
+        hit_latency_cycles: hit_latency_cycles?,
+        mshr_entries: mshr_entries?,
+        hashed_sets: hashed_sets?,
+    })
+}
+
+/// `[dram]`, whose channels are the memory partitions.
+struct Dram {
+    spec: DramSpec,
+    partition_bytes: u32,
+    partition_hash: bool,
+    memory_bytes: Option<u64>,
+}
+
+fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
+    let clock = dram.value("clock", quantity::frequency);
+    let bandwidth = dram.value("bandwidth", quantity::bandwidth);
+    let channels = dram.value("channels", number);
+    let banks = dram.value("banks", number);
+    let row_bytes = dram.value("row", bytes);
+    let column_cycles = dram.value("column", cycles);
+    let activate_cycles = dram.value("activate", cycles);
+    let precharge_cycles = dram.value("precharge", cycles);
+    let row_cycle_cycles = dram.value("row_cycle", cycles);
+    let partition_bytes = dram.value("interleave", bytes);
+    let partition_hash = dram.value("interleave_hash", quantity::boolean);
+    let memory_bytes = dram.optional("capacity", quantity::bytes);
+    let spec = DramSpec {
+        clock: clock?,
+        bandwidth: bandwidth?,
+        channels: channels?,
+        banks: banks?,
+        row_bytes: row_bytes?,
+        column_cycles: column_cycles?,
+        activate_cycles: activate_cycles?,
+        precharge_cycles: precharge_cycles?,
+        row_cycle_cycles: row_cycle_cycles?,
+    };
+    Some(Dram {
+        spec,
+        partition_bytes: partition_bytes?,
+        partition_hash: partition_hash?,
+        memory_bytes: memory_bytes?,
+    })
+}
+
+fn read_link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
+    let to_gpu = link.value("bandwidth", quantity::bandwidth);
+    let to_cpu = link.optional("bandwidth_to_cpu", quantity::bandwidth);
+    let latency = link.value("latency", quantity::time);
+    let payload_bytes = link.value("payload", bytes);
+    let header_bytes = link.value("header", bytes);
+    let to_gpu = to_gpu?;
+    Some(LinkSpec {
+        to_gpu,
+        to_cpu: to_cpu?.unwrap_or(to_gpu),
+        latency: latency?,
+        payload_bytes: payload_bytes?,
+        header_bytes: header_bytes?,
+    })
+}
+
+fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
+    let returns = [
+        ("whole-page", CpuReturn::WholePage),
+        ("valid", CpuReturn::Valid),
+    ];
+    let buffer_entries = gmmu.value("buffer_entries", number);
+    let state_query_cycles = gmmu.value("state_query", cycles);
+    let state_update_cycles = gmmu.value("state_update", cycles);
+    let fault_overhead = gmmu.value("fault_overhead", quantity::time);
+    let cpu_return = gmmu.value(
+        "cpu_return",
+        one_of("amounts a CPU request brings back", &returns),
+    );
+    let merges = [
+        ("gpu", MergeScope::Gpu),
+        ("partition", MergeScope::Partition),
+        ("none", MergeScope::Nothing),
+    ];
+    let merge = gmmu.value(
+        "merge",
+        one_of("scopes in which requests share a migration", &merges),
+    );
+    let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
+    Some(GmmuSpec {
+        buffer_entries: buffer_entries?,
+        state_query_cycles: state_query_cycles?,
+        state_update_cycles: state_update_cycles?,
+        fault_overhead: fault_overhead?,
+        cpu_return: cpu_return?,
+        merge: merge?,
+        concurrent_migrations: concurrent_migrations?,
+    })
+}
+
+fn number(node: &Node) -> Result<u32, Wrong> {
+    small(quantity::any_count(node)?)
+}
+
+fn bytes(node: &Node) -> Result<u32, Wrong> {
+    small(quantity::bytes(node)?)
+}
+
+fn cycles(node: &Node) -> Result<u32, Wrong> {
+    small(quantity::cycles(node)?)
+}
+
+fn small(amount: u64) -> Result<u32, Wrong> {
+    u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
+}
+
+fn one_of<T: Copy>(
+    what: &'static str,
+    choices: &[(&'static str, T)],
+) -> impl Fn(&Node) -> Result<T, Wrong> {
+    let choices = choices.to_vec();
+    move |node| {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let found = quantity::choice(what, &names)(node)?;
+        let choice = choices.iter().find(|(name, _)| *name == found);
+        choice
+            .map(|(_, value)| *value)
+            .ok_or_else(|| Wrong::new(format!("this is none of the {what}")))
+    }
+}

@@ -1,0 +1,11 @@
+//! Values with a dimension: exact, and never without a unit.
+
+mod dimension;
+mod read;
+
+pub use dimension::{Dimension, Quantity, QuantityError, parse_any};
+pub(crate) use read::show_bytes;
+pub use read::{
+    Wrong, any_count, bandwidth, boolean, bytes, choice, count, cycles, frequency, page_size,
+    probability, text, time,
+};

@@ -1,0 +1,272 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pagemill_report::{ClaimSpec, Plot};
+
+use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
+use crate::error::{InputErrors, Problem};
+use crate::files::{find_machine, find_scenario};
+use crate::kind::{self, gpu::GpuPoint};
+use crate::overrides::Override;
+use crate::point::{Point, PointSpec, parameters};
+use crate::quantity;
+use crate::statement::{Columns, Statements};
+use crate::sweep::Sweep;
+
+/// A scenario, read and checked: everything that runs, in order.
+#[derive(Debug)]
+pub struct Scenario {
+    /// The file's name without `.toml`.
+    pub name: String,
+    /// What it shows, in a line.
+    pub title: String,
+    /// What it shows, in a paragraph; may be empty.
+    pub about: String,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// The points of the sweep, the last swept key fastest; at least one.
+    pub points: Vec<Point>,
+    /// Published statements to check on the rows.
+    pub claims: Vec<ClaimSpec>,
+    /// How to draw the rows; empty leaves it to the reader of the rows.
+    pub plots: Vec<Plot>,
+}
+
+/// Reads the scenario `given` (a path, or the name of a built-in scenario) with the `key=value` overrides `sets`.
+///
+/// # Errors
+/// Everything that is wrong with the scenario, its machine and the overrides, each with its place.
+pub fn load(given: &str, sets: &[String]) -> Result<Scenario, InputErrors> {
+    let source = find_scenario(given)?;
+    load_text(&source, sets)
+}
+
+/// Reads a scenario from its text.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, InputErrors> {
+    let mut table = parse_document(source)?;
+    let sweep = read_sweep(&mut table, sets)?;
+    let statements = Statements::take(&mut table);
+    let count = sweep.points()?;
+    let swept = sweep.swept_paths();
+
+    let reader = Reader::default();
+    let mut machines = MachineFiles::near(source);
+    let mut head = None;
+    let mut specs = Vec::with_capacity(count);
+    let mut swept_values: Vec<Vec<Option<Node>>> = Vec::with_capacity(count);
+    for index in 0..count {
+        let layers = sweep.layers(index);
+        let Some(documents) = Documents::read(&table, layers, &mut machines, &reader) else {
+            continue;
+        };
+        if let Some((this, spec)) = read_point(&reader, &documents, source) {
+            head.get_or_insert(this);
+            specs.push(spec);
+            swept_values.push(
+                swept
+                    .iter()
+                    .map(|path| documents.at(path).cloned())
+                    .collect(),
+            );
+        }
+    }
+    let points = specs
+        .into_iter()
+        .zip(parameters(&swept, &swept_values))
+        .enumerate();
+    let points = points
+        .map(|(index, (spec, parameters))| Point {
+            index,
+            parameters,
+            spec,
+        })
+        .collect::<Vec<_>>();
+    let columns = Columns::of(&points);
+    let claims = statements.claims(&reader, &columns);
+    let plots = statements.plots(&reader, &columns);
+    reader.finish()?;
+    let Head { title, about, seed } =
+        head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
+    Ok(Scenario {
+        name: source.stem(),
+        title,
+        about,
+        seed,
+        points,
+        claims,
+        plots,
+    })
+}
+
+fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> {
+    let mut problems = Vec::new();
+    let mut sweep = match table.remove("sweep") {
+        Some((
+            _,
+            Node {
+                kind: Kind::Table(table),
+                ..
+            },
+        )) => Sweep::of_table(&table, &mut problems),
+        Some((key, node)) => {
+            problems.push(
+                Problem::at(&key.origin, format!("`sweep` is {node}: a table is needed")).help(
+                    "write a section [sweep] with lines `\"key\" = [value, value]`".to_owned(),
+                ),
+            );
+            Sweep::default()
+        }
+        None => Sweep::default(),
+    };
+    for argument in sets {
+        if let Err(problem) = Override::parse(argument).and_then(|set| sweep.set(set)) {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() {
+        Ok(sweep)
+    } else {
+        Err(InputErrors::new(problems))
+    }
+}
+
+/// What a scenario says about itself.
+struct Head {
+    title: String,
+    about: String,
+    seed: u64,
+}
+
+/// The scenario and the machine of one point, with everything laid over them.
+struct Documents {
+    scenario: Table,
+    machine: Option<Arc<MachineFile>>,
+}
+
+/// A machine file, possibly with values replaced.
+#[derive(Clone, Debug)]
+pub(crate) struct MachineFile {
+    pub source: Arc<SourceText>,
+    pub table: Table,
+}
+
+impl Documents {
+    /// Lays the values of a point over the scenario, then over the machine it names. Without a machine that can be
+    /// read, the rest of the scenario can still be checked.
+    fn read(
+        scenario: &Table,
+        layers: Vec<Override>,
+        machines: &mut MachineFiles,
+        reader: &Reader,
+    ) -> Option<Self> {
+        let is_machine = |layer: &Override| layer.path.len() > 1 && layer.path[0] == "machine";
+        let (machine_layers, layers): (Vec<_>, Vec<_>) = layers.into_iter().partition(is_machine);
+        let mut scenario = scenario.clone();
+        for layer in layers {
+            if let Err(problem) = scenario.put(&layer.path, &layer.key, layer.value) {
+                reader.report(problem);
+                return None;
+            }
+        }
+        let machine = match scenario.get("machine") {
+            Some(node) => machines
+                .laid_over(node, machine_layers)
+                .unwrap_or_else(|problem| {
+                    reader.report(problem);
+                    None
+                }),
+            None => None,
+        };
+        Some(Self { scenario, machine })
+    }
+
+    fn at(&self, path: &[String]) -> Option<&Node> {
+        if path.len() < 2 || path[0] != "machine" {
+            return self.scenario.at(path);
+        }
+        let node = self.machine.as_ref()?.table.at(&path[1..])?;
+        match &node.kind {
+            Kind::Table(table) => table.get("value"),
+            _ => Some(node),
+        }
+    }
+}
+
+/// The machine files read so far, each once.
+struct MachineFiles {
+    folder: Option<PathBuf>,
+    loaded: Vec<(String, Arc<MachineFile>)>,
+}
+
+impl MachineFiles {
+    /// The machines that the scenario `source` can name.
+    fn near(source: &SourceText) -> Self {
+        Self {
+            folder: source.folder().map(Path::to_path_buf),
+            loaded: Vec::new(),
+        }
+    }
+
+    /// The machine that `node` names, with `layers` over it; `None` where it is no name.
+    fn laid_over(
+        &mut self,
+        node: &Node,
+        layers: Vec<Override>,
+    ) -> Result<Option<Arc<MachineFile>>, Problem> {
+        let Kind::String(given) = &node.kind else {
+            return Ok(None);
+        };
+        let mut machine = self.get(given, node)?;
+        if !layers.is_empty() {
+            let replaced = Arc::make_mut(&mut machine);
+            for layer in layers {
+                replaced
+                    .table
+                    .put(&layer.path[1..], &layer.key, layer.value)?;
+            }
+        }
+        Ok(Some(machine))
+    }
+
+    fn get(&mut self, given: &str, node: &Node) -> Result<Arc<MachineFile>, Problem> {
+        if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
+            return Ok(Arc::clone(machine));
+        }
+        let source = find_machine(given, node, self.folder.as_deref())?;
+        let table = parse_document(&source)?;
+        let machine = Arc::new(MachineFile { source, table });
+        self.loaded.push((given.to_owned(), Arc::clone(&machine)));
+        Ok(machine)
+    }
+}
+
+fn read_point(
+    reader: &Reader,
+    documents: &Documents,
+    source: &Arc<SourceText>,
+) -> Option<(Head, PointSpec)> {
+    let mut root = reader.root(&documents.scenario, "", Origin::new(source, 0..0));
+    let title = root.required("title", quantity::text);
+    let about = root.or("about", String::new(), quantity::text);
+    let seed = root.or("seed", 1, quantity::any_count);
+    root.required("machine", quantity::text);
+    let Some(kind) = root.required("kind", quantity::choice("kinds of scenario", kind::NAMES))
+    else {
+        root.abandon();
+        return None;
+    };
+    debug_assert_eq!(kind, kind::GPU, "the only kind so far");
+    let seed = seed?;
+    let gpu = GpuPoint::read(&mut root, documents.machine.as_deref(), reader, seed);
+    Some((
+        Head {
+            title: title?,
+            about: about?,
+            seed,
+        },
+        PointSpec::Gpu(Box::new(gpu?)),
+    ))
+}

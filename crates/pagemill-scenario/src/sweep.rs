@@ -1,0 +1,261 @@
+//! The points of a scenario: the product of the swept keys, the last one fastest.
+
+use crate::document::{Kind, Node, Origin, Table};
+use crate::error::Problem;
+use crate::overrides::{Override, bad_path, parse_path};
+
+/// More points than this are taken for a mistake.
+const POINTS_MAX: usize = 10_000;
+
+/// One swept key and its values.
+#[derive(Clone, Debug)]
+struct Axis {
+    path: Vec<String>,
+    key: Origin,
+    values: Vec<Node>,
+}
+
+/// Everything that is laid over the scenario before a point is read.
+#[derive(Debug, Default)]
+pub(crate) struct Sweep {
+    axes: Vec<Axis>,
+    fixed: Vec<Override>,
+}
+
+impl Sweep {
+    /// The sweep of a `[sweep]` table, whose keys are dotted paths, quoted or not.
+    pub fn of_table(table: &Table, problems: &mut Vec<Problem>) -> Self {
+        let mut sweep = Self::default();
+        sweep.add_table(&[], table, problems);
+        sweep
+    }
+
+    fn add_table(&mut self, above: &[String], table: &Table, problems: &mut Vec<Problem>) {
+        for (key, node) in table.entries() {
+            let Some(below) = parse_path(&key.name) else {
+                problems.push(bad_path(&key.origin, &key.name));
+                continue;
+            };
+            let path = [above, below.as_slice()].concat();
+            match &node.kind {
+                Kind::Table(table) => self.add_table(&path, table, problems),
+                Kind::Array(values) if !values.is_empty() => {
+                    let (key, values) = (key.origin.clone(), values.clone());
+                    self.axes.push(Axis { path, key, values });
+                }
+                _ => problems.push(not_a_list(&path, node)),
+            }
+        }
+    }
+
+    /// Lays an override over everything said before about the same key.
+    pub fn set(&mut self, new: Override) -> Result<(), Problem> {
+        self.fixed
+            .retain(|fixed| !fixed.path.starts_with(&new.path));
+        let place = self.axes.iter().position(|axis| axis.path == new.path);
+        let Kind::Array(values) = new.value.kind else {
+            self.axes.retain(|axis| !axis.path.starts_with(&new.path));
+            self.fixed.push(new);
+            return Ok(());
+        };
+        if values.is_empty() {
+            let empty = Node {
+                origin: new.value.origin,
+                kind: Kind::Array(values),
+            };
+            return Err(not_a_list(&new.path, &empty));
+        }
+        let axis = Axis {
+            path: new.path,
+            key: new.key,
+            values,
+        };
+        match place {
+            Some(place) => self.axes[place] = axis,
+            None => self.axes.push(axis),
+        }
+        Ok(())
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> Result<usize, Problem> {
+        let count = self
+            .axes
+            .iter()
+            .try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
+        match count {
+            Some(count) if count <= POINTS_MAX => Ok(count),
+            _ => {
+                let sizes: Vec<String> = self
+                    .axes
+                    .iter()
+                    .map(|axis| axis.values.len().to_string())
+                    .collect();
+                let key = &self.axes[self.axes.len() - 1].key;
+                Err(Problem::at(
+                    key,
+                    format!(
+                        "the sweep has {} points, at most {POINTS_MAX} are allowed",
+                        sizes.join(" x ")
+                    ),
+                )
+                .help("take values away, or split the scenario".to_owned()))
+            }
+        }
+    }
+
+    /// What point `index` puts over the scenario, in this order.
+    pub fn layers(&self, index: usize) -> Vec<Override> {
+        let mut rest = index;
+        let mut layers: Vec<Override> = Vec::with_capacity(self.axes.len() + self.fixed.len());
+        for axis in self.axes.iter().rev() {
+            let value = axis.values[rest % axis.values.len()].clone();
+            rest /= axis.values.len();
+            layers.push(Override {
+                path: axis.path.clone(),
+                key: axis.key.clone(),
+                value,
+            });
+        }
+        layers.reverse();
+        layers.extend(self.fixed.iter().cloned());
+        layers
+    }
+
+    /// The swept keys, one by one also where tables are swept, in the order of the sweep.
+    pub fn swept_paths(&self) -> Vec<Vec<String>> {
+        let mut paths = Vec::new();
+        for axis in &self.axes {
+            for value in &axis.values {
+                add_leaves(&mut paths, &axis.path, value);
+            }
+        }
+        paths
+    }
+}
+
+fn add_leaves(paths: &mut Vec<Vec<String>>, path: &[String], node: &Node) {
+    if let Kind::Table(table) = &node.kind {
+        for (key, node) in table.entries() {
+            add_leaves(
+                paths,
+                &[path, std::slice::from_ref(&key.name)].concat(),
+                node,
+            );
+        }
+    } else if !paths.iter().any(|known| known == path) {
+        paths.push(path.to_vec());
+    }
+}
+
+fn not_a_list(path: &[String], node: &Node) -> Problem {
+    let path = path.join(".");
+    let help = match &node.kind {
+        Kind::Array(_) => format!("write at least one value, or take `{path}` out of the sweep"),
+        _ => format!("write `\"{path}\" = [{node}]`"),
+    };
+    Problem::at(
+        &node.origin,
+        format!("the swept key `{path}` is {node}: a list of values is needed"),
+    )
+    .help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{SourceText, parse_document};
+
+    fn sweep(text: &str) -> Sweep {
+        let table = parse_document(&SourceText::argument(text)).expect("TOML");
+        let mut problems = Vec::new();
+        let sweep = Sweep::of_table(&table, &mut problems);
+        assert!(problems.is_empty(), "{problems:?}");
+        sweep
+    }
+
+    fn points(sweep: &Sweep) -> Vec<String> {
+        let point = |index| {
+            let layers = sweep.layers(index);
+            let shown = layers
+                .iter()
+                .map(|layer| format!("{}={}", layer.path.join("."), layer.value));
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        (0..sweep.points().expect("few points"))
+            .map(point)
+            .collect()
+    }
+
+    #[test]
+    fn the_last_key_is_the_fastest() {
+        let sweep = sweep("\"a.x\" = [1, 2]\nb.y = [3, 4]\n");
+        assert_eq!(
+            points(&sweep),
+            ["a.x=1 b.y=3", "a.x=1 b.y=4", "a.x=2 b.y=3", "a.x=2 b.y=4"]
+        );
+    }
+
+    #[test]
+    fn no_sweep_is_one_point() {
+        assert_eq!(points(&sweep("")), [""]);
+    }
+
+    #[test]
+    fn an_override_replaces_what_is_swept_at_its_key_and_below() {
+        let cases = [
+            ("a.x=9", vec!["b=3 a.x=9", "b=4 a.x=9"]),
+            ("a={ x = 9 }", vec!["b=3 a=a table", "b=4 a=a table"]),
+            ("a.x=[7]", vec!["a.x=7 b=3", "a.x=7 b=4"]),
+            (
+                "c=[5]",
+                vec![
+                    "a.x=1 b=3 c=5",
+                    "a.x=1 b=4 c=5",
+                    "a.x=2 b=3 c=5",
+                    "a.x=2 b=4 c=5",
+                ],
+            ),
+        ];
+        for (argument, expected) in cases {
+            let mut sweep = sweep("a.x = [1, 2]\nb = [3, 4]\n");
+            sweep
+                .set(Override::parse(argument).expect("override"))
+                .expect("set");
+            assert_eq!(points(&sweep), expected, "{argument}");
+        }
+    }
+
+    #[test]
+    fn the_last_override_wins() {
+        let mut sweep = sweep("");
+        for argument in ["a=1", "a=[2]", "a=3"] {
+            sweep
+                .set(Override::parse(argument).expect("override"))
+                .expect("set");
+        }
+        assert_eq!(points(&sweep), ["a=3"]);
+    }
+
+    #[test]
+    fn swept_tables_show_their_keys() {
+        let sweep = sweep("w = [{ name = \"a\", n = 1 }, { name = \"b\", m = 2 }]\n");
+        let paths: Vec<String> = sweep
+            .swept_paths()
+            .iter()
+            .map(|path| path.join("."))
+            .collect();
+        assert_eq!(paths, ["w.name", "w.n", "w.m"]);
+    }
+
+    #[test]
+    fn too_many_points_are_a_mistake() {
+        let values = vec!["1"; 200].join(", ");
+        let sweep = sweep(&format!("a = [{values}]\nb = [{values}]\n"));
+        let problem = sweep.points().expect_err("40000 points");
+        assert_eq!(
+            problem.to_string(),
+            "the sweep has 200 x 200 points, at most 10000 are allowed"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! `[workload]`: which program runs, and its parameters.
+
+use pagemill_workloads::{Parameter, ParameterError, Unit, Workload, WorkloadInfo};
+
+use crate::document::{Kind, Node, Section};
+use crate::error::Problem;
+use crate::quantity::{self, Wrong};
+
+/// A program with its parameters, ready to run.
+#[derive(Debug)]
+pub struct WorkloadSpec {
+    /// The name of the program.
+    pub name: &'static str,
+    /// Every parameter and its value.
+    pub values: Vec<(&'static Parameter, u64)>,
+    /// The program.
+    pub program: Box<dyn Workload>,
+}
+
+impl WorkloadSpec {
+    /// Reads `[workload]`; `seed` is that of the scenario.
+    pub(crate) fn read(mut section: Section<'_>, seed: u64) -> Option<Self> {
+        let names: Vec<&str> = pagemill_workloads::registry()
+            .iter()
+            .map(|info| info.name)
+            .collect();
+        let name = section.required("name", quantity::choice("workloads", &names));
+        let Some(info) = name.and_then(|name| pagemill_workloads::find(&name)) else {
+            section.abandon();
+            return None;
+        };
+        Self::read_parameters(&mut section, info, seed)
+    }
+
+    fn read_parameters(
+        section: &mut Section<'_>,
+        info: &'static WorkloadInfo,
+        seed: u64,
+    ) -> Option<Self> {
+        let mut values = info.defaults();
+        let mut sound = true;
+        for parameter in info.parameters {
+            let default = if parameter.unit == Unit::Seed {
+                seed
+            } else {
+                parameter.default
+            };
+            let Some(value) =
+                section.or(parameter.name, default, |node| number(node, parameter.unit))
+            else {
+                sound = false;
+                continue;
+            };
+            if let Err(error) = values.set(parameter.name, value) {
+                report(section, &error);
+                sound = false;
+            }
+        }
+        if !sound {
+            return None;
+        }
+        match info.build(&values) {
+            Ok(program) => Some(Self {
+                name: info.name,
+                values: values.iter().collect(),
+                program,
+            }),
+            Err(error) => {
+                report(section, &error);
+                None
+            }
+        }
+    }
+}
+
+fn number(node: &Node, unit: Unit) -> Result<u64, Wrong> {
+    match unit {
+        Unit::Count | Unit::Seed => quantity::any_count(node),
+        Unit::Bytes => quantity::bytes(node),
+        Unit::Flag => match node.kind {
+            Kind::Boolean(flag) => Ok(flag.into()),
+            Kind::Integer(0) => Ok(0),
+            Kind::Integer(1) => Ok(1),
+            _ => Err(Wrong::new("true or false is needed, without quotes")),
+        },
+    }
+}
+
+fn report(section: &Section<'_>, error: &ParameterError) {
+    let problem = match error {
+        ParameterError::Unknown { .. } => Problem::at(section.origin(), error.to_string()),
+        ParameterError::NotAllowed {
+            workload,
+            parameter,
+            value,
+            allowed,
+        } => {
+            let path = section.path_of(parameter);
+            let message = format!("`{path}` is {value}: {workload} does not allow this");
+            Problem::at(section.origin_of(parameter), message).help(format!("allowed: {allowed}"))
+        }
+    };
+    section.report(problem);
+}

@@ -1,0 +1,251 @@
+//! What sound scenarios become.
+
+use std::path::Path;
+
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{
+    MACHINES, ParameterValue, Point, PointSpec, SCENARIOS, Scenario, load, load_text,
+};
+use pagemill_sim::GpuMachine;
+use proptest::prelude::*;
+
+const SOUND: &str = r#"
+title = "A test"
+kind = "gpu"
+machine = "gtx480"
+seed = 7
+[workload]
+name = "vector-add"
+elements = 1024
+[transfer]
+mode = "multi-range"
+page_size = "4 KiB"
+"#;
+
+fn load_with(text: &str, sets: &[&str]) -> Scenario {
+    let source = SourceText::file(Path::new("scenarios/test.toml"), text.to_owned());
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    load_text(&source, &sets).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn gpu(point: &Point) -> &pagemill_scenario::GpuPoint {
+    match &point.spec {
+        PointSpec::Gpu(gpu) => gpu,
+    }
+}
+
+fn shown(scenario: &Scenario) -> Vec<String> {
+    scenario.points.iter().map(Point::to_string).collect()
+}
+
+#[test]
+fn the_machine_file_and_the_simulator_agree_on_the_gtx480() {
+    let scenario = load_with(SOUND, &["transfer.page_size=2 MiB"]);
+    assert_eq!(gpu(&scenario.points[0]).machine.gpu, GpuMachine::gtx480());
+}
+
+#[test]
+fn every_value_of_a_machine_has_a_source() {
+    let scenario = load_with(SOUND, &["machine.link.bandwidth=32 GB/s"]);
+    let settings = &gpu(&scenario.points[0]).machine.settings;
+    assert!(settings.len() > 60, "{}", settings.len());
+    assert!(settings.iter().all(|setting| !setting.source.is_empty()));
+    let link = settings
+        .iter()
+        .find(|setting| setting.key == "link.bandwidth")
+        .expect("a link");
+    assert_eq!(
+        (link.value.as_str(), link.source.as_str()),
+        ("32 GB/s", "--set")
+    );
+}
+
+#[test]
+fn every_file_of_the_folders_is_built_in_and_loads() {
+    for (folder, built_in) in [("machines", MACHINES), ("scenarios", SCENARIOS)] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(folder);
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .filter(|name| name.ends_with(".toml"))
+            .collect();
+        files.sort();
+        let names: Vec<String> = built_in
+            .iter()
+            .map(|file| format!("{}.toml", file.name))
+            .collect();
+        assert_eq!(names, files);
+    }
+    for scenario in SCENARIOS {
+        let loaded =
+            load(scenario.name, &[]).unwrap_or_else(|errors| panic!("{}: {errors}", scenario.name));
+        assert_eq!(loaded.name, scenario.name);
+        assert!(!loaded.points.is_empty());
+    }
+}
+
+#[test]
+fn points_are_in_order_and_say_what_they_are() {
+    let text =
+        format!("{SOUND}\n[sweep]\n\"transfer.unit\" = [\"128 B\", \"1 KiB\"]\nseed = [1, 2]\n");
+    let scenario = load_with(&text, &[]);
+    assert_eq!(
+        shown(&scenario),
+        [
+            "point 1 (transfer.unit = 128 B, seed = 1)",
+            "point 2 (transfer.unit = 128 B, seed = 2)",
+            "point 3 (transfer.unit = 1 KiB, seed = 1)",
+            "point 4 (transfer.unit = 1 KiB, seed = 2)",
+        ]
+    );
+    let unit = &scenario.points[2].parameters[0];
+    assert_eq!(
+        (unit.column.as_str(), &unit.value),
+        ("transfer.unit_bytes", &ParameterValue::Unsigned(1024))
+    );
+}
+
+#[test]
+fn a_swept_table_keeps_the_keys_it_does_not_name() {
+    let text = format!(
+        "{SOUND}\n[sweep]\nworkload = [{{ elements = 1 }}, {{ elements = 2, read_results = true }}, {{ name = \"bfs\", nodes = 8 }}]\n"
+    );
+    let scenario = load_with(&text, &["workload.seed=3"]);
+    let workloads: Vec<_> = scenario
+        .points
+        .iter()
+        .map(|point| &gpu(point).workload)
+        .collect();
+    let value = |index: usize, name: &str| {
+        let (_, value) = workloads[index]
+            .values
+            .iter()
+            .find(|(parameter, _)| parameter.name == name)
+            .expect("a value");
+        *value
+    };
+    assert_eq!(
+        workloads
+            .iter()
+            .map(|workload| workload.name)
+            .collect::<Vec<_>>(),
+        ["vector-add", "vector-add", "bfs"]
+    );
+    assert_eq!(
+        (
+            value(0, "elements"),
+            value(1, "elements"),
+            value(2, "nodes")
+        ),
+        (1, 2, 8)
+    );
+    assert_eq!((value(0, "read_results"), value(1, "read_results")), (0, 1));
+    assert_eq!((value(0, "seed"), value(2, "seed")), (3, 3));
+}
+
+#[test]
+fn the_seed_of_the_scenario_is_that_of_the_program() {
+    let scenario = load_with(SOUND, &[]);
+    let seed = gpu(&scenario.points[0])
+        .workload
+        .values
+        .iter()
+        .find(|(parameter, _)| parameter.name == "seed");
+    assert_eq!(seed.expect("a seed").1, 7);
+}
+
+#[test]
+fn an_override_is_stronger_than_a_sweep() {
+    let text =
+        format!("{SOUND}\n[sweep]\n\"machine.link.bandwidth\" = [\"16 GB/s\", \"32 GB/s\"]\n");
+    assert_eq!(
+        load_with(&text, &["machine.link.bandwidth=8 GB/s"])
+            .points
+            .len(),
+        1
+    );
+    let scenario = load_with(
+        &text,
+        &["machine.link.bandwidth=[\"1 GB/s\", \"0.5 GB/s\", \"250 MB/s\"]"],
+    );
+    let bandwidths: Vec<u64> = scenario
+        .points
+        .iter()
+        .map(|point| gpu(point).machine.gpu.link.to_gpu.bytes_per_second())
+        .collect();
+    assert_eq!(bandwidths, [1_000_000_000, 500_000_000, 250_000_000]);
+}
+
+#[test]
+fn a_key_that_only_some_modes_heed_is_known() {
+    let text = format!(
+        "{SOUND}\nunit = \"128 B\"\n[sweep]\n\"transfer.mode\" = [\"ideal-overlap\", \"multi-range\"]\n"
+    );
+    assert_eq!(load_with(&text, &[]).points.len(), 2);
+}
+
+#[test]
+fn a_machine_beside_the_scenario_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    for sub in ["machines", "work"] {
+        std::fs::create_dir(root.join(sub)).expect("a folder");
+    }
+    let machine = MACHINES[0].text.replace("value = 15,", "value = 3,");
+    std::fs::write(root.join("machines/mine.toml"), &machine).expect("a machine");
+    std::fs::write(root.join("work/odd.toml"), &machine).expect("a machine");
+    for given in ["mine", "odd.toml", "../machines/mine.toml"] {
+        let path = root.join("work/test.toml");
+        std::fs::write(&path, SOUND.replace("\"gtx480\"", &format!("{given:?}")))
+            .expect("a scenario");
+        let scenario = load(path.to_str().expect("UTF-8"), &[])
+            .unwrap_or_else(|errors| panic!("{given}: {errors}"));
+        assert_eq!(gpu(&scenario.points[0]).machine.gpu.sm.count, 3, "{given}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC*") {
+        let source = SourceText::file(Path::new("scenarios/test.toml"), text);
+        let _ = load_text(&source, &[]);
+    }
+
+    #[test]
+    fn arbitrary_overrides_never_panic(key in "[a-z._]{0,20}", value in "\\PC{0,40}") {
+        let source = SourceText::file(Path::new("scenarios/test.toml"), SOUND.to_owned());
+        let _ = load_text(&source, &[format!("{key}={value}"), value]);
+    }
+
+    #[test]
+    fn arbitrary_values_of_known_keys_never_panic(
+        key in prop::sample::select(vec![
+            "title", "kind", "machine", "seed", "workload", "workload.name", "workload.elements", "transfer",
+            "transfer.page_size", "transfer.unit", "transfer.range_slots", "machine.tlb.entries", "machine.tlb.ways",
+            "machine.l1.size", "machine.dram.capacity", "machine.link", "machine.clocks.core", "machine.sm.timings",
+        ]),
+        value in prop_oneof![
+            "[0-9]{1,20}", "[0-9]{1,20} (B|KiB|GiB|GB/s|Hz|THz|ns|cycles)", "\\PC{0,20}",
+            "\\[(1|\"a\"|\\{ x = 1 \\}|true), (2|\"4 KiB\"|1.5|\\{ value = 3 \\})\\]", "\\{ (value|name|x) = (1|\"a\") \\}",
+        ],
+    ) {
+        let source = SourceText::file(Path::new("scenarios/test.toml"), SOUND.to_owned());
+        let _ = load_text(&source, &[format!("{key}={value}")]);
+    }
+
+    #[test]
+    fn damaged_files_never_panic(at in 0..SOUND.len(), put in "\\PC{0,3}") {
+        let mut text = SOUND.to_owned();
+        text.replace_range(at..=at, &put);
+        let source = SourceText::file(Path::new("scenarios/test.toml"), text);
+        let _ = load_text(&source, &[]);
+    }
+}

@@ -1,0 +1,208 @@
+//! The timed side of a GPU: what the host asks for happens one after the other, each at its time.
+
+use super::error::{GpuError, LaunchFailure};
+use super::gmmu::Gmmu;
+use super::host::TransferMode;
+use super::machine::GpuMachine;
+use super::memory_path::MemoryPath;
+use super::report::{LaunchReport, Report};
+use super::run::{Engine, RunError};
+use super::stats::{ExecutionStats, LaunchStats};
+use super::stream::{GridStream, StreamFailure};
+use super::timeline::{TimelineEvent, TimelineKind};
+use crate::parts::link::Direction;
+use pagemill_types::Picos;
+
+/// SMs, memory side and the host's clock.
+#[derive(Debug)]
+pub(super) struct Clockwork {
+    mode: TransferMode,
+    launch_overhead: Picos,
+    instruction_limit: u64,
+    pub(super) path: MemoryPath,
+    engine: Engine,
+    now: Picos,
+    execution: ExecutionStats,
+    kernel_time: Picos,
+    copy_time: Picos,
+    launches: Vec<LaunchReport>,
+}
+
+impl Clockwork {
+    pub(super) fn new(
+        machine: &GpuMachine,
+        mode: TransferMode,
+        instruction_limit: u64,
+        path: MemoryPath,
+    ) -> Self {
+        Self {
+            mode,
+            launch_overhead: machine.launch_overhead,
+            instruction_limit,
+            path,
+            engine: Engine::new(machine),
+            now: Picos::ZERO,
+            execution: ExecutionStats::default(),
+            kernel_time: Picos::ZERO,
+            copy_time: Picos::ZERO,
+            launches: Vec::new(),
+        }
+    }
+
+    pub(super) fn migrates(&self) -> bool {
+        matches!(self.mode, TransferMode::Migrate(_))
+    }
+
+    /// Thread instructions that the run may still execute.
+    pub(super) fn instructions_left(&self) -> u64 {
+        self.instruction_limit
+            .saturating_sub(self.execution.thread_instructions)
+    }
+
+    /// The host copies, and waits for it.
+    pub(super) fn copy(&mut self, address: u64, bytes: u64, direction: Direction) {
+        let start = self.now;
+        let (end, moved) = match &self.mode {
+            TransferMode::IdealOverlap => (start, 0),
+            TransferMode::ProgrammerCopy => {
+                (self.path.link.transfer(start, direction, bytes).done, bytes)
+            }
+            TransferMode::Migrate(_) => self.path.cpu_request(start, address, bytes),
+        };
+        if moved > 0 {
+            let kind = match direction {
+                Direction::ToGpu => TimelineKind::CopyToGpu,
+                Direction::ToCpu => TimelineKind::CopyFromGpu,
+            };
+            self.path.timeline.record(|| TimelineEvent {
+                kind,
+                start,
+                end,
+                bytes: moved,
+            });
+        }
+        self.copy_time += end - start;
+        self.now = end;
+    }
+
+    /// A grid runs, and the host waits for its end.
+    pub(super) fn run_grid<S>(
+        &mut self,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<LaunchReport, GpuError>
+    where
+        S: GridStream,
+    {
+        let start = self.now;
+        let before = self.path.stats();
+        let left = self.instructions_left();
+        let outcome = self
+            .engine
+            .run(start + self.launch_overhead, stream, &mut self.path, left)
+            .map_err(|error| self.run_error(kernel, error))?;
+        self.now = outcome.end;
+        self.kernel_time += outcome.end - start;
+        self.path.timeline.record(|| TimelineEvent {
+            kind: TimelineKind::Kernel {
+                name: kernel.to_owned(),
+            },
+            start,
+            end: outcome.end,
+            bytes: 0,
+        });
+        Ok(self.note_launch(
+            kernel,
+            LaunchStats {
+                start,
+                end: outcome.end,
+                execution: outcome.execution,
+                memory: self.path.stats().since(&before),
+                occupancy: Some(outcome.occupancy),
+            },
+        ))
+    }
+
+    /// Notes a launch that was run without time.
+    pub(super) fn note_functional(
+        &mut self,
+        kernel: &str,
+        execution: ExecutionStats,
+    ) -> Result<LaunchReport, GpuError> {
+        let stats = LaunchStats {
+            start: self.now,
+            end: self.now,
+            execution,
+            ..LaunchStats::default()
+        };
+        let within = execution.thread_instructions <= self.instructions_left();
+        let report = self.note_launch(kernel, stats);
+        if within {
+            return Ok(report);
+        }
+        Err(self.launch_error(
+            kernel,
+            LaunchFailure::InstructionLimit {
+                limit: self.instruction_limit,
+            },
+        ))
+    }
+
+    fn note_launch(&mut self, kernel: &str, stats: LaunchStats) -> LaunchReport {
+        self.execution.add(&stats.execution);
+        let report = LaunchReport {
+            kernel: kernel.to_owned(),
+            stats,
+        };
+        self.launches.push(report.clone());
+        report
+    }
+
+    fn launch_error(&self, kernel: &str, failure: LaunchFailure) -> GpuError {
+        GpuError::Launch {
+            kernel: kernel.to_owned(),
+            failure,
+        }
+    }
+
+    fn run_error<E: Into<StreamFailure>>(&self, kernel: &str, error: RunError<E>) -> GpuError {
+        let limit = self.instruction_limit;
+        let failure = match error {
+            RunError::Stream(error) => {
+                return match error.into() {
+                    StreamFailure::Trap(trap) => GpuError::Trap(trap),
+                    StreamFailure::Other(message) => GpuError::Program {
+                        kernel: kernel.to_owned(),
+                        message,
+                    },
+                };
+            }
+            RunError::DoesNotFit(occupancy) => LaunchFailure::DoesNotFit(occupancy),
+            RunError::InstructionLimit => LaunchFailure::InstructionLimit { limit },
+            RunError::TimeLimit => LaunchFailure::TimeLimit,
+            RunError::Deadlock { block } => LaunchFailure::Deadlock { block },
+        };
+        self.launch_error(kernel, failure)
+    }
+
+    /// What the run came to; the host side adds what only it knows.
+    pub(super) fn finish(self) -> Report {
+        let memory = self.path.stats();
+        let gmmu = self.path.gmmu.as_ref();
+        Report {
+            time_ns: self.now.as_nanos(),
+            kernel_time_ns: self.kernel_time.as_nanos(),
+            copy_time_ns: self.copy_time.as_nanos(),
+            execution: self.execution,
+            memory,
+            migrated_bytes: memory.to_gpu.bytes,
+            returned_bytes: memory.to_cpu.bytes,
+            touched_bytes: memory.touched_bytes,
+            resident_bytes: gmmu.map_or(0, Gmmu::resident_bytes),
+            ranges_per_page: gmmu.map_or_else(Vec::new, Gmmu::ranges_per_page),
+            launches: self.launches,
+            timeline: self.path.timeline,
+            ..Report::default()
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The lane addresses of one warp instruction to the 128-byte segments they lie in.
+
+use super::SEGMENT_SHIFT;
+
+/// Segments of one warp-wide access, ascending and distinct. Naturally aligned lanes touch at most 32.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Segments {
+    count: u32,
+    numbers: [u64; 32],
+}
+
+impl Segments {
+    /// The segment numbers (address / 128).
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[u64] {
+        &self.numbers[..self.count as usize]
+    }
+
+    #[inline]
+    fn set(&mut self, numbers: &[u64]) {
+        self.numbers[..numbers.len()].copy_from_slice(numbers);
+        self.count = numbers.len() as u32;
+    }
+
+    /// Coalesces the active lanes' accesses. Each address is aligned to the access width, which is at most 16 bytes
+    /// and a power of two, so no lane straddles two segments.
+    #[inline]
+    pub(crate) fn coalesce(&mut self, addresses: &[u64; 32], mask: u32) {
+        if mask == u32::MAX && in_one_segment(addresses) {
+            return self.set(&[addresses[0] >> SEGMENT_SHIFT]);
+        }
+        let (low, high) = bounds(addresses, mask);
+        let span = high.wrapping_sub(low);
+        match span {
+            _ if mask == 0 => self.count = 0,
+            0 => self.set(&[low]),
+            1 => self.set(&[low, high]),
+            2..64 => self.set_by_bitmap(addresses, mask, low),
+            _ => self.set_by_sorting(addresses, mask),
+        }
+    }
+
+    fn set_by_bitmap(&mut self, addresses: &[u64; 32], mask: u32, low: u64) {
+        let mut touched = 0u64;
+        for (lane, &address) in addresses.iter().enumerate() {
+            let active = u64::from(mask >> lane & 1);
+            // An inactive lane's address means nothing: its shift is masked, its bit is zero.
+            touched |= active << (((address >> SEGMENT_SHIFT).wrapping_sub(low)) & 63);
+        }
+        let mut count = 0;
+        while touched != 0 && count < self.numbers.len() {
+            self.numbers[count] = low + u64::from(touched.trailing_zeros());
+            touched &= touched - 1;
+            count += 1;
+        }
+        self.count = count as u32;
+    }
+
+    fn set_by_sorting(&mut self, addresses: &[u64; 32], mask: u32) {
+        let mut count = 0;
+        let mut left = mask;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let number = addresses[lane] >> SEGMENT_SHIFT;
+            // Insertion sort: lanes often come in order, and there are 32 of them at most.
+            let mut place = count;
+            while place > 0 && self.numbers[place - 1] > number {
+                place -= 1;
+            }
+            if place > 0 && self.numbers[place - 1] == number {
+                continue;
+            }
+            self.numbers.copy_within(place..count, place + 1);
+            self.numbers[place] = number;
+            count += 1;
+        }
+        self.count = count as u32;
+    }
+}
+
+/// Whether all lanes lie in the same segment: the most common case, decided without a branch per lane.
+#[inline]
+fn in_one_segment(addresses: &[u64; 32]) -> bool {
+    let differing = addresses
+        .iter()
+        .fold(0, |bits, address| bits | (address ^ addresses[0]));
+    differing >> SEGMENT_SHIFT == 0
+}
+
+/// Lowest and highest segment of the active lanes; (MAX, 0) if there is none.
+#[inline]
+fn bounds(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
+    let mut low = u64::MAX;
+    let mut high = 0;
+    for (lane, &address) in addresses.iter().enumerate() {
+        let active = mask >> lane & 1 != 0;
+        low = low.min(if active { address } else { u64::MAX });
+        high = high.max(if active { address } else { 0 });
+    }
+    (low >> SEGMENT_SHIFT, high >> SEGMENT_SHIFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn check(addresses: &[u64; 32], mask: u32) -> Result<(), TestCaseError> {
+        let mut segments = Segments::default();
+        segments.coalesce(addresses, mask);
+        let expected: BTreeSet<u64> = (0..32)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .map(|lane| addresses[lane] / 128)
+            .collect();
+        prop_assert_eq!(
+            segments.as_slice(),
+            expected.into_iter().collect::<Vec<_>>()
+        );
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn equals_a_set(seeds in prop::collection::vec(any::<u64>(), 32), mask in any::<u32>(), spread in 1u32..40, base in 0u64..1 << 40) {
+            let addresses: [u64; 32] = std::array::from_fn(|lane| base + (seeds[lane] >> (64 - spread)));
+            check(&addresses, mask)?;
+            check(&addresses, u32::MAX)?;
+        }
+
+        #[test]
+        fn strides_equal_a_set(base in 0u64..1 << 30, stride in 0u64..5000, mask in any::<u32>()) {
+            let addresses: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * stride);
+            check(&addresses, mask)?;
+        }
+    }
+
+    #[test]
+    fn a_warp_of_floats_is_one_segment_when_aligned_and_two_when_not() {
+        let mut segments = Segments::default();
+        segments.coalesce(&std::array::from_fn(|lane| 256 + lane as u64 * 4), u32::MAX);
+        assert_eq!(segments.as_slice(), [2]);
+        segments.coalesce(&std::array::from_fn(|lane| 260 + lane as u64 * 4), u32::MAX);
+        assert_eq!(segments.as_slice(), [2, 3]);
+        segments.coalesce(&[0; 32], 0);
+        assert!(segments.as_slice().is_empty());
+    }
+}

@@ -1,0 +1,385 @@
+//! The GMMU against a model that keeps, for every single byte, when it is in GPU memory.
+
+use super::gmmu::{Gmmu, Residency};
+use super::machine::{CpuReturn, GpuMachine, MergeScope};
+use super::timeline::Timeline;
+use crate::parts::link::{Direction, Link, LinkSpec};
+use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_types::{Bandwidth, PageSize, Picos};
+use proptest::prelude::*;
+
+const PAGE: u64 = 2048;
+const PAGES: u64 = 4;
+const UNIT: u64 = 256;
+const PARTITIONS: usize = 3;
+const ENTRIES: usize = 2;
+const LATENCY: u64 = 300_000;
+const CYCLE: u64 = 1_000;
+
+fn machine(cpu_return: CpuReturn) -> GpuMachine {
+    let mut machine = GpuMachine::gtx480();
+    machine.core_clock = pagemill_types::Clock::new(1_000_000_000).unwrap();
+    machine.dram.channels = PARTITIONS as u32;
+    machine.gmmu.buffer_entries = ENTRIES as u32;
+    machine.gmmu.state_query_cycles = 5;
+    machine.gmmu.state_update_cycles = 7;
+    machine.gmmu.cpu_return = cpu_return;
+    let bandwidth = Bandwidth::new(1_000_000_000).unwrap();
+    machine.link = LinkSpec {
+        to_gpu: bandwidth,
+        to_cpu: bandwidth,
+        latency: Picos(LATENCY),
+        payload_bytes: 0,
+        header_bytes: 0,
+    };
+    machine
+}
+
+/// A second implementation, as slow and as plain as can be. One byte takes one nanosecond on the link.
+struct ByteMap {
+    whole_page: bool,
+    /// When the byte is there; `None` while it is in CPU memory.
+    arrival: Vec<Option<u64>>,
+    buffers: Vec<Vec<u64>>,
+    link_free: [u64; 2],
+    migrated: u64,
+    returned: u64,
+}
+
+impl ByteMap {
+    fn new(whole_page: bool) -> Self {
+        Self {
+            whole_page,
+            arrival: vec![None; (PAGE * PAGES) as usize],
+            buffers: vec![Vec::new(); PARTITIONS],
+            link_free: [0; 2],
+            migrated: 0,
+            returned: 0,
+        }
+    }
+
+    /// When a request goes on.
+    fn gpu_request(&mut self, at: u64, address: u64, partition: usize) -> u64 {
+        let page = address / PAGE * PAGE;
+        let page_bytes = page as usize..(page + PAGE) as usize;
+        if self.arrival[page_bytes]
+            .iter()
+            .all(|byte| byte.is_some_and(|arrival| arrival <= at))
+        {
+            return at;
+        }
+        let known = at + 5 * CYCLE;
+        let segment = address as usize..(address + 128) as usize;
+        if self.arrival[segment.clone()].iter().any(Option::is_none) {
+            let wanted = if self.whole_page {
+                page..page + PAGE
+            } else {
+                address / UNIT * UNIT..address / UNIT * UNIT + UNIT
+            };
+            // Validity only ever changes by whole units, so what is missing of a unit is all of it.
+            let entries = &mut self.buffers[partition];
+            entries.sort_unstable();
+            entries.retain(|&release| release > known);
+            let start = if entries.len() == ENTRIES {
+                entries.remove(0)
+            } else {
+                known
+            };
+            let bytes = wanted.end - wanted.start;
+            let done = (start + LATENCY).max(self.link_free[0]) + bytes * 1000;
+            self.link_free[0] = done;
+            self.migrated += bytes;
+            self.buffers[partition].push(done + 7 * CYCLE);
+            for byte in wanted {
+                assert!(self.arrival[byte as usize].is_none());
+                self.arrival[byte as usize] = Some(done + 7 * CYCLE);
+            }
+        }
+        self.arrival[segment]
+            .iter()
+            .flatten()
+            .copied()
+            .max()
+            .unwrap()
+            .max(known)
+    }
+
+    fn cpu_request(&mut self, at: u64, from: u64, to: u64, cpu_return: CpuReturn) -> u64 {
+        let mut last = at;
+        for page in from / PAGE..=(to - 1) / PAGE {
+            let bytes = &mut self.arrival[(page * PAGE) as usize..((page + 1) * PAGE) as usize];
+            let valid = bytes.iter().flatten().count() as u64;
+            if valid == 0 {
+                continue;
+            }
+            let landed = bytes.iter().flatten().copied().max().unwrap().max(at);
+            let moved = if cpu_return == CpuReturn::Valid {
+                valid
+            } else {
+                PAGE
+            };
+            let done = (landed + LATENCY).max(self.link_free[1]) + moved * 1000;
+            self.link_free[1] = done;
+            self.returned += moved;
+            last = last.max(done);
+            bytes.fill(None);
+        }
+        last
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Gpu { segment: u64, partition: usize },
+    Cpu { from: u64, bytes: u64 },
+}
+
+fn action() -> impl Strategy<Value = (u64, Action)> {
+    let gpu = (0..PAGE * PAGES / 128, 0..PARTITIONS)
+        .prop_map(|(segment, partition)| Action::Gpu { segment, partition });
+    let cpu = (0..PAGE * PAGES, 1..PAGE).prop_map(|(from, bytes)| Action::Cpu {
+        from,
+        bytes: bytes.min(PAGE * PAGES - from),
+    });
+    (0u64..2_000_000, prop_oneof![8 => gpu, 1 => cpu])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn equals_the_byte_map(
+        whole_page in any::<bool>(), valid_only in any::<bool>(),
+        actions in prop::collection::vec(action(), 1..120),
+    ) {
+        let cpu_return = if valid_only { CpuReturn::Valid } else { CpuReturn::WholePage };
+        let machine = machine(cpu_return);
+        let mut spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), find_policy(if whole_page { "whole-page" } else { "multi-range" }).unwrap());
+        spec.unit_bytes = UNIT as u32;
+        let mut gmmu = Gmmu::new(&machine, spec.build().unwrap(), 0);
+        gmmu.grow(PAGE * PAGES);
+        let mut link = Link::new(machine.link);
+        let mut timeline = Timeline::with_limit(0);
+        let mut model = ByteMap::new(whole_page);
+        let mut at = 0;
+        for (gap, action) in actions {
+            at += gap;
+            match action {
+                Action::Gpu { segment, partition } => {
+                    let address = segment * 128;
+                    let got = match gmmu.gpu_request(Picos(at), address, partition, &mut link, &mut timeline) {
+                        Residency::Local(at) | Residency::Arrives(at) => at.0,
+                    };
+                    prop_assert_eq!(got, model.gpu_request(at, address, partition));
+                }
+                Action::Cpu { from, bytes } => {
+                    let (done, _) = gmmu.cpu_request(Picos(at), from, bytes, &mut link);
+                    prop_assert_eq!(done.0, model.cpu_request(at, from, from + bytes, cpu_return));
+                    // The host waits for its pages.
+                    at = at.max(done.0);
+                }
+            }
+            prop_assert_eq!(link.traffic(Direction::ToGpu).bytes, model.migrated);
+            prop_assert_eq!(link.traffic(Direction::ToCpu).bytes, model.returned);
+            let resident = model.arrival.iter().flatten().count() as u64;
+            prop_assert_eq!(gmmu.resident_bytes(), resident);
+            if valid_only {
+                prop_assert_eq!(model.migrated, model.returned + resident, "bytes came from nowhere");
+            }
+        }
+        let counts = gmmu.counts();
+        prop_assert_eq!(counts.migrated_bytes, model.migrated);
+        prop_assert_eq!(counts.returned_bytes, model.returned);
+    }
+}
+
+#[test]
+fn a_full_memory_moves_the_least_recently_used_page_out() {
+    let mut machine = machine(CpuReturn::WholePage);
+    machine.memory_bytes = Some(2 * PAGE);
+    let spec = MigrationSpec::new(
+        PageSize::new(PAGE).unwrap(),
+        find_policy("whole-page").unwrap(),
+    );
+    let mut gmmu = Gmmu::new(&machine, spec.build().unwrap(), 0);
+    gmmu.grow(PAGE * PAGES);
+    let mut link = Link::new(machine.link);
+    let mut timeline = Timeline::with_limit(10);
+    let mut request =
+        |at: u64, page: u64| gmmu.gpu_request(Picos(at), page * PAGE, 0, &mut link, &mut timeline);
+    let second = 1_000_000_000;
+    request(0, 0);
+    request(second, 1);
+    assert_eq!(request(2 * second, 0), Residency::Local(Picos(2 * second)));
+    // Page 1 is the older one now. Its way out comes before page 2's way in.
+    let out = LATENCY + PAGE * 1000;
+    let fetched = 3 * second + 5 * CYCLE + out + LATENCY + PAGE * 1000 + 7 * CYCLE;
+    assert_eq!(request(3 * second, 2), Residency::Arrives(Picos(fetched)));
+    assert_eq!(gmmu.take_evicted(), Some(1));
+    assert_eq!(gmmu.take_evicted(), None);
+    assert_eq!(gmmu.counts().evictions, 1);
+    assert_eq!(gmmu.resident_bytes(), 2 * PAGE);
+}
+
+/// A GMMU of whole pages or of 256-byte units, asked by hand.
+struct Bench {
+    gmmu: Gmmu,
+    link: Link,
+    timeline: Timeline,
+}
+
+impl Bench {
+    fn new(machine: &GpuMachine, policy: &str) -> Self {
+        let page = PageSize::new(PAGE).unwrap();
+        let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
+        spec.unit_bytes = UNIT as u32;
+        let mut gmmu = Gmmu::new(machine, spec.build().unwrap(), 0);
+        gmmu.grow(PAGE * PAGES);
+        Self {
+            gmmu,
+            link: Link::new(machine.link),
+            timeline: Timeline::with_limit(0),
+        }
+    }
+
+    /// Nanoseconds at which the request goes on.
+    fn request(&mut self, at_ns: u64, address: u64, partition: usize) -> u64 {
+        let (link, timeline) = (&mut self.link, &mut self.timeline);
+        let at = Picos::from_nanos(at_ns);
+        match self
+            .gmmu
+            .gpu_request(at, address, partition, link, timeline)
+        {
+            Residency::Local(at) | Residency::Arrives(at) => at.as_nanos(),
+        }
+    }
+
+    fn cpu_request(&mut self, at_ns: u64, bytes: u64) -> (u64, u64) {
+        let at = Picos::from_nanos(at_ns);
+        let (done, moved) = self.gmmu.cpu_request(at, 0, bytes, &mut self.link);
+        (done.as_nanos(), moved)
+    }
+
+    /// Bytes on the link, of those what was moved more than once, and what is on the GPU.
+    fn bytes(&self) -> (u64, u64, u64) {
+        let counts = self.gmmu.counts();
+        let on_the_link = self.link.traffic(Direction::ToGpu).bytes;
+        assert_eq!(counts.migrated_bytes, on_the_link);
+        assert_eq!(
+            on_the_link,
+            counts.repeated_bytes + counts.returned_bytes + self.gmmu.resident_bytes(),
+            "bytes came from nowhere"
+        );
+        (
+            on_the_link,
+            counts.repeated_bytes,
+            self.gmmu.resident_bytes(),
+        )
+    }
+}
+
+/// With 5 ns of query, 300 ns of latency, 2048 ns on the wire and 7 ns of update.
+const FIRST_PAGE_NS: u64 = 5 + 300 + 2048 + 7;
+
+fn merging(merge: MergeScope) -> GpuMachine {
+    let mut machine = machine(CpuReturn::Valid);
+    machine.gmmu.merge = merge;
+    machine
+}
+
+#[test]
+fn requests_of_the_whole_gpu_share_a_migration() {
+    let mut bench = Bench::new(&merging(MergeScope::Gpu), "whole-page");
+    for (at, partition) in [(0, 0), (10, 0), (20, 1), (30, 2)] {
+        assert_eq!(bench.request(at, at / 10 * 128, partition), FIRST_PAGE_NS);
+    }
+    assert_eq!(bench.bytes(), (PAGE, 0, PAGE));
+    assert_eq!(bench.gmmu.counts().joined_requests, 3);
+}
+
+#[test]
+fn partitions_that_do_not_share_move_the_page_each_for_itself() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "whole-page");
+    assert_eq!(bench.request(0, 0, 0), FIRST_PAGE_NS);
+    assert_eq!(bench.request(10, 128, 0), FIRST_PAGE_NS);
+    // Its own transfer waits for the wire behind the first.
+    assert_eq!(bench.request(20, 256, 1), FIRST_PAGE_NS + 2048);
+    assert_eq!(bench.request(30, 384, 1), FIRST_PAGE_NS + 2048);
+    assert_eq!(bench.request(40, 512, 2), FIRST_PAGE_NS + 2 * 2048);
+    assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().joined_requests, 2);
+    // The first transfer has made the page valid: nobody moves it again. Its state is still looked up.
+    assert_eq!(bench.request(FIRST_PAGE_NS, 128, 1), FIRST_PAGE_NS + 5);
+    let all = FIRST_PAGE_NS + 2 * 2048;
+    assert_eq!(bench.request(all, 128, 2), all);
+    assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
+}
+
+#[test]
+fn requests_that_merge_with_none_move_the_page_every_time() {
+    let mut bench = Bench::new(&merging(MergeScope::Nothing), "whole-page");
+    assert_eq!(bench.request(0, 0, 0), FIRST_PAGE_NS);
+    assert_eq!(bench.request(10, 128, 0), FIRST_PAGE_NS + 2048);
+    // Both entries of the partition are taken: this one starts when the first frees.
+    let third = FIRST_PAGE_NS + 300 + 2048 + 7;
+    assert!(
+        third < FIRST_PAGE_NS + 2 * 2048,
+        "the wire is the later one"
+    );
+    assert_eq!(bench.request(20, 0, 0), FIRST_PAGE_NS + 2 * 2048);
+    assert_eq!(bench.request(30, 0, 1), FIRST_PAGE_NS + 3 * 2048);
+    assert_eq!(bench.bytes(), (4 * PAGE, 3 * PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().buffer_stalls, 1);
+}
+
+#[test]
+fn only_the_unit_on_the_way_moves_again() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "multi-range");
+    let first = 5 + 300 + 256 + 7;
+    assert_eq!(bench.request(0, 0, 0), first);
+    assert_eq!(bench.request(1, 128, 1), first + 256);
+    assert_eq!(bench.request(2, 256, 1), first + 2 * 256);
+    assert_eq!(bench.bytes(), (3 * UNIT, UNIT, 2 * UNIT));
+}
+
+#[test]
+fn the_cpu_waits_for_transfers_that_were_made_twice() {
+    let mut bench = Bench::new(&merging(MergeScope::Partition), "whole-page");
+    bench.request(0, 0, 0);
+    bench.request(10, 0, 1);
+    let landed = FIRST_PAGE_NS + 2048;
+    assert_eq!(bench.cpu_request(20, 1), (landed + 300 + 2048, PAGE));
+    assert_eq!(bench.bytes(), (2 * PAGE, PAGE, 0));
+    // What was on the way before the page left is forgotten.
+    let again = landed + 300 + 2048;
+    assert_eq!(bench.request(again, 0, 1), again + FIRST_PAGE_NS);
+    assert_eq!(bench.bytes(), (3 * PAGE, PAGE, PAGE));
+}
+
+#[test]
+fn migrations_that_do_not_overlap_wait_for_each_other() {
+    let mut machine = merging(MergeScope::Gpu);
+    let unit = 300 + 256 + 7;
+    let mut bench = Bench::new(&machine, "multi-range");
+    assert_eq!(bench.request(0, 0, 0), 5 + unit);
+    assert_eq!(
+        bench.request(0, PAGE, 1),
+        5 + unit + 256,
+        "latencies overlap"
+    );
+    machine.gmmu.concurrent_migrations = Some(1);
+    let mut bench = Bench::new(&machine, "multi-range");
+    assert_eq!(bench.request(0, 0, 0), 5 + unit);
+    assert_eq!(bench.request(0, PAGE, 1), 5 + 2 * unit);
+    assert_eq!(
+        bench.request(0, 128, 2),
+        5 + unit,
+        "a request that joins needs none"
+    );
+    assert_eq!(bench.request(0, 2 * PAGE, 1), 5 + 3 * unit);
+    machine.gmmu.concurrent_migrations = Some(2);
+    let mut bench = Bench::new(&machine, "multi-range");
+    bench.request(0, 0, 0);
+    assert_eq!(bench.request(0, PAGE, 1), 5 + unit + 256);
+    assert_eq!(bench.request(0, 2 * PAGE, 2), 5 + 2 * unit);
+}

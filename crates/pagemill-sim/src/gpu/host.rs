@@ -1,0 +1,297 @@
+//! The GPU as a host program sees it: memory, copies, launches.
+
+use super::clockwork::Clockwork;
+use super::error::GpuError;
+use super::machine::{GpuMachine, InstructionTimings};
+use super::machine_check::SpecError;
+use super::memory_path::{MANAGED_BASE, MemoryPath};
+use super::program::LoadedModule;
+use super::report::{LaunchReport, Report};
+use super::stream::GridStream;
+use super::timeline::Timeline;
+use crate::parts::link::Direction;
+use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
+use pagemill_ptx::{DeviceMemory, Output};
+use pagemill_types::{PageSize, VirtAddr};
+use std::ops::Range;
+
+/// How a program's data comes to the GPU and back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransferMode {
+    /// Copies are free and data is always on the GPU: computation and transfer overlap perfectly.
+    IdealOverlap,
+    /// The host copies over the link before and after kernels.
+    ProgrammerCopy,
+    /// Pages move when they are needed.
+    Migrate(MigrationSpec),
+}
+
+/// What a run may use, and what it records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether time is simulated. Without, kernels compute their results and instructions are counted, nothing else.
+    pub timing: bool,
+    /// Whether events are recorded.
+    pub timeline: bool,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            timing: true,
+            timeline: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Bounds of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Thread instructions of all launches together: catches endless kernels.
+    pub thread_instructions: u64,
+    /// Events that are kept.
+    pub timeline_events: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            thread_instructions: 1_000_000_000_000,
+            timeline_events: 200_000,
+        }
+    }
+}
+
+/// Memory of the program, seen by CPU and GPU at the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// First byte; the start of a page.
+    pub address: VirtAddr,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Most pages that state is kept for: a few gigabytes of host memory.
+const MAX_PAGES: u64 = 1 << 25;
+
+/// A simulated GPU and the data of one program.
+#[derive(Debug)]
+pub struct Gpu {
+    pub(super) options: Options,
+    page: PageSize,
+    memory_bytes: Option<u64>,
+    pub(super) memory: DeviceMemory,
+    pub(super) output: Output,
+    pub(super) modules: Vec<LoadedModule>,
+    pub(super) timings: InstructionTimings,
+    pub(super) clockwork: Clockwork,
+    next_address: u64,
+    allocated_bytes: u64,
+}
+
+impl Gpu {
+    /// A GPU with empty memory and cold caches.
+    ///
+    /// # Errors
+    /// The first value that the machine or the transfer mode cannot have.
+    pub fn new(
+        machine: &GpuMachine,
+        mode: TransferMode,
+        options: Options,
+    ) -> Result<Self, SpecError> {
+        machine.check()?;
+        let migration = match &mode {
+            TransferMode::Migrate(spec) => Some(build_migration(spec)?),
+            _ => None,
+        };
+        let page = migration
+            .as_ref()
+            .map_or(machine.page, |migration| migration.spec().page);
+        check_memory(machine.memory_bytes, page)?;
+        let events = if options.timeline {
+            options.limits.timeline_events
+        } else {
+            0
+        };
+        let path = MemoryPath::new(machine, page, migration, Timeline::with_limit(events));
+        Ok(Self {
+            options,
+            page,
+            memory_bytes: machine.memory_bytes,
+            memory: DeviceMemory::new(),
+            output: Output::default(),
+            modules: Vec::new(),
+            timings: machine.sm.timings,
+            clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
+            next_address: MANAGED_BASE,
+            allocated_bytes: 0,
+        })
+    }
+
+    /// Allocates `bytes` zero bytes that begin on a page of their own. Where pages migrate, they are in CPU memory.
+    ///
+    /// # Errors
+    /// Zero bytes, more than GPU memory holds where pages do not migrate, or more than can be addressed.
+    pub fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
+        if bytes == 0 {
+            return Err(GpuError::EmptyAllocation {
+                name: name.to_owned(),
+            });
+        }
+        let used = self.next_address - MANAGED_BASE;
+        let padded = bytes.checked_next_multiple_of(self.page.bytes());
+        let after = padded
+            .and_then(|padded| used.checked_add(padded))
+            .unwrap_or(u64::MAX);
+        self.check_room(name, bytes, used, after)?;
+        let address = self.next_address;
+        self.memory.alloc_at(name, address, bytes)?;
+        self.next_address = MANAGED_BASE + after;
+        self.allocated_bytes += bytes;
+        self.clockwork.path.grow(self.next_address);
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
+    }
+
+    fn check_room(&self, name: &str, bytes: u64, used: u64, after: u64) -> Result<(), GpuError> {
+        let pages = after / self.page.bytes();
+        if pages > MAX_PAGES {
+            return Err(GpuError::TooManyPages {
+                name: name.to_owned(),
+                bytes,
+                pages,
+                most: MAX_PAGES,
+            });
+        }
+        let migrates = self.clockwork.migrates();
+        match self.memory_bytes {
+            Some(capacity) if after > capacity && !migrates => Err(GpuError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                used,
+                capacity,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes of `buffer` as the host reads them. Costs no time: for checking results.
+    ///
+    /// # Panics
+    /// If `buffer` is not of this GPU.
+    pub fn host_bytes(&self, buffer: Buffer) -> &[u8] {
+        self.memory
+            .bytes(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
+    }
+
+    /// The bytes of `buffer` for the host to write. Costs no time: for making inputs.
+    ///
+    /// # Panics
+    /// If `buffer` is not of this GPU.
+    pub fn host_bytes_mut(&mut self, buffer: Buffer) -> &mut [u8] {
+        self.memory
+            .bytes_mut(buffer.address.0, buffer.bytes)
+            .expect("the buffer was allocated by this Gpu")
+    }
+
+    /// The host hands `range` of `buffer` to the GPU: a copy over the link, or a write by the CPU where pages migrate.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn copy_to_gpu(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+        self.copy(buffer, range, Direction::ToGpu)
+    }
+
+    /// The host takes `range` of `buffer` back: a copy over the link, or a read by the CPU where pages migrate.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn copy_from_gpu(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+        self.copy(buffer, range, Direction::ToCpu)
+    }
+
+    fn copy(
+        &mut self,
+        buffer: Buffer,
+        range: Range<u64>,
+        direction: Direction,
+    ) -> Result<(), GpuError> {
+        self.check_range(buffer, &range)?;
+        let bytes = range.end - range.start;
+        if self.options.timing && bytes > 0 {
+            self.clockwork
+                .copy(buffer.address.0 + range.start, bytes, direction);
+        }
+        Ok(())
+    }
+
+    fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
+        let address = buffer.address.0;
+        let allocation = self
+            .memory
+            .find(address)
+            .and_then(|id| self.memory.allocation(id));
+        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address)
+        else {
+            return Err(GpuError::UnknownBuffer { address });
+        };
+        if range.start > range.end || range.end > allocation.bytes() {
+            return Err(GpuError::OutOfRange {
+                name: allocation.name().to_owned(),
+                start: range.start,
+                end: range.end,
+                bytes: allocation.bytes(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs a grid that computes nothing, or computes by itself, and waits for its end.
+    ///
+    /// # Errors
+    /// [`GpuError::Launch`] with what stopped it.
+    pub fn launch_grid<S: GridStream>(
+        &mut self,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<LaunchReport, GpuError> {
+        self.clockwork.run_grid(kernel, stream)
+    }
+
+    /// Ends the run and says what it came to.
+    pub fn finish(mut self) -> Report {
+        Report {
+            allocated_bytes: self.allocated_bytes,
+            output: self.output.take(),
+            ..self.clockwork.finish()
+        }
+    }
+}
+
+/// The rules of migration, with errors that name the scenario's keys.
+fn build_migration(spec: &MigrationSpec) -> Result<Migration, SpecError> {
+    spec.build().map_err(|error| {
+        let (key, value) = match error {
+            MigrationSpecError::Unit { unit_bytes, .. } => ("transfer.unit", unit_bytes),
+            MigrationSpecError::NoRangeSlot => ("transfer.range_slots", 0),
+        };
+        SpecError::new(key, value, error.to_string())
+    })
+}
+
+/// GPU memory must hold a page.
+fn check_memory(memory_bytes: Option<u64>, page: PageSize) -> Result<(), SpecError> {
+    match memory_bytes {
+        Some(bytes) if bytes < page.bytes() => {
+            let allowed = format!("must hold at least one page of {} bytes", page.bytes());
+            Err(SpecError::new("memory_bytes", bytes, allowed))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,178 @@
+//! What a simulated GPU is: plain values, checked once.
+
+use crate::parts::cache::CacheSpec;
+use crate::parts::dram::DramSpec;
+use crate::parts::link::LinkSpec;
+use crate::parts::page_walk::WalkerSpec;
+use crate::parts::tlb::TlbSpec;
+use pagemill_types::{Clock, PageSize, Picos};
+
+/// A GPU, its memory and its link to the CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuMachine {
+    /// Name for results.
+    pub name: String,
+    /// Clock of the streaming multiprocessors; cycles of `sm`, `tlb`, `walker`, `l1` and `gmmu` are its.
+    pub core_clock: Clock,
+    /// Clock of the interconnect and of L2; cycles of `interconnect` and `l2` are its.
+    pub l2_clock: Clock,
+    /// Page that the TLBs translate in transfer modes that do not migrate; a migration specification brings its own.
+    pub page: PageSize,
+    /// Streaming multiprocessors.
+    pub sm: SmSpec,
+    /// Address translation.
+    pub tlb: TlbSpec,
+    /// Who owns a TLB of this specification.
+    pub tlb_scope: TlbScope,
+    /// Page-table walker, shared by all SMs.
+    pub walker: WalkerSpec,
+    /// First-level cache of each SM.
+    pub l1: CacheSpec,
+    /// Second-level cache slice of each memory partition.
+    pub l2: CacheSpec,
+    /// Between SMs and memory partitions.
+    pub interconnect: InterconnectSpec,
+    /// DRAM; each channel is one memory partition.
+    pub dram: DramSpec,
+    /// Consecutive bytes that lie in the same memory partition, a power of two.
+    pub partition_bytes: u32,
+    /// Whether consecutive stripes over the partitions are rotated by a hash, so that strides spread over all of them.
+    pub partition_hash: bool,
+    /// CPU-GPU link.
+    pub link: LinkSpec,
+    /// GPU memory management unit: page state and migration.
+    pub gmmu: GmmuSpec,
+    /// Capacity of GPU memory; `None` for as much as is asked for.
+    pub memory_bytes: Option<u64>,
+    /// From a launch by the host to the first block on an SM.
+    pub launch_overhead: Picos,
+}
+
+/// Who owns a TLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlbScope {
+    /// One TLB in each SM.
+    PerSm,
+    /// One TLB that all SMs share.
+    Shared,
+}
+
+/// Cost of one class of instruction for a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTiming {
+    /// Core cycles that the warp scheduler is occupied.
+    pub issue_cycles: u32,
+    /// Core cycles from issue until a dependent instruction can issue.
+    pub latency_cycles: u32,
+}
+
+/// Costs of all classes whose latency does not depend on the memory path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTimings {
+    /// Integer and logic, moves, predicates.
+    pub integer: InstructionTiming,
+    /// Integer multiply, multiply-add, divide.
+    pub integer_multiply: InstructionTiming,
+    /// Single and half precision.
+    pub float32: InstructionTiming,
+    /// Double precision.
+    pub float64: InstructionTiming,
+    /// Reciprocal, square root, sine, exponential ...
+    pub special: InstructionTiming,
+    /// Conversions.
+    pub convert: InstructionTiming,
+    /// Shared memory without bank conflicts, shuffles.
+    pub shared: InstructionTiming,
+    /// Constant and parameter memory, assumed to hit its cache.
+    pub constant: InstructionTiming,
+    /// Issue of a global or local memory instruction; its latency is the memory path's.
+    pub memory: InstructionTiming,
+    /// Branches, barriers, exit.
+    pub control: InstructionTiming,
+}
+
+/// A streaming multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmSpec {
+    /// How many the GPU has.
+    pub count: u32,
+    /// Warp schedulers of an SM; a warp belongs to one of them.
+    pub schedulers: u32,
+    /// Resident threads.
+    pub max_threads: u32,
+    /// Resident warps.
+    pub max_warps: u32,
+    /// Resident blocks.
+    pub max_blocks: u32,
+    /// Threads of one block.
+    pub max_threads_per_block: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Registers are given to a warp in multiples of this.
+    pub register_unit: u32,
+    /// Registers a thread can have; what a kernel needs beyond would spill and is not counted.
+    pub max_registers_per_thread: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Shared memory is given to a block in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// Instruction costs.
+    pub timings: InstructionTimings,
+    /// Cycles the load-store unit needs for each 128-byte segment of a memory instruction.
+    pub segment_cycles: u32,
+    /// Cycles for each further pass of a shared-memory access with bank conflicts.
+    pub shared_replay_cycles: u32,
+    /// Cycles from the end of a block to the start of the one that takes its place.
+    pub block_start_cycles: u32,
+}
+
+/// The network between SMs and memory partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterconnectSpec {
+    /// Cycles of one crossing without load.
+    pub latency_cycles: u32,
+    /// Bytes a cycle of each SM's port and of each partition's port.
+    pub bytes_per_cycle: u32,
+}
+
+/// How much of a page a CPU request brings back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuReturn {
+    /// The whole page, as Zhang et al. 2019, section 3.2 has it.
+    #[default]
+    WholePage,
+    /// Only what is valid on the GPU.
+    Valid,
+}
+
+/// Which requests for bytes on their way to the GPU wait for that migration instead of starting one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MergeScope {
+    /// Requests of the whole GPU: bytes move once.
+    #[default]
+    Gpu,
+    /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
+    Partition,
+    /// None: every request that comes before the bytes are there moves them once more.
+    Nothing,
+}
+
+/// The GPU's memory management unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GmmuSpec {
+    /// Migration-buffer entries of each memory partition.
+    pub buffer_entries: u32,
+    /// Core cycles to look up the state and ranges of a page that is not wholly on the GPU.
+    pub state_query_cycles: u32,
+    /// Core cycles to change the state and ranges of a page when a migration ends.
+    pub state_update_cycles: u32,
+    /// Added before each migration's transfer: the handling of a fault by the host. Zero for migration by hardware.
+    pub fault_overhead: Picos,
+    /// What a CPU request brings back.
+    pub cpu_return: CpuReturn,
+    /// Which requests share a migration under way. What is moved once more takes a buffer entry and the link like the first.
+    pub merge: MergeScope,
+    /// Migrations to the GPU under way at a time, from their buffer entry to their arrival; `None` for as many as the
+    /// buffers hold.
+    pub concurrent_migrations: Option<u32>,
+}

@@ -1,0 +1,223 @@
+//! PTX programs on the GPU: modules, arguments, launches.
+
+use super::error::GpuError;
+use super::host::{Buffer, Gpu};
+use super::report::LaunchReport;
+use super::stats::ExecutionStats;
+use super::stream::ptx::{PtxGrid, kernel_costs};
+use pagemill_ptx::{InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
+use pagemill_types::VirtAddr;
+use std::collections::BTreeMap;
+
+/// A loaded module of one [`Gpu`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModuleId(u32);
+
+/// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch_packed`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg {
+    /// A pointer to the first byte of a buffer.
+    Buffer(Buffer),
+    /// A 32-bit unsigned integer.
+    U32(u32),
+    /// A 32-bit signed integer.
+    I32(i32),
+    /// A single-precision number.
+    F32(f32),
+    /// A 64-bit unsigned integer, or a pointer.
+    U64(u64),
+    /// A 64-bit signed integer.
+    I64(i64),
+    /// A double-precision number.
+    F64(f64),
+}
+
+impl Arg {
+    /// Its bytes, little-endian.
+    fn to_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Buffer(buffer) => buffer.address.0.to_le_bytes().to_vec(),
+            Self::U32(value) => value.to_le_bytes().to_vec(),
+            Self::I32(value) => value.to_le_bytes().to_vec(),
+            Self::F32(value) => value.to_le_bytes().to_vec(),
+            Self::U64(value) => value.to_le_bytes().to_vec(),
+            Self::I64(value) => value.to_le_bytes().to_vec(),
+            Self::F64(value) => value.to_le_bytes().to_vec(),
+        }
+    }
+}
+
+/// A module whose variables are placed in device memory, with the costs of the kernels that were launched.
+#[derive(Debug)]
+pub(super) struct LoadedModule {
+    module: Module,
+    linked: Linked,
+    costs: BTreeMap<String, InstructionCosts>,
+}
+
+impl LoadedModule {
+    fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
+        self.module.kernel(name).ok_or_else(|| {
+            let names: Vec<&str> = self
+                .module
+                .kernels()
+                .iter()
+                .map(|kernel| kernel.name.as_str())
+                .collect();
+            GpuError::UnknownKernel {
+                module: self.module.source_name().to_owned(),
+                kernel: name.to_owned(),
+                known: if names.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", names.join(", "))
+                },
+            }
+        })
+    }
+}
+
+impl Gpu {
+    /// Loads PTX text and places its variables, which are always on the GPU. `source_name` is for messages.
+    ///
+    /// # Errors
+    /// What is wrong with the text: place, instruction, and what to do.
+    pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
+        let module = Module::load(source_name, ptx_text)?;
+        let linked = module.link(&mut self.memory)?;
+        self.modules.push(LoadedModule {
+            module,
+            linked,
+            costs: BTreeMap::new(),
+        });
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    /// Address of a module's `__device__` or `__constant__` variable; `None` if there is no such module or variable.
+    pub fn symbol_address(&self, module: ModuleId, name: &str) -> Option<VirtAddr> {
+        self.modules
+            .get(module.0 as usize)?
+            .linked
+            .address(name)
+            .map(VirtAddr)
+    }
+
+    /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
+    ///
+    /// Without time ([`Options::timing`](super::Options) off), the report's times and memory counts are zero.
+    ///
+    /// # Errors
+    /// No such kernel, arguments that do not fit its parameters, an impossible shape, or whatever stopped the kernel.
+    pub fn launch(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<LaunchReport, GpuError> {
+        let packed = pack_arguments(self.loaded(module)?.kernel(kernel)?, args)?;
+        self.launch_packed(module, kernel, grid, block, dynamic_shared_bytes, &packed)
+    }
+
+    /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
+    /// offset.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
+    pub fn launch_packed(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        let loaded = self.loaded(module)?;
+        let (module_text, linked, kernel) =
+            (&loaded.module, &loaded.linked, loaded.kernel(kernel)?);
+        let launch = Launch::new(
+            module_text,
+            linked,
+            kernel,
+            grid,
+            block,
+            dynamic_shared_bytes,
+            arguments,
+        )?
+        .with_instruction_limit(self.clockwork.instructions_left().max(1));
+        if self.options.timing {
+            self.run_timed(module, &launch)
+        } else {
+            self.run_untimed(&launch)
+        }
+    }
+
+    fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {
+        let index = module.0;
+        self.modules
+            .get(index as usize)
+            .ok_or(GpuError::UnknownModule { index })
+    }
+
+    fn run_timed(&mut self, module: ModuleId, launch: &Launch) -> Result<LaunchReport, GpuError> {
+        let Self {
+            modules,
+            memory,
+            output,
+            clockwork,
+            timings,
+            ..
+        } = self;
+        let name = &launch.kernel().name;
+        let costs = modules[module.0 as usize]
+            .costs
+            .entry(name.clone())
+            .or_insert_with(|| kernel_costs(launch.kernel(), timings));
+        clockwork.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output))
+    }
+
+    fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
+        let totals =
+            run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
+        let execution = ExecutionStats {
+            blocks: totals.blocks,
+            warp_instructions: totals.instructions,
+            thread_instructions: totals.thread_instructions,
+            ..ExecutionStats::default()
+        };
+        self.clockwork
+            .note_functional(&launch.kernel().name, execution)
+    }
+}
+
+/// Lays the arguments out as the kernel's parameters lie.
+fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, GpuError> {
+    if args.len() != kernel.params.len() {
+        return Err(GpuError::ArgumentCount {
+            kernel: kernel.name.clone(),
+            given: args.len(),
+            wanted: kernel.params.len(),
+        });
+    }
+    let mut packed = vec![0; kernel.param_bytes as usize];
+    for (index, (param, arg)) in kernel.params.iter().zip(args).enumerate() {
+        let bytes = arg.to_bytes();
+        let place = param.offset as usize..(param.offset + param.bytes) as usize;
+        match packed.get_mut(place) {
+            Some(place) if place.len() == bytes.len() => place.copy_from_slice(&bytes),
+            _ => {
+                return Err(GpuError::ArgumentSize {
+                    kernel: kernel.name.clone(),
+                    index,
+                    name: param.name.clone(),
+                    given: bytes.len(),
+                    wanted: param.bytes,
+                });
+            }
+        }
+    }
+    Ok(packed)
+}

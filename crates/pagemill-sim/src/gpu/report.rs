@@ -1,0 +1,61 @@
+//! What a whole run came to.
+
+use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
+use super::timeline::Timeline;
+use pagemill_types::Picos;
+
+/// One launch by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchReport {
+    /// The kernel.
+    pub kernel: String,
+    /// What it did and when.
+    pub stats: LaunchStats,
+}
+
+impl LaunchReport {
+    /// From launch to end.
+    pub fn time(&self) -> Picos {
+        self.stats.end - self.stats.start
+    }
+}
+
+/// A whole run: totals, launches, and events if asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// From the first request of the host to the end of the last, in nanoseconds.
+    pub time_ns: u64,
+    /// Of that, with a kernel running.
+    pub kernel_time_ns: u64,
+    /// Of that, with a copy of the host, or pages coming back for it.
+    pub copy_time_ns: u64,
+    /// What warps did, over all launches.
+    pub execution: ExecutionStats,
+    /// What the memory side did, over the whole run.
+    pub memory: MemoryStats,
+    /// Bytes moved from CPU to GPU: by migration, or by copies where the host copies.
+    pub migrated_bytes: u64,
+    /// Bytes moved from GPU to CPU: pages coming back, evictions, copies.
+    pub returned_bytes: u64,
+    /// Distinct 128-byte segments of the program's buffers that kernels touched, in bytes.
+    pub touched_bytes: u64,
+    /// Bytes of the program's buffers.
+    pub allocated_bytes: u64,
+    /// Bytes valid in GPU memory at the end, where pages migrate.
+    pub resident_bytes: u64,
+    /// How many pages ended with how many valid ranges (index 0: with none), where pages migrate.
+    pub ranges_per_page: Vec<u64>,
+    /// The launches, in their order.
+    pub launches: Vec<LaunchReport>,
+    /// Events, if asked for.
+    pub timeline: Timeline,
+    /// What kernels printed.
+    pub output: String,
+}
+
+impl Report {
+    /// Lookups without a translation at hand, of all lookups.
+    pub fn tlb_miss_rate(&self) -> f64 {
+        self.memory.tlb_miss_rate()
+    }
+}

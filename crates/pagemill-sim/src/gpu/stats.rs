@@ -1,0 +1,155 @@
+//! What a run counts.
+
+use super::gmmu::MigrationCounts;
+use super::occupancy::Occupancy;
+use crate::parts::cache::CacheCounts;
+use crate::parts::dram::DramCounts;
+use crate::parts::link::Traffic;
+use pagemill_types::Picos;
+
+/// Counts of the memory side, summed over SMs and partitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// TLB lookups: one for each segment of each warp-wide access.
+    pub tlb_lookups: u64,
+    /// Lookups that started a page walk.
+    pub tlb_misses: u64,
+    /// Lookups that found a walk for their page on the way.
+    pub tlb_merged_misses: u64,
+    /// Page walks.
+    pub walks: u64,
+    /// First-level caches.
+    pub l1: CacheCounts,
+    /// Second-level cache.
+    pub l2: CacheCounts,
+    /// DRAM channels.
+    pub dram: DramCounts,
+    /// Link, CPU to GPU: migrations and copies.
+    pub to_gpu: Traffic,
+    /// Link, GPU to CPU: pages that came back, evictions and copies.
+    pub to_cpu: Traffic,
+    /// Page migration.
+    pub migration: MigrationCounts,
+    /// Distinct 128-byte segments of managed memory that kernels touched, in bytes. Not a sum over launches.
+    pub touched_bytes: u64,
+}
+
+impl MemoryStats {
+    /// Lookups without a translation at hand, of all lookups; 0 without lookups.
+    pub fn tlb_miss_rate(&self) -> f64 {
+        ratio(self.tlb_misses + self.tlb_merged_misses, self.tlb_lookups)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+/// Applies a binary operation to every field of a struct of counts.
+macro_rules! fieldwise {
+    ($type:ty { $($field:ident),* $(,)? }) => {
+        impl $type {
+            /// Adds `other` field by field.
+            #[allow(dead_code)]
+            pub(crate) fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+
+            /// What was counted since `earlier`.
+            #[allow(dead_code)]
+            pub(crate) fn since(&self, earlier: &Self) -> Self {
+                Self { $($field: self.$field - earlier.$field,)* }
+            }
+        }
+    };
+}
+
+fieldwise!(CacheCounts {
+    load_hits,
+    load_misses,
+    store_hits,
+    store_misses,
+    writebacks
+});
+fieldwise!(DramCounts {
+    row_hits,
+    row_misses,
+    bytes
+});
+fieldwise!(Traffic {
+    transfers,
+    bytes,
+    busy
+});
+fieldwise!(MigrationCounts {
+    migrations,
+    migrated_bytes,
+    returned_bytes,
+    returned_pages,
+    evictions,
+    repeated_bytes,
+    joined_requests,
+    buffer_stalls,
+    buffer_stalled,
+});
+
+impl MemoryStats {
+    /// What was counted since `earlier`; `touched_bytes` is how many were touched for the first time.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tlb_lookups: self.tlb_lookups - earlier.tlb_lookups,
+            tlb_misses: self.tlb_misses - earlier.tlb_misses,
+            tlb_merged_misses: self.tlb_merged_misses - earlier.tlb_merged_misses,
+            walks: self.walks - earlier.walks,
+            l1: self.l1.since(&earlier.l1),
+            l2: self.l2.since(&earlier.l2),
+            dram: self.dram.since(&earlier.dram),
+            to_gpu: self.to_gpu.since(&earlier.to_gpu),
+            to_cpu: self.to_cpu.since(&earlier.to_cpu),
+            migration: self.migration.since(&earlier.migration),
+            touched_bytes: self.touched_bytes - earlier.touched_bytes,
+        }
+    }
+}
+
+/// What warps did in one launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExecutionStats {
+    /// Blocks run.
+    pub blocks: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Instructions times the lanes that executed them.
+    pub thread_instructions: u64,
+    /// Warp-wide global and local memory instructions.
+    pub memory_instructions: u64,
+    /// 128-byte segments they touched, summed.
+    pub segments: u64,
+}
+
+fieldwise!(ExecutionStats {
+    blocks,
+    warp_instructions,
+    thread_instructions,
+    memory_instructions,
+    segments
+});
+
+/// One launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchStats {
+    /// When the host launched.
+    pub start: Picos,
+    /// When the last block had ended and the last store was taken.
+    pub end: Picos,
+    /// What warps did.
+    pub execution: ExecutionStats,
+    /// What the memory side did.
+    pub memory: MemoryStats,
+    /// Blocks that an SM held at once; `None` without time.
+    pub occupancy: Option<Occupancy>,
+}

@@ -1,0 +1,78 @@
+//! What a kernel launch looks like to the timing model: a grid of blocks whose warps advance step by step.
+
+pub mod ptx;
+pub mod synthetic;
+
+pub use pagemill_ptx::{AccessKind, AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
+
+use pagemill_ptx::Trap;
+use std::convert::Infallible;
+
+/// Size and resource needs of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridShape {
+    /// Blocks of the grid.
+    pub blocks: u64,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Warps of a block, at most 32.
+    pub warps_per_block: u32,
+    /// 32-bit registers of a thread.
+    pub registers_per_thread: u32,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub shared_bytes_per_block: u32,
+}
+
+/// What a program did wrong, whatever kind of stream it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamFailure {
+    /// A PTX kernel did something wrong.
+    Trap(Box<Trap>),
+    /// Another kind of stream failed.
+    Other(String),
+}
+
+impl From<Box<Trap>> for StreamFailure {
+    fn from(trap: Box<Trap>) -> Self {
+        Self::Trap(trap)
+    }
+}
+
+impl From<String> for StreamFailure {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
+}
+
+impl From<Infallible> for StreamFailure {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// A kernel launch as the timing model sees it.
+///
+/// Blocks live in numbered slots, which are re-used. A warp's memory access takes effect in the `advance` after the
+/// one that announced it.
+pub trait GridStream {
+    /// Why a warp cannot go on.
+    type Error: Into<StreamFailure>;
+
+    /// Size and resource needs.
+    fn shape(&self) -> GridShape;
+
+    /// Makes room for `slots` blocks at once.
+    fn prepare(&mut self, slots: u32);
+
+    /// Starts block number `block` in `slot`, whose earlier block has ended.
+    fn start_block(&mut self, slot: u32, block: u64);
+
+    /// Advances warp `warp` of the block in `slot` to the end of its next step.
+    ///
+    /// # Errors
+    /// Whatever makes the program fail at this point.
+    fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Self::Error>;
+
+    /// The block in `slot` has ended.
+    fn end_block(&mut self, _slot: u32) {}
+}

@@ -1,0 +1,94 @@
+//! A kernel compiled to PTX as a stream of warp steps.
+
+use crate::gpu::machine::InstructionTimings;
+use crate::gpu::schedule::schedule;
+use crate::gpu::{GridShape, GridStream, Step};
+use pagemill_ptx::{Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Trap};
+
+/// Instructions a warp executes at most before other warps get their turn.
+const STEP_BUDGET: u32 = 4096;
+
+/// One launch of a PTX kernel over the program's memory.
+#[derive(Debug)]
+pub struct PtxGrid<'a> {
+    launch: &'a Launch,
+    costs: &'a InstructionCosts,
+    memory: &'a mut DeviceMemory,
+    output: &'a mut Output,
+    blocks: Vec<Block>,
+}
+
+impl<'a> PtxGrid<'a> {
+    /// `launch` over `memory`; what it prints goes to `output`. `costs` are those of its kernel, from [`kernel_costs`].
+    pub fn new(
+        launch: &'a Launch,
+        costs: &'a InstructionCosts,
+        memory: &'a mut DeviceMemory,
+        output: &'a mut Output,
+    ) -> Self {
+        Self {
+            launch,
+            costs,
+            memory,
+            output,
+            blocks: Vec::new(),
+        }
+    }
+
+    fn drain_output(&mut self, slot: u32) {
+        self.output.append(self.blocks[slot as usize].output());
+    }
+}
+
+/// What the instructions of `kernel` cost on a machine with these timings.
+pub fn kernel_costs(kernel: &Kernel, timings: &InstructionTimings) -> InstructionCosts {
+    let costs = schedule(kernel.instructions(), timings);
+    InstructionCosts::new(kernel, |index, _| {
+        (costs[index].issue_cycles, costs[index].latency_cycles)
+    })
+}
+
+impl GridStream for PtxGrid<'_> {
+    type Error = Box<Trap>;
+
+    fn shape(&self) -> GridShape {
+        GridShape {
+            blocks: self.launch.blocks(),
+            threads_per_block: self.launch.threads_per_block(),
+            warps_per_block: self.launch.warps_per_block(),
+            registers_per_thread: self.launch.kernel().registers_per_thread,
+            shared_bytes_per_block: self.launch.shared_bytes(),
+        }
+    }
+
+    fn prepare(&mut self, slots: u32) {
+        self.blocks = (0..slots)
+            .map(|place| Block::at_place(self.launch, place))
+            .collect();
+    }
+
+    fn start_block(&mut self, slot: u32, block: u64) {
+        self.blocks[slot as usize].start(self.launch, block);
+    }
+
+    #[inline]
+    fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Box<Trap>> {
+        let block = &mut self.blocks[slot as usize];
+        let advanced = block.advance(
+            self.launch,
+            warp,
+            self.memory,
+            self.costs,
+            STEP_BUDGET,
+            step,
+        );
+        if advanced.is_err() {
+            self.drain_output(slot);
+        }
+        advanced
+    }
+
+    fn end_block(&mut self, slot: u32) {
+        self.drain_output(slot);
+    }
+}

@@ -1,0 +1,456 @@
+//! A set-associative cache with least-recently-used replacement. Misses in flight are lines whose data comes later,
+//! so a second miss to the same line merges with the first by itself.
+
+use super::entry_pool::EntryPool;
+use pagemill_types::Picos;
+
+/// What a cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSpec {
+    /// Capacity in bytes.
+    pub bytes: u32,
+    /// Bytes of a line, a power of two.
+    pub line_bytes: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Cycles from a lookup to the data of a hit.
+    pub hit_latency_cycles: u32,
+    /// Misses that may be in flight to different lines.
+    pub mshr_entries: u32,
+    /// Whether the set index is folded from the whole line number, so that strides spread over all sets. Needs a power
+    /// of two of sets.
+    pub hashed_sets: bool,
+}
+
+impl CacheSpec {
+    /// Number of sets.
+    pub fn sets(&self) -> u32 {
+        self.bytes / self.line_bytes.max(1) / self.ways.max(1)
+    }
+}
+
+/// A line that a miss reserved, until [`Cache::fill`] says when its data comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miss {
+    slot: u32,
+    /// A dirty line that had to make room.
+    pub writeback: Option<u64>,
+}
+
+/// Answer to a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// The line's data is (or was) there from this time on; not earlier than the question.
+    Hit(Picos),
+    /// The line must come from the next level.
+    Miss(Miss),
+    /// No miss register, or no way of the set, is free before this time: ask again then.
+    Blocked(Picos),
+}
+
+/// Counts of one cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Loads that found their line, its data there or on the way.
+    pub load_hits: u64,
+    /// Loads that did not.
+    pub load_misses: u64,
+    /// Stores that found their line.
+    pub store_hits: u64,
+    /// Stores that did not.
+    pub store_misses: u64,
+    /// Dirty lines that went down to make room.
+    pub writebacks: u64,
+}
+
+/// State of a line: 16 bytes, so that a set of four is one line of the host's cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    data_at: Picos,
+    /// Number of the last use, and in the lowest bit whether the line is dirty.
+    last_use: u64,
+}
+
+impl Line {
+    const DIRTY: u64 = 1;
+
+    fn is_dirty(self) -> bool {
+        self.last_use & Self::DIRTY != 0
+    }
+
+    fn mark_dirty(&mut self) {
+        self.last_use |= Self::DIRTY;
+    }
+}
+
+const EMPTY: u64 = u64::MAX;
+
+/// How a line finds its set.
+#[derive(Clone, Copy, Debug)]
+enum Sets {
+    Mask(u64),
+    Folded { mask: u64, bits: u32 },
+    Remainder(u64),
+}
+
+impl Sets {
+    fn new(spec: &CacheSpec) -> Self {
+        let sets = u64::from(spec.sets().max(1));
+        match (sets.is_power_of_two(), spec.hashed_sets) {
+            (true, true) if sets > 1 => Self::Folded {
+                mask: sets - 1,
+                bits: sets.trailing_zeros(),
+            },
+            (true, _) => Self::Mask(sets - 1),
+            (false, _) => Self::Remainder(sets),
+        }
+    }
+
+    #[inline]
+    fn of(self, line: u64) -> usize {
+        let set = match self {
+            Self::Mask(mask) => line & mask,
+            Self::Folded { mask, bits } => {
+                let folded = line ^ (line >> bits);
+                (folded ^ (folded >> (2 * bits))) & mask
+            }
+            Self::Remainder(sets) => line % sets,
+        };
+        set as usize
+    }
+}
+
+/// The state of one cache, addressed by line number.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    tags: Vec<u64>,
+    lines: Vec<Line>,
+    sets: Sets,
+    ways: usize,
+    uses: u64,
+    misses: EntryPool,
+    counts: CacheCounts,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub fn new(spec: &CacheSpec) -> Self {
+        let ways = spec.ways.max(1) as usize;
+        let lines = spec.sets().max(1) as usize * ways;
+        Self {
+            tags: vec![EMPTY; lines],
+            lines: vec![Line::default(); lines],
+            sets: Sets::new(spec),
+            ways,
+            uses: 0,
+            misses: EntryPool::new(spec.mshr_entries),
+            counts: CacheCounts::default(),
+        }
+    }
+
+    /// Looks `line` up for a load at `at`. A miss must be completed with [`Cache::fill`].
+    #[inline]
+    pub fn load(&mut self, at: Picos, line: u64) -> Lookup {
+        if let Some(slot) = self.find(line) {
+            self.counts.load_hits += 1;
+            return Lookup::Hit(self.touch(slot).data_at.max(at));
+        }
+        if let Err(free_at) = self.misses.try_admit(at) {
+            return Lookup::Blocked(free_at);
+        }
+        match self.reserve(at, line) {
+            Ok((slot, writeback)) => {
+                self.counts.load_misses += 1;
+                Lookup::Miss(Miss { slot, writeback })
+            }
+            Err(free_at) => Lookup::Blocked(free_at),
+        }
+    }
+
+    /// Says when the data of a missed line comes.
+    #[inline]
+    pub fn fill(&mut self, miss: Miss, data_at: Picos) {
+        self.lines[miss.slot as usize].data_at = data_at;
+        self.misses.hold_until(data_at);
+    }
+
+    /// Stores to `line` under write-through: tells whether the line was there.
+    #[inline]
+    pub fn store_through(&mut self, line: u64) -> bool {
+        let found = self.find(line);
+        match found {
+            Some(slot) => {
+                self.counts.store_hits += 1;
+                self.touch(slot);
+            }
+            None => self.counts.store_misses += 1,
+        }
+        found.is_some()
+    }
+
+    /// Stores to `line` under write-back; its bytes are masked, so nothing is fetched. Returns a dirty line that had
+    /// to make room.
+    ///
+    /// # Errors
+    /// When no way of the set is free: the time to ask again.
+    #[inline]
+    pub fn store_back(&mut self, at: Picos, line: u64) -> Result<Option<u64>, Picos> {
+        if let Some(slot) = self.find(line) {
+            self.counts.store_hits += 1;
+            self.touch(slot).mark_dirty();
+            return Ok(None);
+        }
+        let (slot, writeback) = self.reserve(at, line)?;
+        self.counts.store_misses += 1;
+        self.lines[slot as usize].mark_dirty();
+        Ok(writeback)
+    }
+
+    /// Marks `line` as changed if it is there.
+    #[inline]
+    pub fn mark_dirty(&mut self, line: u64) {
+        if let Some(slot) = self.find(line) {
+            self.lines[slot as usize].mark_dirty();
+        }
+    }
+
+    /// Forgets every line.
+    pub fn invalidate_all(&mut self) {
+        self.tags.fill(EMPTY);
+        self.lines.fill(Line::default());
+    }
+
+    /// Forgets `line` if it is there.
+    pub fn invalidate(&mut self, line: u64) {
+        if let Some(slot) = self.find(line) {
+            self.tags[slot as usize] = EMPTY;
+            self.lines[slot as usize] = Line::default();
+        }
+    }
+
+    /// Forgets every line that `condemned` names.
+    pub fn invalidate_where(&mut self, mut condemned: impl FnMut(u64) -> bool) {
+        for (tag, line) in self.tags.iter_mut().zip(&mut self.lines) {
+            if *tag != EMPTY && condemned(*tag) {
+                *tag = EMPTY;
+                *line = Line::default();
+            }
+        }
+    }
+
+    /// How many lines the cache holds at most.
+    pub fn capacity_lines(&self) -> usize {
+        self.tags.len()
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> CacheCounts {
+        self.counts
+    }
+
+    #[inline]
+    fn first_way(&self, line: u64) -> usize {
+        self.sets.of(line) * self.ways
+    }
+
+    #[inline]
+    fn find(&self, line: u64) -> Option<u32> {
+        let first = self.first_way(line);
+        let way = self.tags[first..first + self.ways]
+            .iter()
+            .position(|&tag| tag == line)?;
+        Some((first + way) as u32)
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: u32) -> &mut Line {
+        self.uses += 2;
+        let line = &mut self.lines[slot as usize];
+        line.last_use = self.uses | (line.last_use & Line::DIRTY);
+        line
+    }
+
+    /// Gives `line` the least recently used way whose data is not on the way; if all are, says when the first is complete.
+    #[inline]
+    fn reserve(&mut self, at: Picos, line: u64) -> Result<(u32, Option<u64>), Picos> {
+        let first = self.first_way(line);
+        let ways = &self.lines[first..first + self.ways];
+        let mut way = 0;
+        let mut oldest = u64::MAX;
+        for (index, state) in ways.iter().enumerate() {
+            let last_use = if state.data_at <= at {
+                state.last_use
+            } else {
+                u64::MAX
+            };
+            way = if last_use < oldest { index } else { way };
+            oldest = oldest.min(last_use);
+        }
+        if oldest == u64::MAX {
+            return Err(ways.iter().map(|state| state.data_at).min().unwrap_or(at));
+        }
+        let slot = first + way;
+        let dirty = self.lines[slot].is_dirty();
+        let writeback = dirty.then_some(self.tags[slot]);
+        self.counts.writebacks += u64::from(dirty);
+        self.tags[slot] = line;
+        self.uses += 2;
+        self.lines[slot] = Line {
+            data_at: at,
+            last_use: self.uses,
+        };
+        Ok((slot as u32, writeback))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(sets: u32, ways: u32, mshr_entries: u32) -> CacheSpec {
+        CacheSpec {
+            bytes: sets * ways * 128,
+            line_bytes: 128,
+            ways,
+            hit_latency_cycles: 1,
+            mshr_entries,
+            hashed_sets: false,
+        }
+    }
+
+    /// The trivial model: a list per set, most recent first, with a dirty mark.
+    struct Model {
+        sets: Vec<Vec<(u64, bool)>>,
+        ways: usize,
+    }
+
+    impl Model {
+        fn access(&mut self, line: u64, store: bool) -> (bool, Option<u64>) {
+            let index = (line % self.sets.len() as u64) as usize;
+            let set = &mut self.sets[index];
+            if let Some(place) = set.iter().position(|entry| entry.0 == line) {
+                let (_, dirty) = set.remove(place);
+                set.insert(0, (line, dirty || store));
+                return (true, None);
+            }
+            set.insert(0, (line, store));
+            let victim = (set.len() > self.ways).then(|| set.pop().unwrap());
+            (
+                false,
+                victim.and_then(|(line, dirty)| dirty.then_some(line)),
+            )
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hits_and_writebacks_equal_the_list_model(
+            sets in 1u32..9, ways in 1u32..5,
+            accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..400),
+        ) {
+            let mut cache = Cache::new(&spec(sets, ways, 64));
+            let mut model = Model { sets: vec![Vec::new(); sets as usize], ways: ways as usize };
+            for (step, (line, store)) in accesses.into_iter().enumerate() {
+                // Far enough apart that nothing is in flight.
+                let at = Picos(step as u64 * 1000);
+                let expected = model.access(line, store);
+                let before = cache.counts();
+                let writeback = if store {
+                    cache.store_back(at, line).unwrap()
+                } else {
+                    match cache.load(at, line) {
+                        Lookup::Hit(data_at) => { prop_assert_eq!(data_at, at); None }
+                        Lookup::Miss(miss) => { cache.fill(miss, at + Picos(500)); miss.writeback }
+                        Lookup::Blocked(_) => unreachable!("nothing is in flight"),
+                    }
+                };
+                let after = cache.counts();
+                let hit = after.load_hits + after.store_hits > before.load_hits + before.store_hits;
+                prop_assert_eq!((hit, writeback), expected);
+            }
+        }
+
+        #[test]
+        fn a_line_in_flight_merges_and_is_never_replaced(accesses in prop::collection::vec((0u64..12, 0u64..300), 1..300)) {
+            let mut cache = Cache::new(&spec(2, 2, 64));
+            let mut in_flight: Vec<(u64, u64)> = Vec::new();
+            let mut at = 0;
+            for (line, gap) in accesses {
+                at += gap;
+                in_flight.retain(|entry| entry.1 > at);
+                match cache.load(Picos(at), line) {
+                    Lookup::Hit(data_at) => {
+                        let expected = in_flight.iter().find(|entry| entry.0 == line).map_or(at, |entry| entry.1);
+                        prop_assert_eq!(data_at.0, expected);
+                    }
+                    Lookup::Miss(miss) => {
+                        prop_assert!(in_flight.iter().all(|entry| entry.0 != line), "a line in flight was lost");
+                        cache.fill(miss, Picos(at + 1000));
+                        in_flight.push((line, at + 1000));
+                        prop_assert!(in_flight.iter().filter(|entry| entry.0 % 2 == line % 2).count() <= 2);
+                    }
+                    Lookup::Blocked(until) => {
+                        let same_set = in_flight.iter().filter(|entry| entry.0 % 2 == line % 2).map(|entry| entry.1);
+                        let ends: Vec<u64> = same_set.collect();
+                        prop_assert_eq!(ends.len(), 2, "blocked with a free way");
+                        prop_assert_eq!(Some(&until.0), ends.iter().min());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn folded_sets_spread_every_power_of_two_stride() {
+        let sets = Sets::new(&CacheSpec {
+            hashed_sets: true,
+            ..spec(32, 4, 8)
+        });
+        for stride_shift in 0..16 {
+            let mut lines = [0; 32];
+            for step in 0..128u64 {
+                lines[sets.of(step << stride_shift)] += 1;
+            }
+            let most = lines.iter().max().unwrap();
+            assert!(*most <= 32, "stride {}: {lines:?}", 1 << stride_shift);
+        }
+    }
+
+    #[test]
+    fn full_miss_registers_delay_the_next_miss() {
+        let mut cache = Cache::new(&spec(8, 1, 2));
+        for line in 0..2 {
+            let Lookup::Miss(miss) = cache.load(Picos::ZERO, line) else {
+                panic!("an empty cache hit")
+            };
+            cache.fill(miss, Picos(100 + line));
+        }
+        assert_eq!(cache.load(Picos(10), 2), Lookup::Blocked(Picos(100)));
+        assert!(matches!(cache.load(Picos(100), 2), Lookup::Miss(_)));
+    }
+
+    #[test]
+    fn a_write_through_store_brings_nothing_in() {
+        let mut cache = Cache::new(&spec(4, 1, 4));
+        assert!(!cache.store_through(3));
+        assert!(matches!(cache.load(Picos::ZERO, 3), Lookup::Miss(_)));
+        assert!(cache.store_through(3));
+        cache.invalidate(3);
+        assert!(!cache.store_through(3));
+    }
+
+    #[test]
+    fn invalidated_lines_are_gone_and_not_written_back() {
+        let mut cache = Cache::new(&spec(4, 1, 4));
+        assert_eq!(cache.store_back(Picos::ZERO, 1), Ok(None));
+        assert_eq!(cache.store_back(Picos::ZERO, 2), Ok(None));
+        cache.invalidate_where(|line| line == 1);
+        assert_eq!(
+            cache.store_back(Picos(1), 5),
+            Ok(None),
+            "the line of this set was invalidated"
+        );
+        assert_eq!(cache.store_back(Picos(1), 6), Ok(Some(2)));
+    }
+}

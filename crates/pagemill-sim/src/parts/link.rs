@@ -1,0 +1,167 @@
+//! The full-duplex link between CPU and GPU.
+
+use pagemill_types::{Bandwidth, Picos};
+
+/// What a CPU-GPU link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// Bandwidth from CPU to GPU.
+    pub to_gpu: Bandwidth,
+    /// Bandwidth from GPU to CPU.
+    pub to_cpu: Bandwidth,
+    /// From the request of a transfer to its first byte on an idle wire.
+    pub latency: Picos,
+    /// Bytes of payload per packet; 0 when packets are not modelled.
+    pub payload_bytes: u32,
+    /// Bytes of header that each packet carries besides its payload.
+    pub header_bytes: u32,
+}
+
+impl LinkSpec {
+    /// How many bytes are on the wire for `bytes` of payload.
+    pub fn wire_bytes(&self, bytes: u64) -> u64 {
+        if self.payload_bytes == 0 {
+            return bytes;
+        }
+        bytes + bytes.div_ceil(u64::from(self.payload_bytes)) * u64::from(self.header_bytes)
+    }
+}
+
+/// Which way a transfer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From CPU memory to GPU memory.
+    ToGpu,
+    /// From GPU memory to CPU memory.
+    ToCpu,
+}
+
+/// When a transfer's bytes are on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// First byte leaves.
+    pub start: Picos,
+    /// Last byte has arrived.
+    pub done: Picos,
+}
+
+/// Bytes and time of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Transfers made.
+    pub transfers: u64,
+    /// Payload bytes moved.
+    pub bytes: u64,
+    /// Time the wire was occupied.
+    pub busy: Picos,
+}
+
+/// The link: each direction serves its transfers in the order they are asked for.
+#[derive(Clone, Debug)]
+pub struct Link {
+    spec: LinkSpec,
+    free_at: [Picos; 2],
+    traffic: [Traffic; 2],
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(spec: LinkSpec) -> Self {
+        Self {
+            spec,
+            free_at: [Picos::ZERO; 2],
+            traffic: [Traffic::default(); 2],
+        }
+    }
+
+    /// Moves `bytes` in `direction`, asked for at `at`. Latencies of queued transfers overlap; their bytes do not.
+    pub fn transfer(&mut self, at: Picos, direction: Direction, bytes: u64) -> Transfer {
+        let bandwidth = match direction {
+            Direction::ToGpu => self.spec.to_gpu,
+            Direction::ToCpu => self.spec.to_cpu,
+        };
+        let busy = bandwidth.time_for(self.spec.wire_bytes(bytes));
+        let start = (at + self.spec.latency).max(self.free_at[direction as usize]);
+        let done = start + busy;
+        self.free_at[direction as usize] = done;
+        let traffic = &mut self.traffic[direction as usize];
+        traffic.transfers += 1;
+        traffic.bytes += bytes;
+        traffic.busy += busy;
+        Transfer { start, done }
+    }
+
+    /// What was moved in `direction` so far.
+    pub fn traffic(&self, direction: Direction) -> Traffic {
+        self.traffic[direction as usize]
+    }
+
+    /// When the last transfer of either direction ends.
+    pub fn free_at(&self) -> Picos {
+        self.free_at[0].max(self.free_at[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(payload_bytes: u32, header_bytes: u32) -> LinkSpec {
+        LinkSpec {
+            to_gpu: Bandwidth::new(16_000_000_000).unwrap(),
+            to_cpu: Bandwidth::new(8_000_000_000).unwrap(),
+            latency: Picos::from_nanos(500),
+            payload_bytes,
+            header_bytes,
+        }
+    }
+
+    #[test]
+    fn an_unloaded_transfer_takes_latency_plus_bytes_over_bandwidth() {
+        let mut link = Link::new(spec(0, 0));
+        let to_gpu = link.transfer(Picos::from_nanos(100), Direction::ToGpu, 1600);
+        assert_eq!(
+            to_gpu,
+            Transfer {
+                start: Picos::from_nanos(600),
+                done: Picos::from_nanos(700)
+            }
+        );
+        let to_cpu = link.transfer(Picos::from_nanos(100), Direction::ToCpu, 1600);
+        assert_eq!(
+            to_cpu.done,
+            Picos::from_nanos(800),
+            "directions do not share the wire"
+        );
+    }
+
+    #[test]
+    fn headers_are_bytes_on_the_wire() {
+        let spec = spec(256, 24);
+        assert_eq!(spec.wire_bytes(1), 25);
+        assert_eq!(spec.wire_bytes(256), 280);
+        assert_eq!(spec.wire_bytes(257), 257 + 48);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_never_overlap_and_the_wire_never_idles_with_work(requests in prop::collection::vec((0u64..2_000_000, 1u64..65536), 1..100)) {
+            let mut link = Link::new(spec(0, 0));
+            let mut at = Picos::ZERO;
+            let mut last_done = Picos::ZERO;
+            let mut bytes = 0;
+            for (gap, length) in requests {
+                at += Picos(gap);
+                let transfer = link.transfer(at, Direction::ToGpu, length);
+                prop_assert_eq!(transfer.start, last_done.max(at + Picos::from_nanos(500)));
+                // 16 GB/s is 62.5 ps a byte, rounded up.
+                prop_assert_eq!(transfer.done - transfer.start, Picos((length * 125).div_ceil(2)));
+                last_done = transfer.done;
+                bytes += length;
+            }
+            prop_assert_eq!(link.traffic(Direction::ToGpu).bytes, bytes);
+            prop_assert_eq!(link.free_at(), last_done);
+        }
+    }
+}

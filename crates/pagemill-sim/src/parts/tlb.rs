@@ -1,0 +1,278 @@
+//! A translation look-aside buffer: set-associative or fully associative, with ports, hits under misses, and merged misses.
+
+use super::ports::PortGroup;
+use pagemill_types::{Clock, Picos};
+
+/// What a TLB is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlbSpec {
+    /// Translations held.
+    pub entries: u32,
+    /// Entries of a set; equal to `entries` for a fully associative TLB.
+    pub ways: u32,
+    /// Lookups that can start in the same cycle.
+    pub ports: u32,
+    /// Cycles from a lookup to its translation.
+    pub hit_latency_cycles: u32,
+}
+
+/// Answer to a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// The translation was there; it is known at this time.
+    Hit(Picos),
+    /// A walk for the same page is on the way and ends at this time.
+    Merged(Picos),
+    /// Nobody asked for this page lately: a walk must start at this time, and [`Tlb::fill`] must follow.
+    Miss(TlbMiss),
+}
+
+/// An entry that a miss reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlbMiss {
+    slot: u32,
+    /// When the miss is known and its entry can be had.
+    pub start: Picos,
+}
+
+/// Counts of one TLB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlbCounts {
+    /// Lookups.
+    pub lookups: u64,
+    /// Lookups that had to start a walk.
+    pub misses: u64,
+    /// Lookups that found a walk for their page on the way.
+    pub merged: u64,
+}
+
+const EMPTY: u32 = u32::MAX;
+const HINTS: usize = 64;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    known_at: Picos,
+    last_use: u64,
+}
+
+/// The state of one TLB. Pages are numbered from the start of the simulated address space.
+#[derive(Clone, Debug)]
+pub struct Tlb {
+    pages: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Where a page was last seen; only a guess, checked against `pages`.
+    hints: [u32; HINTS],
+    sets: usize,
+    ways: usize,
+    ports: PortGroup,
+    hit_latency: Picos,
+    uses: u64,
+    counts: TlbCounts,
+}
+
+impl Tlb {
+    /// An empty TLB whose cycles are `clock`'s.
+    pub fn new(spec: &TlbSpec, clock: Clock) -> Self {
+        let ways = spec.ways.clamp(1, spec.entries.max(1)) as usize;
+        let sets = (spec.entries as usize / ways).max(1);
+        Self {
+            pages: vec![EMPTY; sets * ways],
+            entries: vec![Entry::default(); sets * ways],
+            hints: [0; HINTS],
+            sets,
+            ways,
+            ports: PortGroup::new(spec.ports, clock.cycles(1)),
+            hit_latency: clock.cycles(u64::from(spec.hit_latency_cycles)),
+            uses: 0,
+            counts: TlbCounts::default(),
+        }
+    }
+
+    /// Looks `page` up at `at`, on the next free port.
+    #[inline]
+    pub fn lookup(&mut self, at: Picos, page: u32) -> Translation {
+        self.counts.lookups += 1;
+        let looked_up = self.ports.book(at) + self.hit_latency;
+        match self.find(page) {
+            Some(slot) => {
+                self.uses += 1;
+                let entry = &mut self.entries[slot];
+                entry.last_use = self.uses;
+                if entry.known_at <= looked_up {
+                    return Translation::Hit(looked_up);
+                }
+                self.counts.merged += 1;
+                Translation::Merged(entry.known_at)
+            }
+            None => {
+                self.counts.misses += 1;
+                Translation::Miss(self.reserve(looked_up, page))
+            }
+        }
+    }
+
+    /// Says when the translation of a missed page is known.
+    pub fn fill(&mut self, miss: TlbMiss, known_at: Picos) {
+        self.entries[miss.slot as usize].known_at = known_at;
+    }
+
+    /// Forgets the translation of `page`.
+    pub fn invalidate(&mut self, page: u32) {
+        if let Some(slot) = self.find(page) {
+            self.pages[slot] = EMPTY;
+            self.entries[slot] = Entry::default();
+        }
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> TlbCounts {
+        self.counts
+    }
+
+    #[inline]
+    fn find(&mut self, page: u32) -> Option<usize> {
+        let hint = &mut self.hints[page as usize % HINTS];
+        if self.pages[*hint as usize] == page {
+            return Some(*hint as usize);
+        }
+        let first = (page as usize % self.sets) * self.ways;
+        let way = self.pages[first..first + self.ways]
+            .iter()
+            .position(|&held| held == page)?;
+        *hint = (first + way) as u32;
+        Some(first + way)
+    }
+
+    fn reserve(&mut self, at: Picos, page: u32) -> TlbMiss {
+        let first = (page as usize % self.sets) * self.ways;
+        let mut slot = first;
+        let mut best = (Picos(u64::MAX), u64::MAX);
+        for (index, entry) in self.entries[first..first + self.ways].iter().enumerate() {
+            let key = (entry.known_at.max(at), entry.last_use);
+            if key < best {
+                best = key;
+                slot = first + index;
+            }
+        }
+        self.uses += 1;
+        self.pages[slot] = page;
+        self.entries[slot] = Entry {
+            known_at: best.0,
+            last_use: self.uses,
+        };
+        self.hints[page as usize % HINTS] = slot as u32;
+        TlbMiss {
+            slot: slot as u32,
+            start: best.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn clock() -> Clock {
+        Clock::new(1_000_000_000).unwrap()
+    }
+
+    fn tlb(entries: u32, ways: u32, ports: u32) -> Tlb {
+        Tlb::new(
+            &TlbSpec {
+                entries,
+                ways,
+                ports,
+                hit_latency_cycles: 1,
+            },
+            clock(),
+        )
+    }
+
+    fn miss(translation: Translation) -> TlbMiss {
+        match translation {
+            Translation::Miss(miss) => miss,
+            other => panic!("{other:?} instead of a miss"),
+        }
+    }
+
+    #[test]
+    fn hits_go_on_under_a_miss_and_second_misses_merge() {
+        let mut tlb = tlb(4, 4, 4);
+        let first = miss(tlb.lookup(Picos::ZERO, 1));
+        tlb.fill(first, Picos::from_nanos(50));
+        let later = Picos::from_nanos(100);
+        let second = miss(tlb.lookup(later, 2));
+        tlb.fill(second, Picos::from_nanos(300));
+        assert_eq!(
+            tlb.lookup(later, 1),
+            Translation::Hit(Picos::from_nanos(101))
+        );
+        assert_eq!(
+            tlb.lookup(later, 2),
+            Translation::Merged(Picos::from_nanos(300))
+        );
+        assert_eq!(
+            tlb.counts(),
+            TlbCounts {
+                lookups: 4,
+                misses: 2,
+                merged: 1
+            }
+        );
+    }
+
+    #[test]
+    fn the_fifth_lookup_of_a_cycle_waits_for_a_port() {
+        let mut tlb = tlb(8, 8, 4);
+        let first = miss(tlb.lookup(Picos::ZERO, 1));
+        tlb.fill(first, Picos(1));
+        let at = Picos::from_nanos(10);
+        let known: Vec<_> = (0..9).map(|_| tlb.lookup(at, 1)).collect();
+        let expected =
+            [11, 11, 11, 11, 12, 12, 12, 12, 13].map(|ns| Translation::Hit(Picos::from_nanos(ns)));
+        assert_eq!(known, expected);
+    }
+
+    #[test]
+    fn an_invalidated_page_misses_again() {
+        let mut tlb = tlb(4, 2, 4);
+        let first = miss(tlb.lookup(Picos::ZERO, 9));
+        tlb.fill(first, Picos(1));
+        tlb.invalidate(9);
+        miss(tlb.lookup(Picos::from_nanos(5), 9));
+    }
+
+    proptest! {
+        #[test]
+        fn hits_equal_the_list_model(
+            sets in 1u32..5, ways in 1u32..6,
+            pages in prop::collection::vec(0u32..200, 1..400), spread in 4u32..200,
+        ) {
+            let mut tlb = tlb(sets * ways, ways, 4);
+            let mut model: Vec<Vec<u32>> = vec![Vec::new(); sets as usize];
+            for (step, page) in pages.into_iter().enumerate() {
+                let page = page % spread;
+                let at = Picos::from_nanos(step as u64 * 100);
+                let set = &mut model[(page % sets) as usize];
+                let place = set.iter().position(|&held| held == page);
+                if let Some(place) = place {
+                    set.remove(place);
+                }
+                set.insert(0, page);
+                set.truncate(ways as usize);
+                match tlb.lookup(at, page) {
+                    Translation::Miss(miss) => {
+                        prop_assert!(place.is_none());
+                        tlb.fill(miss, miss.start + Picos::from_nanos(50));
+                    }
+                    Translation::Hit(known) => {
+                        prop_assert!(place.is_some());
+                        prop_assert_eq!(known, at + Picos::from_nanos(1));
+                    }
+                    Translation::Merged(_) => prop_assert!(false, "nothing is in flight"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Small synthetic programs and the machines they run on.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_sim::gpu::{
+    AccessKind, Gpu, GpuError, GpuMachine, GridShape, Limits, Options, Report, Step, StepEnd,
+    SyntheticGrid, TransferMode, WarpPlace,
+};
+use pagemill_types::{Bandwidth, PageSize};
+
+pub fn shape(blocks: u64, warps_per_block: u32) -> GridShape {
+    GridShape {
+        blocks,
+        threads_per_block: warps_per_block * 32,
+        warps_per_block,
+        registers_per_thread: 16,
+        shared_bytes_per_block: 0,
+    }
+}
+
+pub fn migrate(policy: &str, page: PageSize, unit_bytes: u32) -> TransferMode {
+    let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
+    spec.unit_bytes = unit_bytes;
+    TransferMode::Migrate(spec)
+}
+
+pub fn machine_with_link(gigabytes_per_second: u64) -> GpuMachine {
+    let mut machine = GpuMachine::gtx480();
+    let bandwidth = Bandwidth::new(gigabytes_per_second * 1_000_000_000).unwrap();
+    machine.link.to_gpu = bandwidth;
+    machine.link.to_cpu = bandwidth;
+    machine
+}
+
+/// `instructions` of 2 issue cycles each, `latency_cycles` together.
+pub fn compute(step: &mut Step, instructions: u64, latency_cycles: u64) {
+    step.totals.instructions = instructions;
+    step.totals.thread_instructions = instructions * 32;
+    step.totals.issue_cycles = instructions * 2;
+    step.totals.latency_cycles = latency_cycles;
+}
+
+/// A warp-wide load of 32 consecutive words.
+pub fn load(step: &mut Step, address: u64, slot: u8) {
+    compute(step, 1, 2);
+    step.end = StepEnd::Memory;
+    step.access.kind = AccessKind::Load;
+    step.access.lane_bytes = 4;
+    step.access.mask = u32::MAX;
+    step.access.addresses = std::array::from_fn(|lane| address + lane as u64 * 4);
+    step.access.slot = Some(slot);
+}
+
+pub fn wait(step: &mut Step, slots: u64) {
+    compute(step, 1, 2);
+    step.end = StepEnd::Wait { slots };
+}
+
+pub fn exit(step: &mut Step) {
+    compute(step, 1, 2);
+    step.end = StepEnd::Exit;
+}
+
+/// Copies `bytes` in, runs one synthetic kernel over them, and copies them out where copies are the program's.
+pub fn run(
+    machine: &GpuMachine,
+    mode: TransferMode,
+    bytes: u64,
+    shape: GridShape,
+    mut program: impl FnMut(u64, WarpPlace, &mut Step),
+) -> Result<Report, GpuError> {
+    let copies_out = !matches!(mode, TransferMode::Migrate(_));
+    let limits = Limits {
+        timeline_events: 1000,
+        thread_instructions: 1_000_000_000,
+    };
+    let mut gpu = Gpu::new(
+        machine,
+        mode,
+        Options {
+            timeline: true,
+            limits,
+            ..Options::default()
+        },
+    )?;
+    let buffer = gpu.alloc("data", bytes)?;
+    gpu.copy_to_gpu(buffer, 0..bytes)?;
+    let mut grid = SyntheticGrid::new(shape, |place, step: &mut Step| {
+        program(buffer.address.0, place, step)
+    });
+    gpu.launch_grid("synthetic", &mut grid)?;
+    if copies_out {
+        gpu.copy_from_gpu(buffer, 0..bytes)?;
+    }
+    Ok(gpu.finish())
+}

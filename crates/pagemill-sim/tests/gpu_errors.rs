@@ -1,0 +1,181 @@
+//! Requests that cannot be: each is refused by name, and none panics.
+
+mod common;
+
+use common::{compute, exit, migrate, run, shape};
+use pagemill_sim::gpu::{
+    Gpu, GpuError, GpuMachine, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
+};
+use pagemill_types::PageSize;
+
+fn launch_failure(result: Result<impl std::fmt::Debug, GpuError>) -> LaunchFailure {
+    match result.unwrap_err() {
+        GpuError::Launch { failure, .. } => failure,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_endless_kernel_is_stopped() {
+    let endless = |_: u64, _: WarpPlace, step: &mut Step| {
+        compute(step, 1000, 2000);
+        step.end = StepEnd::Budget;
+    };
+    let failure = launch_failure(run(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        4096,
+        shape(1, 1),
+        endless,
+    ));
+    assert_eq!(
+        failure,
+        LaunchFailure::InstructionLimit {
+            limit: 1_000_000_000
+        }
+    );
+}
+
+#[test]
+fn an_endless_wait_for_time_is_stopped() {
+    let sleepy = |_: u64, _: WarpPlace, step: &mut Step| {
+        compute(step, 1, u64::from(u32::MAX));
+        step.end = StepEnd::Budget;
+    };
+    let failure = launch_failure(run(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        4096,
+        shape(1, 1),
+        sleepy,
+    ));
+    assert_eq!(failure, LaunchFailure::TimeLimit);
+}
+
+#[test]
+fn a_barrier_nobody_completes_is_a_deadlock() {
+    let stuck = |_: u64, place: WarpPlace, step: &mut Step| {
+        if place.warp == 0 {
+            return exit(step);
+        }
+        compute(step, 1, 2);
+        step.end = StepEnd::Barrier {
+            id: 0,
+            released: false,
+        };
+    };
+    let failure = launch_failure(run(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        4096,
+        shape(3, 2),
+        stuck,
+    ));
+    assert_eq!(failure, LaunchFailure::Deadlock { block: 0 });
+}
+
+#[test]
+fn a_block_that_fits_no_sm_is_refused() {
+    let mut large = shape(1, 8);
+    large.shared_bytes_per_block = 1 << 20;
+    let result = run(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        4096,
+        large,
+        |_, _, step| exit(step),
+    );
+    let message = result.unwrap_err().to_string();
+    assert!(message.contains("shared memory"), "{message}");
+}
+
+#[test]
+fn a_failed_launch_leaves_the_gpu_usable() {
+    let mut gpu = Gpu::new(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        Options::default(),
+    )
+    .unwrap();
+    let mut stuck = pagemill_sim::gpu::SyntheticGrid::new(shape(3, 2), |_, step: &mut Step| {
+        step.end = StepEnd::Barrier {
+            id: 0,
+            released: false,
+        };
+    });
+    gpu.launch_grid("stuck", &mut stuck).unwrap_err();
+    let mut fine =
+        pagemill_sim::gpu::SyntheticGrid::new(shape(3, 2), |_, step: &mut Step| exit(step));
+    gpu.launch_grid("fine", &mut fine).unwrap();
+}
+
+#[test]
+fn memory_requests_are_checked() {
+    let mut machine = GpuMachine::gtx480();
+    machine.memory_bytes = Some(8 << 20);
+    let mut gpu = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    let small = gpu.alloc("small", 10).unwrap();
+    assert!(matches!(
+        gpu.alloc("none", 0),
+        Err(GpuError::EmptyAllocation { .. })
+    ));
+    assert!(
+        matches!(gpu.alloc("large", 8 << 20), Err(GpuError::OutOfMemory { used, .. }) if used == 2 << 20)
+    );
+    assert!(matches!(
+        gpu.alloc("huge", u64::MAX),
+        Err(GpuError::OutOfMemory { .. } | GpuError::TooManyPages { .. })
+    ));
+    assert!(matches!(
+        gpu.copy_to_gpu(small, 0..11),
+        Err(GpuError::OutOfRange { bytes: 10, .. })
+    ));
+    let backwards = std::ops::Range { start: 5, end: 4 };
+    assert!(matches!(
+        gpu.copy_from_gpu(small, backwards),
+        Err(GpuError::OutOfRange { .. })
+    ));
+    let mut other = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    assert!(matches!(
+        other.copy_to_gpu(small, 0..1),
+        Err(GpuError::UnknownBuffer { .. })
+    ));
+}
+
+#[test]
+fn impossible_transfer_modes_are_refused() {
+    let mut machine = GpuMachine::gtx480();
+    let uneven = migrate("multi-range", PageSize::KIB_4, 3000);
+    assert_eq!(
+        Gpu::new(&machine, uneven, Options::default())
+            .unwrap_err()
+            .key,
+        "transfer.unit"
+    );
+    machine.memory_bytes = Some(4096);
+    let large = migrate("multi-range", PageSize::MIB_2, 1024);
+    assert_eq!(
+        Gpu::new(&machine, large, Options::default())
+            .unwrap_err()
+            .key,
+        "memory_bytes"
+    );
+}
+
+#[test]
+fn each_buffer_begins_on_a_page_of_its_own() {
+    let mut gpu = Gpu::new(
+        &GpuMachine::gtx480(),
+        migrate("whole-page", PageSize::MIB_2, 1024),
+        Options::default(),
+    )
+    .unwrap();
+    let buffers = [1, 5000, 3 << 20, 7].map(|bytes| gpu.alloc("buffer", bytes).unwrap());
+    let pages = buffers.map(|buffer| buffer.address.0 / (2 << 20));
+    assert!(
+        buffers
+            .iter()
+            .all(|buffer| buffer.address.0.is_multiple_of(2 << 20))
+    );
+    assert_eq!(pages.map(|page| page - pages[0]), [0, 1, 2, 4]);
+}

@@ -1,0 +1,86 @@
+/// A stream of random numbers that can be read at any place: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) as a function of
+/// its counter. Inputs are generated in any order, and generated again by the check, without being stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random {
+    key: u64,
+}
+
+const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Random {
+    /// The stream number `stream` of `seed`.
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        Self {
+            key: mix(mix(seed).wrapping_add(stream.wrapping_mul(GOLDEN_GAMMA))),
+        }
+    }
+
+    /// 64 uniform bits.
+    pub(crate) fn bits(self, index: u64) -> u64 {
+        mix(self
+            .key
+            .wrapping_add((index.wrapping_add(1)).wrapping_mul(GOLDEN_GAMMA)))
+    }
+
+    /// Uniform in `0..bound`; the bias is below `bound / 2^64`.
+    pub(crate) fn below(self, index: u64, bound: u64) -> u64 {
+        ((u128::from(self.bits(index)) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Uniform in `0.0..1.0`, a multiple of 2^-24.
+    pub(crate) fn unit_f32(self, index: u64) -> f32 {
+        (self.bits(index) >> 40) as f32 * (1.0 / (1 << 24) as f32)
+    }
+
+    /// Uniform in `low..high`.
+    pub(crate) fn f32_in(self, index: u64, low: f32, high: f32) -> f32 {
+        low + self.unit_f32(index) * (high - low)
+    }
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counter_form_equals_the_sequential_generator() {
+        // First outputs of SplitMix64 started at state 0, as published with the xoshiro generators.
+        let random = Random { key: 0 };
+        assert_eq!(random.bits(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.bits(1), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(random.bits(2), 0x06c4_5d18_8009_454f);
+    }
+
+    #[test]
+    fn streams_and_seeds_differ() {
+        let first: Vec<u64> = (0..8).map(|i| Random::new(1, 0).bits(i)).collect();
+        assert_ne!(
+            first,
+            (0..8)
+                .map(|i| Random::new(1, 1).bits(i))
+                .collect::<Vec<_>>()
+        );
+        assert_ne!(
+            first,
+            (0..8)
+                .map(|i| Random::new(2, 0).bits(i))
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn bounded_numbers_stay_in_bounds_and_reach_both_ends() {
+        let random = Random::new(7, 3);
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..1000).map(|i| random.below(i, 6)).collect();
+        assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+        assert!((0..1000).all(|i| (0.0..1.0).contains(&random.unit_f32(i))));
+        assert!((0..1000).all(|i| (-2.0..3.0).contains(&random.f32_in(i, -2.0, 3.0))));
+    }
+}

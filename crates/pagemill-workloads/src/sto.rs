@@ -1,0 +1,223 @@
+//! MD5 of every window of a file: integer arithmetic, a dense read stream and a four times larger write stream.
+
+mod md5;
+
+use pagemill_sim::{Arg, Gpu};
+
+use crate::check::Check;
+use crate::host::{download_results, input};
+use crate::parameter::{READ_RESULTS, SEED};
+use crate::random::Random;
+use crate::words::{Word, fill};
+use crate::{Checked, Parameter, ParameterError, Values, Workload, WorkloadError, WorkloadInfo};
+
+const NAME: &str = "sto";
+const THREADS_PER_BLOCK: u32 = 128;
+/// The kernel reads whole words.
+const WORD_BYTES: u64 = 4;
+
+pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
+    name: NAME,
+    summary: "STO: MD5 of every window of a file, staged in shared memory, one thread a window",
+    source: include_str!("../../../workloads/sto/sto.cu"),
+    ptx: include_str!("../../../workloads/sto/sto.ptx"),
+    parameters: &[
+        Parameter::bytes(
+            "file_bytes",
+            192 << 10,
+            WORD_BYTES,
+            1 << 32,
+            "size of the file; zeros follow it so that every position has a whole window",
+        )
+        .in_multiples_of(WORD_BYTES),
+        Parameter::bytes("window_bytes", 256, WORD_BYTES, 4096, "size of a window")
+            .in_multiples_of(WORD_BYTES),
+        Parameter::bytes(
+            "step_bytes",
+            4,
+            WORD_BYTES,
+            64,
+            "distance from one window to the next",
+        )
+        .in_multiples_of(WORD_BYTES),
+        SEED,
+        READ_RESULTS,
+    ],
+    build,
+};
+
+fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
+    let (file_bytes, step_bytes) = (values.get("file_bytes"), values.get("step_bytes"));
+    values.require(file_bytes.is_multiple_of(step_bytes), "file_bytes", || {
+        format!("a multiple of step_bytes = {step_bytes}")
+    })?;
+    Ok(Box::new(Sto {
+        windows: file_bytes / step_bytes,
+        window_bytes: values.get_u32("window_bytes"),
+        step_bytes: values.get_u32("step_bytes"),
+        seed: values.get("seed"),
+        read_results: values.flag("read_results"),
+    }))
+}
+
+#[derive(Debug)]
+struct Sto {
+    windows: u64,
+    window_bytes: u32,
+    step_bytes: u32,
+    seed: u64,
+    read_results: bool,
+}
+
+impl Sto {
+    fn file_bytes(&self) -> u64 {
+        self.windows * u64::from(self.step_bytes)
+    }
+
+    /// The file and the zeros that complete the last windows.
+    fn input_bytes(&self) -> u64 {
+        self.file_bytes() + u64::from(self.window_bytes.saturating_sub(self.step_bytes))
+    }
+
+    fn digest_bytes(&self) -> u64 {
+        self.windows * 16
+    }
+
+    fn write_file(&self, bytes: &mut [u8]) {
+        let (file, zeros) = bytes.split_at_mut(self.file_bytes() as usize);
+        let random = Random::new(self.seed, 0);
+        fill(file, |index| random.bits(index) as u32);
+        zeros.fill(0);
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        (THREADS_PER_BLOCK - 1) * self.step_bytes + self.window_bytes
+    }
+
+    fn check(&self, file: &[u8], digests: &[u8]) -> Result<Checked, WorkloadError> {
+        let mut check = Check::bit_exact(NAME);
+        let windows = file
+            .windows(self.window_bytes as usize)
+            .step_by(self.step_bytes as usize);
+        for (index, (window, found)) in (0..).zip(windows.zip(digests.chunks_exact(16))) {
+            let found: [u8; 16] = std::array::from_fn(|byte| found[byte]);
+            check.equal("digests", index, Digest(md5::digest(window)), Digest(found))?;
+        }
+        Ok(check.finish())
+    }
+}
+
+/// Shown as tools print it.
+#[derive(PartialEq)]
+struct Digest([u8; 16]);
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl Workload for Sto {
+    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
+        let module = gpu.load_module("sto.ptx", INFO.ptx)?;
+        let file = input(gpu, "file", self.input_bytes(), |bytes| {
+            self.write_file(bytes);
+        })?;
+        let digests = gpu.alloc("digests", self.digest_bytes())?;
+
+        let blocks = self.windows.div_ceil(u64::from(THREADS_PER_BLOCK)) as u32;
+        let args = [
+            Arg::Buffer(file),
+            Arg::Buffer(digests),
+            Arg::U64(self.windows),
+            Arg::U32(self.window_bytes / u32::BYTES as u32),
+            Arg::U32(self.step_bytes / u32::BYTES as u32),
+        ];
+        gpu.launch(
+            module,
+            "sto_digests",
+            [blocks, 1, 1],
+            [THREADS_PER_BLOCK, 1, 1],
+            self.shared_bytes(),
+            &args,
+        )?;
+        download_results(gpu, self.read_results, &[digests])?;
+        self.check(gpu.host_bytes(file), gpu.host_bytes(digests))
+    }
+
+    fn footprint_bytes(&self) -> u64 {
+        self.input_bytes() + self.digest_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Sto = Sto {
+        windows: 6,
+        window_bytes: 12,
+        step_bytes: 8,
+        seed: 1,
+        read_results: false,
+    };
+
+    fn file(sto: &Sto) -> Vec<u8> {
+        let mut bytes = vec![0xff; sto.input_bytes() as usize];
+        sto.write_file(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn every_window_is_whole_and_the_last_ends_in_zeros() {
+        let file = file(&SMALL);
+        assert_eq!(file.len(), 6 * 8 + 4);
+        assert_eq!(file.windows(12).step_by(8).count(), 6);
+        assert_eq!(file[48..], [0; 4]);
+    }
+
+    #[test]
+    fn the_check_compares_every_window_and_finds_one_wrong_bit() {
+        let file = file(&SMALL);
+        let mut digests: Vec<u8> = file.windows(12).step_by(8).flat_map(md5::digest).collect();
+        let checked = SMALL.check(&file, &digests).expect("own digests");
+        assert_eq!(checked.values, 6);
+        digests[5 * 16] ^= 1;
+        let error = SMALL.check(&file, &digests).expect_err("one bit differs");
+        assert!(
+            error.to_string().starts_with("sto: digests[5] is "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn steps_larger_than_a_window_need_no_zeros() {
+        let sparse = Sto {
+            window_bytes: 4,
+            ..SMALL
+        };
+        assert_eq!(sparse.input_bytes(), 48);
+    }
+
+    #[test]
+    fn the_default_is_the_size_of_the_literature() {
+        let workload = INFO
+            .build(&Values::defaults(NAME, INFO.parameters))
+            .expect("defaults are allowed");
+        assert_eq!(workload.footprint_bytes(), 196_608 + 252 + 49_152 * 16);
+    }
+
+    #[test]
+    fn a_file_that_is_no_whole_number_of_steps_is_refused() {
+        let mut values = Values::defaults(NAME, INFO.parameters);
+        values.set("file_bytes", 100).expect("alone allowed");
+        values.set("step_bytes", 8).expect("alone allowed");
+        let error = INFO.build(&values).expect_err("100 is no multiple of 8");
+        assert_eq!(
+            error.to_string(),
+            "sto: file_bytes = 100 is not allowed, a multiple of step_bytes = 8 is"
+        );
+    }
+}

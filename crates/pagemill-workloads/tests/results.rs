@@ -1,0 +1,186 @@
+//! Every program at small and awkward sizes, executed without timing: its own check compares every value with its reference.
+
+use pagemill_sim::{Gpu, GpuMachine, Options, TransferMode};
+use pagemill_workloads::{Checked, WorkloadInfo, find, registry};
+
+/// Sizes below a warp, off by one, with nothing to do, and large enough to fill several blocks.
+const SIZES: &[(&str, &[(&str, u64)])] = &[
+    ("vector-add", &[("elements", 1)]),
+    ("vector-add", &[("elements", 1025), ("seed", 9)]),
+    ("aes", &[("bytes", 1)]),
+    ("aes", &[("bytes", 5000), ("seed", 5)]),
+    ("bfs", &[("nodes", 1), ("degree", 0)]),
+    ("bfs", &[("nodes", 300), ("degree", 0)]),
+    ("bfs", &[("nodes", 257), ("degree", 2), ("seed", 3)]),
+    ("bfs", &[("nodes", 3000)]),
+    ("cp", &[("atoms", 1), ("width", 32), ("height", 8)]),
+    (
+        "cp",
+        &[("atoms", 300), ("width", 64), ("height", 16), ("seed", 4)],
+    ),
+    ("laplace3d", &[("nx", 1), ("ny", 1), ("nz", 1)]),
+    (
+        "laplace3d",
+        &[("nx", 33), ("ny", 5), ("nz", 2), ("iterations", 2)],
+    ),
+    (
+        "laplace3d",
+        &[
+            ("nx", 70),
+            ("ny", 9),
+            ("nz", 7),
+            ("iterations", 3),
+            ("seed", 2),
+        ],
+    ),
+    ("lib", &[("paths", 1)]),
+    ("lib", &[("paths", 65), ("seed", 77)]),
+    (
+        "mum",
+        &[
+            ("genome_bases", 1),
+            ("queries", 2),
+            ("query_length", 1),
+            ("minimum_match", 1),
+        ],
+    ),
+    (
+        "mum",
+        &[
+            ("genome_bases", 50),
+            ("queries", 300),
+            ("query_length", 32),
+            ("minimum_match", 1),
+        ],
+    ),
+    (
+        "mum",
+        &[("genome_bases", 5000), ("queries", 700), ("seed", 8)],
+    ),
+    ("nn", &[("digits", 1)]),
+    ("nn", &[("digits", 3), ("seed", 77)]),
+    (
+        "ray",
+        &[("width", 1), ("height", 1), ("spheres", 1), ("bounces", 0)],
+    ),
+    (
+        "ray",
+        &[
+            ("width", 37),
+            ("height", 21),
+            ("spheres", 30),
+            ("bounces", 64),
+            ("seed", 6),
+        ],
+    ),
+    ("sto", &[("file_bytes", 4), ("window_bytes", 4)]),
+    ("sto", &[("file_bytes", 1040), ("window_bytes", 52)]),
+    (
+        "sto",
+        &[
+            ("file_bytes", 1040),
+            ("window_bytes", 56),
+            ("step_bytes", 8),
+            ("seed", 2),
+        ],
+    ),
+    (
+        "sto",
+        &[
+            ("file_bytes", 6400),
+            ("window_bytes", 4096),
+            ("step_bytes", 64),
+        ],
+    ),
+    (
+        "sto",
+        &[("file_bytes", 640), ("window_bytes", 4), ("step_bytes", 64)],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 1),
+            ("south_north", 1),
+            ("levels", 1),
+            ("steps", 1),
+        ],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 13),
+            ("south_north", 9),
+            ("levels", 28),
+            ("steps", 3),
+            ("seed", 9),
+        ],
+    ),
+    (
+        "wp",
+        &[
+            ("west_east", 5),
+            ("south_north", 3),
+            ("levels", 200),
+            ("steps", 2),
+            ("host_dynamics", 1),
+        ],
+    ),
+];
+
+fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
+    let mut values = info.defaults();
+    for &(parameter, value) in settings {
+        values
+            .set(parameter, value)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+    let workload = info
+        .build(&values)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let options = Options {
+        timing: false,
+        ..Options::default()
+    };
+    let mut gpu = Gpu::new(&GpuMachine::gtx480(), TransferMode::IdealOverlap, options)
+        .expect("a sound machine");
+    let checked = workload
+        .run(&mut gpu)
+        .unwrap_or_else(|error| panic!("{} {settings:?}: {error}", info.name));
+    assert_eq!(
+        gpu.finish().allocated_bytes,
+        workload.footprint_bytes(),
+        "{} {settings:?}",
+        info.name
+    );
+    checked
+}
+
+#[test]
+fn every_program_computes_what_its_reference_says() {
+    for &(name, settings) in SIZES {
+        let checked = run(find(name).expect("registered"), settings);
+        assert!(
+            checked.values > 0 && checked.largest_error <= checked.tolerance,
+            "{name} {settings:?}: {checked:?}"
+        );
+    }
+}
+
+#[test]
+fn no_program_is_left_out() {
+    for info in registry() {
+        assert!(
+            SIZES.iter().any(|(name, _)| *name == info.name),
+            "{} has no sizes here",
+            info.name
+        );
+    }
+}
+
+#[test]
+fn reading_results_back_changes_no_result() {
+    for &(name, settings) in SIZES {
+        let settings = [settings, &[("read_results", 1)]].concat();
+        run(find(name).expect("registered"), &settings);
+    }
+}

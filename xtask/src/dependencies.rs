@@ -1,0 +1,166 @@
+//! Which crate may use which: the invariants of ADR 0001.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::process;
+
+/// For each crate, the crates of this workspace that it may use. The order tells the direction: a crate only uses
+/// crates named above it.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("pagemill-types", &[]),
+    ("pagemill-report", &[]),
+    ("pagemill-policy", &["pagemill-types"]),
+    ("pagemill-ptx", &["pagemill-types"]),
+    (
+        "pagemill-sim",
+        &["pagemill-types", "pagemill-policy", "pagemill-ptx"],
+    ),
+    (
+        "pagemill-workloads",
+        &["pagemill-types", "pagemill-ptx", "pagemill-sim"],
+    ),
+    (
+        "pagemill-scenario",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-workloads",
+            "pagemill-report",
+        ],
+    ),
+    (
+        "pagemill-cli",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+        ],
+    ),
+    ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),
+    ("xtask", &[]),
+];
+
+/// Crates whose non-test code uses nothing but the standard library and crates of ours.
+const SELF_SUFFICIENT: [&str; 2] = ["pagemill-types", "pagemill-policy"];
+
+/// Only tests use it.
+const FOR_TESTS_ONLY: &str = "pagemill-testkit";
+
+/// Checks the workspace as `cargo metadata` describes it.
+pub fn check() -> Result<()> {
+    let metadata = process::output(&mut process::cargo(&[
+        "metadata",
+        "--no-deps",
+        "--format-version",
+        "1",
+    ]))?;
+    let metadata: Value =
+        serde_json::from_str(&metadata).context("`cargo metadata` wrote no JSON")?;
+    let breaches = breaches(&metadata)?;
+    if !breaches.is_empty() {
+        bail!(
+            "{}\nsee ARCHITECTURE.md and xtask/src/dependencies.rs",
+            breaches.join("\n")
+        );
+    }
+    Ok(())
+}
+
+fn breaches(metadata: &Value) -> Result<Vec<String>> {
+    let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let packages = metadata["packages"]
+        .as_array()
+        .context("`cargo metadata` lists no packages")?;
+    let mut breaches = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().context("a package has no name")?;
+        let Some(may_use) = rules.get(name) else {
+            breaches.push(format!(
+                "crate {name} has no line in MAY_USE: say what it may use"
+            ));
+            continue;
+        };
+        let dependencies = package["dependencies"]
+            .as_array()
+            .context("a package has no dependency list")?;
+        let normal = dependencies
+            .iter()
+            .filter(|dependency| dependency["kind"].as_str() != Some("dev"));
+        for used in normal.filter_map(|dependency| dependency["name"].as_str()) {
+            breaches.extend(breach(name, may_use, used, rules.contains_key(used)));
+        }
+    }
+    Ok(breaches)
+}
+
+/// Why the crate `name` must not use `used`, if so.
+fn breach(name: &str, may_use: &[&str], used: &str, used_is_ours: bool) -> Option<String> {
+    if used == FOR_TESTS_ONLY {
+        Some(format!(
+            "{name} uses {used} outside of tests: make it a dev-dependency"
+        ))
+    } else if used_is_ours && !may_use.contains(&used) {
+        Some(format!(
+            "{name} uses {used}, against the direction of dependencies"
+        ))
+    } else if !used_is_ours && SELF_SUFFICIENT.contains(&name) {
+        Some(format!(
+            "{name} uses {used}: this crate stays free of other projects' crates"
+        ))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(name: &str, used: &str, kind: Option<&str>) -> Vec<String> {
+        let metadata = json!({ "packages": [{ "name": name, "dependencies": [{ "name": used, "kind": kind }] }] });
+        breaches(&metadata).unwrap()
+    }
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        for (index, (name, may_use)) in MAY_USE.iter().enumerate() {
+            for used in *may_use {
+                let above = MAY_USE[..index].iter().any(|(other, _)| other == used);
+                assert!(above, "{name} may use {used}, which is not above it");
+            }
+        }
+    }
+
+    #[test]
+    fn a_dependency_against_the_direction_is_found() {
+        assert!(one("pagemill-policy", "pagemill-sim", None)[0].contains("against the direction"));
+        assert!(
+            one("pagemill-report", "pagemill-types", None)[0].contains("against the direction")
+        );
+        assert!(one("pagemill-sim", "pagemill-testkit", None)[0].contains("outside of tests"));
+        assert!(
+            one("pagemill-sim", "pagemill-testkit", Some("build"))[0].contains("outside of tests")
+        );
+        assert!(one("pagemill-policy", "rand", None)[0].contains("free of other"));
+        assert!(one("pagemill-new", "pagemill-types", None)[0].contains("no line in MAY_USE"));
+    }
+
+    #[test]
+    fn what_is_allowed_passes() {
+        assert!(one("pagemill-sim", "pagemill-policy", None).is_empty());
+        assert!(one("pagemill-policy", "pagemill-testkit", Some("dev")).is_empty());
+        assert!(one("pagemill-policy", "proptest", Some("dev")).is_empty());
+        assert!(one("pagemill-ptx", "half", None).is_empty());
+    }
+}

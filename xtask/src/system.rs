@@ -1,0 +1,85 @@
+//! Debian packages that the tests need beside a Rust toolchain.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+
+/// Something that has to be on the machine.
+struct Need {
+    what: &'static str,
+    package: &'static str,
+    is_there: fn() -> bool,
+}
+
+const NEEDS: [Need; 2] = [
+    Need {
+        what: "a C++ compiler, which nvcc preprocesses with",
+        package: "g++",
+        is_there: || process::succeeds("g++", &["--version"]),
+    },
+    Need {
+        what: "Python with the module venv, which nvcc is installed by",
+        package: "python3-venv",
+        is_there: || python().is_some(),
+    },
+];
+
+/// A Python that can make virtual environments. The first on the path may lack what Debian's has.
+pub fn python() -> Option<&'static str> {
+    let able = |python: &&str| process::succeeds(python, &["-c", "import ensurepip, venv"]);
+    ["python3", "/usr/bin/python3"].into_iter().find(able)
+}
+
+/// Makes sure that everything needed is there: installs it if we are root, else tells the command.
+pub fn provide() -> Result<()> {
+    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let reasons: Vec<String> = missing
+        .iter()
+        .map(|need| format!("  {}: {}", need.package, need.what))
+        .collect();
+    let by_hand = format!(
+        "sudo apt-get update && sudo apt-get install -y {}",
+        packages.join(" ")
+    );
+    if !is_root() {
+        bail!(
+            "these packages are missing:\n{}\ninstall them with:\n  {by_hand}",
+            reasons.join("\n")
+        );
+    }
+    eprintln!("installing {}", packages.join(" "));
+    install(&packages)
+        .with_context(|| format!("cannot install {}; by hand: {by_hand}", packages.join(" ")))?;
+    match missing.iter().find(|need| !(need.is_there)()) {
+        Some(need) => bail!(
+            "package {} is installed, yet {} is not found",
+            need.package,
+            need.what
+        ),
+        None => Ok(()),
+    }
+}
+
+fn is_root() -> bool {
+    process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+        command
+    };
+    process::run(apt().arg("update"))?;
+    process::run(
+        apt()
+            .args(["install", "-y", "--no-install-recommends"])
+            .args(packages),
+    )
+}

@@ -1,0 +1,44 @@
+//! Every test there is, after setting up what they need.
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, watch};
+use crate::tally::Tally;
+use crate::{check, kernels, system, workspace};
+
+/// Names the file that `pagemill_testkit::skip` appends to.
+const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
+
+/// Sets up, checks, tests; whether nothing failed.
+pub fn run() -> Result<bool> {
+    system::provide()?;
+    let mut tally = check::run();
+    run_cargo_tests(&mut tally)?;
+    match kernels::compare(None) {
+        Ok(compared) => tally.add(compared),
+        Err(error) => tally.check("committed PTX", || Err(error)),
+    }
+    tally.print();
+    Ok(tally.all_passed())
+}
+
+fn run_cargo_tests(tally: &mut Tally) -> Result<()> {
+    let skip_log = workspace::root().join("target/skipped-tests.txt");
+    std::fs::write(&skip_log, "")
+        .with_context(|| format!("cannot write {}", skip_log.display()))?;
+    let failures_before = tally.failures();
+    let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let succeeded = watch(tests.env(SKIP_LOG, &skip_log), |line| {
+        tally.see_test_line(line)
+    })?;
+    if !succeeded && tally.failures() == failures_before {
+        // Nothing was counted: a test program did not compile, or died.
+        tally.check("test programs build and run to the end", || {
+            bail!("`cargo test` failed without naming a test; see above")
+        });
+    }
+    let skipped = std::fs::read_to_string(&skip_log)
+        .with_context(|| format!("cannot read {}", skip_log.display()))?;
+    tally.see_skip_log(&skipped);
+    Ok(())
+}

@@ -1,0 +1,333 @@
+//! House rules that no compiler knows.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// Longer files are hard to hold in one's head.
+const LINES_MAX: usize = 800;
+
+/// Crates whose contract includes unsafe code; every other crate forbids it at its root.
+const MAY_BE_UNSAFE: [&str; 1] = ["pagemill-ptx"];
+
+/// Folders with nothing of ours in them.
+const SKIPPED_FOLDERS: [&str; 5] = ["target", ".git", "corpus", "artifacts", "node_modules"];
+
+/// A text file of the repository.
+struct SourceFile {
+    /// From the workspace's root.
+    path: PathBuf,
+    text: String,
+}
+
+impl SourceFile {
+    fn has_extension(&self, extensions: &[&str]) -> bool {
+        self.path
+            .extension()
+            .is_some_and(|own| extensions.iter().any(|known| own == *known))
+    }
+
+    fn numbered_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line))
+    }
+}
+
+/// One breach of one rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    path: PathBuf,
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.message)
+    }
+}
+
+/// A rule names the lines that break it, and why.
+type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
+
+const RULES: [Rule; 5] = [
+    too_long,
+    unsafe_without_reason,
+    unsafe_not_forbidden,
+    absolute_path,
+    task_without_id,
+];
+
+/// Applies every rule to every file.
+pub fn check() -> Result<()> {
+    let mut findings = Vec::new();
+    for path in text_files(workspace::root())? {
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let file = SourceFile {
+            path: workspace::relative(&path).to_owned(),
+            text,
+        };
+        findings.extend(breaches(&file));
+    }
+    if !findings.is_empty() {
+        let listed: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        bail!("{}", listed.join("\n"));
+    }
+    Ok(())
+}
+
+fn breaches(file: &SourceFile) -> Vec<Finding> {
+    let found = RULES.iter().flat_map(|rule| rule(file));
+    found
+        .map(|(line, message)| Finding {
+            path: file.path.clone(),
+            line,
+            message,
+        })
+        .collect()
+}
+
+/// Every text file under `folder`, in order.
+fn text_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    const EXTENSIONS: [&str; 13] = [
+        "rs", "toml", "md", "cu", "cuh", "ptx", "c", "h", "py", "sh", "json", "csv", "yml",
+    ];
+    let mut files = Vec::new();
+    for path in workspace::entries(folder)? {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_symlink() || SKIPPED_FOLDERS.iter().any(|skipped| name == *skipped) {
+            continue;
+        }
+        if path.is_dir() {
+            files.extend(text_files(&path)?);
+        } else if path
+            .extension()
+            .is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known))
+        {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn too_long(file: &SourceFile) -> Vec<(usize, String)> {
+    let lines = file.text.lines().count();
+    if lines <= LINES_MAX || !file.has_extension(&["rs", "cu", "cuh", "c", "h", "py", "sh"]) {
+        return Vec::new();
+    }
+    vec![(
+        LINES_MAX + 1,
+        format!("{lines} lines: split it, {LINES_MAX} are the most"),
+    )]
+}
+
+fn unsafe_without_reason(file: &SourceFile) -> Vec<(usize, String)> {
+    const KEYWORD: &str = "unsafe";
+    if !file.has_extension(&["rs"]) {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+    let opens = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        [" {", " fn", " impl", " extern"]
+            .iter()
+            .any(|next| code.contains(&format!("{KEYWORD}{next}")))
+    };
+    let is_explained = |index: usize| {
+        let above = lines[..index].iter().rev();
+        let mut attached =
+            above.take_while(|line| line.starts_with("//") || line.starts_with("#["));
+        attached.any(|line| line.contains("SAFETY:") || line.contains("# Safety"))
+    };
+    let unexplained = (0..lines.len()).filter(|&index| opens(lines[index]) && !is_explained(index));
+    unexplained
+        .map(|index| {
+            (
+                index + 1,
+                format!("{KEYWORD} without a comment `SAFETY:` above it"),
+            )
+        })
+        .collect()
+}
+
+fn unsafe_not_forbidden(file: &SourceFile) -> Vec<(usize, String)> {
+    let root_of = |krate: &str| {
+        let source = Path::new("crates").join(krate).join("src");
+        file.path == source.join("lib.rs") || file.path == source.join("main.rs")
+    };
+    let is_crate_root = file.path == Path::new("xtask/src/main.rs")
+        || file
+            .path
+            .components()
+            .nth(1)
+            .is_some_and(|krate| root_of(&krate.as_os_str().to_string_lossy()));
+    let is_excused = MAY_BE_UNSAFE.iter().any(|krate| root_of(krate));
+    let forbidden = concat!("#![forbid(", "unsafe_code)]");
+    if !is_crate_root || is_excused || file.text.contains(forbidden) {
+        return Vec::new();
+    }
+    vec![(1, format!("the crate's root lacks {forbidden}"))]
+}
+
+/// Paths of somebody's machine have no meaning on another.
+fn absolute_path(file: &SourceFile) -> Vec<(usize, String)> {
+    const FOLDERS: [&str; 5] = ["home", "root", "Users", "tmp", "work"];
+    let starts_path = |line: &str, at: usize| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| c.is_whitespace() || "\"'`(=:<[".contains(c))
+    };
+    let mut found = Vec::new();
+    for (number, line) in file.numbered_lines() {
+        for folder in FOLDERS {
+            let path = format!("/{folder}/");
+            if line
+                .match_indices(&path)
+                .any(|(at, _)| starts_path(line, at))
+            {
+                found.push((
+                    number,
+                    format!("an absolute path ({path}...): make it relative"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn task_without_id(file: &SourceFile) -> Vec<(usize, String)> {
+    const WORDS: [&str; 3] = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+    ];
+    if !file.has_extension(&["rs", "cu", "cuh", "c", "h", "py", "sh", "toml"]) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (number, line) in file.numbered_lines() {
+        for word in WORDS {
+            let is_word = |at: usize| {
+                let beside = [
+                    line[..at].chars().next_back(),
+                    line[at + word.len()..].chars().next(),
+                ];
+                !beside
+                    .into_iter()
+                    .flatten()
+                    .any(|c| c.is_alphanumeric() || c == '_')
+            };
+            let has_id = |at: usize| line[at + word.len()..].starts_with("(#");
+            if line
+                .match_indices(word)
+                .any(|(at, _)| is_word(at) && !has_id(at))
+            {
+                found.push((
+                    number,
+                    format!("{word} without the number of an issue: write {word}(#123)"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breached(path: &str, text: &str) -> Vec<usize> {
+        let file = SourceFile {
+            path: PathBuf::from(path),
+            text: text.to_owned(),
+        };
+        breaches(&file)
+            .into_iter()
+            .map(|finding| finding.line)
+            .collect()
+    }
+
+    #[test]
+    fn long_files_are_found() {
+        assert_eq!(breached("a/b.rs", &"x\n".repeat(801)), [801]);
+        assert_eq!(breached("a/b.rs", &"x\n".repeat(800)), [0; 0]);
+        assert_eq!(breached("a/b.ptx", &"x\n".repeat(9000)), [0; 0]);
+    }
+
+    #[test]
+    fn unexplained_unsafe_is_found() {
+        let block = concat!("let x = un", "safe { f() };");
+        assert_eq!(breached("a/b.rs", block), [1]);
+        assert_eq!(
+            breached(
+                "a/b.rs",
+                &format!("// SAFETY: f is checked above.\n{block}")
+            ),
+            [0; 0]
+        );
+        assert_eq!(
+            breached("a/b.rs", &format!("// SAFETY: f.\n\nlet y = 1;\n{block}")),
+            [4]
+        );
+        let function = concat!(
+            "/// # Safety\n/// `p` is valid.\n#[inline]\npub un",
+            "safe fn f(p: *const u8) {}"
+        );
+        assert_eq!(breached("a/b.rs", function), [0; 0]);
+        assert_eq!(
+            breached("a/b.rs", concat!("// no un", "safe { here }")),
+            [0; 0]
+        );
+    }
+
+    #[test]
+    fn roots_that_allow_unsafe_are_found() {
+        let forbids = concat!("//! Doc.\n#![forbid(", "unsafe_code)]\n");
+        assert_eq!(
+            breached("crates/pagemill-sim/src/lib.rs", "//! Doc.\n"),
+            [1]
+        );
+        assert_eq!(
+            breached("crates/pagemill-cli/src/main.rs", "//! Doc.\n"),
+            [1]
+        );
+        assert_eq!(breached("crates/pagemill-sim/src/lib.rs", forbids), [0; 0]);
+        assert_eq!(
+            breached("crates/pagemill-sim/src/gpu/lib.rs", "//! Doc.\n"),
+            [0; 0]
+        );
+        assert_eq!(
+            breached("crates/pagemill-ptx/src/lib.rs", "//! Doc.\n"),
+            [0; 0]
+        );
+    }
+
+    #[test]
+    fn paths_of_one_machine_are_found() {
+        for folder in ["home", "root", "Users", "tmp", "work"] {
+            assert_eq!(
+                breached("a/b.md", &format!("see `/{folder}/me/x`")),
+                [1],
+                "{folder}"
+            );
+        }
+        assert_eq!(
+            breached("a/b.md", "crates/work/tmp/x and https://a.org/home/x"),
+            [0; 0]
+        );
+    }
+
+    #[test]
+    fn tasks_need_an_issue() {
+        let task = concat!("// TO", "DO");
+        assert_eq!(breached("a/b.rs", &format!("{task}: later")), [1]);
+        assert_eq!(breached("a/b.rs", &format!("{task}(#12): later")), [0; 0]);
+        assert_eq!(breached("a/b.rs", concat!("MUSTO", "DOS")), [0; 0]);
+        assert_eq!(breached("a/b.md", &format!("{task}: later")), [0; 0]);
+    }
+}
