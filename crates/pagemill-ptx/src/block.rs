@@ -284,16 +284,14 @@ impl Block {
     fn trap(&self, launch: &Launch, number: u32, fault: Fault) -> Box<Trap> {
         let kernel = &launch.kernel;
         let code = &kernel.code;
-        // Both streams know their instructions; a position is looked up in the one it belongs to.
-        let stream = if self.warps.iter().any(|warp| warp.stepped) {
+        let warp = self.warps.get(number as usize);
+        let stepped = warp.is_some_and(|warp| warp.stepped);
+        let stream = if stepped {
             &code.stepped
         } else {
             &code.functional
         };
-        let pc = self
-            .warps
-            .get(number as usize)
-            .map_or(0, |warp| warp.path.pc as usize);
+        let pc = warp.map_or(0, |warp| warp.path.pc as usize);
         let info = stream
             .info
             .get(pc)

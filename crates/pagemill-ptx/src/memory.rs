@@ -192,21 +192,37 @@ impl DeviceMemory {
             .max(1)
             .checked_next_power_of_two()
             .ok_or_else(|| refused(0))?;
-        let address = self
-            .next_address
-            .checked_next_multiple_of(align)
-            .ok_or_else(|| refused(0))?;
-        // One byte beyond keeps neighbours from touching, so that running off the end of one is always seen.
-        let end = address
-            .checked_add(bytes)
-            .and_then(|end| end.checked_add(1))
-            .ok_or_else(|| refused(address))?;
-        if end > ADDRESS_LIMIT {
-            return Err(refused(address));
-        }
+        let mut from = self.next_address;
+        let (address, end) = loop {
+            let address = from
+                .checked_next_multiple_of(align)
+                .ok_or_else(|| refused(from))?;
+            // One byte beyond keeps neighbours from touching, so that running off the end of one is always seen.
+            let end = address
+                .checked_add(bytes)
+                .and_then(|end| end.checked_add(1))
+                .ok_or_else(|| refused(address))?;
+            if end > ADDRESS_LIMIT {
+                return Err(refused(address));
+            }
+            match self.last_overlap(address, end) {
+                Some(taken_to) => from = taken_to + 1,
+                None => break (address, end),
+            }
+        };
         self.alloc_at(name, address, bytes)?;
-        self.next_address = self.next_address.max(end);
+        self.next_address = end;
         Ok(address)
+    }
+
+    /// Where the last allocation that touches `start..end` ends.
+    fn last_overlap(&self, start: u64, end: u64) -> Option<u64> {
+        let before = self
+            .allocations
+            .partition_point(|other| other.address < end);
+        let last = self.allocations.get(before.checked_sub(1)?)?;
+        let last_end = last.address + last.bytes();
+        (last_end > start || last.address == start).then_some(last_end)
     }
 
     /// Allocates `bytes` zero bytes at `address`.
@@ -444,5 +460,78 @@ impl DeviceMemory {
     #[inline(always)]
     pub(crate) fn is_read_only(&self, at: usize) -> bool {
         self.allocations[at].read_only
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_avoid_what_was_placed_by_hand() {
+        let mut memory = DeviceMemory::new();
+        memory
+            .alloc_at("mine", FIRST_ADDRESS + 64, 100)
+            .expect("it is free");
+        let other = memory.alloc("other", 100, 256).expect("there is room");
+        assert!(other >= FIRST_ADDRESS + 164);
+        assert!(matches!(
+            memory.alloc_at("again", other + 99, 4),
+            Err(MemoryError::Refused { .. })
+        ));
+        memory
+            .alloc_at("beside", other + 104, 4)
+            .expect("it is free");
+    }
+
+    #[test]
+    fn bytes_end_where_the_allocation_does() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.alloc("a", 10, 1).expect("there is room");
+        memory
+            .bytes_mut(a + 8, 2)
+            .expect("inside")
+            .copy_from_slice(&[1, 2]);
+        assert_eq!(memory.bytes(a, 10).expect("inside")[7..], [0, 1, 2]);
+        let error = memory
+            .bytes(a + 9, 2)
+            .expect_err("one too many")
+            .to_string();
+        assert!(
+            error.contains("\"a\"") && error.contains("10 bytes"),
+            "{error}"
+        );
+        assert!(memory.bytes(u64::MAX, 2).is_err());
+        assert_eq!(memory.find(a + 10), None);
+    }
+
+    #[test]
+    fn freed_memory_is_remembered() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.alloc("a", 64, 1).expect("there is room");
+        memory.free(a).expect("it is there");
+        assert!(matches!(
+            memory.free(a),
+            Err(MemoryError::NotAnAllocation { .. })
+        ));
+        let error = memory.bytes(a + 3, 1).expect_err("it is gone").to_string();
+        assert!(error.contains("freed allocation \"a\""), "{error}");
+        assert_ne!(memory.alloc("b", 64, 1), Ok(a));
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        let mut memory = DeviceMemory::new();
+        for bytes in [1 << 55, u64::MAX, 1 << 60] {
+            assert!(
+                matches!(
+                    memory.alloc("huge", bytes, 1),
+                    Err(MemoryError::Refused { .. })
+                ),
+                "{bytes}"
+            );
+        }
+        assert!(memory.alloc("aligned", 1, u64::MAX).is_err());
+        assert!(memory.alloc_at("wrapping", u64::MAX - 1, 4).is_err());
     }
 }

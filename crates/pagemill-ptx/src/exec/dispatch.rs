@@ -18,7 +18,7 @@ pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Level {
     Baseline,
     #[cfg(target_arch = "x86_64")]
@@ -72,4 +72,100 @@ fn run_avx512(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
 fn run_avx2(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<Stop, Box<Fault>> {
     run_loop(machine, totals)
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::super::line::{ConstantLines, Frame, Line, Registers};
+    use super::super::op::{Inst, Op, lane_operation};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
+    )]
+    fn lane_avx512(inst: &Inst, frame: &mut Frame<'_>, mask: u32) {
+        lane_operation(inst, frame, mask);
+    }
+
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
+    fn lane_avx2(inst: &Inst, frame: &mut Frame<'_>, mask: u32) {
+        lane_operation(inst, frame, mask);
+    }
+
+    fn execute(level: Level, inst: &Inst, registers: &mut Registers, mask: u32) {
+        let constants = ConstantLines::default();
+        let mut frame = Frame::new(registers, &constants);
+        match level {
+            Level::Baseline => lane_operation(inst, &mut frame, mask),
+            // SAFETY: the test asks only for levels that `detect` found or that lie below.
+            Level::Avx2 => unsafe { lane_avx2(inst, &mut frame, mask) },
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { lane_avx512(inst, &mut frame, mask) },
+        }
+    }
+
+    fn levels() -> &'static [Level] {
+        match detect() {
+            Level::Baseline => &[],
+            Level::Avx2 => &[Level::Avx2],
+            Level::Avx512 => &[Level::Avx2, Level::Avx512],
+        }
+    }
+
+    /// Bits that are numbers, extremes and neighbours of both formats.
+    fn word() -> impl Strategy<Value = u64> {
+        let edge = prop::sample::select(vec![
+            0,
+            1,
+            0x7f,
+            0x80,
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            0x3f80_0000,
+            0x7f80_0000,
+            0x7fc0_0000,
+            0x0080_0000,
+            0x4f00_0000,
+            0x3ff0_0000_0000_0000,
+            0x7ff0_0000_0000_0000,
+            0x7ff8_0000_0000_0000,
+            1 << 63,
+            u64::MAX,
+            0x41e0_0000_0000_0000,
+            0xc1e0_0000_0000_0000,
+        ]);
+        prop_oneof![
+            any::<u64>(),
+            edge,
+            (0u64..64),
+            any::<f32>().prop_map(|x| x.to_bits().into()),
+            any::<f64>().prop_map(f64::to_bits)
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_instruction_sets_agree(words in prop::collection::vec(word(), 32 * 3), mask: u32, predicates: [u32; 4]) {
+            let line = |index: usize| Line(std::array::from_fn(|lane| words[32 * index + lane]));
+            let wide: Vec<Line<u64>> = (0..3).map(line).chain([Line::splat(7)]).collect();
+            let narrow = wide.iter().map(|line| Line(line.0.map(|word| word as u32))).collect();
+            let start = Registers { narrow, wide, predicates: predicates.to_vec() };
+            for &op in Op::LANE_OPERATIONS {
+                let inst = Inst { dst: 3, a: 0, b: 1, c: 2, ..Inst::new(op) };
+                for mask in [mask, u32::MAX] {
+                    let mut wanted = start.clone();
+                    execute(Level::Baseline, &inst, &mut wanted, mask);
+                    for &level in levels() {
+                        let mut found = start.clone();
+                        execute(level, &inst, &mut found, mask);
+                        prop_assert_eq!(&found, &wanted, "{:?} at {:?}", op, level);
+                    }
+                }
+            }
+        }
+    }
 }

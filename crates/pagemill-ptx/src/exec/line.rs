@@ -64,7 +64,7 @@ impl<T: Copy> Line<T> {
 }
 
 /// The register file of one warp.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Registers {
     pub narrow: Vec<Line<u32>>,
     pub wide: Vec<Line<u64>>,

@@ -56,6 +56,10 @@ macro_rules! operations {
         }
 
         impl Op {
+            /// Every lane operation.
+            #[cfg(test)]
+            pub(crate) const LANE_OPERATIONS: &[Op] = &[$(Op::$name),*];
+
             /// The operations that are not lane operations come first.
             const CONTROLS: u16 = [$(Op::$control),*].len() as u16;
 
@@ -162,6 +166,10 @@ operations! {
     FunnelRightWrap: (u32, u32, u32) -> u32 = |low, high, n| funnel_right(low, high, n & 31);
     FunnelRightClamp: (u32, u32, u32) -> u32 = |low, high, n| funnel_right(low, high, n.min(32));
 
+    PopCount32: (u32) -> u32 = u32::count_ones;
+    LeadingZeros32: (u32) -> u32 = u32::leading_zeros;
+    PermuteBytes: (u32, u32, u32) -> u32 = permute_bytes;
+
     Add64: (u64, u64) -> u64 = |a, b| a.wrapping_add(b);
     Sub64: (u64, u64) -> u64 = |a, b| a.wrapping_sub(b);
     Mul64: (u64, u64) -> u64 = |a, b| a.wrapping_mul(b);
@@ -264,6 +272,19 @@ fn divide_s32(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { quotient }
 }
 
+/// Each nibble of `selectors` picks a byte of `high:low`, or with its top bit that byte's sign.
+#[inline(always)]
+fn permute_bytes(low: u32, high: u32, selectors: u32) -> u32 {
+    let bytes = (u64::from(high) << 32) | u64::from(low);
+    let pick = |index: u32| {
+        let selector = selectors >> (4 * index);
+        let byte = (bytes >> (8 * (selector & 7))) as u32 & 0xff;
+        let sign = if byte & 0x80 != 0 { 0xff } else { 0 };
+        (if selector & 8 != 0 { sign } else { byte }) << (8 * index)
+    };
+    pick(0) | pick(1) | pick(2) | pick(3)
+}
+
 #[inline(always)]
 fn funnel_left(low: u32, high: u32, n: u32) -> u32 {
     ((u64::from(high) << 32 | u64::from(low)) << n >> 32) as u32
@@ -272,4 +293,32 @@ fn funnel_left(low: u32, high: u32, n: u32) -> u32 {
 #[inline(always)]
 fn funnel_right(low: u32, high: u32, n: u32) -> u32 {
     ((u64::from(high) << 32 | u64::from(low)) >> n) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn divisions_by_doubles_are_exact(a: u32, b: u32) {
+            for (a, b) in [(a, b), (a, b >> 16), (a, b >> 28), (a / b.max(1) * b, b), (u32::MAX, b)] {
+                prop_assert_eq!(divide_u32(a, b), a.checked_div(b).unwrap_or(u32::MAX));
+                let (a, b) = (a as i32, b as i32);
+                prop_assert_eq!(divide_s32(a, b), if b == 0 { -1 } else { a.wrapping_div(b) });
+            }
+        }
+
+        #[test]
+        fn permutation_picks_bytes(low: u32, high: u32, selectors: u32) {
+            let bytes = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
+            let result = permute_bytes(low, high, selectors).to_le_bytes();
+            for (index, found) in result.into_iter().enumerate() {
+                let selector = selectors >> (4 * index);
+                let byte = bytes[(selector & 7) as usize];
+                prop_assert_eq!(found, if selector & 8 == 0 { byte } else if byte >> 7 != 0 { 0xff } else { 0 });
+            }
+        }
+    }
 }

@@ -18,7 +18,8 @@ pub(super) struct BasicBlock {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     pub blocks: Vec<BasicBlock>,
-    /// Immediate post-dominator of each block; `blocks.len()` for the end, also where the end is never reached.
+    /// Where lanes that part in each block meet again: its immediate post-dominator, or `blocks.len()` where they meet
+    /// only in the end, or never.
     pub post_dominator: Vec<usize>,
     /// Where each block begins and ends in a walk around the dominator tree.
     tree_span: Vec<(u32, u32)>,
@@ -76,7 +77,16 @@ impl Graph {
             }
         }
         let label_block = program.labels.iter().map(|&at| block_of(at)).collect();
-        let (dominator, post_dominator) = orders(&blocks);
+        let (dominator, mut post_dominator) = orders(&blocks);
+        let is_exit: Vec<bool> = blocks
+            .iter()
+            .map(|block| is_bare_exit(&micros[block.start..block.end]))
+            .collect();
+        for join in &mut post_dominator {
+            if is_exit.get(*join) == Some(&true) {
+                *join = blocks.len();
+            }
+        }
         Self {
             blocks,
             post_dominator,
@@ -94,6 +104,17 @@ impl Graph {
     pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
         let ((a_enter, a_leave), (b_enter, b_leave)) = (self.tree_span[a], self.tree_span[b]);
         a_enter <= b_enter && b_leave <= a_leave
+    }
+}
+
+/// Lanes have nothing left to do together there, and waiting for each other could keep some from a barrier.
+fn is_bare_exit(micros: &[Micro]) -> bool {
+    let is_plain = |micro: &Micro, op: Op| micro.op == op && micro.guard.is_none();
+    match micros.split_last() {
+        Some((last, rest)) => {
+            is_plain(last, Op::Exit) && rest.iter().all(|micro| is_plain(micro, Op::Nop))
+        }
+        None => false,
     }
 }
 

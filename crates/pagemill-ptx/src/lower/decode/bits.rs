@@ -1,7 +1,7 @@
 //! Bit fields, counts, permutations, dot products.
 
 use super::super::Fail;
-use super::super::ir::{Class, Value};
+use super::super::ir::{Class, VReg, Value};
 use super::context::Decoder;
 use super::integer::Int;
 use super::modifiers::Modifiers;
@@ -28,13 +28,41 @@ fn code(int: Int) -> u32 {
 
 pub(super) fn bfe(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let int = take_int(decoder, modifiers)?;
-    let srcs = [
+    let (a, position, length) = (
         decoder.source(1, int.ty)?,
         decoder.source(2, Type::U32)?,
         decoder.source(3, Type::U32)?,
-    ];
+    );
     let dst = decoder.destination(0, int.ty)?;
-    decoder.scalar(functions::extract, code(int), dst, &srcs);
+    let known = (decoder.literal(position), decoder.literal(length));
+    if let (Some(position), Some(length @ 1..=32)) = known
+        && int.bytes == 4
+        && position + length <= 32
+    {
+        return fixed_field(decoder, int, dst, a, position, length);
+    }
+    decoder.scalar(functions::extract, code(int), dst, &[a, position, length]);
+    Ok(())
+}
+
+/// A field whose place is known: up to the top, and down again.
+fn fixed_field(
+    decoder: &mut Decoder<'_>,
+    int: Int,
+    dst: VReg,
+    value: Value,
+    position: u64,
+    length: u64,
+) -> Result<(), Fail> {
+    let up = decoder.bits(Class::Narrow, 32 - position - length)?;
+    let down = decoder.bits(Class::Narrow, 32 - length)?;
+    let raised = decoder.fresh(Op::ShiftLeft32, Class::Narrow, &[value, up]);
+    let op = if int.signed {
+        Op::ShiftRightS32
+    } else {
+        Op::ShiftRightU32
+    };
+    decoder.op(op, dst, &[raised, down]);
     Ok(())
 }
 
@@ -70,6 +98,17 @@ fn count(decoder: &mut Decoder<'_>, int: Int, function: ScalarFn, extra: u32) ->
     Ok(())
 }
 
+/// The vector operation for 32 bits, the lane function for 64.
+fn count_by(decoder: &mut Decoder<'_>, int: Int, op: Op, function: ScalarFn) -> Result<(), Fail> {
+    if int.bytes == 8 {
+        return count(decoder, int, function, 0);
+    }
+    let source = decoder.source(1, int.ty)?;
+    let dst = decoder.destination(0, Type::U32)?;
+    decoder.op(op, dst, &[source]);
+    Ok(())
+}
+
 pub(super) fn bfind(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let shift = modifiers.take("shiftamt");
     let int = take_int(decoder, modifiers)?;
@@ -83,12 +122,12 @@ pub(super) fn bfind(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
 
 pub(super) fn clz(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let int = take_int(decoder, modifiers)?;
-    count(decoder, int, functions::leading_zeros, 0)
+    count_by(decoder, int, Op::LeadingZeros32, functions::leading_zeros)
 }
 
 pub(super) fn popc(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let int = take_int(decoder, modifiers)?;
-    count(decoder, int, functions::population, 0)
+    count_by(decoder, int, Op::PopCount32, functions::population)
 }
 
 pub(super) fn brev(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -192,7 +231,10 @@ pub(super) fn prmt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         decoder.source(3, Type::B32)?,
     ];
     let dst = decoder.destination(0, Type::B32)?;
-    decoder.scalar(functions::permute, mode, dst, &srcs);
+    match mode {
+        0 => decoder.op(Op::PermuteBytes, dst, &srcs),
+        mode => decoder.scalar(functions::permute, mode, dst, &srcs),
+    }
     Ok(())
 }
 

@@ -338,7 +338,7 @@ fn divide(
     wide: [crate::code::ScalarFn; 2],
 ) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
-    if !decoder.is_known_not_zero(b) {
+    if decoder.literal(b).is_none_or(|divisor| divisor == 0) {
         decoder.push(
             Op::CheckDivisor,
             &[],

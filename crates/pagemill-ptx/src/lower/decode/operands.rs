@@ -65,14 +65,17 @@ impl<'a> Decoder<'a> {
         self.constant(class, Constant::Bits(bits))
     }
 
-    /// Whether `value` is a literal other than zero.
-    pub(super) fn is_known_not_zero(&self, value: Value) -> bool {
+    /// The bits of `value` if it is a literal.
+    pub(super) fn literal(&self, value: Value) -> Option<u64> {
         let constant = match value {
-            Value::Reg(_) => return false,
+            Value::Reg(_) => return None,
             Value::Narrow(index) => &self.program.narrow.constants[usize::from(index)],
             Value::Wide(index) => &self.program.wide.constants[usize::from(index)],
         };
-        matches!(constant, Constant::Bits(bits) if *bits != 0)
+        match constant {
+            Constant::Bits(bits) => Some(*bits),
+            _ => None,
+        }
     }
 
     /// Source operand `index` as a value of type `ty`, whose register must be of that size.
