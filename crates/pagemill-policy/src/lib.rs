@@ -5,8 +5,10 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`coloring`]: which part of a shared cache a task may occupy.
 #![forbid(unsafe_code)]
 
+pub mod coloring;
 pub mod migration;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
