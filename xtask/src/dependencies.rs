@@ -12,6 +12,7 @@ use crate::process;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
+    ("pagemill-trace", &[]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
@@ -43,6 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-workloads",
             "pagemill-scenario",
             "pagemill-report",
+            "pagemill-trace",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),
