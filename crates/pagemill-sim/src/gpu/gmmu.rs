@@ -9,7 +9,7 @@ use super::timeline::{Timeline, TimelineEvent, TimelineKind};
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
-use pagemill_types::{PageRange, Picos};
+use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
 
 /// Answer to a GPU request.
@@ -36,6 +36,8 @@ pub struct MigrationCounts {
     pub evictions: u64,
     /// Those of `migrated_bytes` that were on the way already when they were asked for once more.
     pub repeated_bytes: u64,
+    /// Those of `migrated_bytes` that had been on the GPU before, and had left it.
+    pub refetched_bytes: u64,
     /// Requests that found bytes they need on the way, and waited for them.
     pub joined_requests: u64,
     /// Migrations that found their partition's buffer full.
@@ -60,6 +62,8 @@ pub(crate) struct Gmmu {
     merge: MergeScope,
     /// By page and partition, what each partition has moved for itself. Empty unless partitions do not share.
     own_flights: BTreeMap<(usize, usize), Flights>,
+    /// By page, what was on the GPU once and has left it. Empty until a page leaves.
+    departed: BTreeMap<usize, RangeSet>,
     query: Picos,
     update: Picos,
     fault_overhead: Picos,
@@ -89,6 +93,7 @@ impl Gmmu {
             slots: machine.gmmu.concurrent_migrations.map(EntryPool::new),
             merge: machine.gmmu.merge,
             own_flights: BTreeMap::new(),
+            departed: BTreeMap::new(),
             query: cycles(machine.gmmu.state_query_cycles),
             update: cycles(machine.gmmu.state_update_cycles),
             fault_overhead: machine.gmmu.fault_overhead,
@@ -103,7 +108,8 @@ impl Gmmu {
 
     /// Makes room for every page below address `end`.
     pub(crate) fn grow(&mut self, end: u64) {
-        let pages = (end >> self.page_shift).saturating_sub(self.first_page) as usize;
+        let page_bytes = 1 << self.page_shift;
+        let pages = end.div_ceil(page_bytes).saturating_sub(self.first_page) as usize;
         if pages > self.pages.len() {
             self.pages.resize(pages, Page::new());
             self.flights.resize(pages, Flights::default());
@@ -218,6 +224,10 @@ impl Gmmu {
             let done = self.transfer(room, index, range, partition, link, timeline);
             self.flights[index].insert(at, Flight { range, done });
         }
+        if let Some(departed) = self.departed.get(&index) {
+            let came = self.planned.iter();
+            self.counts.refetched_bytes += came.map(|&range| overlap(departed, range)).sum::<u64>();
+        }
     }
 
     /// Moves one range to the GPU; returns when it is there.
@@ -325,6 +335,11 @@ impl Gmmu {
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.settled[index] = false;
         self.forget_flights(index);
+        let valid = self.pages[index].valid();
+        if !valid.is_empty() {
+            let departed = self.departed.entry(index).or_default();
+            departed.extend(valid.iter().copied());
+        }
         match (
             self.pages[index].cpu_request(&self.migration),
             self.cpu_return,
@@ -402,4 +417,10 @@ impl Gmmu {
         }
         histogram
     }
+}
+
+/// How many bytes of `range` are in `set`.
+fn overlap(set: &RangeSet, range: PageRange) -> u64 {
+    let missing: u64 = set.missing(range).map(PageRange::bytes).sum();
+    range.bytes() - missing
 }

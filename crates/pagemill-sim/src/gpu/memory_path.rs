@@ -5,6 +5,7 @@ use super::gmmu::{Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
+use super::stall::Stall;
 use super::stats::MemoryStats;
 use super::stream::AccessKind;
 use super::timeline::Timeline;
@@ -53,6 +54,7 @@ pub(crate) struct MemoryPath {
     pub(crate) gmmu: Option<Gmmu>,
     pub(crate) link: Link,
     pub(crate) timeline: Timeline,
+    pub(crate) stall: Stall,
     touched: TouchedSegments,
     page_segments_shift: u32,
     managed_segments: u64,
@@ -102,6 +104,7 @@ impl MemoryPath {
             gmmu: migration.map(|migration| Gmmu::new(machine, migration, MANAGED_BASE)),
             link: Link::new(machine.link),
             timeline,
+            stall: Stall::new(machine.gmmu.stall, machine.sm.count),
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             managed_segments: 0,
@@ -187,7 +190,10 @@ impl MemoryPath {
             self.forget_evicted();
             match residency {
                 Residency::Local(known) => return self.cached(known, request, place),
-                Residency::Arrives(arrival) => return Progress::Later(arrival, Stage::Resident),
+                Residency::Arrives(arrival) => {
+                    self.stall.wait(request.sm, arrival);
+                    return Progress::Later(arrival, Stage::Resident);
+                }
             }
         }
         self.cached(at, request, place)
