@@ -354,6 +354,7 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
     let merges = [
         ("gpu", MergeScope::Gpu),
         ("partition", MergeScope::Partition),
+        ("sm", MergeScope::Sm),
         ("none", MergeScope::Nothing),
     ];
     let merge = gmmu.value(

@@ -177,6 +177,8 @@ pub enum MergeScope {
     Gpu,
     /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
     Partition,
+    /// Requests of the same SM: each SM that asks before the bytes are there moves them for itself.
+    Sm,
     /// None: every request that comes before the bytes are there moves them once more.
     Nothing,
 }

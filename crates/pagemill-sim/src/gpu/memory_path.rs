@@ -1,7 +1,7 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
 use super::deferred::{Request, Route, Stage};
-use super::gmmu::{Gmmu, Residency};
+use super::gmmu::{Asker, Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
@@ -180,13 +180,12 @@ impl MemoryPath {
             && request.segment.wrapping_sub(BASE_SEGMENT) < self.managed_segments
         {
             let address = request.segment << SEGMENT_SHIFT;
-            let residency = gmmu.gpu_request(
-                at,
-                address,
-                place.partition,
-                &mut self.link,
-                &mut self.timeline,
-            );
+            let asker = Asker {
+                sm: request.sm,
+                partition: place.partition,
+            };
+            let residency =
+                gmmu.gpu_request(at, address, asker, &mut self.link, &mut self.timeline);
             self.forget_evicted();
             match residency {
                 Residency::Local(known) => return self.cached(known, request, place),
