@@ -11,6 +11,7 @@ pub(crate) fn heading(column: &Column) -> String {
     let suffix = match column.kind {
         ColumnKind::TimeNs => "_ns",
         ColumnKind::Bytes => "_bytes",
+        ColumnKind::BytesPerSecond => "_bytes_per_second",
         _ => "",
     };
     let stem = name
@@ -18,6 +19,15 @@ pub(crate) fn heading(column: &Column) -> String {
         .filter(|stem| !stem.is_empty())
         .unwrap_or(name);
     stem.replace('_', " ")
+}
+
+/// The words for a column beside a figure: of a dotted path, what is left without the document that it is a key of.
+pub(crate) fn words(column: &Column) -> String {
+    let heading = heading(column);
+    let key = heading
+        .split_once('.')
+        .map_or(heading.as_str(), |(_, key)| key);
+    key.replace('.', " ")
 }
 
 /// `value` as people read it.
@@ -207,5 +217,21 @@ mod tests {
             "tlb miss rate"
         );
         assert_eq!(heading_of("_ns", ColumnKind::TimeNs), " ns");
+    }
+
+    #[test]
+    fn figures_name_a_swept_key_without_its_document_and_unit() {
+        let words_of = |name: &str, kind| words(&Column::parameter(name, kind, ""));
+        let bandwidth = "machine.link.bandwidth_bytes_per_second";
+        assert_eq!(
+            words_of(bandwidth, ColumnKind::BytesPerSecond),
+            "link bandwidth"
+        );
+        assert_eq!(words_of("transfer.unit_bytes", ColumnKind::Bytes), "unit");
+        assert_eq!(
+            words_of("machine.tlb.entries", ColumnKind::Count),
+            "tlb entries"
+        );
+        assert_eq!(words_of("workload", ColumnKind::Text), "workload");
     }
 }

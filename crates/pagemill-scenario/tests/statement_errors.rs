@@ -87,7 +87,7 @@ fn a_claim_has_known_keys() {
    · ──────────
 15 │ text = "Whole pages are slow"
    ╰────
- help: add a line `id = ...` before the first section
+ help: add a line `id = ...` to this [[claims]]
 "#);
 }
 
@@ -166,7 +166,7 @@ fn a_plot_has_a_known_form() {
    · ─────────
 15 │ id = "time"
    ╰────
- help: add a line `form = ...` before the first section
+ help: add a line `form = ...` to this [[plots]]
 "#);
 }
 
@@ -180,7 +180,7 @@ fn a_plot_has_the_keys_of_its_form() {
    · ─────────
 15 │ id = "time"
    ╰────
- help: add a line `x = ...` before the first section; is `y` meant to be `x`?
+ help: add a line `x = ...` to this [[plots]]; is `y` meant to be `x`?
 "#);
     assert_snapshot!(stated(&format!("{PLOT}ycap = 20.0\n")), @r#"
  × unknown key `plots[0].ycap`

@@ -124,7 +124,7 @@ impl<'a> Source<'a> {
     /// The name of `column` for people.
     pub fn heading(&self, column: &str) -> String {
         self.column(column)
-            .map_or_else(|| column.to_owned(), crate::units::heading)
+            .map_or_else(|| column.to_owned(), crate::units::words)
     }
 
     /// The values of `column` in order of first appearance.

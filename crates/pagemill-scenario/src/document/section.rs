@@ -264,9 +264,10 @@ impl<'a> Section<'a> {
         };
         let remedy = match (what, in_file(&self.path)) {
             ("section", _) => format!("add a section [{}]", in_file(&path)),
-            (_, section) if section.is_empty() => {
-                format!("add a line `{key} = ...` before the first section")
-            }
+            (_, section) if section.is_empty() => match self.prefix.split_once('[') {
+                Some((list, _)) => format!("add a line `{key} = ...` to this [[{list}]]"),
+                None => format!("add a line `{key} = ...` before the first section"),
+            },
             (_, section) => format!("add a line `{key} = ...` to [{section}]"),
         };
         let near = crate::names::nearest(

@@ -6,10 +6,10 @@ use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    MergeScope, SmSpec, SpecError, TlbScope,
+    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    InterconnectSpec, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope,
 };
-use pagemill_types::PageSize;
+use pagemill_types::{PageSize, Picos};
 
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Node, Reader};
@@ -99,9 +99,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     let dram = root.section("dram").and_then(read_dram);
     let link = root.section("link").and_then(read_link);
     let gmmu = root.section("gmmu").and_then(read_gmmu);
-    let host = root
-        .section("host")
-        .and_then(|mut host| host.value("launch_overhead", quantity::time));
+    let host = root.section("host").and_then(read_host);
     let ((core_clock, l2_clock), (tlb, tlb_scope)) = (clocks?, tlb?);
     let Dram {
         spec: dram,
@@ -109,6 +107,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         partition_hash,
         memory_bytes,
     } = dram?;
+    let host = host?;
     Some(GpuMachine {
         name: name.to_owned(),
         core_clock,
@@ -127,7 +126,9 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         link: link?,
         gmmu: gmmu?,
         memory_bytes,
-        launch_overhead: host?,
+        launch_overhead: host.launch_overhead,
+        placement: host.placement,
+        host_reads: host.reads,
     })
 }
 
@@ -318,11 +319,21 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
     let merges = [
         ("gpu", MergeScope::Gpu),
         ("partition", MergeScope::Partition),
+        ("sm", MergeScope::Sm),
         ("none", MergeScope::Nothing),
     ];
     let merge = gmmu.value(
         "merge",
         one_of("scopes in which requests share a migration", &merges),
+    );
+    let stalls = [
+        ("requester", StallScope::Requester),
+        ("sm", StallScope::Sm),
+        ("gpu", StallScope::Gpu),
+    ];
+    let stall = gmmu.optional(
+        "stall",
+        one_of("scopes that a waiting request stops", &stalls),
     );
     let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
     Some(GmmuSpec {
@@ -332,7 +343,40 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         fault_overhead: fault_overhead?,
         cpu_return: cpu_return?,
         merge: merge?,
+        stall: stall?.unwrap_or_default(),
         concurrent_migrations: concurrent_migrations?,
+    })
+}
+
+/// `[host]`.
+struct Host {
+    launch_overhead: Picos,
+    placement: Placement,
+    reads: HostReads,
+}
+
+fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
+    let placements = [
+        ("own-page", Placement::OwnPage),
+        ("packed", Placement::Packed),
+    ];
+    let reads = [
+        ("nothing", HostReads::Nothing),
+        ("everything", HostReads::Everything),
+    ];
+    let launch_overhead = host.value("launch_overhead", quantity::time);
+    let placement = host.optional(
+        "placement",
+        one_of("placements of allocations", &placements),
+    );
+    let reads = host.optional(
+        "reads_between_launches",
+        one_of("amounts the CPU reads", &reads),
+    );
+    Some(Host {
+        launch_overhead: launch_overhead?,
+        placement: placement?.unwrap_or_default(),
+        reads: reads?.unwrap_or_default(),
     })
 }
 

@@ -53,6 +53,11 @@ impl Clockwork {
         matches!(self.mode, TransferMode::Migrate(_))
     }
 
+    /// Whether there was a launch.
+    pub(super) fn has_launched(&self) -> bool {
+        !self.launches.is_empty()
+    }
+
     /// Thread instructions that the run may still execute.
     pub(super) fn instructions_left(&self) -> u64 {
         self.instruction_limit

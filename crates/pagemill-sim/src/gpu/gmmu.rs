@@ -9,8 +9,17 @@ use super::timeline::{Timeline, TimelineEvent, TimelineKind};
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
-use pagemill_types::{PageRange, Picos};
+use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
+
+/// Where a GPU request comes from and goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asker {
+    /// The SM that asks.
+    pub(crate) sm: u32,
+    /// The memory partition of the segment.
+    pub(crate) partition: usize,
+}
 
 /// Answer to a GPU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +45,8 @@ pub struct MigrationCounts {
     pub evictions: u64,
     /// Those of `migrated_bytes` that were on the way already when they were asked for once more.
     pub repeated_bytes: u64,
+    /// Those of `migrated_bytes` that had been on the GPU before, and had left it.
+    pub refetched_bytes: u64,
     /// Requests that found bytes they need on the way, and waited for them.
     pub joined_requests: u64,
     /// Migrations that found their partition's buffer full.
@@ -58,8 +69,10 @@ pub(crate) struct Gmmu {
     /// Limits how many migrations of the whole GPU are under way at a time.
     slots: Option<EntryPool>,
     merge: MergeScope,
-    /// By page and partition, what each partition has moved for itself. Empty unless partitions do not share.
+    /// By page and owner, what each partition or SM has moved for itself. Empty unless they do not share.
     own_flights: BTreeMap<(usize, usize), Flights>,
+    /// By page, what was on the GPU once and has left it. Empty until a page leaves.
+    departed: BTreeMap<usize, RangeSet>,
     query: Picos,
     update: Picos,
     fault_overhead: Picos,
@@ -89,6 +102,7 @@ impl Gmmu {
             slots: machine.gmmu.concurrent_migrations.map(EntryPool::new),
             merge: machine.gmmu.merge,
             own_flights: BTreeMap::new(),
+            departed: BTreeMap::new(),
             query: cycles(machine.gmmu.state_query_cycles),
             update: cycles(machine.gmmu.state_update_cycles),
             fault_overhead: machine.gmmu.fault_overhead,
@@ -103,7 +117,8 @@ impl Gmmu {
 
     /// Makes room for every page below address `end`.
     pub(crate) fn grow(&mut self, end: u64) {
-        let pages = (end >> self.page_shift).saturating_sub(self.first_page) as usize;
+        let page_bytes = 1 << self.page_shift;
+        let pages = end.div_ceil(page_bytes).saturating_sub(self.first_page) as usize;
         if pages > self.pages.len() {
             self.pages.resize(pages, Page::new());
             self.flights.resize(pages, Flights::default());
@@ -114,7 +129,7 @@ impl Gmmu {
         }
     }
 
-    /// A GPU request for the segment at `address`, in memory partition `partition`.
+    /// A GPU request of `asker` for the segment at `address`.
     ///
     /// Asked in non-decreasing time.
     #[inline]
@@ -122,7 +137,7 @@ impl Gmmu {
         &mut self,
         at: Picos,
         address: u64,
-        partition: usize,
+        asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
     ) -> Residency {
@@ -133,7 +148,7 @@ impl Gmmu {
         if self.settled[index] {
             return Residency::Local(at);
         }
-        self.unsettled_request(at, index, address, partition, link, timeline)
+        self.unsettled_request(at, index, address, asker, link, timeline)
     }
 
     fn unsettled_request(
@@ -141,7 +156,7 @@ impl Gmmu {
         at: Picos,
         index: usize,
         address: u64,
-        partition: usize,
+        asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
     ) -> Residency {
@@ -159,7 +174,7 @@ impl Gmmu {
         self.planned.clear();
         let decision = self.pages[index].gpu_request(&self.migration, request, &mut self.planned);
         if let GpuDecision::Fetch { .. } = decision {
-            self.fetch(known, index, partition, link, timeline);
+            self.fetch(known, index, asker, link, timeline);
         }
         let arrival = self.flights[index].arrival(known, request);
         if arrival == known {
@@ -169,9 +184,7 @@ impl Gmmu {
             return Residency::Arrives(arrival);
         }
         if self.merge != MergeScope::Gpu {
-            return Residency::Arrives(
-                self.unmerged(known, index, request, partition, link, timeline),
-            );
+            return Residency::Arrives(self.unmerged(known, index, request, asker, link, timeline));
         }
         self.counts.joined_requests += 1;
         Residency::Arrives(arrival)
@@ -184,11 +197,13 @@ impl Gmmu {
         at: Picos,
         index: usize,
         request: PageRange,
-        partition: usize,
+        asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
     ) -> Picos {
-        let own = self.own_flights.get(&(index, partition));
+        let own = self
+            .owner(asker)
+            .and_then(|owner| self.own_flights.get(&(index, owner)));
         if let Some(flight) = own.and_then(|own| own.on_the_way(at, request)) {
             self.counts.joined_requests += 1;
             return flight.done;
@@ -197,10 +212,19 @@ impl Gmmu {
             return at;
         };
         self.counts.repeated_bytes += first.range.bytes();
-        let done = self.transfer(at, index, first.range, partition, link, timeline);
+        let done = self.transfer(at, index, first.range, asker, link, timeline);
         // CPU requests and evictions wait for these transfers too.
         self.flights[index].extend_until(done);
         done
+    }
+
+    /// Who shares a migration with `asker`, where that is neither everybody nor nobody.
+    fn owner(&self, asker: Asker) -> Option<usize> {
+        match self.merge {
+            MergeScope::Partition => Some(asker.partition),
+            MergeScope::Sm => Some(asker.sm as usize),
+            MergeScope::Gpu | MergeScope::Nothing => None,
+        }
     }
 
     /// Moves the planned ranges: an entry and a transfer each.
@@ -208,15 +232,19 @@ impl Gmmu {
         &mut self,
         at: Picos,
         index: usize,
-        partition: usize,
+        asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
     ) {
         let room = self.make_room(at, index, link, timeline);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
-            let done = self.transfer(room, index, range, partition, link, timeline);
+            let done = self.transfer(room, index, range, asker, link, timeline);
             self.flights[index].insert(at, Flight { range, done });
+        }
+        if let Some(departed) = self.departed.get(&index) {
+            let came = self.planned.iter();
+            self.counts.refetched_bytes += came.map(|&range| overlap(departed, range)).sum::<u64>();
         }
     }
 
@@ -226,10 +254,11 @@ impl Gmmu {
         at: Picos,
         index: usize,
         range: PageRange,
-        partition: usize,
+        asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
     ) -> Picos {
+        let partition = asker.partition;
         let slot = match &mut self.slots {
             Some(slots) => slots.admit(at),
             None => at,
@@ -250,8 +279,8 @@ impl Gmmu {
         if let Some(slots) = &mut self.slots {
             slots.hold_until(done);
         }
-        if self.merge == MergeScope::Partition {
-            let own = self.own_flights.entry((index, partition)).or_default();
+        if let Some(owner) = self.owner(asker) {
+            let own = self.own_flights.entry((index, owner)).or_default();
             own.insert(at, Flight { range, done });
         }
         self.counts.migrations += 1;
@@ -314,9 +343,11 @@ impl Gmmu {
 
     fn forget_flights(&mut self, index: usize) {
         self.flights[index].clear();
-        if self.merge == MergeScope::Partition {
-            for partition in 0..self.buffers.len() {
-                self.own_flights.remove(&(index, partition));
+        if !self.own_flights.is_empty() {
+            let of_page = self.own_flights.range((index, 0)..(index + 1, 0));
+            let owned: Vec<_> = of_page.map(|(&key, _)| key).collect();
+            for key in owned {
+                self.own_flights.remove(&key);
             }
         }
     }
@@ -325,6 +356,11 @@ impl Gmmu {
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.settled[index] = false;
         self.forget_flights(index);
+        let valid = self.pages[index].valid();
+        if !valid.is_empty() {
+            let departed = self.departed.entry(index).or_default();
+            departed.extend(valid.iter().copied());
+        }
         match (
             self.pages[index].cpu_request(&self.migration),
             self.cpu_return,
@@ -402,4 +438,10 @@ impl Gmmu {
         }
         histogram
     }
+}
+
+/// How many bytes of `range` are in `set`.
+fn overlap(set: &RangeSet, range: PageRange) -> u64 {
+    let missing: u64 = set.missing(range).map(PageRange::bytes).sum();
+    range.bytes() - missing
 }

@@ -1,6 +1,6 @@
 //! The GMMU against a model that keeps, for every single byte, when it is in GPU memory.
 
-use super::gmmu::{Gmmu, Residency};
+use super::gmmu::{Asker, Gmmu, Residency};
 use super::machine::{CpuReturn, GpuMachine, MergeScope};
 use super::timeline::Timeline;
 use crate::parts::link::{Direction, Link, LinkSpec};
@@ -167,7 +167,7 @@ proptest! {
             match action {
                 Action::Gpu { segment, partition } => {
                     let address = segment * 128;
-                    let got = match gmmu.gpu_request(Picos(at), address, partition, &mut link, &mut timeline) {
+                    let got = match gmmu.gpu_request(Picos(at), address, Asker { sm: 0, partition }, &mut link, &mut timeline) {
                         Residency::Local(at) | Residency::Arrives(at) => at.0,
                     };
                     prop_assert_eq!(got, model.gpu_request(at, address, partition));
@@ -205,8 +205,18 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
     gmmu.grow(PAGE * PAGES);
     let mut link = Link::new(machine.link);
     let mut timeline = Timeline::with_limit(10);
-    let mut request =
-        |at: u64, page: u64| gmmu.gpu_request(Picos(at), page * PAGE, 0, &mut link, &mut timeline);
+    let mut request = |at: u64, page: u64| {
+        gmmu.gpu_request(
+            Picos(at),
+            page * PAGE,
+            Asker {
+                sm: 0,
+                partition: 0,
+            },
+            &mut link,
+            &mut timeline,
+        )
+    };
     let second = 1_000_000_000;
     request(0, 0);
     request(second, 1);
@@ -244,12 +254,13 @@ impl Bench {
 
     /// Nanoseconds at which the request goes on.
     fn request(&mut self, at_ns: u64, address: u64, partition: usize) -> u64 {
+        self.request_of(at_ns, address, Asker { sm: 0, partition })
+    }
+
+    fn request_of(&mut self, at_ns: u64, address: u64, asker: Asker) -> u64 {
         let (link, timeline) = (&mut self.link, &mut self.timeline);
         let at = Picos::from_nanos(at_ns);
-        match self
-            .gmmu
-            .gpu_request(at, address, partition, link, timeline)
-        {
+        match self.gmmu.gpu_request(at, address, asker, link, timeline) {
             Residency::Local(at) | Residency::Arrives(at) => at.as_nanos(),
         }
     }
@@ -270,6 +281,8 @@ impl Bench {
             counts.repeated_bytes + counts.returned_bytes + self.gmmu.resident_bytes(),
             "bytes came from nowhere"
         );
+        // What came back after a return is no repetition of bytes on the way.
+        assert!(counts.refetched_bytes <= counts.returned_bytes);
         (
             on_the_link,
             counts.repeated_bytes,
@@ -316,6 +329,20 @@ fn partitions_that_do_not_share_move_the_page_each_for_itself() {
 }
 
 #[test]
+fn sms_that_do_not_share_move_the_page_each_for_itself() {
+    let mut bench = Bench::new(&merging(MergeScope::Sm), "whole-page");
+    let mut request =
+        |at, address, sm, partition| bench.request_of(at, address, Asker { sm, partition });
+    assert_eq!(request(0, 0, 4, 0), FIRST_PAGE_NS);
+    // Another partition of the same SM joins, another SM in the same partition does not.
+    assert_eq!(request(10, 128, 4, 1), FIRST_PAGE_NS);
+    assert_eq!(request(20, 0, 7, 0), FIRST_PAGE_NS + 2048);
+    assert_eq!(request(30, 384, 7, 2), FIRST_PAGE_NS + 2048);
+    assert_eq!(bench.bytes(), (2 * PAGE, PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().joined_requests, 2);
+}
+
+#[test]
 fn requests_that_merge_with_none_move_the_page_every_time() {
     let mut bench = Bench::new(&merging(MergeScope::Nothing), "whole-page");
     assert_eq!(bench.request(0, 0, 0), FIRST_PAGE_NS);
@@ -354,6 +381,20 @@ fn the_cpu_waits_for_transfers_that_were_made_twice() {
     let again = landed + 300 + 2048;
     assert_eq!(bench.request(again, 0, 1), again + FIRST_PAGE_NS);
     assert_eq!(bench.bytes(), (3 * PAGE, PAGE, PAGE));
+    assert_eq!(bench.gmmu.counts().refetched_bytes, PAGE);
+}
+
+#[test]
+fn only_what_was_there_before_is_fetched_again() {
+    let mut bench = Bench::new(&merging(MergeScope::Gpu), "multi-range");
+    bench.request(0, 0, 0);
+    bench.request(0, 2 * UNIT, 0);
+    let (back, moved) = bench.cpu_request(10_000, 1);
+    assert_eq!(moved, 2 * UNIT);
+    bench.request(back, 0, 0);
+    bench.request(back, UNIT, 0);
+    assert_eq!(bench.gmmu.counts().refetched_bytes, UNIT);
+    assert_eq!(bench.bytes(), (4 * UNIT, 0, 2 * UNIT));
 }
 
 #[test]

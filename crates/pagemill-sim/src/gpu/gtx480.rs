@@ -1,8 +1,8 @@
 //! The GPU of Zhang et al. 2019.
 
 use super::machine::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    MergeScope, SmSpec, TlbScope,
+    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    InterconnectSpec, MergeScope, Placement, SmSpec, StallScope, TlbScope,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -61,6 +61,8 @@ impl GpuMachine {
             gmmu: gmmu(),
             memory_bytes: None,
             launch_overhead: Picos::ZERO,
+            placement: Placement::OwnPage,
+            host_reads: HostReads::Nothing,
         }
     }
 }
@@ -127,6 +129,7 @@ fn gmmu() -> GmmuSpec {
         fault_overhead: Picos::ZERO,
         cpu_return: CpuReturn::Valid,
         merge: MergeScope::Gpu,
+        stall: StallScope::Requester,
         concurrent_migrations: None,
     }
 }

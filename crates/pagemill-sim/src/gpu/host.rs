@@ -2,7 +2,7 @@
 
 use super::clockwork::Clockwork;
 use super::error::GpuError;
-use super::machine::{GpuMachine, InstructionTimings};
+use super::machine::{GpuMachine, HostReads, InstructionTimings, Placement};
 use super::machine_check::SpecError;
 use super::memory_path::{MANAGED_BASE, MemoryPath};
 use super::program::LoadedModule;
@@ -68,11 +68,14 @@ impl Default for Limits {
 /// Memory of the program, seen by CPU and GPU at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// First byte; the start of a page.
+    /// First byte: the start of a page, or of 256 bytes where allocations are packed.
     pub address: VirtAddr,
     /// Size in bytes.
     pub bytes: u64,
 }
+
+/// Allocations that share pages begin at multiples of this, as those of `cudaMalloc` do.
+const PACKED_BYTES: u64 = 256;
 
 /// Most pages that state is kept for: a few gigabytes of host memory.
 const MAX_PAGES: u64 = 1 << 25;
@@ -82,6 +85,8 @@ const MAX_PAGES: u64 = 1 << 25;
 pub struct Gpu {
     pub(super) options: Options,
     page: PageSize,
+    placement: Placement,
+    host_reads: HostReads,
     memory_bytes: Option<u64>,
     pub(super) memory: DeviceMemory,
     pub(super) output: Output,
@@ -89,7 +94,7 @@ pub struct Gpu {
     pub(super) timings: InstructionTimings,
     pub(super) clockwork: Clockwork,
     next_address: u64,
-    allocated_bytes: u64,
+    buffers: Vec<Buffer>,
 }
 
 impl Gpu {
@@ -120,6 +125,8 @@ impl Gpu {
         Ok(Self {
             options,
             page,
+            placement: machine.placement,
+            host_reads: machine.host_reads,
             memory_bytes: machine.memory_bytes,
             memory: DeviceMemory::new(),
             output: Output::default(),
@@ -127,11 +134,12 @@ impl Gpu {
             timings: machine.sm.timings,
             clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
-            allocated_bytes: 0,
+            buffers: Vec::new(),
         })
     }
 
-    /// Allocates `bytes` zero bytes that begin on a page of their own. Where pages migrate, they are in CPU memory.
+    /// Allocates `bytes` zero bytes that begin where the machine's placement has it. Where pages migrate, they are in CPU
+    /// memory.
     ///
     /// # Errors
     /// Zero bytes, more than GPU memory holds where pages do not migrate, or more than can be addressed.
@@ -142,7 +150,11 @@ impl Gpu {
             });
         }
         let used = self.next_address - MANAGED_BASE;
-        let padded = bytes.checked_next_multiple_of(self.page.bytes());
+        let granule = match self.placement {
+            Placement::OwnPage => self.page.bytes(),
+            Placement::Packed => PACKED_BYTES.min(self.page.bytes()),
+        };
+        let padded = bytes.checked_next_multiple_of(granule);
         let after = padded
             .and_then(|padded| used.checked_add(padded))
             .unwrap_or(u64::MAX);
@@ -150,16 +162,17 @@ impl Gpu {
         let address = self.next_address;
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
-        self.allocated_bytes += bytes;
         self.clockwork.path.grow(self.next_address);
-        Ok(Buffer {
+        let buffer = Buffer {
             address: VirtAddr(address),
             bytes,
-        })
+        };
+        self.buffers.push(buffer);
+        Ok(buffer)
     }
 
     fn check_room(&self, name: &str, bytes: u64, used: u64, after: u64) -> Result<(), GpuError> {
-        let pages = after / self.page.bytes();
+        let pages = after.div_ceil(self.page.bytes());
         if pages > MAX_PAGES {
             return Err(GpuError::TooManyPages {
                 name: name.to_owned(),
@@ -261,13 +274,25 @@ impl Gpu {
         kernel: &str,
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError> {
+        self.read_between_launches();
         self.clockwork.run_grid(kernel, stream)
+    }
+
+    /// What the CPU reads before every launch but the first.
+    pub(super) fn read_between_launches(&mut self) {
+        if self.host_reads == HostReads::Nothing || !self.clockwork.has_launched() {
+            return;
+        }
+        for buffer in &self.buffers {
+            self.clockwork
+                .copy(buffer.address.0, buffer.bytes, Direction::ToCpu);
+        }
     }
 
     /// Ends the run and says what it came to.
     pub fn finish(mut self) -> Report {
         Report {
-            allocated_bytes: self.allocated_bytes,
+            allocated_bytes: self.buffers.iter().map(|buffer| buffer.bytes).sum(),
             output: self.output.take(),
             ..self.clockwork.finish()
         }

@@ -46,6 +46,30 @@ pub struct GpuMachine {
     pub memory_bytes: Option<u64>,
     /// From a launch by the host to the first block on an SM.
     pub launch_overhead: Picos,
+    /// Where allocations begin.
+    pub placement: Placement,
+    /// What the CPU reads between two launches, whatever the program copies.
+    pub host_reads: HostReads,
+}
+
+/// Where allocations begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Each on a page of its own.
+    #[default]
+    OwnPage,
+    /// Each where the one before ends, rounded up to 256 bytes: small ones share a page.
+    Packed,
+}
+
+/// What the CPU reads between two launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostReads {
+    /// What the program copies, and nothing else.
+    #[default]
+    Nothing,
+    /// All buffers.
+    Everything,
 }
 
 /// Who owns a TLB.
@@ -153,8 +177,22 @@ pub enum MergeScope {
     Gpu,
     /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
     Partition,
+    /// Requests of the same SM: each SM that asks before the bytes are there moves them for itself.
+    Sm,
     /// None: every request that comes before the bytes are there moves them once more.
     Nothing,
+}
+
+/// Who stands still while a request waits for bytes on their way to the GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StallScope {
+    /// The warp that needs the bytes; all others go on, also those that miss meanwhile.
+    #[default]
+    Requester,
+    /// All warps of its SM. Requests that left the SM before go on.
+    Sm,
+    /// All warps of the GPU.
+    Gpu,
 }
 
 /// The GPU's memory management unit.
@@ -172,6 +210,8 @@ pub struct GmmuSpec {
     pub cpu_return: CpuReturn,
     /// Which requests share a migration under way. What is moved once more takes a buffer entry and the link like the first.
     pub merge: MergeScope,
+    /// Who stands still while a request waits for bytes on their way.
+    pub stall: StallScope,
     /// Migrations to the GPU under way at a time, from their buffer entry to their arrival; `None` for as many as the
     /// buffers hold.
     pub concurrent_migrations: Option<u32>,

@@ -1,10 +1,11 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
 use super::deferred::{Request, Route, Stage};
-use super::gmmu::{Gmmu, Residency};
+use super::gmmu::{Asker, Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
+use super::stall::Stall;
 use super::stats::MemoryStats;
 use super::stream::AccessKind;
 use super::timeline::Timeline;
@@ -53,6 +54,7 @@ pub(crate) struct MemoryPath {
     pub(crate) gmmu: Option<Gmmu>,
     pub(crate) link: Link,
     pub(crate) timeline: Timeline,
+    pub(crate) stall: Stall,
     touched: TouchedSegments,
     page_segments_shift: u32,
     managed_segments: u64,
@@ -102,6 +104,7 @@ impl MemoryPath {
             gmmu: migration.map(|migration| Gmmu::new(machine, migration, MANAGED_BASE)),
             link: Link::new(machine.link),
             timeline,
+            stall: Stall::new(machine.gmmu.stall, machine.sm.count),
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             managed_segments: 0,
@@ -177,17 +180,19 @@ impl MemoryPath {
             && request.segment.wrapping_sub(BASE_SEGMENT) < self.managed_segments
         {
             let address = request.segment << SEGMENT_SHIFT;
-            let residency = gmmu.gpu_request(
-                at,
-                address,
-                place.partition,
-                &mut self.link,
-                &mut self.timeline,
-            );
+            let asker = Asker {
+                sm: request.sm,
+                partition: place.partition,
+            };
+            let residency =
+                gmmu.gpu_request(at, address, asker, &mut self.link, &mut self.timeline);
             self.forget_evicted();
             match residency {
                 Residency::Local(known) => return self.cached(known, request, place),
-                Residency::Arrives(arrival) => return Progress::Later(arrival, Stage::Resident),
+                Residency::Arrives(arrival) => {
+                    self.stall.wait(request.sm, arrival);
+                    return Progress::Later(arrival, Stage::Resident);
+                }
             }
         }
         self.cached(at, request, place)

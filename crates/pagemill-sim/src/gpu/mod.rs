@@ -23,6 +23,7 @@ mod report;
 mod residents;
 mod run;
 mod schedule;
+mod stall;
 mod stats;
 mod stream;
 mod timeline;
@@ -33,8 +34,8 @@ pub use error::{GpuError, LaunchFailure};
 pub use gmmu::MigrationCounts;
 pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
 pub use machine::{
-    CpuReturn, GmmuSpec, GpuMachine, InstructionTiming, InstructionTimings, InterconnectSpec,
-    MergeScope, SmSpec, TlbScope,
+    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    InterconnectSpec, MergeScope, Placement, SmSpec, StallScope, TlbScope,
 };
 pub use machine_check::SpecError;
 pub use occupancy::{Limiter, Occupancy, occupancy};

@@ -149,6 +149,7 @@ impl Gpu {
         )?
         .with_instruction_limit(self.clockwork.instructions_left().max(1));
         if self.options.timing {
+            self.read_between_launches();
             self.run_timed(module, &launch)
         } else {
             self.run_untimed(&launch)

@@ -131,6 +131,11 @@ impl Engine {
         stream.prepare(self.blocks.len() as u32);
         self.fill_slots(at, stream);
         while let Some((now, warp)) = self.next_event(path, stream) {
+            let resumes = path.stall.resumes(self.homes[warp as usize].sm, now);
+            if resumes > now {
+                self.heap.replace_top(resumes, warp);
+                continue;
+            }
             match self.warps[warp as usize].phase {
                 Phase::Run => self.step(now, warp, stream)?,
                 Phase::Access => self.access(now, warp, path),

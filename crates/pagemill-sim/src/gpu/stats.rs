@@ -92,6 +92,7 @@ fieldwise!(MigrationCounts {
     returned_pages,
     evictions,
     repeated_bytes,
+    refetched_bytes,
     joined_requests,
     buffer_stalls,
     buffer_stalled,

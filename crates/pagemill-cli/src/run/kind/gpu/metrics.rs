@@ -27,6 +27,11 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "moved from CPU to GPU, by migration or by copies",
     ),
     (
+        "repeated_bytes",
+        ColumnKind::Bytes,
+        "part of migrated_bytes that demand had moved to the GPU before",
+    ),
+    (
         "returned_bytes",
         ColumnKind::Bytes,
         "moved from GPU to CPU: pages coming back, evictions, copies",
@@ -159,12 +164,14 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
 /// The row with everything that was measured.
 pub fn add_metrics(row: Row, report: &Report, checked: &Checked) -> Row {
     let (execution, memory) = (&report.execution, &report.memory);
+    let repeated_bytes = memory.migration.repeated_bytes + memory.migration.refetched_bytes;
     let misses = memory.tlb_misses + memory.tlb_merged_misses;
     let row = row
         .metric("time_ns", report.time_ns)
         .metric("kernel_time_ns", report.kernel_time_ns)
         .metric("copy_time_ns", report.copy_time_ns)
         .metric("migrated_bytes", report.migrated_bytes)
+        .metric("repeated_bytes", repeated_bytes)
         .metric("returned_bytes", report.returned_bytes)
         .metric("touched_bytes", report.touched_bytes)
         .metric("allocated_bytes", report.allocated_bytes)

@@ -1,0 +1,156 @@
+//! The machine's modelling choices, each against what it must do to a run that is simple enough to work out by hand.
+
+mod common;
+
+use common::{compute, exit, load, migrate, shape, wait};
+use pagemill_sim::gpu::{
+    Buffer, Gpu, GpuMachine, HostReads, Options, Placement, Report, StallScope, Step, StepEnd,
+    SyntheticGrid, TransferMode, WarpPlace,
+};
+use pagemill_types::PageSize;
+
+const PAGE: u64 = 2 << 20;
+
+fn gpu(machine: &GpuMachine, mode: TransferMode) -> Gpu {
+    Gpu::new(machine, mode, Options::default()).unwrap()
+}
+
+fn whole_page() -> TransferMode {
+    migrate("whole-page", PageSize::MIB_2, 1024)
+}
+
+/// Every warp of `blocks` blocks loads its own 128 bytes of `buffer`.
+fn read(gpu: &mut Gpu, buffer: Buffer, blocks: u64) {
+    let mut grid =
+        SyntheticGrid::new(
+            shape(blocks, 1),
+            |place: WarpPlace, step: &mut Step| match place.step {
+                0 => load(step, buffer.address.0 + place.block * 128, 0),
+                1 => wait(step, 1),
+                _ => exit(step),
+            },
+        );
+    gpu.launch_grid("read", &mut grid).unwrap();
+}
+
+fn run_buffers(machine: &GpuMachine, mode: TransferMode, sizes: &[u64]) -> (Vec<u64>, Report) {
+    let mut gpu = gpu(machine, mode);
+    let mut buffers = Vec::new();
+    for &bytes in sizes {
+        let buffer = gpu.alloc("data", bytes).unwrap();
+        gpu.copy_to_gpu(buffer, 0..bytes).unwrap();
+        buffers.push(buffer);
+    }
+    for &buffer in &buffers {
+        read(&mut gpu, buffer, 1);
+    }
+    let base = buffers[0].address.0;
+    let offsets = buffers.iter().map(|buffer| buffer.address.0 - base);
+    (offsets.collect(), gpu.finish())
+}
+
+#[test]
+fn packed_allocations_share_a_page() {
+    let mut machine = GpuMachine::gtx480();
+    let sizes = [1000, 256, 1, 4096];
+    let (apart, report) = run_buffers(&machine, whole_page(), &sizes);
+    assert_eq!(apart, [0, PAGE, 2 * PAGE, 3 * PAGE]);
+    assert_eq!(report.migrated_bytes, 4 * PAGE);
+    machine.placement = Placement::Packed;
+    let (packed, report) = run_buffers(&machine, whole_page(), &sizes);
+    assert_eq!(packed, [0, 1024, 1280, 1536]);
+    assert_eq!(report.migrated_bytes, PAGE);
+    assert_eq!(report.ranges_per_page, [0, 1]);
+    assert_eq!(report.allocated_bytes, 5353);
+}
+
+#[test]
+fn packing_changes_no_page_of_what_fills_pages() {
+    let mut machine = GpuMachine::gtx480();
+    let sizes = [PAGE, 3 * PAGE, PAGE];
+    let (_, apart) = run_buffers(&machine, whole_page(), &sizes);
+    machine.placement = Placement::Packed;
+    let (_, packed) = run_buffers(&machine, whole_page(), &sizes);
+    assert_eq!(apart.time_ns, packed.time_ns);
+    assert_eq!(apart.migrated_bytes, packed.migrated_bytes);
+}
+
+#[test]
+fn what_the_cpu_reads_between_launches_comes_back_and_goes_again() {
+    let launch_twice = |reads, mode| {
+        let mut machine = GpuMachine::gtx480();
+        machine.host_reads = reads;
+        let mut gpu = gpu(&machine, mode);
+        let buffer = gpu.alloc("data", PAGE).unwrap();
+        gpu.copy_to_gpu(buffer, 0..PAGE).unwrap();
+        read(&mut gpu, buffer, 1);
+        read(&mut gpu, buffer, 1);
+        gpu.finish()
+    };
+    let quiet = launch_twice(HostReads::Nothing, whole_page());
+    assert_eq!((quiet.migrated_bytes, quiet.returned_bytes), (PAGE, 0));
+    assert_eq!(quiet.memory.migration.refetched_bytes, 0);
+    let busy = launch_twice(HostReads::Everything, whole_page());
+    assert_eq!((busy.migrated_bytes, busy.returned_bytes), (2 * PAGE, PAGE));
+    assert_eq!(busy.memory.migration.refetched_bytes, PAGE);
+    // The programmer copies it back and need not copy it in again.
+    let copied = launch_twice(HostReads::Everything, TransferMode::ProgrammerCopy);
+    assert_eq!((copied.migrated_bytes, copied.returned_bytes), (PAGE, PAGE));
+    let ideal = launch_twice(HostReads::Everything, TransferMode::IdealOverlap);
+    assert_eq!(ideal.copy_time_ns, 0);
+}
+
+/// Block 0 computes for about 50 us of one warp, block 1 meanwhile waits for a page. They are on different SMs.
+fn compute_beside_a_migration(stall: StallScope, blocks: u64) -> u64 {
+    let mut machine = GpuMachine::gtx480();
+    machine.gmmu.stall = stall;
+    let mut gpu = gpu(&machine, whole_page());
+    let buffer = gpu.alloc("data", PAGE).unwrap();
+    let faulting = blocks - 1;
+    let mut grid =
+        SyntheticGrid::new(
+            shape(blocks, 1),
+            |place: WarpPlace, step: &mut Step| match place.step {
+                0 if place.block == faulting => load(step, buffer.address.0, 0),
+                1 if place.block == faulting => wait(step, 1),
+                2 if place.block == faulting => exit(step),
+                step_number if place.block == 0 => {
+                    compute(step, 1000, 70_000);
+                    step.end = if step_number == 9 {
+                        StepEnd::Exit
+                    } else {
+                        StepEnd::Budget
+                    };
+                }
+                _ => exit(step),
+            },
+        );
+    gpu.launch_grid("beside", &mut grid).unwrap();
+    gpu.finish().time_ns
+}
+
+#[test]
+fn a_stall_adds_a_migration_to_what_it_stops() {
+    // A page of 2 MiB takes 131.6 us; ten steps of 70,000 cycles take 500 us.
+    let page_ns = 500 + PAGE / 16;
+    let computing_ns = 500_000;
+    let near = |time_ns: u64, expected_ns: u64| {
+        assert!(
+            time_ns.abs_diff(expected_ns) < 1_500,
+            "{time_ns} ns, expected {expected_ns}"
+        );
+    };
+    // Two blocks go to two SMs, sixteen blocks put the last one beside the first.
+    for blocks in [2, 16] {
+        near(
+            compute_beside_a_migration(StallScope::Requester, blocks),
+            computing_ns,
+        );
+    }
+    // A step that has begun runs to its end: of the 131.6 us, those before the end of the first step are hidden.
+    let stopped_ns = computing_ns + page_ns - 50_000;
+    near(compute_beside_a_migration(StallScope::Sm, 2), computing_ns);
+    near(compute_beside_a_migration(StallScope::Sm, 16), stopped_ns);
+    near(compute_beside_a_migration(StallScope::Gpu, 2), stopped_ns);
+    near(compute_beside_a_migration(StallScope::Gpu, 16), stopped_ns);
+}
