@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
     ("pagemill-policy", &["pagemill-types"]),
+    ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
         "pagemill-sim",
@@ -38,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-types",
             "pagemill-policy",
+            "pagemill-gpu",
             "pagemill-ptx",
             "pagemill-sim",
             "pagemill-workloads",
