@@ -5,9 +5,11 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 #![forbid(unsafe_code)]
 
 pub mod migration;
+pub mod residency;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]
