@@ -14,12 +14,12 @@ __device__ Index next_random(Index state)
     return (state * 1103515245 + 12345) & 0x7fffffff;
 }
 
-// Seeded with the number of the warp's first thread, then moved on by some rounds in one step: k applications of the
+// Starts from the seed and the number of the warp's first thread, then moved on by some rounds in one step: k applications of the
 // generator are `multiplier * x + increment` too. So a long run can be cut into launches that read what one would.
-__device__ Index first_state(Index multiplier, Index increment)
+__device__ Index first_state(Index seed, Index multiplier, Index increment)
 {
     Index thread = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-    Index state = next_random(thread / WARP_LANES * WARP_LANES);
+    Index state = next_random(seed + thread / WARP_LANES * WARP_LANES);
     return (state * multiplier + increment) & 0x7fffffff;
 }
 
@@ -31,9 +31,9 @@ __device__ Index first_element(Index state, Index pages, Index page_elements)
 }
 
 extern "C" __global__ void uvm_random_warp(float *data, Index pages, Index page_elements, Index rounds,
-                                           Index multiplier, Index increment)
+                                           Index seed, Index multiplier, Index increment)
 {
-    Index state = first_state(multiplier, increment);
+    Index state = first_state(seed, multiplier, increment);
     float sum = 0;
 #pragma unroll 1
     for (Index round = 0; round < rounds; round++) {
@@ -45,9 +45,9 @@ extern "C" __global__ void uvm_random_warp(float *data, Index pages, Index page_
 }
 
 extern "C" __global__ void uvm_random_warp_lock_step(float *data, Index pages, Index page_elements, Index rounds,
-                                                     Index multiplier, Index increment)
+                                                     Index seed, Index multiplier, Index increment)
 {
-    Index state = first_state(multiplier, increment);
+    Index state = first_state(seed, multiplier, increment);
     float sum = 0;
 #pragma unroll 1
     for (Index round = 0; round < rounds; round++) {

@@ -1,51 +1,51 @@
 //! The benchmark: one point at a time, on whatever GPU it is given.
 
-use crate::gpu::{Buffer, Gpu, Launch};
-use crate::lcg::Skip;
+use pagemill_policy::residency::{
+    AccessPattern, Action, BLOCK_BYTES, Call, Mechanism, PAGE_BYTES, PatternSpec, Placement, Side,
+    StrategyEntry, Variant, WARP_LANES,
+};
+
+use crate::gpu::{Buffer, Gpu};
+use crate::run::Run;
 use crate::size::{GIB, MIB, show_bytes};
-use crate::strategy::{Sizes, Step, Strategy, plan, stripes};
-use crate::{GpuError, Kernel, Pattern, THREADS_PER_BLOCK, Variant};
-
-/// Bytes of an element.
-const ELEMENT_BYTES: u64 = 4;
-
-/// Data is a multiple of this: what the driver moves and evicts at most at once.
-const BLOCK_BYTES: u64 = 2 * MIB;
+use crate::{GpuError, Kernel, THREADS_PER_BLOCK};
 
 /// Left to the host beside the data.
 const HOST_MARGIN_BYTES: u64 = GIB;
 
-/// GPU memory that stripes leave to the driver, as in the published benchmark; more where it keeps access counters.
+/// GPU memory that is left to the driver, as in the published benchmark; more where it keeps access counters.
 const DRIVER_BYTES: u64 = 128 * MIB;
 const DRIVER_BYTES_WITH_COUNTERS: u64 = 320 * MIB;
 
-/// Every range that differs from its neighbours costs the driver a record of about a kilobyte.
-const STRIPES_MAX: usize = 1 << 20;
+/// Reading at random, the published benchmark leaves a third of GPU memory to the data, and takes the rest away before.
+const RANDOM_SHARE: f64 = 0.33;
 
-/// Part of a random run that is timed alone first, where it could take hours.
-const FIRST_PART: u64 = 1024;
+/// Every range that differs from its neighbours costs the driver a record of about a kilobyte.
+const CALLS_MAX: u64 = 1 << 20;
 
 /// One point of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// What is read.
-    pub pattern: Pattern,
-    /// How warps keep together.
+    pub pattern: AccessPattern,
+    /// How the warps of a block keep together.
     pub variant: Variant,
-    /// Where the data lives.
-    pub strategy: Strategy,
+    /// How the data is placed.
+    pub strategy: &'static StrategyEntry,
     /// Data over GPU memory.
     pub factor: f64,
-    /// Unit of striping, and of the page that a warp picks at random: 2 MiB, 64 KiB or 4 KiB.
-    pub granule_bytes: u64,
+    /// Granule that striping deals out.
+    pub stripe_bytes: u64,
 }
 
 /// How points are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Times that each point is run.
-    pub repetitions: u32,
-    /// A random run on demand is cut short where the rest of a repetition would take longer, in seconds.
+    pub loops: u32,
+    /// Added to the thread numbers that random choices start from.
+    pub seed: u64,
+    /// A random run on demand is cut short where the rest of a loop would take longer, in seconds.
     pub time_limit_s: f64,
     /// Memory that the host can give, if it says so.
     pub host_bytes: Option<u64>,
@@ -54,17 +54,19 @@ pub struct Settings {
 /// What came out of one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
+    /// GPU memory that was left to the data.
+    pub gpu_bytes: u64,
     /// Size of the data.
-    pub data_bytes: u64,
+    pub allocated_bytes: u64,
     /// Thread blocks: all that the GPU holds at once.
     pub blocks: u32,
-    /// Each repetition, in order.
-    pub repetitions: Vec<Repetition>,
+    /// Each time it was run, in order.
+    pub loops: Vec<Loop>,
 }
 
-/// One repetition.
+/// One time that a point was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repetition {
+pub struct Loop {
     /// Bytes that threads asked for.
     pub read_bytes: u64,
     /// Time on the GPU, in nanoseconds.
@@ -73,19 +75,19 @@ pub struct Repetition {
     pub is_whole: bool,
 }
 
-impl Repetition {
+impl Loop {
     /// Bytes asked for over the time it took.
     pub fn bytes_per_second(&self) -> f64 {
         self.read_bytes as f64 * 1e9 / self.kernel_time_ns.max(1) as f64
     }
 }
 
-/// A GPU with part of its memory set aside, so that the rest is what the factor is relative to.
+/// A GPU with part of its memory taken away, so that the rest is what the factor is relative to.
 pub struct Bench<G: Gpu> {
     gpu: G,
     settings: Settings,
     memory_bytes: u64,
-    set_aside: Option<Buffer>,
+    taken: Option<Buffer>,
 }
 
 impl<G: Gpu> Bench<G> {
@@ -98,9 +100,8 @@ impl<G: Gpu> Bench<G> {
         memory_bytes: Option<u64>,
         settings: Settings,
     ) -> Result<Self, GpuError> {
-        let free_bytes = gpu.free_bytes()? / BLOCK_BYTES * BLOCK_BYTES;
-        let asked_bytes = memory_bytes.map(|bytes| bytes / BLOCK_BYTES * BLOCK_BYTES);
-        let memory_bytes = asked_bytes.unwrap_or(free_bytes);
+        let free_bytes = usable_bytes(&gpu)?;
+        let memory_bytes = memory_bytes.map_or(free_bytes, whole_blocks);
         if memory_bytes > free_bytes || memory_bytes == 0 {
             return Err(GpuError::GpuMemory {
                 asked_bytes: memory_bytes,
@@ -108,19 +109,16 @@ impl<G: Gpu> Bench<G> {
                 total_bytes: gpu.facts().total_bytes,
             });
         }
-        let set_aside = match free_bytes - memory_bytes {
-            0 => None,
-            bytes => Some(gpu.alloc_fixed(bytes)?),
-        };
+        let taken = take(&mut gpu, free_bytes - memory_bytes)?;
         Ok(Self {
             gpu,
             settings,
             memory_bytes,
-            set_aside,
+            taken,
         })
     }
 
-    /// GPU memory that the factor is relative to.
+    /// GPU memory that is left to the benchmark.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
@@ -130,9 +128,19 @@ impl<G: Gpu> Bench<G> {
         &self.gpu
     }
 
-    /// Size of the data at `factor`.
-    pub fn data_bytes(&self, factor: f64) -> u64 {
-        let bytes = (self.memory_bytes as f64 * factor).round() as u64;
+    /// GPU memory that the factor of `pattern` is relative to.
+    pub fn gpu_bytes(&self, pattern: AccessPattern) -> u64 {
+        match pattern {
+            AccessPattern::GridStride | AccessPattern::BlockStride => self.memory_bytes,
+            AccessPattern::RandomWarp => {
+                whole_blocks((self.memory_bytes as f64 * RANDOM_SHARE) as u64).max(BLOCK_BYTES)
+            }
+        }
+    }
+
+    /// Size of the data at a point.
+    pub fn allocated_bytes(&self, point: &Point) -> u64 {
+        let bytes = (self.gpu_bytes(point.pattern) as f64 * point.factor).round() as u64;
         bytes.next_multiple_of(BLOCK_BYTES)
     }
 
@@ -141,64 +149,71 @@ impl<G: Gpu> Bench<G> {
     /// # Errors
     /// What is wrong with it.
     pub fn check(&self, point: &Point) -> Result<(), GpuError> {
-        if !(point.factor.is_finite() && point.factor > 0.0) {
+        let is_size = point.factor.is_finite() && point.factor > 0.0;
+        if !is_size {
             return Err(GpuError::BadPoint(format!(
                 "factor {} is no size: use a number above 0, such as 1.5",
                 point.factor
             )));
         }
-        let data_bytes = self.data_bytes(point.factor);
-        self.check_host(data_bytes)?;
-        let sizes = self.sizes(point, data_bytes);
-        let is_granule = sizes.granule_bytes.is_power_of_two()
-            && (4096..=BLOCK_BYTES).contains(&sizes.granule_bytes);
-        if !is_granule {
+        if point.strategy().mechanism() != Mechanism::Driver {
             return Err(GpuError::BadPoint(format!(
-                "a granule of {} bytes is none: use 4 KiB, 64 KiB or 2 MiB",
-                sizes.granule_bytes
+                "{} needs a GPU that moves pages by itself, and there is none: it can only be simulated",
+                point.strategy.name
             )));
         }
-        let ranges = match point.strategy {
-            Strategy::Stripe => stripes(sizes).len(),
-            _ => 1,
-        };
-        if ranges > STRIPES_MAX {
+        let stripes = PAGE_BYTES..=BLOCK_BYTES;
+        if !stripes.contains(&point.stripe_bytes) || !point.stripe_bytes.is_power_of_two() {
             return Err(GpuError::BadPoint(format!(
-                "striping {} by {} makes {ranges} ranges, and the driver keeps a record of each: use a larger granule, or \
-                 less data (at most {STRIPES_MAX} ranges)",
-                show_bytes(data_bytes),
-                show_bytes(sizes.granule_bytes)
+                "a stripe of {} bytes cannot be dealt out: use 4 KiB, 64 KiB or 2 MiB",
+                point.stripe_bytes
             )));
         }
-        Ok(())
+        self.check_host(point)?;
+        self.check_calls(point)
     }
 
-    fn check_host(&self, data_bytes: u64) -> Result<(), GpuError> {
+    fn check_host(&self, point: &Point) -> Result<(), GpuError> {
         let Some(available_bytes) = self.settings.host_bytes else {
             return Ok(());
         };
-        let needed_bytes = data_bytes.saturating_add(HOST_MARGIN_BYTES);
+        let needed_bytes = self
+            .allocated_bytes(point)
+            .saturating_add(HOST_MARGIN_BYTES);
         if needed_bytes <= available_bytes {
             return Ok(());
         }
         let room = available_bytes.saturating_sub(HOST_MARGIN_BYTES + BLOCK_BYTES);
+        let gpu_bytes = self.gpu_bytes(point.pattern);
         Err(GpuError::HostMemory {
             needed_bytes,
             available_bytes,
-            largest_factor_hundredths: (room as f64 * 100.0 / self.memory_bytes as f64) as u64,
+            largest_factor_hundredths: (room as f64 * 100.0 / gpu_bytes as f64) as u64,
         })
     }
 
-    fn sizes(&self, point: &Point, data_bytes: u64) -> Sizes {
-        let driver_bytes = match self.gpu.facts().uses_host_page_tables {
-            true => DRIVER_BYTES_WITH_COUNTERS,
-            false => DRIVER_BYTES,
-        };
-        Sizes {
-            data_bytes,
-            gpu_bytes: self.memory_bytes,
-            room_bytes: self.memory_bytes.saturating_sub(driver_bytes),
-            granule_bytes: point.granule_bytes,
+    fn check_calls(&self, point: &Point) -> Result<(), GpuError> {
+        let mut calls = 0;
+        point
+            .strategy()
+            .calls(&self.placement(point), &mut |_| calls += 1);
+        if calls <= CALLS_MAX {
+            return Ok(());
+        }
+        Err(GpuError::BadPoint(format!(
+            "{} of {} in stripes of {} takes {calls} calls, and the driver keeps a record of each range: use larger stripes, \
+             or less data (at most {CALLS_MAX} calls)",
+            point.strategy.name,
+            show_bytes(self.allocated_bytes(point)),
+            show_bytes(point.stripe_bytes)
+        )))
+    }
+
+    fn placement(&self, point: &Point) -> Placement {
+        Placement {
+            allocation_bytes: self.allocated_bytes(point),
+            gpu_bytes: self.gpu_bytes(point.pattern),
+            stripe_bytes: point.stripe_bytes,
         }
     }
 
@@ -208,179 +223,162 @@ impl<G: Gpu> Bench<G> {
     /// What [`check`](Self::check) finds, and what the driver refuses.
     pub fn measure(&mut self, point: &Point) -> Result<Measured, GpuError> {
         self.check(point)?;
+        let run = self.run(point)?;
+        let gpu_bytes = self.gpu_bytes(point.pattern);
+        let taken = take(&mut self.gpu, self.memory_bytes - gpu_bytes)?;
+        let loops = self.all_loops(point, &run);
+        let freed = taken.map_or(Ok(()), |taken| self.gpu.free(taken));
+        let measured = Measured {
+            gpu_bytes,
+            allocated_bytes: run.spec().bytes,
+            blocks: run.spec().blocks,
+            loops: loops?,
+        };
+        freed.map(|()| measured)
+    }
+
+    fn run(&self, point: &Point) -> Result<Run, GpuError> {
         let kernel = Kernel {
             pattern: point.pattern,
             variant: point.variant,
         };
-        let facts = self.gpu.facts();
-        // Pages that were evicted stay mapped on such platforms and would not fault again.
-        let is_fresh_each_time =
-            facts.uses_host_page_tables && point.strategy == Strategy::OnDemand;
-        let blocks = facts.sm_count * self.gpu.resident_blocks(kernel)?;
-        let data_bytes = self.data_bytes(point.factor);
-        let run = Run::of(kernel, point, data_bytes, blocks)?;
-        let mut measured = Measured {
-            data_bytes,
-            blocks,
-            repetitions: Vec::new(),
+        let spec = PatternSpec {
+            pattern: point.pattern,
+            bytes: self.allocated_bytes(point),
+            blocks: self.gpu.facts().sm_count * self.gpu.resident_blocks(kernel)?,
+            warps_per_block: THREADS_PER_BLOCK / WARP_LANES as u32,
+            page_bytes: BLOCK_BYTES,
+            seed: self.settings.seed,
         };
-        let mut left = self.settings.repetitions;
-        while left > 0 {
-            let together = if is_fresh_each_time { 1 } else { left };
-            let buffer = self.gpu.alloc_managed(data_bytes)?;
-            let repeated = self.repeat(point, &run, buffer, together);
-            let freed = self.gpu.free(buffer);
-            measured.repetitions.extend(repeated?);
-            freed?;
-            left -= together;
-        }
-        Ok(measured)
+        Run::new(kernel, spec)
     }
 
-    fn repeat(
+    fn all_loops(&mut self, point: &Point, run: &Run) -> Result<Vec<Loop>, GpuError> {
+        // Pages that were evicted stay mapped on such platforms, so they would not fault again.
+        let starts_anew = self.gpu.facts().uses_host_page_tables && point.restarts();
+        let mut loops = Vec::new();
+        while (loops.len() as u32) < self.settings.loops {
+            let buffer = self.gpu.alloc_managed(run.spec().bytes)?;
+            let times = if starts_anew { 1 } else { self.settings.loops };
+            let timed = self.loops_of(point, run, buffer, times);
+            let freed = self.gpu.free(buffer);
+            loops.extend(timed?);
+            freed?;
+        }
+        Ok(loops)
+    }
+
+    fn loops_of(
         &mut self,
         point: &Point,
         run: &Run,
         buffer: Buffer,
         times: u32,
-    ) -> Result<Vec<Repetition>, GpuError> {
-        let plan = plan(point.strategy, self.sizes(point, buffer.bytes));
+    ) -> Result<Vec<Loop>, GpuError> {
         self.gpu.write_from_cpu(buffer)?;
-        self.follow(buffer, &plan.first)?;
-        let mut repetitions = Vec::new();
-        for _ in 0..times {
-            self.follow(buffer, &plan.every)?;
-            self.gpu.finish()?;
-            repetitions.push(self.time(point, run, buffer)?);
-        }
-        Ok(repetitions)
-    }
-
-    fn follow(&mut self, buffer: Buffer, steps: &[Step]) -> Result<(), GpuError> {
-        for step in steps {
-            match step.clone() {
-                Step::Advise(range, advice) => self.gpu.advise(buffer, range, advice)?,
-                Step::Prefetch(range, place) => self.gpu.prefetch(buffer, range, place)?,
+        // A round trip, as published: then the first loop finds what the later ones find.
+        self.prefetch_all(buffer, Side::Gpu)?;
+        self.prefetch_all(buffer, Side::Cpu)?;
+        let mut calls = Vec::new();
+        point
+            .strategy()
+            .calls(&self.placement(point), &mut |call| calls.push(call));
+        let mut loops = Vec::new();
+        for number in 0..times {
+            if number > 0 && point.restarts() {
+                self.prefetch_all(buffer, Side::Cpu)?;
+                // What was advised stays; what was moved has to move again.
+                calls.retain(|call| matches!(call.action, Action::Prefetch(_)));
             }
+            if number == 0 || point.restarts() {
+                for call in &calls {
+                    self.gpu.call(buffer, call)?;
+                }
+            }
+            self.gpu.finish()?;
+            loops.push(self.time(point, run, buffer)?);
         }
-        Ok(())
+        Ok(loops)
     }
 
-    fn time(&mut self, point: &Point, run: &Run, buffer: Buffer) -> Result<Repetition, GpuError> {
-        let Run::Random(random) = run else {
-            return Ok(Repetition {
-                read_bytes: buffer.bytes,
-                kernel_time_ns: self.gpu.time_ns(&run.launch(buffer, 0, 0))?,
-                is_whole: true,
-            });
+    fn prefetch_all(&mut self, buffer: Buffer, side: Side) -> Result<(), GpuError> {
+        let call = Call {
+            bytes: 0..buffer.bytes,
+            action: Action::Prefetch(side),
         };
-        let may_thrash = point.strategy == Strategy::OnDemand && buffer.bytes > self.memory_bytes;
-        let mut part = if may_thrash {
-            (random.rounds / FIRST_PART).max(1)
-        } else {
-            random.rounds
-        };
+        self.gpu.call(buffer, &call)
+    }
+
+    fn time(&mut self, point: &Point, run: &Run, buffer: Buffer) -> Result<Loop, GpuError> {
+        let may_thrash = point.restarts() && buffer.bytes > self.gpu_bytes(point.pattern);
+        let mut part = run.first_part(may_thrash);
         let limit_ns = self.settings.time_limit_s * 1e9;
-        let (mut rounds, mut time_ns) = (0, 0);
-        // Parts double, so what they cost to start does not count. The driver's state goes on from one to the next.
+        let (mut done, mut kernel_time_ns) = (0, 0);
+        // Parts double, so what each costs to start does not count. The driver's state goes on from one to the next.
         loop {
-            let part_ns = self.gpu.time_ns(&run.launch(buffer, rounds, part))?;
-            rounds += part;
-            time_ns += part_ns;
-            let left = random.rounds - rounds;
-            let next = (2 * part).min(left);
+            let part_ns = self.gpu.time_ns(&run.launch(buffer, done, part))?;
+            done += part;
+            kernel_time_ns += part_ns;
+            let next = (2 * part).min(run.rounds() - done);
             let next_ns = part_ns as f64 * next as f64 / part as f64;
-            if left == 0 || time_ns as f64 + next_ns > limit_ns {
+            if next == 0 || kernel_time_ns as f64 + next_ns > limit_ns {
                 break;
             }
             part = next;
         }
-        Ok(Repetition {
-            read_bytes: rounds * random.bytes_per_round,
-            kernel_time_ns: time_ns,
-            is_whole: rounds == random.rounds,
+        Ok(Loop {
+            read_bytes: run.bytes_read(done),
+            kernel_time_ns,
+            is_whole: done == run.rounds(),
         })
+    }
+}
+
+impl Point {
+    fn strategy(&self) -> Box<dyn pagemill_policy::residency::Strategy> {
+        (self.strategy.build)()
+    }
+
+    /// Whether each loop starts with the data in the CPU's memory.
+    fn restarts(&self) -> bool {
+        self.strategy().restarts_from_cpu()
     }
 }
 
 impl<G: Gpu> Drop for Bench<G> {
     fn drop(&mut self) {
-        if let Some(buffer) = self.set_aside.take() {
+        if let Some(buffer) = self.taken.take() {
             // Nobody is left who could act on an error.
             let _ = self.gpu.free(buffer);
         }
     }
 }
 
-/// A kernel with the arguments of a point.
-enum Run {
-    Sequential { kernel: Kernel, blocks: u32 },
-    Random(Random),
+/// GPU memory that data can take on `gpu` now.
+///
+/// # Errors
+/// If the driver does not answer.
+pub fn usable_bytes(gpu: &impl Gpu) -> Result<u64, GpuError> {
+    let driver_bytes = match gpu.facts().uses_host_page_tables {
+        true => DRIVER_BYTES_WITH_COUNTERS,
+        false => DRIVER_BYTES,
+    };
+    Ok(whole_blocks(gpu.free_bytes()?.saturating_sub(driver_bytes)))
 }
 
-struct Random {
-    kernel: Kernel,
-    blocks: u32,
-    pages: u64,
-    page_elements: u64,
-    rounds: u64,
-    bytes_per_round: u64,
+/// GPU memory for which data of `factor` times its size fits into `host_bytes` of the host's memory.
+pub fn memory_for_host(host_bytes: u64, factor: f64) -> u64 {
+    let room = host_bytes.saturating_sub(HOST_MARGIN_BYTES + BLOCK_BYTES);
+    whole_blocks((room as f64 / factor) as u64)
 }
 
-impl Run {
-    fn of(kernel: Kernel, point: &Point, data_bytes: u64, blocks: u32) -> Result<Self, GpuError> {
-        if blocks == 0 {
-            return Err(GpuError::BadPoint(format!(
-                "no block of {} fits a streaming multiprocessor",
-                kernel.entry()
-            )));
-        }
-        if kernel.pattern != Pattern::RandomWarp {
-            return Ok(Self::Sequential { kernel, blocks });
-        }
-        let bytes_per_round = u64::from(blocks) * u64::from(THREADS_PER_BLOCK) * ELEMENT_BYTES;
-        let rounds = data_bytes / bytes_per_round;
-        if rounds == 0 {
-            return Err(GpuError::BadPoint(format!(
-                "{} are less than the grid reads in one round ({}): use a larger factor or more GPU memory",
-                show_bytes(data_bytes),
-                show_bytes(bytes_per_round)
-            )));
-        }
-        Ok(Self::Random(Random {
-            kernel,
-            blocks,
-            pages: data_bytes / point.granule_bytes,
-            page_elements: point.granule_bytes / ELEMENT_BYTES,
-            rounds,
-            bytes_per_round,
-        }))
-    }
+fn whole_blocks(bytes: u64) -> u64 {
+    bytes / BLOCK_BYTES * BLOCK_BYTES
+}
 
-    /// The whole run, or of a random one the rounds `done` to `done + rounds`.
-    fn launch(&self, buffer: Buffer, done: u64, rounds: u64) -> Launch {
-        match self {
-            Self::Sequential { kernel, blocks } => Launch {
-                kernel: *kernel,
-                blocks: *blocks,
-                buffer,
-                scalars: vec![buffer.bytes / ELEMENT_BYTES],
-            },
-            Self::Random(random) => {
-                let skip = Skip::of(done);
-                Launch {
-                    kernel: random.kernel,
-                    blocks: random.blocks,
-                    buffer,
-                    scalars: vec![
-                        random.pages,
-                        random.page_elements,
-                        rounds,
-                        skip.multiplier,
-                        skip.increment,
-                    ],
-                }
-            }
-        }
+fn take(gpu: &mut impl Gpu, bytes: u64) -> Result<Option<Buffer>, GpuError> {
+    match bytes {
+        0 => Ok(None),
+        bytes => gpu.alloc_fixed(bytes).map(Some),
     }
 }

@@ -1,4 +1,4 @@
-use std::ops::Range;
+use pagemill_policy::residency::Call;
 
 use crate::{GpuError, Kernel};
 
@@ -25,24 +25,6 @@ pub struct GpuFacts {
     pub uses_host_page_tables: bool,
 }
 
-/// Where pages can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Memory of the CPU that the GPU is attached to.
-    Cpu,
-    /// Memory of the GPU.
-    Gpu,
-}
-
-/// What the driver is told about a range of managed memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
-    /// Its pages should stay in this place.
-    PreferredLocation(Place),
-    /// The GPU keeps it mapped wherever it is, so that no access faults.
-    AccessedByGpu,
-}
-
 /// An allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
@@ -67,7 +49,7 @@ pub struct Launch {
 
 /// What the benchmark asks of a GPU. The real one is [`CudaGpu`](crate::CudaGpu).
 ///
-/// Calls are answered in order. Ranges are bytes of a buffer, at page boundaries.
+/// Everything is done in the order in which it is asked.
 pub trait Gpu {
     /// What is known about it.
     fn facts(&self) -> &GpuFacts;
@@ -108,18 +90,11 @@ pub trait Gpu {
     /// If work on the GPU that came before failed.
     fn write_from_cpu(&mut self, buffer: Buffer) -> Result<(), GpuError>;
 
-    /// Tells the driver something about a range.
+    /// Carries out a call of a strategy. A prefetch is only started.
     ///
     /// # Errors
     /// If the driver refuses.
-    fn advise(&mut self, buffer: Buffer, range: Range<u64>, advice: Advice)
-    -> Result<(), GpuError>;
-
-    /// Starts to move a range.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    fn prefetch(&mut self, buffer: Buffer, range: Range<u64>, to: Place) -> Result<(), GpuError>;
+    fn call(&mut self, buffer: Buffer, call: &Call) -> Result<(), GpuError>;
 
     /// Waits until everything that was started is done.
     ///

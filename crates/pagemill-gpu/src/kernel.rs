@@ -1,6 +1,6 @@
 //! The kernels of the patterns, and their PTX as any driver reads it.
 
-use crate::{Pattern, Variant};
+use pagemill_policy::residency::{AccessPattern, Variant};
 
 /// Threads of a block, as in the published benchmark.
 pub const THREADS_PER_BLOCK: u32 = 128;
@@ -9,7 +9,7 @@ pub const THREADS_PER_BLOCK: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     /// What it reads.
-    pub pattern: Pattern,
+    pub pattern: AccessPattern,
     /// How warps of a block keep together.
     pub variant: Variant,
 }
@@ -17,7 +17,7 @@ pub struct Kernel {
 impl Kernel {
     /// Every kernel.
     pub fn all() -> impl Iterator<Item = Self> {
-        Pattern::ALL.into_iter().flat_map(|pattern| {
+        AccessPattern::ALL.into_iter().flat_map(|pattern| {
             Variant::ALL
                 .into_iter()
                 .map(move |variant| Self { pattern, variant })
@@ -27,33 +27,33 @@ impl Kernel {
     /// Its name in the PTX.
     pub fn entry(self) -> &'static str {
         match (self.pattern, self.variant) {
-            (Pattern::GridStride, Variant::FreeRunning) => "uvm_grid_stride",
-            (Pattern::GridStride, Variant::LockStep) => "uvm_grid_stride_lock_step",
-            (Pattern::BlockStride, Variant::FreeRunning) => "uvm_block_stride",
-            (Pattern::BlockStride, Variant::LockStep) => "uvm_block_stride_lock_step",
-            (Pattern::RandomWarp, Variant::FreeRunning) => "uvm_random_warp",
-            (Pattern::RandomWarp, Variant::LockStep) => "uvm_random_warp_lock_step",
+            (AccessPattern::GridStride, Variant::FreeRunning) => "uvm_grid_stride",
+            (AccessPattern::GridStride, Variant::LockStep) => "uvm_grid_stride_lock_step",
+            (AccessPattern::BlockStride, Variant::FreeRunning) => "uvm_block_stride",
+            (AccessPattern::BlockStride, Variant::LockStep) => "uvm_block_stride_lock_step",
+            (AccessPattern::RandomWarp, Variant::FreeRunning) => "uvm_random_warp",
+            (AccessPattern::RandomWarp, Variant::LockStep) => "uvm_random_warp_lock_step",
         }
     }
 
     /// Arguments after the data, 8 bytes each.
     pub fn scalar_count(self) -> usize {
         match self.pattern {
-            Pattern::GridStride | Pattern::BlockStride => 1,
-            Pattern::RandomWarp => 5,
+            AccessPattern::GridStride | AccessPattern::BlockStride => 1,
+            AccessPattern::RandomWarp => 6,
         }
     }
 
     /// The PTX that holds it, as nvcc made it.
     pub fn ptx(self) -> &'static str {
         match self.pattern {
-            Pattern::GridStride => {
+            AccessPattern::GridStride => {
                 include_str!("../../../workloads/uvm-grid-stride/uvm-grid-stride.ptx")
             }
-            Pattern::BlockStride => {
+            AccessPattern::BlockStride => {
                 include_str!("../../../workloads/uvm-block-stride/uvm-block-stride.ptx")
             }
-            Pattern::RandomWarp => {
+            AccessPattern::RandomWarp => {
                 include_str!("../../../workloads/uvm-random-warp/uvm-random-warp.ptx")
             }
         }

@@ -1,8 +1,9 @@
 //! The port to real NVIDIA GPUs: unified-memory strategies under the residency patterns.
 //!
-//! It runs the kernels of `workloads/uvm-*` on managed memory that is larger than the GPU's, with what the driver is told
-//! about that memory chosen by a [`Strategy`], and says how fast they read. [`CudaGpu`] is the real GPU; the benchmark
-//! itself is written against the trait [`Gpu`], so that it is tested without one.
+//! It runs the kernels of `workloads/uvm-*` on managed memory that is larger than the GPU's, after the calls of a
+//! [`Strategy`](pagemill_policy::residency::Strategy), and says how fast they read. Patterns and strategies are those that
+//! the simulator runs. [`CudaGpu`] is the real GPU; the benchmark is written against the trait [`Gpu`], so that it is
+//! tested without one.
 #![deny(unsafe_code)]
 
 mod bench;
@@ -14,16 +15,13 @@ mod gpu;
 pub mod host;
 mod kernel;
 mod lcg;
-mod pattern;
+mod run;
 mod size;
-mod strategy;
 
-pub use bench::{Bench, Measured, Point, Repetition, Settings};
+pub use bench::{Bench, Loop, Measured, Point, Settings, memory_for_host, usable_bytes};
 pub use cuda::{CudaGpu, probe};
 pub use error::GpuError;
-pub use gpu::{Advice, Buffer, Gpu, GpuFacts, Launch, Place};
+pub use gpu::{Buffer, Gpu, GpuFacts, Launch};
 pub use kernel::{Kernel, THREADS_PER_BLOCK, for_any_driver};
 pub use lcg::Skip;
-pub use pattern::{Pattern, Variant};
 pub use size::{GIB, MIB, show_bytes};
-pub use strategy::{Plan, Sizes, Step, Strategy, plan, stripes};

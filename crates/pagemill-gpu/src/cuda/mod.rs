@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cudarc::driver::{result, sys};
+use pagemill_policy::residency::{Action, Call, Side};
 
-use crate::gpu::{Advice, Buffer, Gpu, GpuFacts, Launch, Place};
+use crate::gpu::{Buffer, Gpu, GpuFacts, Launch};
 use crate::{GpuError, Kernel, THREADS_PER_BLOCK, cpu_writer};
 use call::Checked;
 
@@ -90,10 +91,10 @@ impl CudaGpu {
         self.functions[&kernel]
     }
 
-    fn number(&self, place: Place) -> sys::CUdevice {
-        match place {
-            Place::Cpu => CPU,
-            Place::Gpu => self.device,
+    fn number(&self, side: Side) -> sys::CUdevice {
+        match side {
+            Side::Cpu => CPU,
+            Side::Gpu => self.device,
         }
     }
 }
@@ -181,34 +182,36 @@ impl Gpu for CudaGpu {
         Ok(())
     }
 
-    fn advise(
-        &mut self,
-        buffer: Buffer,
-        range: Range<u64>,
-        advice: Advice,
-    ) -> Result<(), GpuError> {
-        use sys::CUmem_advise as Is;
-        let (address, bytes) = part(buffer, &range);
-        let (advice, device) = match advice {
-            Advice::PreferredLocation(place) => {
-                (Is::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, self.number(place))
+    fn call(&mut self, buffer: Buffer, call: &Call) -> Result<(), GpuError> {
+        let (address, bytes) = part(buffer, &call.bytes);
+        let doing = || format!("{:?} of bytes {:?}", call.action, call.bytes);
+        let (advice, device) = match call.action {
+            Action::Prefetch(side) => {
+                let device = self.number(side);
+                // SAFETY: `part` has checked that the range lies in the allocation; a null stream is the default one.
+                return unsafe {
+                    sys::cuMemPrefetchAsync(address, bytes, device, std::ptr::null_mut())
+                }
+                .result()
+                .checked("cuMemPrefetchAsync", doing);
             }
-            Advice::AccessedByGpu => (Is::CU_MEM_ADVISE_SET_ACCESSED_BY, self.device),
+            Action::PreferredLocation(side) => (
+                sys::CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                self.number(side),
+            ),
+            Action::AccessedByGpu => (
+                sys::CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY,
+                self.device,
+            ),
+            Action::ReadMostly => (
+                sys::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY,
+                self.device,
+            ),
         };
         // SAFETY: `part` has checked that the range lies in the allocation.
         unsafe { sys::cuMemAdvise(address, bytes, advice, device) }
             .result()
-            .checked("cuMemAdvise", || format!("advising bytes {range:?}"))
-    }
-
-    fn prefetch(&mut self, buffer: Buffer, range: Range<u64>, to: Place) -> Result<(), GpuError> {
-        let (address, bytes) = part(buffer, &range);
-        // SAFETY: `part` has checked that the range lies in the allocation; a null stream is the default one.
-        unsafe { sys::cuMemPrefetchAsync(address, bytes, self.number(to), std::ptr::null_mut()) }
-            .result()
-            .checked("cuMemPrefetchAsync", || {
-                format!("moving bytes {range:?} to the {to:?}")
-            })
+            .checked("cuMemAdvise", doing)
     }
 
     fn finish(&mut self) -> Result<(), GpuError> {
