@@ -17,6 +17,8 @@ mod kernel;
 mod lcg;
 mod run;
 mod size;
+#[cfg(test)]
+mod stream_tests;
 
 pub use bench::{Bench, Loop, Measured, Point, Settings, memory_for_host, usable_bytes};
 pub use cuda::{CudaGpu, probe};
