@@ -130,12 +130,8 @@ impl<G: Gpu> Bench<G> {
 
     /// GPU memory that the factor of `pattern` is relative to.
     pub fn gpu_bytes(&self, pattern: AccessPattern) -> u64 {
-        match pattern {
-            AccessPattern::GridStride | AccessPattern::BlockStride => self.memory_bytes,
-            AccessPattern::RandomWarp => {
-                whole_blocks((self.memory_bytes as f64 * RANDOM_SHARE) as u64).max(BLOCK_BYTES)
-            }
-        }
+        let share = self.memory_bytes as f64 * memory_share(pattern);
+        whole_blocks(share as u64).max(BLOCK_BYTES)
     }
 
     /// Size of the data at a point.
@@ -364,6 +360,14 @@ pub fn usable_bytes(gpu: &impl Gpu) -> Result<u64, GpuError> {
         false => DRIVER_BYTES,
     };
     Ok(whole_blocks(gpu.free_bytes()?.saturating_sub(driver_bytes)))
+}
+
+/// Share of the benchmark's GPU memory that data of `pattern` is left.
+pub fn memory_share(pattern: AccessPattern) -> f64 {
+    match pattern {
+        AccessPattern::GridStride | AccessPattern::BlockStride => 1.0,
+        AccessPattern::RandomWarp => RANDOM_SHARE,
+    }
 }
 
 /// GPU memory for which data of `factor` times its size fits into `host_bytes` of the host's memory.

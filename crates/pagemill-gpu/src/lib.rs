@@ -20,7 +20,9 @@ mod size;
 #[cfg(test)]
 mod stream_tests;
 
-pub use bench::{Bench, Loop, Measured, Point, Settings, memory_for_host, usable_bytes};
+pub use bench::{
+    Bench, Loop, Measured, Point, Settings, memory_for_host, memory_share, usable_bytes,
+};
 pub use cuda::{CudaGpu, probe};
 pub use error::GpuError;
 pub use gpu::{Buffer, Gpu, GpuFacts, Launch};
