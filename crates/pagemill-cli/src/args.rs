@@ -114,7 +114,7 @@ pub struct GpuBenchArguments {
     #[arg(long = "variant", value_name = "NAME,..", value_delimiter = ',', value_parser = values::variant, default_value = "lock-step")]
     pub variants: Vec<Variant>,
 
-    /// How the data is placed; `pagemill list policies` shows all
+    /// How the data is placed: on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
     #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy, default_value = "on-demand,zero-copy,stripe,bulk-prefetch")]
     pub strategies: Vec<&'static StrategyEntry>,
 
