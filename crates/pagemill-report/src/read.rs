@@ -54,22 +54,21 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         .enumerate()
         .map(|(index, column)| self::column(index, column))
         .collect::<Result<Vec<_>, _>>()?;
-    let rows = list(object, "rows")?
-        .iter()
-        .enumerate()
-        .map(|(index, row)| self::row(index, row, &columns))
-        .collect::<Result<Vec<_>, _>>()?;
-    let set = ResultSet {
+    let mut set = ResultSet {
         scenario: word(object, "scenario")?,
         title: word(object, "title")?,
         about: word(object, "about")?,
         pagemill_version: word(object, "pagemill_version")?,
         seed: object.get("seed").and_then(Json::as_u64).unwrap_or(0),
         columns,
-        rows,
         ..ResultSet::default()
     };
     set.check()?;
+    set.rows = list(object, "rows")?
+        .iter()
+        .enumerate()
+        .map(|(index, row)| self::row(index, row, &set.columns))
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(set)
 }
 

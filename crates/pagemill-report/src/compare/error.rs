@@ -45,14 +45,12 @@ pub enum CompareError {
     },
     /// Two rows of one set meet the same row of the other.
     #[error(
-        "rows {rows} of {which} are the same point ({point}); they differ in {difference}, which {other} does not have: \
-         keep one of them"
+        "rows {rows} of {which} are the same point ({point}), and {difference} tells them apart: keep one of them, or \
+         compare files that both have what differs"
     )]
     SamePoint {
         /// Name of the set.
         which: String,
-        /// Name of the other.
-        other: String,
         /// The two rows, from 0.
         rows: String,
         /// Their shared parameters.

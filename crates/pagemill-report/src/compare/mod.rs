@@ -70,20 +70,15 @@ impl<'a> Side<'a> {
     }
 
     /// Rows by their point.
-    fn points(
-        &self,
-        shared: &[Column],
-        other: &str,
-    ) -> Result<BTreeMap<Vec<String>, usize>, CompareError> {
+    fn points(&self, shared: &[Column]) -> Result<BTreeMap<Vec<String>, usize>, CompareError> {
         let mut points = BTreeMap::new();
         for (index, row) in self.set.rows.iter().enumerate() {
             if let Some(earlier) = points.insert(point(row, shared), index) {
                 return Err(CompareError::SamePoint {
                     which: self.name.to_owned(),
-                    other: other.to_owned(),
                     rows: format!("{earlier} and {index}"),
                     point: shown_point(row, shared),
-                    difference: difference(&self.set.rows[earlier], row),
+                    difference: difference(&self.set.rows[earlier], row, shared),
                 });
             }
         }
@@ -106,8 +101,8 @@ pub fn compare(
     let second = Side::new(second_name, second)?;
     let shared = shared_parameters(&first, &second, terms)?;
     let metrics = metrics(&first, &second, terms)?;
-    let first_points = first.points(&shared, second.name)?;
-    let second_points = second.points(&shared, first.name)?;
+    let first_points = first.points(&shared)?;
+    let second_points = second.points(&shared)?;
     let mut rows = Vec::new();
     // In the order of the first set.
     for row in &first.set.rows {
@@ -267,15 +262,17 @@ fn shown_point(row: &Row, shared: &[Column]) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-fn difference(row: &Row, other: &Row) -> String {
+/// The parameters, none of `shared`, in which two rows differ.
+fn difference(row: &Row, other: &Row, shared: &[Column]) -> String {
+    let is_shared = |name: &str| shared.iter().any(|column| column.name == name);
     let names = row
         .parameters
         .iter()
-        .filter(|(name, value)| other.get(name) != Some(value))
+        .filter(|(name, value)| !is_shared(name) && other.get(name) != Some(value))
         .map(|(name, _)| name.as_str());
     match names.collect::<Vec<_>>().as_slice() {
-        [] => "nothing they asked for".to_owned(),
-        names => names.join(", "),
+        [] => "nothing".to_owned(),
+        names => format!("only {}", names.join(", ")),
     }
 }
 
