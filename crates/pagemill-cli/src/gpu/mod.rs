@@ -2,7 +2,7 @@
 
 mod results;
 
-use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, Point, Settings, host, show_bytes};
+use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, MIB, Point, Settings, host, show_bytes};
 use pagemill_policy::residency::AccessPattern;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, csv, html, json, table};
@@ -133,7 +133,9 @@ fn memory_bytes(
         .iter()
         .map(|point| point.factor * pagemill_gpu::memory_share(point.pattern))
         .fold(0.0, f64::max);
-    Ok(free_bytes.min(pagemill_gpu::memory_for_host(host_bytes, largest)))
+    // Where not even one block fits, the check of the points says how much is lacking.
+    let for_host = pagemill_gpu::memory_for_host(host_bytes, largest).max(2 * MIB);
+    Ok(free_bytes.min(for_host))
 }
 
 /// `NVIDIA H200` as `h200`.
