@@ -53,7 +53,6 @@ impl FaultBuffer {
         }
     }
 
-
     /// An access faults: it joins the entry of its page, makes one, or waits for the table.
     pub(super) fn fault(&mut self, waiter: Waiter) {
         self.faults += 1;
@@ -135,9 +134,8 @@ impl FaultBuffer {
         }
         self.queue = kept;
         for (utlb, blocked) in self.blocked.iter_mut().enumerate() {
-            if self.outstanding[utlb].len() < self.limit {
-                awake.extend(blocked.drain(..));
-            }
+            let room = self.limit - self.outstanding[utlb].len();
+            awake.extend(blocked.drain(..room.min(blocked.len())));
         }
     }
 }
