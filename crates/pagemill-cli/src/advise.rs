@@ -17,14 +17,13 @@ use crate::output::{print, print_text};
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
-    let scenario = load_text(&Arc::new(scenario(arguments)), &[])?;
+    let scenario = load_text(&scenario(arguments), &[])?;
     let point = scenario.points.iter().find_map(|point| match &point.spec {
         PointSpec::Residency(point) => Some(point),
         _ => None,
     });
-    let point = point.ok_or_else(|| {
-        Failure::Usage(format!("{} has no unified memory", arguments.machine))
-    })?;
+    let point = point
+        .ok_or_else(|| Failure::Usage(format!("{} has no unified memory", arguments.machine)))?;
     let candidates: Vec<&StrategyEntry> = match arguments.strategies.as_slice() {
         [] => STRATEGIES.iter().collect(),
         strategies => strategies.to_vec(),
@@ -40,7 +39,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
 }
 
 /// The question as a scenario, so that everything about it is read and checked in one place.
-fn scenario(arguments: &AdviseArguments) -> SourceText {
+fn scenario(arguments: &AdviseArguments) -> Arc<SourceText> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n\n[access]\npattern = {}\nvariant = {}\n\n\
@@ -53,7 +52,7 @@ fn scenario(arguments: &AdviseArguments) -> SourceText {
         quoted(&format!("{} B", arguments.stripe_bytes)),
         arguments.reuse
     );
-    SourceText::new("the question", text)
+    SourceText::built_in("question", &text)
 }
 
 fn wanted(point: &UvmPoint) -> AdvicePoint {

@@ -26,6 +26,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario and show its results
     Run(RunArguments),
+    /// Rank the ways to place data that does not fit GPU memory, by simulation
+    Advise(AdviseArguments),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
     /// Run benchmarks on the real GPU of this machine
@@ -89,6 +91,46 @@ pub struct CompareArguments {
     /// A parameter that may differ between rows that meet; may be repeated
     #[arg(long = "ignore", value_name = "COLUMN")]
     pub ignored: Vec<String>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
+
+/// Every strategy is simulated at full size; the answer is their order, the bandwidth to expect of each, and why.
+#[derive(Args, Debug)]
+pub struct AdviseArguments {
+    /// What is read: grid-stride, block-stride, random-warp
+    #[arg(long, value_name = "NAME", value_parser = values::pattern)]
+    pub pattern: AccessPattern,
+
+    /// Size of the data over the GPU memory that is free for it
+    #[arg(long, value_name = "F", value_parser = values::factor)]
+    pub factor: f64,
+
+    /// The GPU, its link and its driver; `pagemill list machines` shows all
+    #[arg(long, value_name = "NAME")]
+    pub machine: String,
+
+    /// Times that the data is read
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub reuse: NonZeroU32,
+
+    /// How the warps of a block keep together: lock-step, free-running
+    #[arg(long, value_name = "NAME", value_parser = values::variant, default_value = "lock-step")]
+    pub variant: Variant,
+
+    /// Strategies to choose from [default: all]
+    #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy)]
+    pub strategies: Vec<&'static StrategyEntry>,
+
+    /// Granule that striping deals out
+    #[arg(long = "stripe", value_name = "SIZE", value_parser = values::size, default_value = "2MiB")]
+    pub stripe_bytes: u64,
+
+    /// Seed of random reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]

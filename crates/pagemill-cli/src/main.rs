@@ -1,6 +1,7 @@
 //! The command `pagemill`.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod args;
 mod compare;
 mod doctor;
@@ -20,6 +21,7 @@ use args::{Arguments, Command, GpuCommand, TextFormat};
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::List(arguments) => list::list(&arguments),
