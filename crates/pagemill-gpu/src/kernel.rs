@@ -177,7 +177,7 @@ mod tests {
         for kernel in Kernel::all() {
             let module = pagemill_ptx::Module::load(kernel.entry(), &for_any_driver(kernel.ptx()))
                 .unwrap_or_else(|error| panic!("{error}"));
-            let found = module.kernel(kernel.entry()).expect(kernel.entry());
+            let found = module.kernel(kernel.entry()).expect("it is in its PTX");
             assert_eq!(found.params.len(), 1 + kernel.scalar_count());
             assert!(found.params.iter().all(|parameter| parameter.bytes == 8));
         }

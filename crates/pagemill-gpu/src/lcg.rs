@@ -37,7 +37,7 @@ impl Skip {
     /// Both, one after the other.
     fn then(self, next: Self) -> Self {
         Self {
-            multiplier: self.multiplier * next.multiplier & MODULUS_MASK,
+            multiplier: (self.multiplier * next.multiplier) & MODULUS_MASK,
             increment: next.apply(self.increment),
         }
     }
