@@ -98,6 +98,9 @@ pub struct CompareArguments {
 }
 
 /// Every strategy is simulated at full size; the answer is their order, the bandwidth to expect of each, and why.
+///
+/// The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
+/// the CPU's memory before each read, as in the published benchmark.
 #[derive(Args, Debug)]
 pub struct AdviseArguments {
     /// What is read: grid-stride, block-stride, random-warp
