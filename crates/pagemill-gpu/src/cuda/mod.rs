@@ -2,7 +2,7 @@
 //!
 //! The driver's library is loaded at run time by `cudarc`, so pagemill builds and starts where there is none. The
 //! bindings are those of CUDA 12.9: they hold the calls in the form that every driver since CUDA 8 exports, CUDA 13's
-//! too. Kernels are PTX, which the driver compiles by itself; NVRTC, a library that comes with the toolkit and not with the
+//! too, and every error code that those calls are documented to return. Kernels are PTX, which the driver compiles by itself; NVRTC, a library that comes with the toolkit and not with the
 //! driver, is not needed.
 
 mod call;
