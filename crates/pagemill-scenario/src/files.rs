@@ -78,7 +78,10 @@ pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "ppm-96",
     "ppm-tlb",
     "quickstart",
     "smoke",
+    "uvm-best",
     "uvm-on-demand",
+    "uvm-partition",
+    "uvm-zero-copy",
     "vector-add-scale");
 
 /// Finds the scenario called `given`: a path, or the name of a built-in scenario.
