@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-report", &[]),
     ("pagemill-trace", &[]),
     ("pagemill-policy", &["pagemill-types"]),
+    ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
         "pagemill-sim",
@@ -39,6 +40,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-types",
             "pagemill-policy",
+            "pagemill-gpu",
             "pagemill-ptx",
             "pagemill-sim",
             "pagemill-workloads",

@@ -1,7 +1,10 @@
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
+
+use crate::values;
 
 /// Simulates page-level memory management: what moves, when, and what it costs.
 #[derive(Parser, Debug)]
@@ -11,7 +14,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU that was asked for is not there."
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -21,6 +26,13 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario and show its results
     Run(RunArguments),
+    /// Rank the ways to place data that does not fit GPU memory, by simulation
+    Advise(AdviseArguments),
+    /// Show two results side by side, with the error of each point
+    Compare(CompareArguments),
+    /// Run benchmarks on the real GPU of this machine
+    #[command(subcommand)]
+    Gpu(GpuCommand),
     /// List what can be named in a scenario
     List(ListArguments),
     /// Show which real backends this machine has, and what would enable the others
@@ -59,6 +71,140 @@ pub enum RunFormat {
     Table,
     Json,
     Csv,
+}
+
+/// Rows meet where all parameters that both files have are equal. An error is the first value over the second, less one.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// A results.json: what is judged, such as a simulation
+    #[arg(value_name = "FIRST.json")]
+    pub first: PathBuf,
+
+    /// A results.json: what it is judged by, such as a measurement
+    #[arg(value_name = "SECOND.json")]
+    pub second: PathBuf,
+
+    /// A metric to compare; may be repeated [default: the first time or transfer rate that both have]
+    #[arg(long = "metric", value_name = "COLUMN")]
+    pub metrics: Vec<String>,
+
+    /// A parameter that may differ between rows that meet; may be repeated
+    #[arg(long = "ignore", value_name = "COLUMN")]
+    pub ignored: Vec<String>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
+
+/// Every strategy is simulated at full size; the answer is their order, the bandwidth to expect of each, and why.
+///
+/// The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
+/// the CPU's memory before each read, as in the published benchmark.
+#[derive(Args, Debug)]
+pub struct AdviseArguments {
+    /// What is read: grid-stride, block-stride, random-warp
+    #[arg(long, value_name = "NAME", value_parser = values::pattern)]
+    pub pattern: AccessPattern,
+
+    /// Size of the data over the GPU memory that is free for it
+    #[arg(long, value_name = "F", value_parser = values::factor)]
+    pub factor: f64,
+
+    /// The GPU, its link and its driver; `pagemill list machines` shows all
+    #[arg(long, value_name = "NAME")]
+    pub machine: String,
+
+    /// Times that the data is read
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub reuse: NonZeroU32,
+
+    /// How the warps of a block keep together: lock-step, free-running
+    #[arg(long, value_name = "NAME", value_parser = values::variant, default_value = "lock-step")]
+    pub variant: Variant,
+
+    /// Strategies to choose from [default: all]
+    #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy)]
+    pub strategies: Vec<&'static StrategyEntry>,
+
+    /// Granule that striping deals out
+    #[arg(long = "stripe", value_name = "SIZE", value_parser = values::size, default_value = "2MiB")]
+    pub stripe_bytes: u64,
+
+    /// Seed of random reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum GpuCommand {
+    /// Read managed memory that is larger than the GPU's, under every pattern and strategy
+    Bench(GpuBenchArguments),
+}
+
+/// The patterns and strategies are those of the simulator, and so are the columns of the results.
+///
+/// Exit code 3: there is no GPU or no driver; the message says what is missing and how to get it.
+#[derive(Args, Debug)]
+pub struct GpuBenchArguments {
+    /// What is read [default: all patterns]
+    #[arg(long = "pattern", value_name = "NAME,..", value_delimiter = ',', value_parser = values::pattern)]
+    pub patterns: Vec<AccessPattern>,
+
+    /// How the warps of a block keep together: lock-step, free-running
+    #[arg(long = "variant", value_name = "NAME,..", value_delimiter = ',', value_parser = values::variant, default_value = "lock-step")]
+    pub variants: Vec<Variant>,
+
+    /// How the data is placed: on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
+    #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy, default_value = "on-demand,zero-copy,stripe,bulk-prefetch")]
+    pub strategies: Vec<&'static StrategyEntry>,
+
+    /// Size of the data over the GPU memory that is left to it
+    #[arg(long = "factor", value_name = "F,..", value_delimiter = ',', value_parser = values::factor, default_value = "0.5,1,1.5")]
+    pub factors: Vec<f64>,
+
+    /// Granule that striping deals out: 4KiB, 64KiB, 2MiB
+    #[arg(long = "stripe", value_name = "SIZE,..", value_delimiter = ',', value_parser = values::size, default_value = "2MiB")]
+    pub stripes_bytes: Vec<u64>,
+
+    /// Times that each point is run
+    #[arg(long = "repeat", value_name = "N", default_value = "3")]
+    pub loops: NonZeroU32,
+
+    /// Number of the GPU, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u32,
+
+    /// Leave only this much GPU memory to the benchmark, such as 16GiB [default: all that is free, or less where the
+    /// host's memory could not hold the data]
+    #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size)]
+    pub gpu_memory_bytes: Option<u64>,
+
+    /// What to call this machine in the rows, such as the simulated machine to compare with [default: the GPU's name]
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+
+    /// Added to the thread numbers that random reads start from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Cut a random run short where the rest of a loop would take longer, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = values::factor, default_value = "60")]
+    pub time_limit: f64,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv and report.html to this directory
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -1,22 +1,29 @@
 //! The command `pagemill`.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod args;
+mod compare;
 mod doctor;
 mod failure;
+mod gpu;
 mod list;
 mod output;
 mod run;
+mod values;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command, TextFormat};
+use args::{Arguments, Command, GpuCommand, TextFormat};
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Advise(arguments) => advise::advise(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),

@@ -22,16 +22,20 @@ Simulates page-level memory management: what moves, when, and what it costs
 Usage: pagemill <COMMAND>
 
 Commands:
-  run     Run a scenario and show its results
-  list    List what can be named in a scenario
-  doctor  Show which real backends this machine has, and what would enable the others
-  help    Print this message or the help of the given subcommand(s)
+  run      Run a scenario and show its results
+  advise   Rank the ways to place data that does not fit GPU memory, by simulation
+  compare  Show two results side by side, with the error of each point
+  gpu      Run benchmarks on the real GPU of this machine
+  list     List what can be named in a scenario
+  doctor   Show which real backends this machine has, and what would enable the others
+  help     Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help     Print help
   -V, --version  Print version
 
-Exit codes: 0 done, 1 the run failed, 2 bad usage or input.
+Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU that was asked for is not
+there.
 "#);
     assert_snapshot!(run(&["run", "--help"]).result(), @r#"
 Run a scenario and show its results

@@ -5,11 +5,13 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
 #![forbid(unsafe_code)]
 
 pub mod coloring;
 pub mod migration;
+pub mod residency;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod claims;
+mod compare;
 pub mod csv;
 pub mod html;
 pub mod json;
@@ -12,15 +13,18 @@ mod model;
 mod output_dir;
 pub mod perfetto;
 mod plot;
+mod read;
 pub mod table;
 pub mod timeline;
 mod units;
 
 pub use claims::{ClaimSpec, Expectation, Measure, Reduce, Selection, evaluate};
+pub use compare::{CompareError, Comparison, Terms, compare};
 pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,
     ResultSetError, Row, Summary, Value,
 };
 pub use output_dir::{OutputDir, OutputDirError};
 pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use read::{ReadError, read};
 pub use timeline::Timeline;

@@ -64,7 +64,8 @@ macro_rules! built_in {
 }
 
 /// The machines that every installation has.
-pub const MACHINES: &[BuiltIn] = built_in!("machines": "gtx480");
+pub const MACHINES: &[BuiltIn] =
+    built_in!("machines": "a100-pcie4-x86", "gtx480", "h200", "v100-nvlink-p9", "v100-pcie3-x86");
 
 /// The scenarios that every installation has.
 pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "ppm-96",
@@ -81,6 +82,10 @@ pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "ppm-96",
     "ppm-tlb",
     "quickstart",
     "smoke",
+    "uvm-best",
+    "uvm-on-demand",
+    "uvm-partition",
+    "uvm-zero-copy",
     "vector-add-scale");
 
 /// Finds the scenario called `given`: a path, or the name of a built-in scenario.

@@ -23,6 +23,7 @@ mod workload;
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
 pub use kind::gpu::GpuPoint;
+pub use kind::residency::ResidencyPoint;
 pub use machine::Machine;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};
 pub use scenario::{Scenario, load, load_text};

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use super::Backend;
 use super::system::System;
+use super::{Backend, Status};
 
 /// Every probe, in the order of the listing.
 pub const PROBES: &[fn(&System) -> Backend] = &[
@@ -149,6 +149,21 @@ fn opencl(system: &System) -> Backend {
 }
 
 fn cuda(system: &System) -> Backend {
+    match system.gpus() {
+        // What the driver itself says is worth more than files.
+        Some(Ok(gpus)) => Backend::ready("cuda", &gpus.join("; ")),
+        Some(Err(message)) => {
+            let files = cuda_by_files(system);
+            match files.status {
+                Status::Missing => files,
+                _ => Backend::limited("cuda", &message, "see docs/gpu-bench.md"),
+            }
+        }
+        None => cuda_by_files(system),
+    }
+}
+
+fn cuda_by_files(system: &System) -> Backend {
     let name = "cuda";
     let enable = "sudo apt-get install nvidia-driver (with an NVIDIA GPU)";
     let Some(library) = system.library("libcuda.so.1") else {

@@ -2,23 +2,31 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pagemill_gpu::{GpuFacts, show_bytes};
+
 /// The machine as the probes see it: files under a root, and the search paths of this process.
 /// Probes read, and change nothing.
 pub struct System {
     root: PathBuf,
     programs: Vec<PathBuf>,
     libraries: Vec<PathBuf>,
+    /// Whether this is the machine that the process runs on, so that its drivers can be asked.
+    is_this: bool,
 }
 
 impl System {
     /// The machine this process runs on.
     pub fn this() -> Self {
         let variable = |name| std::env::var_os(name).unwrap_or_default();
-        Self::at(
+        let system = Self::at(
             Path::new("/"),
             &variable("PATH"),
             &variable("LD_LIBRARY_PATH"),
-        )
+        );
+        Self {
+            is_this: true,
+            ..system
+        }
     }
 
     /// A machine whose files lie under `root`.
@@ -27,6 +35,7 @@ impl System {
             root: root.to_path_buf(),
             programs: std::env::split_paths(programs).collect(),
             libraries: std::env::split_paths(libraries).collect(),
+            is_this: false,
         };
         system.libraries.extend(system.linker_folders());
         system
@@ -83,6 +92,28 @@ impl System {
             .write(true)
             .open(self.path(path))
             .is_ok()
+    }
+
+    /// What the CUDA driver says of each GPU, or why there is none. `None` for a machine that is only files.
+    pub fn gpus(&self) -> Option<Result<Vec<String>, String>> {
+        if !self.is_this {
+            return None;
+        }
+        let shown = |gpu: GpuFacts| {
+            let (major, minor) = gpu.driver_cuda;
+            let faults = if gpu.has_faults {
+                ""
+            } else {
+                ", without page faults"
+            };
+            format!(
+                "{}, {}, driver for CUDA {major}.{minor}{faults}",
+                gpu.name,
+                show_bytes(gpu.total_bytes)
+            )
+        };
+        let probed = pagemill_gpu::probe().map_err(|error| error.to_string());
+        Some(probed.map(|gpus| gpus.into_iter().map(shown).collect()))
     }
 
     /// The kernel's release, such as `6.12.0-amd64`.

@@ -18,6 +18,7 @@ pub struct Finished {
 }
 
 /// Runs the command with `arguments` in `folder`.
+#[allow(dead_code)]
 pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
     let output = pagemill(folder)
         .args(arguments)
@@ -27,6 +28,7 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
 }
 
 /// Runs the command with `arguments`.
+#[allow(dead_code)]
 pub fn run(arguments: &[&str]) -> Finished {
     run_in(&std::env::temp_dir(), arguments)
 }

@@ -59,6 +59,21 @@ impl ColumnKind {
         }
     }
 
+    /// The kind whose [`machine_name`](Self::machine_name) is `name`.
+    pub fn of_machine_name(name: &str) -> Option<Self> {
+        let all = [
+            ColumnKind::Count,
+            ColumnKind::Bytes,
+            ColumnKind::TimeNs,
+            ColumnKind::BytesPerSecond,
+            ColumnKind::Rate,
+            ColumnKind::Ratio,
+            ColumnKind::Number,
+            ColumnKind::Text,
+        ];
+        all.into_iter().find(|kind| kind.machine_name() == name)
+    }
+
     /// What an undescribed column most likely holds, by the unit in its name and by a value of it.
     pub fn guess(name: &str, sample: Option<&Value>) -> Self {
         if matches!(sample, None | Some(Value::Text(_) | Value::Bool(_))) {

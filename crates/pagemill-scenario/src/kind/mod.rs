@@ -1,6 +1,7 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
 pub mod gpu;
+pub mod residency;
 
 use crate::document::{Reader, Section};
 use crate::machine::MachineFile;
@@ -9,8 +10,11 @@ use crate::point::PointSpec;
 /// `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 pub(crate) const GPU: &str = "gpu";
 
+/// `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
+pub(crate) const RESIDENCY: &str = "residency";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU];
+pub(crate) const NAMES: &[&str] = &[GPU, RESIDENCY];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -31,6 +35,8 @@ pub(crate) fn read(
 ) -> Option<PointSpec> {
     match kind {
         GPU => gpu::GpuPoint::read(root, input).map(|point| PointSpec::Gpu(Box::new(point))),
+        RESIDENCY => residency::ResidencyPoint::read(root, input)
+            .map(|point| PointSpec::Residency(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -39,6 +45,7 @@ pub(crate) fn read(
 pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         GPU => gpu::SHORT_NAMES,
+        RESIDENCY => residency::SHORT_NAMES,
         _ => &[],
     }
 }

@@ -380,11 +380,11 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
     })
 }
 
-fn number(node: &Node) -> Result<u32, Wrong> {
+pub(super) fn number(node: &Node) -> Result<u32, Wrong> {
     small(quantity::any_count(node)?)
 }
 
-fn bytes(node: &Node) -> Result<u32, Wrong> {
+pub(super) fn bytes(node: &Node) -> Result<u32, Wrong> {
     small(quantity::bytes(node)?)
 }
 
@@ -396,7 +396,7 @@ fn small(amount: u64) -> Result<u32, Wrong> {
     u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
 }
 
-fn one_of<T: Copy>(
+pub(super) fn one_of<T: Copy>(
     what: &'static str,
     choices: &[(&'static str, T)],
 ) -> impl Fn(&Node) -> Result<T, Wrong> {

@@ -49,6 +49,23 @@ impl EventHeap {
         (since << WARP_BITS) | u64::from(warp)
     }
 
+    /// Counts time from `origin` on, which no event may be before: so a run can last longer than a key can tell.
+    pub(crate) fn move_origin(&mut self, origin: Picos) {
+        let passed = origin.saturating_since(self.origin).0 << WARP_BITS;
+        debug_assert!(self.keys.iter().all(|&key| key >= passed));
+        self.keys.iter_mut().for_each(|key| *key -= passed);
+        self.origin = origin;
+        #[cfg(debug_assertions)]
+        {
+            self.latest = self.latest.saturating_sub(passed);
+        }
+    }
+
+    /// What times are counted from.
+    pub(crate) fn origin(&self) -> Picos {
+        self.origin
+    }
+
     /// The earliest event, by time and then by warp.
     #[inline]
     pub(crate) fn top(&self) -> Option<(Picos, u32)> {

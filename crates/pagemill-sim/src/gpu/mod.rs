@@ -5,8 +5,8 @@ mod clockwork;
 mod coalesce;
 mod deferred;
 mod error;
-mod event_heap;
-mod flights;
+pub(crate) mod event_heap;
+pub(crate) mod flights;
 mod gmmu;
 #[cfg(test)]
 mod gmmu_tests;

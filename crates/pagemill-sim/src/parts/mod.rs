@@ -9,4 +9,5 @@ pub mod entry_pool;
 pub mod link;
 pub mod page_walk;
 pub mod ports;
+pub mod throughput;
 pub mod tlb;

@@ -1,0 +1,61 @@
+//! `pagemill compare`: two results side by side.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use pagemill_report::table::TableStyle;
+use pagemill_report::{ResultSet, Terms, csv, json, read, table};
+
+use crate::args::{CompareArguments, RunFormat};
+use crate::failure::Failure;
+use crate::output::{print, print_text};
+
+/// Larger files are no results that anybody could read beside others.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Compares the two files.
+pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let first = results(&arguments.first)?;
+    let second = results(&arguments.second)?;
+    let name = |path: &Path| path.display().to_string();
+    let terms = Terms {
+        metrics: arguments.metrics.clone(),
+        ignored: arguments.ignored.clone(),
+    };
+    let comparison = pagemill_report::compare(
+        (&name(&arguments.first), &first),
+        (&name(&arguments.second), &second),
+        &terms,
+    )
+    .map_err(|error| Failure::Usage(error.to_string()))?;
+    let set = &comparison.set;
+    match arguments.format {
+        RunFormat::Table => print_text(&table::render(set, &TableStyle::for_stdout())),
+        RunFormat::Json => print(|out| json::write(set, out)),
+        RunFormat::Csv => print(|out| csv::write(set, out)),
+    }
+}
+
+fn results(path: &Path) -> Result<ResultSet, Failure> {
+    let text = text(path)
+        .map_err(|reason| Failure::Usage(format!("cannot read {}: {reason}", path.display())))?;
+    read(&text).map_err(|error| {
+        Failure::Usage(format!(
+            "{}: {error}; `pagemill run` and `pagemill gpu bench` write results.json with --out DIR",
+            path.display()
+        ))
+    })
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is larger than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 text ({error})"))
+}

@@ -1,0 +1,44 @@
+//! Values of options that name something.
+
+use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant, find_strategy};
+use pagemill_scenario::quantity::Dimension;
+
+/// A pattern by name.
+pub fn pattern(text: &str) -> Result<AccessPattern, String> {
+    let names = AccessPattern::ALL.map(AccessPattern::name);
+    AccessPattern::from_name(text).ok_or_else(|| one_of(&names))
+}
+
+/// A variant by name.
+pub fn variant(text: &str) -> Result<Variant, String> {
+    Variant::from_name(text).ok_or_else(|| one_of(&Variant::ALL.map(Variant::name)))
+}
+
+/// A strategy by name.
+pub fn strategy(text: &str) -> Result<&'static StrategyEntry, String> {
+    find_strategy(text).map_err(|error| error.to_string())
+}
+
+fn one_of(names: &[&str]) -> String {
+    format!("use one of {}", names.join(", "))
+}
+
+/// A positive number.
+pub fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("use a number above 0, such as 1.5".to_owned()),
+    }
+}
+
+/// A size with its unit.
+pub fn size(text: &str) -> Result<u64, String> {
+    let bytes = Dimension::Bytes.parse(text).map_err(|error| {
+        let help = error.help().map(|help| format!("; {help}"));
+        format!("it {error}{}", help.unwrap_or_default())
+    })?;
+    match bytes {
+        0 => Err("use a size above 0, such as 16GiB".to_owned()),
+        bytes => Ok(bytes),
+    }
+}

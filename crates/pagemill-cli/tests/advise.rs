@@ -1,0 +1,82 @@
+//! `pagemill advise`: a ranking with reasons.
+
+mod common;
+
+use common::run;
+use serde_json::Value;
+
+const QUESTION: [&str; 9] = [
+    "advise",
+    "--pattern",
+    "grid-stride",
+    "--factor",
+    "0.02",
+    "--machine",
+    "v100-pcie3-x86",
+    "--variant",
+    "lock-step",
+];
+
+#[test]
+fn strategies_are_ranked_best_first_with_reasons() {
+    let arguments = [
+        &QUESTION[..],
+        &[
+            "--strategy",
+            "on-demand,zero-copy,stripe",
+            "--reuse",
+            "2",
+            "--format",
+            "json",
+        ],
+    ];
+    let text = run(&arguments.concat()).result();
+    let answer: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = answer["rows"].as_array().expect("rows");
+    let number = |row: &Value, name: &str| row[name].as_f64().expect("a number");
+    let speed = |row: &Value| number(row, "bandwidth_with_setup_bytes_per_second");
+    assert_eq!(rows.len(), 3);
+    assert!(rows.is_sorted_by(|one, other| speed(one) >= speed(other)));
+    // All of it fits and is read twice: moved once by striping, read over the link by zero-copy.
+    assert_eq!(rows[0]["strategy"], "stripe");
+    for row in rows {
+        assert_eq!(row["loops"], 2);
+        let ratio = number(row, "best_over_this");
+        assert!((ratio - speed(&rows[0]) / speed(row)).abs() < 1e-9);
+        let time_ns = 2.0 * number(row, "time_ns") + number(row, "setup_ns");
+        let bytes = number(row, "bandwidth_bytes_per_second") * 2e-9 * number(row, "time_ns");
+        assert!(
+            (speed(row) * time_ns / 1e9 / bytes - 1.0).abs() < 1e-3,
+            "{row}"
+        );
+        assert!(!row["why"].as_str().expect("text").is_empty());
+    }
+    assert!(
+        !answer["description"][0]["entries"]
+            .as_array()
+            .expect("a list")
+            .is_empty()
+    );
+}
+
+#[test]
+fn questions_without_an_answer_are_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--machine", "abacus"], "v100-pcie3-x86"),
+        (&["--machine", "gtx480"], "gtx480"),
+        (&["--factor", "1e9"], "at most 64"),
+        (&["--stripe", "5 KiB"], "multiple of 4 KiB"),
+        (&["--reuse", "5000"], "1000"),
+        (&["--strategy", "luck"], "use one of on-demand"),
+        (&["--machine", "a\"b"], "a\"b"),
+    ];
+    for (changed, expected) in cases {
+        let mut arguments = QUESTION.to_vec();
+        match arguments.iter().position(|word| *word == changed[0]) {
+            Some(place) => arguments[place + 1] = changed[1],
+            None => arguments.extend(*changed),
+        }
+        let error = run(&arguments).error(2);
+        assert!(error.contains(expected), "{changed:?}: {error}");
+    }
+}

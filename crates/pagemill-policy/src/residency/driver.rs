@@ -1,0 +1,434 @@
+use std::ops::Range;
+
+use pagemill_types::Picos;
+
+use super::counters::Counters;
+use super::eviction::Eviction;
+use super::growth::{Growth, GrowthContext};
+use super::thrashing::Thrashing;
+use super::{
+    Action, BIG_PAGE_PAGES, BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverSpec, DriverSpecError,
+    PAGE_BYTES, PageMask, Side, ThrashingHint,
+};
+
+/// What the GPU meets when it touches a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// The page is in GPU memory.
+    Local,
+    /// The page is in CPU memory, and the GPU may read it there.
+    Remote,
+    /// The GPU has no mapping: it faults.
+    Fault,
+}
+
+/// A block that left GPU memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// The block.
+    pub block: u32,
+    /// Pages that were copied back to CPU memory.
+    pub copied: PageMask,
+    /// Pages whose copy was dropped: CPU memory still had them.
+    pub dropped: PageMask,
+}
+
+/// What a decision changes. Reused from call to call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Pages that move to GPU memory.
+    pub fetched: PageMask,
+    /// Pages that are mapped for the GPU where they are.
+    pub mapped: PageMask,
+    /// Pages whose fault is left alone for now.
+    pub throttled: PageMask,
+    /// Until when, if any is.
+    pub throttled_until: Picos,
+    /// Pages that were pinned in CPU memory, of those mapped.
+    pub pinned: PageMask,
+    /// Pages that the CPU had mapped and must give up.
+    pub host_unmapped: PageMask,
+    /// Whether the block got its root chunk now.
+    pub new_chunk: bool,
+    /// What had to leave first, in order.
+    pub evictions: Vec<Evicted>,
+}
+
+impl Effects {
+    fn clear(&mut self) {
+        let mut evictions = std::mem::take(&mut self.evictions);
+        evictions.clear();
+        *self = Self {
+            evictions,
+            ..Self::default()
+        };
+    }
+}
+
+/// Pages that went each way since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Pages copied to GPU memory.
+    pub pages_in: u64,
+    /// Pages copied back to CPU memory.
+    pub pages_out: u64,
+    /// Pages of GPU memory that were dropped, because CPU memory still had them.
+    pub pages_dropped: u64,
+}
+
+/// What the program said about the pages of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Advice {
+    prefers_cpu: PageMask,
+    prefers_gpu: PageMask,
+    accessed_by_gpu: PageMask,
+    read_mostly: PageMask,
+}
+
+/// The unified-memory driver's view of one allocation: where each page is, and what happens to it.
+///
+/// All data start in CPU memory, mapped by the CPU alone.
+#[derive(Debug)]
+pub struct Driver {
+    spec: DriverSpec,
+    growth: Box<dyn Growth>,
+    eviction: Box<dyn Eviction>,
+    resident: Vec<PageMask>,
+    mapped: Vec<PageMask>,
+    host_mapped: Vec<PageMask>,
+    advice: Vec<Advice>,
+    chunks: ChunkList,
+    chunk_limit: u32,
+    thrashing: Option<Thrashing>,
+    counters: Option<Counters>,
+    traffic: Traffic,
+}
+
+impl Driver {
+    /// A driver whose allocation is wholly in CPU memory.
+    ///
+    /// # Errors
+    /// As [`DriverSpec::check`].
+    pub fn new(spec: &DriverSpec) -> Result<Self, DriverSpecError> {
+        spec.check()?;
+        let blocks = spec.allocation_bytes.div_ceil(BLOCK_BYTES) as u32;
+        let chunk_limit = (spec.gpu_bytes / BLOCK_BYTES).min(u64::from(u32::MAX)) as u32;
+        let mut driver = Self {
+            growth: (spec.growth.build)(spec.density_percent),
+            eviction: (spec.eviction.build)(),
+            resident: vec![PageMask::EMPTY; blocks as usize],
+            mapped: vec![PageMask::EMPTY; blocks as usize],
+            host_mapped: Vec::new(),
+            advice: vec![Advice::default(); blocks as usize],
+            chunks: ChunkList::new(blocks),
+            chunk_limit,
+            thrashing: spec.thrashing.map(|spec| Thrashing::new(spec, blocks)),
+            counters: spec.access_counters.map(|spec| Counters::new(spec, blocks)),
+            traffic: Traffic::default(),
+            spec: spec.clone(),
+        };
+        driver.host_mapped = (0..blocks).map(|block| driver.extent(block)).collect();
+        Ok(driver)
+    }
+
+    /// Blocks of the allocation.
+    pub fn blocks(&self) -> u32 {
+        self.resident.len() as u32
+    }
+
+    /// What the GPU meets at page number `page`, counted from the start of the allocation.
+    #[inline]
+    pub fn touch(&self, page: u32) -> Touch {
+        let (block, page) = ((page / BLOCK_PAGES) as usize, page % BLOCK_PAGES);
+        if self.resident[block].contains(page) {
+            Touch::Local
+        } else if self.mapped[block].contains(page) {
+            Touch::Remote
+        } else {
+            Touch::Fault
+        }
+    }
+
+    /// The pages of `block` in GPU memory.
+    pub fn resident(&self, block: u32) -> &PageMask {
+        &self.resident[block as usize]
+    }
+
+    /// The pages of `block` in CPU memory that the GPU has mapped.
+    pub fn mapped(&self, block: u32) -> &PageMask {
+        &self.mapped[block as usize]
+    }
+
+    /// The blocks that hold GPU memory.
+    pub fn chunks(&self) -> &ChunkList {
+        &self.chunks
+    }
+
+    /// The most blocks that hold GPU memory at once.
+    pub fn chunk_limit(&self) -> u32 {
+        self.chunk_limit
+    }
+
+    /// What went each way so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Serves faults on `faulted` pages of `block`, all at once.
+    pub fn service(&mut self, block: u32, faulted: &PageMask, now: Picos, effects: &mut Effects) {
+        effects.clear();
+        let wanted = self.host_pages(faulted).and(&self.extent(block));
+        let wanted = wanted
+            .without(&self.resident[block as usize])
+            .without(&self.mapped[block as usize]);
+        let stay = wanted.and(&self.advice[block as usize].prefers_cpu);
+        let moving = self.heed_thrashing(block, &wanted.without(&stay), now, effects);
+        effects.mapped = effects.mapped.or(&stay);
+        self.map_in_place(block, &effects.mapped);
+        if !moving.is_empty() {
+            let fetched = self.grown(block, &moving);
+            self.bring(block, &fetched, effects);
+            if let Some(thrashing) = &mut self.thrashing {
+                thrashing.migrated(block, &fetched, now);
+            }
+        }
+    }
+
+    /// Counts `accesses` of the GPU to `page` of `block` in CPU memory. True if the region has to be reported now.
+    #[inline]
+    pub fn count_remote(&mut self, block: u32, page: u32, accesses: u32) -> bool {
+        match &mut self.counters {
+            Some(counters) => counters.count(block, page, accesses),
+            None => false,
+        }
+    }
+
+    /// Serves the report that the GPU accesses `block` in CPU memory a lot: what it accessed moves.
+    pub fn service_counter(&mut self, block: u32, now: Picos, effects: &mut Effects) {
+        effects.clear();
+        let Some(counters) = &mut self.counters else {
+            return;
+        };
+        let accessed = counters.take(block);
+        let advice = &self.advice[block as usize];
+        let moving = accessed
+            .and(&self.mapped[block as usize])
+            .without(&advice.prefers_cpu);
+        let moving = self.without_pinned(block, &moving);
+        if moving.is_empty() {
+            return;
+        }
+        let fetched = self.grown(block, &moving);
+        self.bring(block, &fetched, effects);
+        if let Some(thrashing) = &mut self.thrashing {
+            thrashing.migrated(block, &fetched, now);
+        }
+    }
+
+    /// Carries out a call of the program; `each` sees what it changes, block by block.
+    pub fn call(
+        &mut self,
+        call: &Call,
+        effects: &mut Effects,
+        mut each: impl FnMut(u32, &Effects),
+    ) {
+        for (block, pages) in blocks_of(call.bytes.clone(), self.blocks()) {
+            effects.clear();
+            let pages = pages.and(&self.extent(block));
+            self.call_block(block, &pages, call.action, effects);
+            each(block, effects);
+        }
+    }
+
+    /// When the next pinned page is let go, if any is pinned.
+    pub fn next_release(&self) -> Option<Picos> {
+        self.thrashing.as_ref()?.next_release()
+    }
+
+    /// Lets pages go whose pin has ended by `now`: the GPU loses its mapping and faults again.
+    pub fn release(&mut self, now: Picos) -> u64 {
+        let mut released = 0;
+        while let Some((block, page)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
+            let page = PageMask::range(page..page + 1).without(&self.advised_mapping(block));
+            self.mapped[block as usize] = self.mapped[block as usize].without(&page);
+            released += 1;
+        }
+        released
+    }
+
+    fn call_block(&mut self, block: u32, pages: &PageMask, action: Action, effects: &mut Effects) {
+        let advice = &mut self.advice[block as usize];
+        match action {
+            Action::PreferredLocation(Side::Cpu) => {
+                advice.prefers_cpu = advice.prefers_cpu.or(pages);
+                advice.prefers_gpu = advice.prefers_gpu.without(pages);
+            }
+            Action::PreferredLocation(Side::Gpu) => {
+                advice.prefers_gpu = advice.prefers_gpu.or(pages);
+                advice.prefers_cpu = advice.prefers_cpu.without(pages);
+            }
+            Action::ReadMostly => advice.read_mostly = advice.read_mostly.or(pages),
+            Action::AccessedByGpu => {
+                advice.accessed_by_gpu = advice.accessed_by_gpu.or(pages);
+                effects.mapped = pages.without(&self.resident[block as usize]);
+                self.map_in_place(block, &effects.mapped);
+            }
+            Action::Prefetch(Side::Gpu) => {
+                let fetched = pages.without(&self.resident[block as usize]);
+                if !fetched.is_empty() {
+                    self.bring(block, &fetched, effects);
+                }
+            }
+            Action::Prefetch(Side::Cpu) => {
+                let leaving = pages.and(&self.resident[block as usize]);
+                if !leaving.is_empty() {
+                    let evicted = self.send_back(block, &leaving);
+                    effects.evictions.push(evicted);
+                }
+            }
+        }
+    }
+
+    /// `faulted` without what thrashing detection holds back, which is noted in `effects`.
+    fn heed_thrashing(
+        &mut self,
+        block: u32,
+        faulted: &PageMask,
+        now: Picos,
+        effects: &mut Effects,
+    ) -> PageMask {
+        let Some(thrashing) = &mut self.thrashing else {
+            return *faulted;
+        };
+        for page in faulted.pages() {
+            match thrashing.hint(block, page, now) {
+                ThrashingHint::None => {}
+                ThrashingHint::Throttle(until) => {
+                    effects.throttled.insert(page);
+                    effects.throttled_until = effects.throttled_until.max(until);
+                }
+                ThrashingHint::Pin(_) => effects.pinned.insert(page),
+            }
+        }
+        effects.mapped = effects.pinned;
+        faulted.without(&effects.throttled).without(&effects.pinned)
+    }
+
+    /// What moves for `moving`: grown by the policy unless the program prefers another place.
+    fn grown(&self, block: u32, moving: &PageMask) -> PageMask {
+        let advice = &self.advice[block as usize];
+        let barred = PageMask::FULL
+            .without(&self.extent(block))
+            .or(&advice.prefers_cpu);
+        if !advice.prefers_cpu.is_empty() {
+            return *moving;
+        }
+        let grown = self.growth.grow(&GrowthContext {
+            resident: self.resident[block as usize],
+            faulted: *moving,
+            barred,
+            host_page_pages: self.spec.host_page.pages(),
+        });
+        let grown = grown
+            .or(moving)
+            .without(&barred)
+            .without(&self.resident[block as usize]);
+        self.without_pinned(block, &grown)
+    }
+
+    fn without_pinned(&self, block: u32, pages: &PageMask) -> PageMask {
+        match &self.thrashing {
+            Some(thrashing) if thrashing.next_release().is_some() => pages
+                .pages()
+                .filter(|&page| !thrashing.pinned(block, page))
+                .collect(),
+            _ => *pages,
+        }
+    }
+
+    fn map_in_place(&mut self, block: u32, pages: &PageMask) {
+        self.mapped[block as usize] = self.mapped[block as usize].or(pages);
+    }
+
+    /// Moves `fetched`, none of it there yet, to GPU memory, and makes room for it first.
+    fn bring(&mut self, block: u32, fetched: &PageMask, effects: &mut Effects) {
+        if !self.chunks.contains(block) {
+            while self.chunks.len() >= self.chunk_limit {
+                let Some(victim) = self.eviction.victim(&self.chunks, block) else {
+                    break;
+                };
+                let leaving = self.resident[victim as usize];
+                let evicted = self.send_back(victim, &leaving);
+                effects.evictions.push(evicted);
+            }
+            self.chunks.push(block);
+            effects.new_chunk = true;
+        }
+        let index = block as usize;
+        let kept = self.advice[index].read_mostly;
+        effects.host_unmapped = self.host_mapped[index].and(fetched).without(&kept);
+        effects.fetched = *fetched;
+        self.host_mapped[index] = self.host_mapped[index].without(&effects.host_unmapped);
+        self.mapped[index] = self.mapped[index].without(fetched);
+        self.resident[index] = self.resident[index].or(fetched);
+        self.traffic.pages_in += u64::from(fetched.count());
+    }
+
+    /// Moves `leaving`, all of it there, back to CPU memory; an empty chunk is given back.
+    fn send_back(&mut self, block: u32, leaving: &PageMask) -> Evicted {
+        let index = block as usize;
+        let dropped = leaving.and(&self.advice[index].read_mostly);
+        let copied = leaving.without(&dropped);
+        self.resident[index] = self.resident[index].without(leaving);
+        if self.resident[index].is_empty() {
+            self.chunks.remove(block);
+        }
+        let stays_mapped = if self.counters.is_some() {
+            *leaving
+        } else {
+            leaving.and(&self.advised_mapping(block))
+        };
+        self.map_in_place(block, &stays_mapped);
+        self.traffic.pages_out += u64::from(copied.count());
+        self.traffic.pages_dropped += u64::from(dropped.count());
+        Evicted {
+            block,
+            copied,
+            dropped,
+        }
+    }
+
+    fn advised_mapping(&self, block: u32) -> PageMask {
+        self.advice[block as usize].accessed_by_gpu
+    }
+
+    /// The pages of `block` that belong to the allocation.
+    fn extent(&self, block: u32) -> PageMask {
+        let pages = self.spec.allocation_bytes.div_ceil(PAGE_BYTES);
+        let before = u64::from(block) * u64::from(BLOCK_PAGES);
+        PageMask::range(0..(pages - before).min(u64::from(BLOCK_PAGES)) as u32)
+    }
+
+    /// `pages` grown to whole pages of the host.
+    fn host_pages(&self, pages: &PageMask) -> PageMask {
+        if self.spec.host_page.pages() == 1 {
+            return *pages;
+        }
+        pages.pages().fold(PageMask::EMPTY, |grown, page| {
+            let start = page - page % BIG_PAGE_PAGES;
+            grown.or(&PageMask::range(start..start + BIG_PAGE_PAGES))
+        })
+    }
+}
+
+/// The blocks of `bytes` and the pages of each that it holds, whole or in part.
+fn blocks_of(bytes: Range<u64>, blocks: u32) -> impl Iterator<Item = (u32, PageMask)> {
+    let first = bytes.start / BLOCK_BYTES;
+    let last = bytes.end.div_ceil(BLOCK_BYTES).min(u64::from(blocks));
+    (first..last).map(move |block| {
+        let base = block * BLOCK_BYTES;
+        let start = bytes.start.saturating_sub(base) / PAGE_BYTES;
+        let end = (bytes.end - base).min(BLOCK_BYTES).div_ceil(PAGE_BYTES);
+        (block as u32, PageMask::range(start as u32..end as u32))
+    })
+}

@@ -1,0 +1,52 @@
+//! Which block leaves when GPU memory is full: one file for each policy.
+
+mod allocation_order;
+mod newest_first;
+
+use std::fmt;
+
+use super::ChunkList;
+
+/// Decides which root chunk is taken away.
+pub trait Eviction: Send + Sync + fmt::Debug {
+    /// A block of `chunks` other than `keep`. `chunks` is in the order in which the chunks were last allocated, and
+    /// holds at least one other block.
+    fn victim(&self, chunks: &ChunkList, keep: u32) -> Option<u32>;
+}
+
+/// Every eviction policy, in the order of listings. A new policy is one file and one line here.
+#[rustfmt::skip]
+pub static EVICTIONS: &[EvictionEntry] = &[
+    allocation_order::AllocationOrder::ENTRY,
+    newest_first::NewestFirst::ENTRY,
+];
+
+/// An eviction policy by name.
+#[derive(Clone, Copy)]
+pub struct EvictionEntry {
+    /// The name that machine and scenario files use.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Makes the policy.
+    pub build: fn() -> Box<dyn Eviction>,
+}
+
+impl fmt::Debug for EvictionEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EvictionEntry({})", self.name)
+    }
+}
+
+impl PartialEq for EvictionEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for EvictionEntry {}
+
+/// The eviction policy called `name`, if there is one.
+pub fn find_eviction(name: &str) -> Option<&'static EvictionEntry> {
+    EVICTIONS.iter().find(|entry| entry.name == name)
+}

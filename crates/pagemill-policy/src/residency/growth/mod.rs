@@ -1,0 +1,66 @@
+//! What else moves when a page faults: one file for each policy.
+
+mod big_page;
+mod density_tree;
+mod host_page;
+
+use std::fmt;
+
+use super::PageMask;
+
+/// What a growth policy may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct GrowthContext {
+    /// Pages of the block in GPU memory.
+    pub resident: PageMask,
+    /// Pages of this service, whole host pages each.
+    pub faulted: PageMask,
+    /// Pages that no growth may take: past the allocation's end, or held elsewhere.
+    pub barred: PageMask,
+    /// Page size of the host in 4 KiB pages.
+    pub host_page_pages: u32,
+}
+
+/// Decides which pages of a block move for the faulted ones.
+pub trait Growth: Send + Sync + fmt::Debug {
+    /// The pages to bring, a superset of the faulted ones. The caller takes away what is barred or there already.
+    fn grow(&self, context: &GrowthContext) -> PageMask;
+}
+
+/// Every growth policy, in the order of listings. A new policy is one file and one line here.
+#[rustfmt::skip]
+pub static GROWTHS: &[GrowthEntry] = &[
+    host_page::HostPage::ENTRY,
+    big_page::BigPage::ENTRY,
+    density_tree::DensityTree::ENTRY,
+];
+
+/// A growth policy by name.
+#[derive(Clone, Copy)]
+pub struct GrowthEntry {
+    /// The name that machine and scenario files use.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Makes the policy; the number is the density threshold in percent, which not all heed.
+    pub build: fn(threshold_percent: u32) -> Box<dyn Growth>,
+}
+
+impl fmt::Debug for GrowthEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GrowthEntry({})", self.name)
+    }
+}
+
+impl PartialEq for GrowthEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for GrowthEntry {}
+
+/// The growth policy called `name`, if there is one.
+pub fn find_growth(name: &str) -> Option<&'static GrowthEntry> {
+    GROWTHS.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,158 @@
+//! `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
+
+use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_policy::residency::{
+    AccessPattern, BLOCK_BYTES, PAGE_BYTES, STRATEGIES, Variant, find_strategy,
+};
+use pagemill_sim::uvm::{UvmMachine, UvmPoint};
+use pagemill_types::PageSize;
+
+use super::PointInput;
+use crate::document::{Kind, Node, Section};
+use crate::error::Problem;
+use crate::machine::{self, Machine};
+use crate::quantity::{self, Wrong};
+
+/// Keys that every row holds under a shorter name.
+pub(crate) const SHORT_NAMES: &[(&str, &str)] = &[
+    ("machine", "machine"),
+    ("access.pattern", "pattern"),
+    ("access.variant", "variant"),
+    ("residency.strategy", "strategy"),
+    ("residency.stripe", "stripe_bytes"),
+    ("residency.factor", "oversubscription_factor"),
+];
+
+/// Share of GPU memory that the published benchmark takes away before random reads.
+const RANDOM_BALLAST: f64 = 0.67;
+
+/// One run of the benchmark on one machine.
+#[derive(Debug)]
+pub struct ResidencyPoint {
+    /// The GPU, its link and its driver.
+    pub machine: Machine<UvmMachine>,
+    /// What runs.
+    pub point: UvmPoint,
+}
+
+impl ResidencyPoint {
+    pub(crate) fn read(root: &mut Section<'_>, input: &PointInput<'_>) -> Option<Self> {
+        let access = root.section("access").and_then(Access::read);
+        let residency = root.section("residency");
+        let point = match (access, residency) {
+            (Some(access), Some(section)) => read_point(&access, section, input.seed),
+            (None, Some(section)) => {
+                section.abandon();
+                None
+            }
+            _ => None,
+        };
+        let machine = input
+            .machine
+            .and_then(|file| machine::residency::read(file, input.reader));
+        let (machine, point) = (machine?, point?);
+        if let Err(error) = point.check(&machine.spec) {
+            root.report(Problem::at(
+                root.origin(),
+                format!("on {}, {error}", machine.name),
+            ));
+            return None;
+        }
+        Some(Self { machine, point })
+    }
+}
+
+/// `[access]`: what the kernel reads.
+struct Access {
+    pattern: AccessPattern,
+    variant: Variant,
+    random_page_bytes: u64,
+}
+
+impl Access {
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let pattern = section.required("pattern", |node| {
+            let names = AccessPattern::ALL.map(AccessPattern::name);
+            let found = quantity::choice("access patterns", &names)(node)?;
+            AccessPattern::from_name(&found).ok_or_else(|| Wrong::new("this is no access pattern"))
+        });
+        let variant = section.or("variant", Variant::LockStep, |node| {
+            let names = Variant::ALL.map(Variant::name);
+            let found = quantity::choice("variants", &names)(node)?;
+            Variant::from_name(&found).ok_or_else(|| Wrong::new("this is no variant"))
+        });
+        let random_page_bytes = section.or("random_page", BLOCK_BYTES, quantity::bytes);
+        Some(Self {
+            pattern: pattern?,
+            variant: variant?,
+            random_page_bytes: random_page_bytes?,
+        })
+    }
+}
+
+fn read_point(access: &Access, mut section: Section<'_>, seed: u64) -> Option<UvmPoint> {
+    let strategy = section.required("strategy", |node| {
+        let names: Vec<&str> = STRATEGIES.iter().map(|entry| entry.name).collect();
+        let found = quantity::choice("residency strategies", &names)(node)?;
+        find_strategy(&found).map_err(|error| Wrong::new(error.to_string()))
+    });
+    let factor = section.required("factor", positive);
+    let stripe_bytes = section.or("stripe", BLOCK_BYTES, stripe);
+    let default_ballast = match access.pattern {
+        AccessPattern::RandomWarp => RANDOM_BALLAST,
+        _ => 0.0,
+    };
+    let ballast = section.or("ballast", default_ballast, quantity::probability);
+    let loops = section.or("loops", 1, quantity::count(1..=1000));
+    let partial = read_partial(&mut section);
+    Some(UvmPoint {
+        pattern: access.pattern,
+        variant: access.variant,
+        strategy: strategy?,
+        factor: factor?,
+        ballast: ballast?,
+        stripe_bytes: stripe_bytes?,
+        random_page_bytes: access.random_page_bytes,
+        loops: loops? as u32,
+        seed,
+        partial: partial?,
+    })
+}
+
+/// How partial pages migrate: many ranges in pages of 2 MiB.
+fn read_partial(section: &mut Section<'_>) -> Option<MigrationSpec> {
+    let policy = find_policy("multi-range").ok()?;
+    let mut spec = MigrationSpec::new(PageSize::MIB_2, policy);
+    let unit = section.or("partial_unit", 1 << 10, quantity::bytes);
+    let range_slots = section.or("partial_range_slots", 8, quantity::count(1..=4096));
+    spec.unit_bytes = u32::try_from(unit?).unwrap_or(u32::MAX);
+    spec.range_slots = Some(range_slots? as u32);
+    if let Err(error) = spec.build() {
+        section.report(Problem::at(
+            section.origin_of("partial_unit"),
+            error.to_string(),
+        ));
+        return None;
+    }
+    Some(spec)
+}
+
+fn stripe(node: &Node) -> Result<u64, Wrong> {
+    let bytes = quantity::bytes(node)?;
+    if bytes >= PAGE_BYTES && bytes.is_multiple_of(PAGE_BYTES) {
+        return Ok(bytes);
+    }
+    Err(Wrong::new("a stripe is a multiple of 4 KiB").help("write \"2 MiB\"".to_owned()))
+}
+
+fn positive(node: &Node) -> Result<f64, Wrong> {
+    let number = match node.kind {
+        Kind::Float(number) => number,
+        Kind::Integer(number) => number as f64,
+        _ => return Err(Wrong::new("a number is needed, such as 1.5")),
+    };
+    if number > 0.0 && number <= 64.0 {
+        return Ok(number);
+    }
+    Err(Wrong::new("a number above 0 and at most 64 is needed"))
+}

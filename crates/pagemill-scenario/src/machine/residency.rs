@@ -1,0 +1,213 @@
+//! The values of a GPU with unified memory, its link and its driver.
+
+use pagemill_policy::residency::{
+    AccessCounterSpec, EVICTIONS, GROWTHS, HostPage, ThrashingSpec, find_eviction, find_growth,
+};
+use pagemill_sim::uvm::{
+    DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
+};
+
+use super::gpu::{bytes, number, one_of};
+use super::{Machine, MachineFile, Refused};
+use crate::document::{Node, Reader};
+use crate::kind;
+use crate::quantity::{self, Wrong};
+use crate::sourced::SourcedSection;
+
+/// Reads and checks the machine of `file`.
+pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<UvmMachine>> {
+    Machine::read(file, kind::RESIDENCY, reader, |root| {
+        let machine = read_machine(root, &file.source.stem())?;
+        if let Err(error) = machine.check() {
+            let refused = Refused {
+                key: error.key,
+                value: error.value,
+                why: error.allowed,
+            };
+            refused.report(file, reader);
+            return None;
+        }
+        Some(machine)
+    })
+}
+
+fn read_machine(root: &mut SourcedSection<'_>, name: &str) -> Option<UvmMachine> {
+    // Every section is read before the first `?`, so that all of its problems are told at once.
+    let sm = root.section("sm").and_then(read_sm);
+    let memory = root.section("memory").and_then(read_memory);
+    let link = root.section("link").and_then(read_link);
+    let translation = root.section("translation").and_then(read_translation);
+    let faults = root.section("faults").and_then(read_faults);
+    let driver = root.section("driver").and_then(read_costs);
+    let policy = root.section("policy").and_then(read_policy);
+    Some(UvmMachine {
+        name: name.to_owned(),
+        sm: sm?,
+        memory: memory?,
+        link: link?,
+        translation: translation?,
+        faults: faults?,
+        driver: driver?,
+        policy: policy?,
+    })
+}
+
+fn read_sm(mut sm: SourcedSection<'_>) -> Option<UvmSm> {
+    let count = sm.value("count", number);
+    let clock = sm.value("clock", quantity::frequency);
+    let max_threads = sm.value("max_threads", number);
+    let max_blocks = sm.value("max_blocks", number);
+    let iteration = sm.value("iteration", quantity::time);
+    let unrolled_reads = sm.value("unrolled_reads", number);
+    Some(UvmSm {
+        count: count?,
+        clock: clock?,
+        max_threads: max_threads?,
+        max_blocks: max_blocks?,
+        iteration: iteration?,
+        unrolled_reads: unrolled_reads?,
+    })
+}
+
+fn read_memory(mut memory: SourcedSection<'_>) -> Option<UvmMemory> {
+    let size = memory.value("size", quantity::bytes);
+    let reserved = memory.value("reserved", quantity::bytes);
+    let bandwidth = memory.value("bandwidth", quantity::bandwidth);
+    let latency = memory.value("latency", quantity::time);
+    Some(UvmMemory {
+        bytes: size?,
+        reserved_bytes: reserved?,
+        bandwidth: bandwidth?,
+        latency: latency?,
+    })
+}
+
+fn read_link(mut link: SourcedSection<'_>) -> Option<UvmLink> {
+    let to_gpu = link.value("bandwidth", quantity::bandwidth);
+    let to_cpu = link.optional("bandwidth_to_cpu", quantity::bandwidth);
+    let read_latency = link.value("read_latency", quantity::time);
+    let read_bytes = link.value("read", bytes);
+    let copy_bytes = link.value("copy", bytes);
+    let header_bytes = link.value("header", bytes);
+    let outstanding_reads = link.value("outstanding_reads", number);
+    let copy_latency = link.value("copy_latency", quantity::time);
+    let to_gpu = to_gpu?;
+    Some(UvmLink {
+        to_gpu,
+        to_cpu: to_cpu?.unwrap_or(to_gpu),
+        read_latency: read_latency?,
+        read_bytes: read_bytes?,
+        copy_bytes: copy_bytes?,
+        header_bytes: header_bytes?,
+        outstanding_reads: outstanding_reads?,
+        copy_latency: copy_latency?,
+    })
+}
+
+fn read_translation(mut part: SourcedSection<'_>) -> Option<TranslationSpec> {
+    let sms_per_utlb = part.value("sms_per_utlb", number);
+    let utlb_entries = part.value("utlb_entries", number);
+    let l2_entries = part.value("l2_entries", number);
+    let l2_ways = part.value("l2_ways", number);
+    let l2_latency = part.value("l2_latency", quantity::time);
+    let concurrent_walks = part.value("concurrent_walks", number);
+    let walk_latency = part.value("walk_latency", quantity::time);
+    let local_page = part.value("local_page", quantity::page_size);
+    let remote_page = part.value("remote_page", quantity::page_size);
+    Some(TranslationSpec {
+        sms_per_utlb: sms_per_utlb?,
+        utlb_entries: utlb_entries?,
+        l2_entries: l2_entries?,
+        l2_ways: l2_ways?,
+        l2_latency: l2_latency?,
+        concurrent_walks: concurrent_walks?,
+        walk_latency: walk_latency?,
+        local_page: local_page?,
+        remote_page: remote_page?,
+    })
+}
+
+fn read_faults(mut faults: SourcedSection<'_>) -> Option<FaultSpec> {
+    let utlb_outstanding = faults.value("utlb_outstanding", number);
+    let batch_entries = faults.value("batch_entries", number);
+    let interrupt_latency = faults.value("interrupt_latency", quantity::time);
+    Some(FaultSpec {
+        utlb_outstanding: utlb_outstanding?,
+        batch_entries: batch_entries?,
+        interrupt_latency: interrupt_latency?,
+    })
+}
+
+fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
+    let batch = driver.value("batch", quantity::time);
+    let entry = driver.value("entry", quantity::time);
+    let block = driver.value("block", quantity::time);
+    let chunk = driver.value("chunk", quantity::time);
+    let host_page_unmap = driver.value("host_page_unmap", quantity::time);
+    let eviction = driver.value("eviction", quantity::time);
+    let eviction_waits = driver.value("eviction_waits", quantity::boolean);
+    let replay = driver.value("replay", quantity::time);
+    Some(DriverCosts {
+        batch: batch?,
+        entry: entry?,
+        block: block?,
+        chunk: chunk?,
+        host_page_unmap: host_page_unmap?,
+        eviction: eviction?,
+        eviction_waits: eviction_waits?,
+        replay: replay?,
+    })
+}
+
+fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
+    let host_page = policy.value("host_page", host_page);
+    let growth = policy.value("growth", |node| {
+        let names: Vec<&str> = GROWTHS.iter().map(|entry| entry.name).collect();
+        let found = quantity::choice("growth policies", &names)(node)?;
+        find_growth(&found).ok_or_else(|| Wrong::new("this is no growth policy"))
+    });
+    let density_percent = policy.value("density_percent", number);
+    let eviction = policy.value("eviction", |node| {
+        let names: Vec<&str> = EVICTIONS.iter().map(|entry| entry.name).collect();
+        let found = quantity::choice("eviction policies", &names)(node)?;
+        find_eviction(&found).ok_or_else(|| Wrong::new("this is no eviction policy"))
+    });
+    let thrashing = read_thrashing(&mut policy);
+    let access_counters = policy.value("access_counters", quantity::boolean);
+    let threshold = policy.optional("access_counter_threshold", number);
+    let (access_counters, threshold) = (access_counters?, threshold?);
+    let default = AccessCounterSpec::default();
+    Some(DriverPolicy {
+        host_page: host_page?,
+        growth: growth?,
+        density_percent: density_percent?,
+        eviction: eviction?,
+        thrashing: thrashing?,
+        access_counters: access_counters.then_some(AccessCounterSpec {
+            threshold: threshold.unwrap_or(default.threshold),
+        }),
+    })
+}
+
+/// `thrashing = true` detects it with the driver's defaults, of which the file may replace some.
+fn read_thrashing(policy: &mut SourcedSection<'_>) -> Option<Option<ThrashingSpec>> {
+    let detected = policy.value("thrashing", quantity::boolean);
+    let lapse = policy.optional("thrashing_lapse", quantity::time);
+    let threshold = policy.optional("thrashing_threshold", number);
+    let pin_threshold = policy.optional("thrashing_pin_threshold", number);
+    let pin = policy.optional("thrashing_pin", quantity::time);
+    let default = ThrashingSpec::default();
+    let spec = ThrashingSpec {
+        lapse: lapse?.unwrap_or(default.lapse),
+        threshold: threshold?.unwrap_or(default.threshold),
+        pin_threshold: pin_threshold?.unwrap_or(default.pin_threshold),
+        pin: pin?.unwrap_or(default.pin),
+        ..default
+    };
+    Some(detected?.then_some(spec))
+}
+
+fn host_page(node: &Node) -> Result<HostPage, Wrong> {
+    let sizes = [("4 KiB", HostPage::Kib4), ("64 KiB", HostPage::Kib64)];
+    one_of("page sizes of a host", &sizes)(node)
+}

@@ -1,0 +1,27 @@
+//! A GPU under the unified-memory driver, reading more data than its memory holds (Garg 2021).
+//!
+//! [`run`] is one point of the oversubscription benchmark: a machine, a pattern, a strategy, a factor. [`advise`] runs
+//! every strategy for a point and ranks them. Decisions are those of [`pagemill_policy::residency`]; this module
+//! only says what they cost.
+
+mod advise;
+mod fault_buffer;
+mod fault_handler;
+mod grid;
+mod machine;
+mod memory;
+mod partial;
+mod piece;
+mod point;
+mod report;
+mod run;
+mod totals;
+mod translation;
+mod wires;
+
+pub use advise::{Advice, AdvicePoint, advise};
+pub use machine::{
+    DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
+};
+pub use point::{UvmError, UvmPoint, run};
+pub use report::{Bound, UvmReport};

@@ -1,0 +1,79 @@
+//! What a read is to the memory path: parts of one page each, in segments and sectors.
+
+use pagemill_policy::residency::{PAGE_BYTES, WarpRead};
+
+const SEGMENT_BYTES: u64 = 128;
+
+/// Bytes of the least that memory delivers.
+pub(super) const SECTOR_BYTES: u64 = 32;
+
+/// The part of a read that lies in one 4 KiB page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The page, counted from the start of the allocation.
+    pub page: u32,
+    /// First byte in the page.
+    pub offset: u16,
+    /// Bytes, at most 128.
+    pub bytes: u16,
+    /// Segments touched: a request each.
+    pub requests: u16,
+    /// Sectors touched.
+    pub sectors: u16,
+}
+
+/// The pieces of `read`, in order; a read of 128 bytes has at most two.
+#[inline]
+pub(super) fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
+    let mut start = read.start;
+    let end = start + u64::from(read.bytes);
+    std::iter::from_fn(move || {
+        if start >= end {
+            return None;
+        }
+        let page = start / PAGE_BYTES;
+        let stop = end.min((page + 1) * PAGE_BYTES);
+        let piece = Piece {
+            page: page as u32,
+            offset: (start % PAGE_BYTES) as u16,
+            bytes: (stop - start) as u16,
+            requests: units(start, stop, SEGMENT_BYTES),
+            sectors: units(start, stop, SECTOR_BYTES),
+        };
+        start = stop;
+        Some(piece)
+    })
+}
+
+/// Aligned stretches of `unit` bytes that `start..stop` touches.
+fn units(start: u64, stop: u64, unit: u64) -> u16 {
+    (stop.div_ceil(unit) - start / unit) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(start: u64, bytes: u32) -> Vec<(u32, u16, u16, u16)> {
+        pieces(WarpRead { start, bytes })
+            .map(|piece| (piece.page, piece.bytes, piece.requests, piece.sectors))
+            .collect()
+    }
+
+    #[test]
+    fn an_aligned_read_is_one_request_of_four_sectors() {
+        assert_eq!(shape(8192 + 128, 128), [(2, 128, 1, 4)]);
+    }
+
+    #[test]
+    fn an_unaligned_read_touches_two_segments_and_five_sectors() {
+        assert_eq!(shape(4, 128), [(0, 128, 2, 5)]);
+        assert_eq!(shape(64, 128), [(0, 128, 2, 4)]);
+    }
+
+    #[test]
+    fn a_read_across_pages_is_two_pieces() {
+        assert_eq!(shape(4096 - 4, 128), [(0, 4, 1, 1), (1, 124, 1, 4)]);
+        assert_eq!(shape(0, 4), [(0, 4, 1, 1)]);
+    }
+}

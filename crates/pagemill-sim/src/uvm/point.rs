@@ -1,0 +1,237 @@
+//! One point of the benchmark.
+
+use std::fmt;
+
+use pagemill_policy::migration::{MigrationSpec, MigrationSpecError};
+use pagemill_policy::residency::{
+    AccessPattern, BLOCK_BYTES, DriverSpecError, Mechanism, PatternError, PatternSpec, Placement,
+    Strategy, StrategyEntry, Variant,
+};
+use pagemill_types::Picos;
+
+use super::fault_buffer::FaultBuffer;
+use super::fault_handler::FaultHandler;
+use super::grid::actors;
+use super::machine::UvmMachine;
+use super::memory::{Memory, Mover};
+use super::partial::PartialPages;
+use super::report::UvmReport;
+use super::run::Kernel;
+use super::totals::Totals;
+use super::translation::Translations;
+use super::wires::Wires;
+
+/// Threads of a block, as in the published benchmark.
+const THREADS_PER_BLOCK: u32 = 128;
+
+/// What is run on a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UvmPoint {
+    /// The order of reads.
+    pub pattern: AccessPattern,
+    /// Whether warps of a block keep together.
+    pub variant: Variant,
+    /// How the program places its data.
+    pub strategy: &'static StrategyEntry,
+    /// Bytes allocated over bytes of GPU memory free for them.
+    pub factor: f64,
+    /// Share of GPU memory that something else holds, from 0 to 1. The published benchmark has 0.67 for random reads.
+    pub ballast: f64,
+    /// Granule of striping in bytes.
+    pub stripe_bytes: u64,
+    /// Granule of random choice in bytes.
+    pub random_page_bytes: u64,
+    /// Runs of the kernel, whose mean counts.
+    pub loops: u32,
+    /// Seed of random reads.
+    pub seed: u64,
+    /// How partial pages migrate, for strategies that use them.
+    pub partial: MigrationSpec,
+}
+
+/// Why a point cannot be run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UvmError {
+    /// The factor is no number above 0, or the ballast none from 0 to below 1.
+    Share {
+        /// What it is called.
+        name: &'static str,
+        /// The refused value.
+        value: f64,
+    },
+    /// The kernel would never run.
+    NoLoop,
+    /// The driver refuses the sizes.
+    Driver(DriverSpecError),
+    /// The pattern refuses the sizes.
+    Pattern(PatternError),
+    /// Partial pages refuse their settings.
+    Partial(MigrationSpecError),
+}
+
+impl fmt::Display for UvmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share { name, value } => {
+                let allowed = if *name == "factor" {
+                    "above 0 and at most 64"
+                } else {
+                    "from 0 to 0.99"
+                };
+                write!(f, "the {name} is {value}: use a number {allowed}")
+            }
+            Self::NoLoop => f.write_str("0 loops run nothing: use 1 or more"),
+            Self::Driver(error) => error.fmt(f),
+            Self::Pattern(error) => error.fmt(f),
+            Self::Partial(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for UvmError {}
+
+impl UvmPoint {
+    /// Bytes of the allocation on `machine`: the factor times what is free, in whole blocks.
+    pub fn allocation_bytes(&self, machine: &UvmMachine) -> u64 {
+        let wished = (machine.free_bytes(self.ballast) as f64 * self.factor) as u64;
+        wished.max(1).next_multiple_of(BLOCK_BYTES)
+    }
+
+    /// The reads of the kernel on `machine`.
+    pub fn pattern_spec(&self, machine: &UvmMachine) -> PatternSpec {
+        PatternSpec {
+            pattern: self.pattern,
+            bytes: self.allocation_bytes(machine),
+            blocks: machine.resident_blocks(THREADS_PER_BLOCK),
+            warps_per_block: THREADS_PER_BLOCK / 32,
+            page_bytes: self.random_page_bytes,
+            seed: self.seed,
+        }
+    }
+
+    /// Checks everything that [`run`] would refuse.
+    ///
+    /// # Errors
+    /// The first value that is refused.
+    pub fn check(&self, machine: &UvmMachine) -> Result<(), UvmError> {
+        share(
+            "factor",
+            self.factor,
+            self.factor > 0.0 && self.factor <= 64.0,
+        )?;
+        share(
+            "ballast",
+            self.ballast,
+            (0.0..=0.99).contains(&self.ballast),
+        )?;
+        if self.loops == 0 {
+            return Err(UvmError::NoLoop);
+        }
+        self.pattern_spec(machine)
+            .check()
+            .map_err(UvmError::Pattern)?;
+        self.partial.build().map_err(UvmError::Partial)?;
+        let gpu_bytes = machine.free_bytes(self.ballast);
+        if gpu_bytes < BLOCK_BYTES {
+            return Err(UvmError::Driver(DriverSpecError::GpuMemory {
+                bytes: gpu_bytes,
+            }));
+        }
+        Ok(())
+    }
+}
+
+fn share(name: &'static str, value: f64, holds: bool) -> Result<(), UvmError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(UvmError::Share { name, value })
+    }
+}
+
+/// Runs a point of the benchmark.
+///
+/// # Errors
+/// As [`UvmPoint::check`].
+pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError> {
+    point.check(machine)?;
+    let strategy = (point.strategy.build)();
+    let gpu_bytes = machine.free_bytes(point.ballast);
+    let pattern = point.pattern_spec(machine);
+    let placement = Placement {
+        allocation_bytes: pattern.bytes,
+        gpu_bytes,
+        stripe_bytes: point.stripe_bytes,
+    };
+    let mut memory = Memory::new(
+        mover(machine, point, &*strategy, &placement)?,
+        Translations::new(machine),
+        Wires::new(machine),
+    );
+    let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding);
+    let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
+    let setup = now;
+    let mut totals = Totals::default();
+    for index in 0..point.loops {
+        if index > 0 && strategy.restarts_from_cpu() {
+            memory.mover = mover(machine, point, &*strategy, &placement)?;
+            now = prepare(&mut memory, &*strategy, &placement, now);
+        }
+        let before = Totals::so_far(&memory, &buffer);
+        let crew = actors(
+            &pattern,
+            point.variant,
+            machine.sm.unrolled_reads,
+            |block| block % machine.sm.count / machine.translation.sms_per_utlb,
+        );
+        let mut kernel = Kernel::new(machine, crew, &mut memory, &mut buffer);
+        let end = kernel.run(now);
+        let reads = kernel.reads;
+        totals.add(&before, &Totals::so_far(&memory, &buffer));
+        totals.reads += reads;
+        totals.time += end - now;
+        now = end;
+    }
+    Ok(UvmReport {
+        setup,
+        blocks: pattern.blocks,
+        loops: point.loops,
+        gpu_bytes,
+        allocated_bytes: pattern.bytes,
+        ..totals.report(machine, point.loops)
+    })
+}
+
+fn mover(
+    machine: &UvmMachine,
+    point: &UvmPoint,
+    strategy: &dyn Strategy,
+    placement: &Placement,
+) -> Result<Mover, UvmError> {
+    let Placement {
+        allocation_bytes,
+        gpu_bytes,
+        ..
+    } = *placement;
+    match strategy.mechanism() {
+        Mechanism::Driver => FaultHandler::new(machine, allocation_bytes, gpu_bytes)
+            .map(|handler| Mover::Driver(Box::new(handler)))
+            .map_err(UvmError::Driver),
+        Mechanism::PartialPages => PartialPages::new(&point.partial, allocation_bytes, gpu_bytes)
+            .map(|pages| Mover::Partial(Box::new(pages)))
+            .map_err(UvmError::Partial),
+    }
+}
+
+/// The program's calls before the kernel; answers when they are done.
+fn prepare(
+    memory: &mut Memory,
+    strategy: &dyn Strategy,
+    placement: &Placement,
+    at: Picos,
+) -> Picos {
+    match &mut memory.mover {
+        Mover::Driver(handler) => handler.prepare(strategy, placement, at, &mut memory.wires),
+        Mover::Partial(_) => at,
+    }
+}

@@ -1,0 +1,89 @@
+//! First-level TLBs of neighbouring SMs, a second level for all, and page walks.
+
+use pagemill_types::Picos;
+
+use super::machine::{TranslationSpec, UvmMachine};
+use crate::parts::ports::PortGroup;
+use crate::parts::tlb::{Tlb, TlbCounts, TlbSpec, Translation};
+
+/// Tags of pages in CPU memory begin here; those in GPU memory lie below.
+const REMOTE_TAGS: u32 = 1 << 31;
+
+/// All translation of a GPU.
+#[derive(Clone, Debug)]
+pub(super) struct Translations {
+    spec: TranslationSpec,
+    utlbs: Vec<Tlb>,
+    l2: Tlb,
+    walks: PortGroup,
+    local_shift: u32,
+    remote_shift: u32,
+}
+
+impl Translations {
+    pub(super) fn new(machine: &UvmMachine) -> Self {
+        let spec = machine.translation;
+        let level = |entries, ways| {
+            let spec = TlbSpec {
+                entries,
+                ways,
+                ports: 4,
+                hit_latency_cycles: 0,
+            };
+            Tlb::new(&spec, machine.sm.clock)
+        };
+        let utlb = level(spec.utlb_entries, spec.utlb_entries);
+        let shift = |bytes: u64| bytes.trailing_zeros() - 12;
+        Self {
+            utlbs: vec![utlb; machine.utlbs() as usize],
+            l2: level(spec.l2_entries, spec.l2_ways),
+            walks: PortGroup::new(spec.concurrent_walks, spec.walk_latency),
+            local_shift: shift(spec.local_page.bytes()),
+            remote_shift: shift(spec.remote_page.bytes()),
+            spec,
+        }
+    }
+
+    /// How much later than `at` the translation of 4 KiB page `page` is known to the SMs of `utlb`.
+    #[inline]
+    pub(super) fn delay(&mut self, at: Picos, utlb: u32, page: u32, remote: bool) -> Picos {
+        let tag = if remote {
+            REMOTE_TAGS | page >> self.remote_shift
+        } else {
+            page >> self.local_shift
+        };
+        let known_at = match self.utlbs[utlb as usize].lookup(at, tag) {
+            Translation::Hit(known_at) | Translation::Merged(known_at) => known_at,
+            Translation::Miss(miss) => {
+                let known_at = self.second_level(miss.start, tag);
+                self.utlbs[utlb as usize].fill(miss, known_at);
+                known_at
+            }
+        };
+        known_at.saturating_since(at)
+    }
+
+    fn second_level(&mut self, at: Picos, tag: u32) -> Picos {
+        let known_at = match self.l2.lookup(at, tag) {
+            Translation::Hit(known_at) | Translation::Merged(known_at) => known_at,
+            Translation::Miss(miss) => {
+                let known_at = self.walks.book(miss.start) + self.spec.walk_latency;
+                self.l2.fill(miss, known_at);
+                known_at
+            }
+        };
+        known_at + self.spec.l2_latency
+    }
+
+    /// Lookups of the first level and misses of the second.
+    pub(super) fn counts(&self) -> (TlbCounts, TlbCounts) {
+        let mut first = TlbCounts::default();
+        for utlb in &self.utlbs {
+            let counts = utlb.counts();
+            first.lookups += counts.lookups;
+            first.misses += counts.misses;
+            first.merged += counts.merged;
+        }
+        (first, self.l2.counts())
+    }
+}

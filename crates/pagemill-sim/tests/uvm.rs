@@ -1,0 +1,289 @@
+//! The oversubscription benchmark on a small machine: what is counted adds up, no time is less than the bytes need,
+//! and what is decided shows in the time.
+
+use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_policy::residency::{
+    AccessPattern, DriverSpec, HostPage, STRATEGIES, Variant, find_strategy,
+};
+use pagemill_sim::uvm::{
+    AdvicePoint, Bound, DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmError, UvmLink,
+    UvmMachine, UvmMemory, UvmPoint, UvmReport, UvmSm, advise, run,
+};
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+fn bandwidth(gigabytes: u64) -> Bandwidth {
+    Bandwidth::new(gigabytes * 1_000_000_000).unwrap()
+}
+
+/// 4 SMs and 32 MiB.
+fn machine() -> UvmMachine {
+    let driver = DriverSpec::new(1, 1);
+    let ns = Picos::from_nanos;
+    UvmMachine {
+        name: "small".to_owned(),
+        sm: UvmSm {
+            count: 4,
+            clock: Clock::new(1_000_000_000).unwrap(),
+            max_threads: 1024,
+            max_blocks: 32,
+            iteration: ns(30),
+            unrolled_reads: 4,
+        },
+        memory: UvmMemory {
+            bytes: 33 * MIB,
+            reserved_bytes: MIB,
+            bandwidth: bandwidth(20),
+            latency: ns(400),
+        },
+        link: UvmLink {
+            to_gpu: bandwidth(4),
+            to_cpu: bandwidth(4),
+            read_latency: ns(1000),
+            read_bytes: 128,
+            copy_bytes: 128,
+            header_bytes: 32,
+            outstanding_reads: 256,
+            copy_latency: ns(900),
+        },
+        translation: TranslationSpec {
+            sms_per_utlb: 2,
+            utlb_entries: 16,
+            l2_entries: 64,
+            l2_ways: 16,
+            l2_latency: ns(100),
+            concurrent_walks: 16,
+            walk_latency: ns(600),
+            local_page: PageSize::MIB_2,
+            remote_page: PageSize::KIB_4,
+        },
+        faults: FaultSpec {
+            utlb_outstanding: 56,
+            batch_entries: 256,
+            interrupt_latency: ns(10_000),
+        },
+        driver: DriverCosts {
+            batch: ns(20_000),
+            entry: ns(150),
+            block: ns(8000),
+            chunk: ns(5000),
+            host_page_unmap: ns(60),
+            eviction: ns(10_000),
+            eviction_waits: true,
+            replay: ns(5000),
+        },
+        policy: DriverPolicy {
+            host_page: HostPage::Kib4,
+            growth: driver.growth,
+            density_percent: 51,
+            eviction: driver.eviction,
+            thrashing: driver.thrashing,
+            access_counters: None,
+        },
+    }
+}
+
+fn partial() -> MigrationSpec {
+    let mut spec = MigrationSpec::new(PageSize::MIB_2, find_policy("multi-range").unwrap());
+    spec.range_slots = Some(8);
+    spec
+}
+
+fn point(pattern: AccessPattern, strategy: &str, factor: f64) -> UvmPoint {
+    UvmPoint {
+        pattern,
+        variant: Variant::LockStep,
+        strategy: find_strategy(strategy).unwrap(),
+        factor,
+        ballast: 0.0,
+        stripe_bytes: 2 * MIB,
+        random_page_bytes: 2 * MIB,
+        loops: 1,
+        seed: 0,
+        partial: partial(),
+    }
+}
+
+fn report(pattern: AccessPattern, strategy: &str, factor: f64) -> UvmReport {
+    run(&machine(), &point(pattern, strategy, factor)).unwrap()
+}
+
+/// How long `bytes` take at `gigabytes` a second.
+fn least(bytes: u64, gigabytes: u64) -> Picos {
+    Picos(bytes * 1000 / gigabytes)
+}
+
+#[test]
+fn data_that_fit_are_read_at_the_speed_of_gpu_memory() {
+    for strategy in ["stripe", "stripe-even", "bulk-prefetch"] {
+        let report = report(AccessPattern::GridStride, strategy, 0.75);
+        assert_eq!(
+            (report.faults, report.migrated_bytes, report.remote_bytes),
+            (0, 0, 0)
+        );
+        // Each block writes four bytes at the end: a sector.
+        assert_eq!(
+            report.local_bytes,
+            report.allocated_bytes + 32 * u64::from(report.blocks)
+        );
+        assert!(report.time >= least(report.allocated_bytes, 20));
+        assert!(
+            report.time.0 < least(report.allocated_bytes, 20).0 * 11 / 10,
+            "{report:?}"
+        );
+        assert_eq!(report.bound, Bound::GpuMemory);
+        assert!(report.setup >= least(report.allocated_bytes, 4));
+    }
+}
+
+#[test]
+fn zero_copy_pays_for_headers_and_for_unaligned_reads() {
+    let grid = report(AccessPattern::GridStride, "zero-copy", 1.5);
+    let packets = grid.allocated_bytes / 128;
+    assert!(grid.time >= least(grid.allocated_bytes + packets * 32, 4));
+    assert_eq!((grid.migrated_bytes, grid.local_bytes), (0, 0));
+    let block = report(AccessPattern::BlockStride, "zero-copy", 1.5);
+    assert!(block.remote_bytes > grid.remote_bytes);
+    assert!(block.time > grid.time);
+}
+
+#[test]
+fn on_demand_moves_each_page_once_if_all_fit() {
+    for pattern in [AccessPattern::GridStride, AccessPattern::BlockStride] {
+        let report = report(pattern, "on-demand", 0.75);
+        assert_eq!(report.migrated_bytes, report.allocated_bytes, "{pattern}");
+        assert_eq!(report.evicted_bytes, 0);
+        assert!(report.time >= least(report.migrated_bytes, 4));
+        assert!(report.batches > 0 && report.block_services >= report.batches);
+    }
+}
+
+#[test]
+fn what_is_not_resident_at_the_end_was_evicted() {
+    for pattern in AccessPattern::ALL {
+        let report = report(pattern, "on-demand", 2.0);
+        let resident = report.migrated_bytes - report.evicted_bytes;
+        assert!(resident <= report.gpu_bytes, "{pattern}: {report:?}");
+        assert!(report.evicted_bytes > 0, "{pattern}");
+    }
+}
+
+#[test]
+fn random_reads_collapse_beyond_gpu_memory() {
+    let fits = report(AccessPattern::RandomWarp, "on-demand", 0.75);
+    let over = report(AccessPattern::RandomWarp, "on-demand", 2.0);
+    assert!(fits.bandwidth_bytes_per_second() > 20 * over.bandwidth_bytes_per_second());
+    let mut machine = machine();
+    machine.policy.access_counters = Some(Default::default());
+    let counted = run(
+        &machine,
+        &point(AccessPattern::RandomWarp, "on-demand", 2.0),
+    )
+    .unwrap();
+    assert!(counted.time < over.time, "evicted pages stay mapped");
+}
+
+#[test]
+fn read_mostly_copies_nothing_back() {
+    let report = report(AccessPattern::GridStride, "read-mostly", 2.0);
+    assert_eq!(report.evicted_bytes, 0);
+    assert!(report.migrated_bytes >= report.allocated_bytes);
+}
+
+#[test]
+fn partial_pages_move_what_is_read_and_little_else() {
+    let grid = report(AccessPattern::GridStride, "partial-pages", 2.0);
+    assert!(grid.migrated_bytes >= grid.allocated_bytes);
+    assert!(grid.migrated_bytes - grid.evicted_bytes <= grid.gpu_bytes);
+    assert!(grid.time >= least(grid.migrated_bytes, 4));
+    let random = report(AccessPattern::RandomWarp, "partial-pages", 2.0);
+    let driver = report(AccessPattern::RandomWarp, "on-demand", 2.0);
+    assert!(random.migrated_bytes < driver.migrated_bytes);
+}
+
+#[test]
+fn loops_are_averaged_and_on_demand_starts_each_anew() {
+    let machine = machine();
+    let mut twice = point(AccessPattern::BlockStride, "on-demand", 0.75);
+    twice.loops = 2;
+    let twice = run(&machine, &twice).unwrap();
+    let once = report(AccessPattern::BlockStride, "on-demand", 0.75);
+    assert_eq!(twice.migrated_bytes, 2 * once.migrated_bytes);
+    assert_eq!(twice.reads, 2 * once.reads);
+    let ratio = twice.time.0 as f64 / once.time.0 as f64;
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn advice_is_ranked_and_says_why() {
+    let point = AdvicePoint {
+        pattern: AccessPattern::RandomWarp,
+        variant: Variant::LockStep,
+        factor: 1.5,
+        ballast: 0.0,
+        stripe_bytes: 2 * MIB,
+        loops: 1,
+        seed: 0,
+        partial: partial(),
+    };
+    let candidates: Vec<_> = STRATEGIES.iter().collect();
+    let ranked = advise(&machine(), &point, &candidates).unwrap();
+    assert_eq!(ranked.len(), STRATEGIES.len());
+    let bandwidths: Vec<u64> = ranked
+        .iter()
+        .map(|advice| advice.report.bandwidth_bytes_per_second())
+        .collect();
+    assert!(bandwidths.is_sorted_by(|a, b| a >= b), "{bandwidths:?}");
+    assert!(ranked.iter().all(|advice| advice.why.contains("limit")));
+    let place = |name| {
+        ranked
+            .iter()
+            .position(|advice| advice.strategy.name == name)
+    };
+    assert!(place("stripe") < place("on-demand"));
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    let machine = machine();
+    let refused = |change: &dyn Fn(&mut UvmPoint)| {
+        let mut point = point(AccessPattern::GridStride, "on-demand", 1.0);
+        change(&mut point);
+        run(&machine, &point).expect_err("refused").to_string()
+    };
+    assert!(refused(&|point| point.factor = 0.0).contains("factor is 0"));
+    assert!(refused(&|point| point.factor = f64::NAN).contains("factor is NaN"));
+    assert!(refused(&|point| point.ballast = 1.0).contains("ballast is 1"));
+    assert!(refused(&|point| point.loops = 0).contains("0 loops"));
+    assert!(refused(&|point| point.ballast = 0.98).contains("2 MiB"));
+    let error = UvmError::NoLoop;
+    assert!(error.to_string().contains("1 or more"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn the_same_point_gives_the_same_report_and_both_variants_read_the_same(
+        pattern in prop::sample::select(&AccessPattern::ALL[..]),
+        strategy in 0..STRATEGIES.len(),
+        factor in 0.3_f64..3.0,
+        counters in any::<bool>(),
+        seed in 0_u64..100,
+    ) {
+        let mut machine = machine();
+        machine.memory.bytes = 9 * MIB;
+        machine.policy.access_counters = counters.then(Default::default);
+        let mut point = point(pattern, STRATEGIES[strategy].name, factor);
+        point.seed = seed;
+        let report = run(&machine, &point).unwrap();
+        prop_assert_eq!(run(&machine, &point).unwrap(), report);
+        let lanes_bytes = report.reads * 128;
+        prop_assert!(pattern == AccessPattern::RandomWarp || lanes_bytes >= report.allocated_bytes);
+        prop_assert!(report.local_bytes + report.remote_bytes >= report.reads * 4);
+        prop_assert!(report.time >= least(report.local_bytes, 20).max(least(report.remote_bytes, 4)));
+        point.variant = Variant::FreeRunning;
+        prop_assert_eq!(run(&machine, &point).unwrap().reads, report.reads);
+    }
+}
