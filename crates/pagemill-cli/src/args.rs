@@ -33,6 +33,8 @@ pub enum Command {
     /// Run benchmarks on the real GPU of this machine
     #[command(subcommand)]
     Gpu(GpuCommand),
+    /// Show how the misses of a trace follow its share of a cache
+    Mrc(MrcArguments),
     /// List what can be named in a scenario
     List(ListArguments),
     /// Show which real backends this machine has, and what would enable the others
@@ -237,4 +239,68 @@ pub struct DoctorArguments {
 pub enum TextFormat {
     Table,
     Json,
+}
+
+/// Exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
+/// curve by stack distances is an approximation, and --stack-distance shows it beside.
+#[derive(Args, Debug)]
+pub struct MrcArguments {
+    /// A trace: pagemill's format, or text of `valgrind --tool=lackey --trace-mem=yes`
+    pub trace: PathBuf,
+
+    /// How the trace is written [default: told by its first bytes]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub trace_format: Option<TraceFormat>,
+
+    /// Capacity of the shared cache
+    #[arg(long = "cache", value_name = "SIZE", value_parser = values::size, default_value = "6MiB")]
+    pub cache_bytes: u64,
+
+    /// Lines of a set
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub ways: u32,
+
+    /// Size of a line
+    #[arg(long = "line", value_name = "SIZE", value_parser = values::size, default_value = "64B")]
+    pub line_bytes: u64,
+
+    /// Size of a page
+    #[arg(long = "page", value_name = "SIZE", value_parser = values::size, default_value = "4KiB")]
+    pub page_bytes: u64,
+
+    /// Watch every n-th line of a page only; exact for what is watched
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub sample: u32,
+
+    /// Show the approximation by stack distances beside
+    #[arg(long)]
+    pub stack_distance: bool,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// pagemill's own
+    Native,
+    /// Text of Valgrind's lackey
+    Lackey,
+    /// libCacheSim's binary format; an object is a line
+    OracleGeneral,
+}
+
+impl From<TraceFormat> for pagemill_trace::Format {
+    fn from(format: TraceFormat) -> Self {
+        match format {
+            TraceFormat::Native => Self::Native,
+            TraceFormat::Lackey => Self::Lackey,
+            TraceFormat::OracleGeneral => Self::OracleGeneral,
+        }
+    }
 }

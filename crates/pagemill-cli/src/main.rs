@@ -8,6 +8,7 @@ mod doctor;
 mod failure;
 mod gpu;
 mod list;
+mod mrc;
 mod output;
 mod run;
 mod values;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
+        Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),

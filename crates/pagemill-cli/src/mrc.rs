@@ -1,0 +1,287 @@
+//! `pagemill mrc`: the miss-ratio curve of a trace, for every number of page colors.
+
+use std::fs::File;
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use pagemill_policy::coloring::{CacheGeometry, MissCurve, Palette, SensitivityRule};
+use pagemill_report::table::TableStyle;
+use pagemill_report::{
+    Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, OutputDir,
+    OutputDirError, Plot, PlotForm, ResultSet, Row, csv, html, json, table,
+};
+use pagemill_sim::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpec};
+use pagemill_trace::{Reference, TraceError, open};
+use pagemill_types::PageSize;
+
+use crate::args::{MrcArguments, RunFormat};
+use crate::failure::Failure;
+use crate::output::{print, print_text};
+
+/// Colors are swept up to here, evenly spaced where the cache has more.
+const COLORS_MAX: u16 = 64;
+
+/// Reads the trace once and tells the misses for every number of colors.
+pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
+    let palette = palette(arguments)?;
+    let spec = SweepSpec {
+        palette,
+        colors: colors(palette),
+        sample_every: arguments.sample,
+    };
+    // What is wrong with the specification is found before the trace is read.
+    ColorSweep::new(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
+    let tasks = read(arguments, &spec)?;
+    let set = results(arguments, &spec, &tasks);
+    if let Some(out) = &arguments.out {
+        write_files(out, &set).map_err(|error| Failure::Run(error.to_string()))?;
+    }
+    match arguments.format {
+        RunFormat::Table => print_text(&table::render(&set, &TableStyle::for_stdout())),
+        RunFormat::Json => print(|out| json::write(&set, out)),
+        RunFormat::Csv => print(|out| csv::write(&set, out)),
+    }
+}
+
+fn palette(arguments: &MrcArguments) -> Result<Palette, Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let page = PageSize::new(arguments.page_bytes).map_err(|error| usage(&error))?;
+    let line_bytes = u32::try_from(arguments.line_bytes)
+        .map_err(|_| Failure::Usage(format!("--line {} is too large", arguments.line_bytes)))?;
+    let geometry = CacheGeometry {
+        bytes: arguments.cache_bytes,
+        ways: arguments.ways,
+        line_bytes,
+    };
+    Palette::new(geometry, page).map_err(|error| usage(&error))
+}
+
+/// Every number of colors where they are few, else as many as can be swept, up to all.
+fn colors(palette: Palette) -> Vec<u16> {
+    let step = palette.colors().div_ceil(COLORS_MAX);
+    (1..=palette.colors() / step)
+        .map(|count| count * step)
+        .collect()
+}
+
+/// What is known of one task of the trace.
+struct Task {
+    sweep: ColorSweep,
+    stack: Option<StackDistance>,
+}
+
+impl Task {
+    fn new(arguments: &MrcArguments, spec: &SweepSpec) -> Result<Self, SweepError> {
+        Ok(Self {
+            sweep: ColorSweep::new(spec)?,
+            stack: arguments.stack_distance.then(StackDistance::new),
+        })
+    }
+
+    fn touch(&mut self, reference: Reference, line_shift: u32) -> Result<(), SweepError> {
+        if let Some(stack) = &mut self.stack {
+            let last = reference
+                .address
+                .saturating_add(u64::from(reference.bytes) - 1);
+            for line in reference.address >> line_shift..=last >> line_shift {
+                stack.touch(line);
+            }
+        }
+        self.sweep.touch(reference.address, reference.bytes)
+    }
+}
+
+/// Tasks by their number in the trace; `None` for numbers without a reference.
+fn read(arguments: &MrcArguments, spec: &SweepSpec) -> Result<Vec<Option<Task>>, Failure> {
+    let name = arguments.trace.display();
+    let unreadable = |error: &dyn std::fmt::Display| Failure::Usage(format!("{name}: {error}"));
+    let cut = |error: TraceError| Failure::Run(format!("{name}: {error}; no curve was written"));
+    let file = File::open(&arguments.trace).map_err(|error| unreadable(&error))?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let progress = progress(bytes);
+    let line_bytes = spec.palette.geometry().line_bytes;
+    let format = arguments.trace_format.map(Into::into);
+    let input = progress.wrap_read(file);
+    let mut trace = open(input, format, line_bytes).map_err(|error| unreadable(&error))?;
+
+    let mut tasks: Vec<Option<Task>> = Vec::new();
+    let mut block = Vec::new();
+    loop {
+        trace.next_block(&mut block).map_err(cut)?;
+        if block.is_empty() {
+            break;
+        }
+        for reference in &block {
+            let place = usize::from(reference.task);
+            if place >= tasks.len() {
+                tasks.resize_with(place + 1, || None);
+            }
+            let task = match &mut tasks[place] {
+                Some(task) => task,
+                empty => empty.insert(Task::new(arguments, spec).map_err(failed)?),
+            };
+            task.touch(*reference, line_bytes.trailing_zeros())
+                .map_err(failed)?;
+        }
+    }
+    progress.finish_and_clear();
+    if tasks.is_empty() {
+        return Err(unreadable(&"the trace holds no reference to data"));
+    }
+    Ok(tasks)
+}
+
+fn failed(error: SweepError) -> Failure {
+    Failure::Run(format!("{error}; no curve was written"))
+}
+
+fn progress(bytes: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template(
+        "{bar:40} {bytes}/{total_bytes}, {elapsed} elapsed, {eta} left",
+    );
+    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &[Option<Task>]) -> ResultSet {
+    let mut set = ResultSet {
+        scenario: "mrc".to_owned(),
+        title: format!("Miss-ratio curve of {}", arguments.trace.display()),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        columns: columns(arguments),
+        plots: vec![plot()],
+        description: vec![description(spec)],
+        ..ResultSet::default()
+    };
+    for (number, task) in tasks.iter().enumerate() {
+        if let Some(task) = task {
+            add_task(&mut set, spec, number, task);
+        }
+    }
+    set
+}
+
+fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &Task) {
+    let watched = task.sweep.watched_references();
+    let ratio = |misses: u64, references: u64| match references {
+        0 => 0.0,
+        references => misses as f64 / references as f64,
+    };
+    let geometry = spec.palette.geometry();
+    let color_bytes = geometry.bytes / u64::from(spec.palette.colors());
+    for (colors, misses) in task.sweep.misses() {
+        let cache_bytes = color_bytes * u64::from(colors);
+        let row = Row::new()
+            .parameter("task", number)
+            .parameter("colors", u64::from(colors))
+            .metric("cache_bytes", cache_bytes)
+            .metric("references", watched)
+            .metric("misses", misses)
+            .metric("miss_ratio", ratio(misses, watched));
+        set.rows.push(match &task.stack {
+            None => row,
+            Some(stack) => {
+                let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
+                let approximate = ratio(stack.misses(lines), stack.references());
+                row.metric("stack_distance_miss_ratio", approximate)
+            }
+        });
+    }
+    let Some(curve) = task.sweep.curve() else {
+        return;
+    };
+    let class = SensitivityRule::default().class_of(&curve, 1);
+    let mut fact = |name: &str, value: pagemill_report::Value, kind, doc: &str| {
+        set.summary.facts.push(Fact {
+            name: format!("task_{number}_{name}"),
+            value,
+            kind,
+            doc: doc.to_owned(),
+        });
+    };
+    fact(
+        "class",
+        class.to_string().into(),
+        ColumnKind::Text,
+        "A and B: misses follow the share of the cache; C: many, whatever the share; D: few",
+    );
+    fact(
+        "best_quota_colors",
+        u64::from(MissCurve::best_quota(&curve)).into(),
+        ColumnKind::Count,
+        "the number of colors at which the miss ratio falls most",
+    );
+    fact(
+        "pages",
+        task.sweep.pages().into(),
+        ColumnKind::Count,
+        "pages that were touched",
+    );
+}
+
+fn columns(arguments: &MrcArguments) -> Vec<Column> {
+    use ColumnKind::{Bytes, Count, Rate};
+    let mut columns = vec![
+        Column::parameter("task", Count, "number of the task in the trace"),
+        Column::parameter("colors", Count, "page colors that the task may use"),
+        Column::metric("cache_bytes", Bytes, "their part of the cache"),
+        Column::metric(
+            "references",
+            Count,
+            "lines touched; with --sample, those that are watched",
+        ),
+        Column::metric("misses", Count, "of these references; exact"),
+        Column::metric("miss_ratio", Rate, "misses / references"),
+    ];
+    if arguments.stack_distance {
+        columns.push(Column::metric(
+            "stack_distance_miss_ratio",
+            Rate,
+            "of a fully associative cache of the same size: the usual approximation",
+        ));
+    }
+    columns
+}
+
+fn plot() -> Plot {
+    let form = Lines {
+        x: "colors".to_owned(),
+        series: "task".to_owned(),
+        y: "miss_ratio".to_owned(),
+        ..Lines::default()
+    };
+    Plot::new("mrc", "Miss ratio", PlotForm::Lines(form))
+}
+
+fn description(spec: &SweepSpec) -> DescriptionSection {
+    let geometry = spec.palette.geometry();
+    let entry = |name: &str, value: String| DescriptionEntry {
+        name: name.to_owned(),
+        value,
+        source: "the command line".to_owned(),
+    };
+    DescriptionSection {
+        title: "The cache".to_owned(),
+        entries: vec![
+            entry("bytes", geometry.bytes.to_string()),
+            entry("ways", geometry.ways.to_string()),
+            entry("line_bytes", geometry.line_bytes.to_string()),
+            entry("page_bytes", spec.palette.page().bytes().to_string()),
+            entry("colors", spec.palette.colors().to_string()),
+            entry("sample_every", spec.sample_every.to_string()),
+        ],
+    }
+}
+
+fn write_files(out: &std::path::Path, set: &ResultSet) -> Result<(), OutputDirError> {
+    let mut files = OutputDir::stage(out)?;
+    files.write("results.json", |file| json::write(set, file))?;
+    files.write("results.csv", |file| csv::write(set, file))?;
+    files.write("report.html", |file| html::write(set, file))?;
+    files.commit()
+}

@@ -1,0 +1,102 @@
+//! `pagemill mrc` as a user runs it.
+
+mod common;
+
+use common::{run, run_in};
+use serde_json::Value;
+
+/// A loop over `pages` pages, a line each 64 bytes, `rounds` times.
+fn lackey_loop(pages: u64, rounds: u64) -> String {
+    let lines = (0..pages * 64).map(|line| format!(" L {:x},8\n", 0x1000_0000 + 64 * line));
+    lines.collect::<String>().repeat(rounds as usize)
+}
+
+fn folder_with(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("loop.txt"), text).expect("a trace");
+    folder
+}
+
+/// 4 colors of 2 ways: each holds 2 pages.
+const SMALL: [&str; 4] = ["--cache", "32KiB", "--ways", "2"];
+
+#[test]
+fn a_loop_misses_until_it_fits() {
+    // 6 pages need 3 colors; with fewer, a loop over more lines than ways misses always where 3 pages meet.
+    let folder = folder_with(&lackey_loop(6, 10));
+    let arguments = [
+        &["mrc", "loop.txt", "--format", "json", "--stack-distance"],
+        &SMALL[..],
+    ]
+    .concat();
+    let json: Value =
+        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let rows = json["rows"].as_array().expect("rows");
+    let misses: Vec<u64> = rows
+        .iter()
+        .map(|row| row["misses"].as_u64().expect("a count"))
+        .collect();
+    // 4 colors: pages 0 and 4, 1 and 5 share one; nothing is evicted.
+    assert_eq!(misses, [3840, 3840, 384, 384]);
+    // Fully associative, three colors hold exactly 6 pages.
+    let approximate: Vec<f64> = rows
+        .iter()
+        .map(|row| row["stack_distance_miss_ratio"].as_f64().expect("a ratio"))
+        .collect();
+    assert_eq!(approximate, [1.0, 1.0, 0.1, 0.1]);
+    let facts = &json["summary"];
+    assert_eq!(facts["task_0_class"], "A", "{facts}");
+    assert_eq!(facts["task_0_best_quota_colors"], 3, "{facts}");
+}
+
+#[test]
+fn a_sample_watches_part_of_the_lines() {
+    let folder = folder_with(&lackey_loop(6, 10));
+    let arguments = [
+        &["mrc", "loop.txt", "--format", "csv", "--sample", "16"],
+        &SMALL[..],
+    ]
+    .concat();
+    let csv = run_in(folder.path(), &arguments).result();
+    let last = csv.lines().last().expect("a row");
+    assert!(last.starts_with("0,4,32768,240,24,0.1"), "{csv}");
+}
+
+#[test]
+fn what_cannot_be_is_said_before_the_trace_is_read() {
+    let error = run(&["mrc", "there-is-no-such-file"]).error(2);
+    assert!(
+        error.contains("there-is-no-such-file: No such file"),
+        "{error}"
+    );
+    let error = run(&["mrc", "x", "--cache", "32KiB", "--ways", "8"]).error(2);
+    assert!(error.contains("there is only one color"), "{error}");
+    let error = run(&["mrc", "x", "--sample", "7"]).error(2);
+    assert!(
+        error.contains("the step must divide the 64 lines of a page"),
+        "{error}"
+    );
+}
+
+#[test]
+fn damaged_traces_give_no_curve() {
+    let folder = folder_with("hello\n");
+    assert!(
+        run_in(folder.path(), &["mrc", "loop.txt"])
+            .error(2)
+            .contains("this is no trace")
+    );
+    let folder = folder_with(" L 10,8\nhello\n L 20,8\n".repeat(40_000).as_str());
+    let error = run_in(
+        folder.path(),
+        &["mrc", "loop.txt", "--trace-format", "lackey"],
+    )
+    .error(1);
+    assert!(error.contains("line 2 is no reference: `hello`"), "{error}");
+    let folder = folder_with("I  10,3\n");
+    assert!(
+        run_in(folder.path(), &["mrc", "loop.txt"])
+            .error(2)
+            .contains("no reference to data")
+    );
+}
