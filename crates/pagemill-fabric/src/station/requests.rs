@@ -1,0 +1,131 @@
+//! What the program has asked for and not been told about yet.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Completion, Request, Status};
+use crate::memory::{Buffer, Memory};
+
+/// How the caller finds its own record of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(pub u64);
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A message to somebody.
+    Send,
+    /// A message from somebody.
+    Receive,
+    /// A write to somebody's memory.
+    Write,
+    /// A read of somebody's memory.
+    Read,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Whether it went well.
+    pub status: Status,
+    /// Who sent the message.
+    pub source: u32,
+    /// Its tag.
+    pub tag: u64,
+    /// Bytes that are in the buffer.
+    pub bytes: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+    /// Data that the sender attached.
+    pub data: Option<u64>,
+}
+
+impl Outcome {
+    /// Of a look that found nothing.
+    pub fn of_nothing() -> Self {
+        Self {
+            status: Status::Success,
+            source: 0,
+            tag: 0,
+            bytes: 0,
+            sent_bytes: 0,
+            data: None,
+        }
+    }
+
+    /// Of what the interface says.
+    pub fn of(completion: &Completion) -> Self {
+        Self {
+            status: completion.status,
+            source: completion.source,
+            tag: completion.tag,
+            bytes: completion.bytes,
+            sent_bytes: completion.bytes,
+            data: None,
+        }
+    }
+}
+
+/// A request that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// Which.
+    pub ticket: Ticket,
+    /// What it was.
+    pub kind: Kind,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+struct Open {
+    ticket: Ticket,
+    kind: Kind,
+    buffer: Buffer,
+    data: Option<u64>,
+    sent_bytes: Option<u64>,
+}
+
+/// Requests that are under way.
+#[derive(Default)]
+pub struct Requests {
+    open: BTreeMap<Request, Open>,
+}
+
+impl Requests {
+    pub fn add(&mut self, request: Request, ticket: Ticket, kind: Kind, buffer: Buffer) {
+        let open = Open {
+            ticket,
+            kind,
+            buffer,
+            data: None,
+            sent_bytes: None,
+        };
+        self.open.insert(request, open);
+    }
+
+    pub fn find(&self, ticket: Ticket) -> Option<Request> {
+        let found = self.open.iter().find(|(_, open)| open.ticket == ticket);
+        found.map(|(request, _)| *request)
+    }
+
+    /// Puts a message into the buffer of its receive.
+    pub fn fill(&mut self, request: Request, data: Option<u64>, payload: &[u8], bytes: u64, memory: &mut dyn Memory) {
+        let Some(open) = self.open.get_mut(&request) else {
+            return;
+        };
+        open.data = data;
+        open.sent_bytes = Some(payload.len() as u64);
+        let bytes = payload.len().min(bytes as usize);
+        open.buffer.store(memory, &payload[..bytes]);
+    }
+
+    pub fn finish(&mut self, request: Request, mut outcome: Outcome) -> Option<Done> {
+        let open = self.open.remove(&request)?;
+        outcome.data = open.data;
+        outcome.sent_bytes = open.sent_bytes.unwrap_or(outcome.bytes);
+        Some(Done {
+            ticket: open.ticket,
+            kind: open.kind,
+            outcome,
+        })
+    }
+}
