@@ -1,4 +1,4 @@
-use super::{AttSpec, Organisation, OrganisationEntry};
+use super::{Organisation, OrganisationEntry};
 
 /// One place for each group, chosen by the low bits of its address: bits 5:3 pick the entry of a group, 16:6 the group,
 /// those above are the tag (Guo et al. 2011, section 2.2 and figure 2).
@@ -40,7 +40,7 @@ impl Organisation for DirectMapped {
 /// The bits of an entry's address that the published cache looks at.
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::AttSpec;
 
     #[test]
     fn bits_16_to_6_are_the_group() {
