@@ -44,6 +44,13 @@ impl ErrorCounts {
         }
     }
 
+    fn merge(&mut self, other: &Self) {
+        self.unregistered += other.unregistered;
+        self.out_of_bounds += other.out_of_bounds;
+        self.wrong_key += other.wrong_key;
+        self.foreign_port += other.foreign_port;
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         self.unregistered + self.out_of_bounds + self.wrong_key + self.foreign_port
@@ -69,4 +76,23 @@ pub struct NicCounts {
     pub port_misses: u64,
     /// The translation table.
     pub translation: TranslationCounts,
+}
+
+impl NicCounts {
+    /// Adds the counts of another interface.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.received += other.received;
+        self.received_bytes += other.received_bytes;
+        self.refused.merge(&other.refused);
+        self.rejected.merge(&other.rejected);
+        self.port_misses += other.port_misses;
+        let (own, theirs) = (&mut self.translation, &other.translation);
+        own.lookups += theirs.lookups;
+        own.misses += theirs.misses;
+        own.prefetches += theirs.prefetches;
+        own.invalidated += theirs.invalidated;
+        own.waited += theirs.waited;
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! [`Nic`] is one interface in two ends: [`Nic::post`] says when data leaves, [`Nic::arrive`] when it is in memory.
 //! [`Rank`] puts tagged messages on top. Both know nothing of other nodes: a driver carries [`Packet`]s between them.
+//! [`World`] is the driver in simulation: one [`Program`] for each rank.
 
 mod att;
 mod counts;
@@ -14,11 +15,13 @@ mod machine_check;
 mod matching;
 mod packet;
 mod presets;
+mod program;
 mod rank;
 mod region;
 mod split;
 mod vport;
 mod wire;
+mod world;
 
 pub use crate::gpu::SpecError;
 pub use counts::{ErrorCounts, NicCounts, TranslationCounts};
@@ -32,4 +35,6 @@ pub use machine::{
     WireSpec,
 };
 pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
+pub use program::{Action, Program};
 pub use rank::Rank;
+pub use world::{World, WorldError, WorldReport};
