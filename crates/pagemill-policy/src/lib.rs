@@ -5,9 +5,11 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`translation`]: which page-table entries a network interface caches and prefetches.
 #![forbid(unsafe_code)]
 
 pub mod migration;
+pub mod translation;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]
