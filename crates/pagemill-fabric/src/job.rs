@@ -3,10 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use pagemill_sim::nic::NicMachine;
+
 use crate::board::{JoinError, SegmentError, segment};
 use crate::memory::Memory;
 use crate::process::{self, Process};
-use crate::station::{Settings, Station};
+use crate::station::{Settings, SpecError, Station};
 
 /// Real seconds that a station waits for others that make no progress before it gives up their order.
 pub const PATIENCE_VARIABLE: &str = "PAGEMILL_FABRIC_PATIENCE";
@@ -20,12 +22,15 @@ pub enum JobError {
     Segment(SegmentError),
     /// The job is full.
     Join(JoinError),
+    /// The machine cannot be.
+    Machine(SpecError),
 }
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Segment(error) => error.fmt(f),
+            Self::Machine(error) => error.fmt(f),
             Self::Join(JoinError::Full) => write!(
                 f,
                 "the job has more processes than the {} that one board holds",
@@ -53,6 +58,7 @@ pub fn enter(memory: impl FnOnce() -> Box<dyn Memory>, has_start_line: bool) -> 
     let board = segment::of_this_process().map_err(JobError::Segment)?;
     let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]);
     let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]);
+    let machine = NicMachine::pni();
     let index = board.join(rank, size).map_err(JobError::Join)?;
     let patience = number(&[PATIENCE_VARIABLE]).map_or(PATIENCE_DEFAULT, |seconds| {
         Duration::from_secs(u64::from(seconds))
@@ -61,7 +67,8 @@ pub fn enter(memory: impl FnOnce() -> Box<dyn Memory>, has_start_line: bool) -> 
         patience,
         has_start_line,
     };
-    *slot = Some(Process::new(Station::new(board, index, settings, memory())));
+    let station = Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
+    *slot = Some(Process::new(station));
     Ok(())
 }
 

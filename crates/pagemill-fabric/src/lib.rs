@@ -6,7 +6,7 @@
 
 pub mod board;
 pub mod counters;
-pub mod engine;
+pub mod addresses;
 pub mod ffi;
 pub mod job;
 pub mod memory;

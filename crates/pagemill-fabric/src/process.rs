@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::engine::Status;
 use crate::memory::Buffer;
-use crate::station::{Done, Kind, Outcome, Station, Ticket};
+use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket};
 
 /// The top bits of a tag say which endpoint is meant, and whether the message is tagged at all.
 const PORT_SHIFT: u32 = 61;
@@ -142,6 +141,15 @@ impl Process {
         let ticket = self.post(notify, from.tag.is_some(), buffer.address());
         self.station
             .receive(source, from.word(), from.ignored(), buffer, ticket);
+    }
+
+    /// Reads or writes memory of another process.
+    pub fn access(&mut self, kind: Kind, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, notify: Notify) {
+        let ticket = self.post(notify, false, buffer.address());
+        match kind {
+            Kind::Read => self.station.read(dest, offset, key, buffer, ticket),
+            _ => self.station.write(dest, offset, key, buffer, ticket),
+        }
     }
 
     /// Looks for a message, and takes it out of the reach of others if `claims`; the queue gets the answer.

@@ -49,6 +49,9 @@ const ORDER: u64 = FI_ORDER_SAS;
 /// A tag's four top bits are the provider's.
 const TAG_FORMAT: u64 = 0x0aaa_aaaa_aaaa_aaaa;
 
+/// The provider makes the keys, of memory that is there. Remote addresses count from the start of a registration.
+const OUR_MR_MODE: c_int = FI_MR_PROV_KEY | FI_MR_ALLOCATED;
+
 /// What of the hints matters.
 struct Wish {
     caps: u64,
@@ -132,6 +135,9 @@ unsafe fn wish(api_version: u32, hints: Option<&fi_info>) -> Option<Wish> {
             }
             if domain.av_type != FI_AV_UNSPEC {
                 wish.av_type = domain.av_type;
+            }
+            if hints.caps & FI_RMA != 0 && domain.mr_mode & OUR_MR_MODE != OUR_MR_MODE {
+                return None;
             }
             wish.mr_mode = Some(domain.mr_mode);
         }
@@ -245,9 +251,8 @@ unsafe fn fill_domain(domain: &mut fi_domain_attr, wish: &Wish) {
     domain.resource_mgmt = FI_RM_ENABLED;
     domain.av_type = wish.av_type;
     domain.mr_mode = match wish.mr_mode {
-        // Programs older than the bits ask for the sum of them.
-        Some(mode) if mode & FI_MR_BASIC != 0 => FI_MR_BASIC,
-        _ => FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ALLOCATED,
+        None => OUR_MR_MODE,
+        Some(mode) => mode & OUR_MR_MODE,
     };
     domain.mr_key_size = 8;
     domain.cq_data_size = 8;

@@ -9,9 +9,8 @@ use super::abi::errno::*;
 use super::abi::*;
 use super::objects::{Table, UNSUPPORTED, free, give, no_bind, no_control, no_ops};
 use super::vector::Vector;
-use crate::engine::Status;
 use crate::process::{self, Entry, QueueId};
-use crate::station::Kind;
+use crate::station::{Kind, Status};
 
 /// A completion queue.
 #[repr(C)]
@@ -238,6 +237,9 @@ fn error_number(entry: &Entry) -> c_int {
         Status::Success => 0,
         Status::Truncated => FI_ETRUNC,
         Status::Canceled => FI_ECANCELED,
+        Status::Unregistered | Status::WrongKey => FI_EKEYREJECTED,
+        Status::OutOfBounds => FI_EREMOTEIO,
+        Status::ForeignPort => FI_EACCES,
     }
 }
 

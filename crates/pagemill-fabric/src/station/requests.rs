@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Completion, Request, Status};
+use pagemill_sim::nic::{Completion, Request, Status};
+
 use crate::memory::{Buffer, Memory};
 
 /// How the caller finds its own record of a request.
@@ -56,7 +57,7 @@ impl Outcome {
     pub fn of(completion: &Completion) -> Self {
         Self {
             status: completion.status,
-            source: completion.source,
+            source: completion.peer,
             tag: completion.tag,
             bytes: completion.bytes,
             sent_bytes: completion.bytes,
@@ -84,19 +85,19 @@ struct Open {
     sent_bytes: Option<u64>,
 }
 
-/// Requests that are under way.
+/// Requests that are under way, in the order in which they were made.
 #[derive(Default)]
 pub struct Requests {
     open: BTreeMap<Request, Open>,
 }
 
 impl Requests {
-    pub fn add(&mut self, request: Request, ticket: Ticket, kind: Kind, buffer: Buffer) {
+    pub fn add(&mut self, request: Request, ticket: Ticket, kind: Kind, buffer: Buffer, data: Option<u64>) {
         let open = Open {
             ticket,
             kind,
             buffer,
-            data: None,
+            data,
             sent_bytes: None,
         };
         self.open.insert(request, open);
@@ -107,7 +108,28 @@ impl Requests {
         found.map(|(request, _)| *request)
     }
 
-    /// Puts a message into the buffer of its receive.
+    /// The buffer of a request; an empty one if it is over.
+    pub fn buffer(&self, request: Request) -> Buffer {
+        self.open.get(&request).map(|open| open.buffer.clone()).unwrap_or_default()
+    }
+
+    /// The buffer of the request that was made last.
+    pub fn latest_buffer(&self) -> Buffer {
+        let latest = self.open.last_key_value();
+        latest.map(|(_, open)| open.buffer.clone()).unwrap_or_default()
+    }
+
+    /// The data that goes with a request.
+    pub fn data(&self, request: Request) -> Option<u64> {
+        self.open.get(&request).and_then(|open| open.data)
+    }
+
+    /// The data that goes with the request that was made last.
+    pub fn latest_data(&self) -> Option<u64> {
+        self.open.last_key_value().and_then(|(_, open)| open.data)
+    }
+
+    /// Puts a message into the buffer of its request.
     pub fn fill(&mut self, request: Request, data: Option<u64>, payload: &[u8], bytes: u64, memory: &mut dyn Memory) {
         let Some(open) = self.open.get_mut(&request) else {
             return;
@@ -120,8 +142,10 @@ impl Requests {
 
     pub fn finish(&mut self, request: Request, mut outcome: Outcome) -> Option<Done> {
         let open = self.open.remove(&request)?;
-        outcome.data = open.data;
-        outcome.sent_bytes = open.sent_bytes.unwrap_or(outcome.bytes);
+        if open.kind == Kind::Receive {
+            outcome.data = open.data;
+            outcome.sent_bytes = open.sent_bytes.unwrap_or(outcome.bytes);
+        }
         Some(Done {
             ticket: open.ticket,
             kind: open.kind,

@@ -6,6 +6,9 @@ use crate::board::{Board, Consumer, NEVER, Producer};
 
 use super::frame::{Frame, HEAD_WORDS};
 
+/// Memory that is taken for a payload on the word of its head alone.
+const PAYLOAD_RESERVED: usize = 1 << 26;
+
 /// Frames to one station that are not wholly in its ring.
 struct Outgoing {
     dest: u32,
@@ -85,15 +88,15 @@ impl Wires {
     /// Arrival of the earliest frame whose payload is still coming.
     pub fn earliest_partial(&self) -> u64 {
         let partial = self.incoming.iter().filter_map(|ring| ring.partial.as_ref());
-        let arrivals = partial.map(|(frame, _)| frame.packet.key().0);
+        let arrivals = partial.map(|(frame, _)| frame.packet.key().0.0);
         arrivals.min().unwrap_or(NEVER)
     }
 
-    /// The earliest departure among frames that nobody else can see yet.
+    /// The earliest arrival among frames that nobody else can see yet.
     pub fn earliest_unsent(&self) -> u64 {
         let unsent = self.outgoing.iter().flat_map(|out| {
             let hidden = out.queue.iter().skip(usize::from(out.sent.is_some()));
-            hidden.map(|frame| frame.packet.departed)
+            hidden.map(|frame| frame.packet.key().0.0)
         });
         unsent.min().unwrap_or(NEVER)
     }
@@ -113,7 +116,7 @@ impl Outgoing {
                 None => {
                     // Head and notice together, so that the receiver never believes in a later time.
                     let held = board.lock();
-                    board.lower_base(&held, self.dest, frame.packet.key().0);
+                    board.lower_base(&held, self.dest, frame.packet.key().0.0);
                     self.ring.push(&frame.head());
                     0
                 }
@@ -137,7 +140,12 @@ impl Incoming {
                 if !self.ring.pop(&mut head) {
                     return;
                 }
-                self.partial = Some(Frame::from_head(&head));
+                // A head that no sender of this version makes: what follows cannot be understood either.
+                let Some((mut frame, full)) = Frame::from_head(&head) else {
+                    return;
+                };
+                frame.payload.reserve(full.min(PAYLOAD_RESERVED));
+                self.partial = Some((frame, full));
             }
             if let Some((mut frame, full)) = self.partial.take() {
                 self.ring.pop_bytes(&mut frame.payload, full);

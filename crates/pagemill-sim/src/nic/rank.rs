@@ -328,13 +328,11 @@ impl Rank {
             self.short(at + self.messages.send_overhead, source, 0, body, steps);
             return;
         }
-        if bytes > 0 {
-            steps.push(Step::Deliver {
-                request,
-                message: message.message,
-                bytes,
-            });
-        }
+        steps.push(Step::Deliver {
+            request,
+            message: message.message,
+            bytes,
+        });
         let completion = Completion {
             status: received(is_truncated),
             peer: source,
@@ -406,13 +404,11 @@ impl Rank {
         else {
             return;
         };
-        if bytes > 0 {
-            steps.push(Step::Deliver {
-                request,
-                message: packet.message(),
-                bytes,
-            });
-        }
+        steps.push(Step::Deliver {
+            request,
+            message: packet.message(),
+            bytes,
+        });
         let completion = Completion {
             status: received(is_truncated),
             peer: packet.source,
