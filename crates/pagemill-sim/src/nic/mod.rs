@@ -14,6 +14,7 @@ mod machine;
 mod machine_check;
 mod matching;
 mod packet;
+pub mod pattern;
 mod presets;
 mod program;
 mod rank;
