@@ -22,7 +22,10 @@ fn exchange(pattern: ExchangePattern, ranks: u32, bytes: u64, messages: u64) -> 
 }
 
 fn run(spec: &ExchangeSpec) -> u64 {
-    black_box(spec.run(&NicMachine::pni()).expect("the preset is a machine"));
+    black_box(
+        spec.run(&NicMachine::pni())
+            .expect("the preset is a machine"),
+    );
     spec.messages()
 }
 
@@ -36,9 +39,14 @@ const PATTERNS: [(&str, ExchangePattern, u32, u64); 5] = [
 
 #[divan::bench(args = PATTERNS.map(|pattern| pattern.0), sample_count = 3)]
 fn messages(bencher: Bencher, name: &str) {
-    let &(_, pattern, ranks, bytes) = PATTERNS.iter().find(|entry| entry.0 == name).expect("it is listed");
+    let &(_, pattern, ranks, bytes) = PATTERNS
+        .iter()
+        .find(|entry| entry.0 == name)
+        .expect("it is listed");
     let spec = exchange(pattern, ranks, bytes, 100_000);
-    bencher.counter(ItemsCount::new(spec.messages())).bench(|| run(&spec));
+    bencher
+        .counter(ItemsCount::new(spec.messages()))
+        .bench(|| run(&spec));
 }
 
 fn main() {

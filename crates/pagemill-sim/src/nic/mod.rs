@@ -8,6 +8,7 @@
 mod att;
 mod counts;
 mod descriptor;
+pub mod goal;
 mod host_path;
 mod interface;
 mod machine;
