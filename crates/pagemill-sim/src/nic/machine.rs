@@ -134,6 +134,8 @@ pub struct MessageSpec {
     pub send_overhead: Picos,
     /// Processor time of a receive, from the completion entry to the program.
     pub receive_overhead: Picos,
+    /// Processor time of an RDMA without a library around it: to post it, or to take notice of its end.
+    pub rma_overhead: Picos,
     /// Messages up to this size go as one mini packet.
     pub short_bytes: u32,
     /// Messages up to this size are sent without asking, through copy buffers.

@@ -106,6 +106,7 @@ impl NicMachine {
             ("wire.hop_latency", self.wire.hop_latency),
             ("messages.send_overhead", self.messages.send_overhead),
             ("messages.receive_overhead", self.messages.receive_overhead),
+            ("messages.rma_overhead", self.messages.rma_overhead),
         ];
         for (key, span) in spans {
             if span > SECOND {

@@ -8,12 +8,14 @@
 mod att;
 mod counts;
 mod descriptor;
+pub mod goal;
 mod host_path;
 mod interface;
 mod machine;
 mod machine_check;
 mod matching;
 mod packet;
+pub mod pattern;
 mod presets;
 mod program;
 mod rank;

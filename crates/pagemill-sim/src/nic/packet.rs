@@ -95,6 +95,10 @@ pub enum Step {
         message: MessageId,
         /// Bytes of it.
         bytes: u64,
+        /// When data and completion entry are in memory.
+        at: Picos,
+        /// Processor time for a program that polls for it to take notice.
+        cost: Picos,
     },
     /// An operation is over. A program that takes notice of it at `t` goes on at `max(t, at) + cost`.
     Complete {

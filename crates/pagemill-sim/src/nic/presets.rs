@@ -57,6 +57,7 @@ impl NicMachine {
             messages: MessageSpec {
                 send_overhead: Picos::from_nanos(250),
                 receive_overhead: Picos::from_nanos(250),
+                rma_overhead: Picos::from_nanos(50),
                 short_bytes: 128,
                 eager_bytes: 16384,
                 copy_bandwidth: rate(6_000_000_000),

@@ -17,7 +17,7 @@ pub enum Action {
     Read(Rma),
     /// Compute.
     Compute(Picos),
-    /// Wait until the next operation is over. With none under way the rank is stuck.
+    /// Wait until the next operation is over or another rank's RMA write is here. With none to come the rank is stuck.
     Wait,
     /// Nothing more.
     Exit,
@@ -33,4 +33,7 @@ pub trait Program {
 
     /// An operation is over, and the program has taken notice of it at `now`.
     fn completed(&mut self, _request: Request, _completion: &Completion, _now: Picos) {}
+
+    /// An RMA write of another rank put `bytes` bytes at `address`, and the program has taken notice of it at `now`.
+    fn stored(&mut self, _source: u32, _address: u64, _bytes: u64, _now: Picos) {}
 }

@@ -195,7 +195,7 @@ impl Rank {
     /// Writes own memory to memory of another rank at `at`.
     pub fn write(&mut self, at: Picos, rma: &Rma, steps: &mut Vec<Step>) -> Request {
         let request = self.new_request();
-        let rung = self.busy_for(at, self.messages.send_overhead);
+        let rung = self.busy_for(at, self.messages.rma_overhead);
         let (local, remote) = places(rma);
         let operation = Operation::Write {
             local,
@@ -217,7 +217,7 @@ impl Rank {
     /// Reads memory of another rank into own memory at `at`.
     pub fn read(&mut self, at: Picos, rma: &Rma, steps: &mut Vec<Step>) -> Request {
         let request = self.new_request();
-        let rung = self.busy_for(at, self.messages.send_overhead);
+        let rung = self.busy_for(at, self.messages.rma_overhead);
         let (local, remote) = places(rma);
         let operation = Operation::Read {
             local,
@@ -261,6 +261,8 @@ impl Rank {
                         address,
                         message: packet.message(),
                         bytes,
+                        at,
+                        cost: self.messages.rma_overhead,
                     });
                 }
                 self.acknowledge(at, packet.source, operation, arrived.status, steps);
@@ -475,7 +477,7 @@ impl Rank {
             tag: 0,
             bytes,
         };
-        let cost = self.messages.receive_overhead;
+        let cost = self.messages.rma_overhead;
         steps.push(Step::Complete {
             request,
             at,

@@ -6,8 +6,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use pagemill_types::Picos;
 
 use super::counts::NicCounts;
+use super::descriptor::Key;
 use super::machine::NicMachine;
-use super::packet::{Completion, Packet, Request, Step};
+use super::packet::{Completion, MessageId, Packet, Request, Step};
 use super::program::{Action, Program};
 use super::rank::Rank;
 use crate::gpu::SpecError;
@@ -34,7 +35,7 @@ struct Node<P> {
     state: State,
     /// Packets by (arrival, source, number) and their place among all packets.
     inbox: BinaryHeap<Reverse<(Picos, u32, u64, u32)>>,
-    /// Operations that are over and not yet noticed, by (time, request).
+    /// What the program has not yet noticed, in order of time.
     completions: VecDeque<Notice>,
     stopped_at: Picos,
     /// A time that it is queued for although something comes before: it need not be queued for it again.
@@ -55,9 +56,29 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Notice {
     at: Picos,
-    request: Request,
     cost: Picos,
-    completion: Completion,
+    event: Event,
+}
+
+/// What a program that waits is told.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Completed(Request, Completion),
+    Stored {
+        message: MessageId,
+        address: u64,
+        bytes: u64,
+    },
+}
+
+impl Event {
+    /// Ties go to own operations in their order, then to writes of others in theirs.
+    fn rank(&self) -> (u32, u64) {
+        match self {
+            Self::Completed(request, _) => (0, request.0),
+            Self::Stored { message, .. } => (1 + message.source, message.sequence),
+        }
+    }
 }
 
 /// Why a program did not come to its end.
@@ -149,6 +170,18 @@ impl<P: Program> World<P> {
         self.nodes.get_mut(id as usize).map(|node| &mut node.rank)
     }
 
+    /// Registers `bytes` bytes at `start` with each of two ranks, and tells the program of the other the key.
+    pub(crate) fn register_both(&mut self, (start, bytes): (u64, u64), tell: impl Fn(&mut P, Key)) {
+        let keys: Vec<Key> = self
+            .nodes
+            .iter_mut()
+            .map(|node| node.rank.register(start, bytes))
+            .collect();
+        for (node, key) in self.nodes.iter_mut().zip(keys.into_iter().rev()) {
+            tell(&mut node.program, key);
+        }
+    }
+
     /// The program of rank `id`.
     pub fn program(&self, id: u32) -> Option<&P> {
         self.nodes.get(id as usize).map(|node| &node.program)
@@ -223,15 +256,25 @@ impl<P: Program> World<P> {
                     cost,
                     completion,
                 } => {
-                    self.nodes[id as usize].notice(Notice {
-                        at,
-                        request,
-                        cost,
-                        completion,
-                    });
+                    let event = Event::Completed(request, completion);
+                    self.nodes[id as usize].notice(Notice { at, cost, event });
+                }
+                Step::Store {
+                    address,
+                    message,
+                    bytes,
+                    at,
+                    cost,
+                } => {
+                    let event = Event::Stored {
+                        message,
+                        address,
+                        bytes,
+                    };
+                    self.nodes[id as usize].notice(Notice { at, cost, event });
                 }
                 // Nothing is moved: a simulated message has a length and no content.
-                Step::Deliver { .. } | Step::Store { .. } => {}
+                Step::Deliver { .. } => {}
             }
         }
         self.steps.clear();
@@ -325,8 +368,19 @@ impl<P: Program> Node<P> {
             if let Some(notice) = self.completions.pop_front() {
                 self.clock = self.clock.max(notice.at) + notice.cost;
                 self.state = State::Running;
-                self.program
-                    .completed(notice.request, &notice.completion, self.clock);
+                match notice.event {
+                    Event::Completed(request, completion) => {
+                        self.program.completed(request, &completion, self.clock);
+                    }
+                    Event::Stored {
+                        message,
+                        address,
+                        bytes,
+                    } => {
+                        self.program
+                            .stored(message.source, address, bytes, self.clock);
+                    }
+                }
             }
             return;
         }
@@ -352,11 +406,14 @@ impl<P: Program> Node<P> {
         self.stopped_at = self.clock;
     }
 
-    /// Puts a completion in its place: nearly always the last.
+    /// Puts a notice in its place, nearly always the last. A program that is over takes none.
     fn notice(&mut self, notice: Notice) {
+        if self.state == State::Done {
+            return;
+        }
         self.completions.push_back(notice);
         let mut place = self.completions.len() - 1;
-        let key = |notice: &Notice| (notice.at, notice.request);
+        let key = |notice: &Notice| (notice.at, notice.event.rank());
         while place > 0 && key(&self.completions[place - 1]) > key(&self.completions[place]) {
             self.completions.swap(place - 1, place);
             place -= 1;
