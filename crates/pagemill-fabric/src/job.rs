@@ -6,6 +6,7 @@ use std::time::Duration;
 use pagemill_sim::nic::NicMachine;
 
 use crate::board::{JoinError, SegmentError, segment};
+use crate::machine::{self, MachineTextError};
 use crate::memory::Memory;
 use crate::process::{self, Process};
 use crate::station::{Settings, SpecError, Station};
@@ -22,6 +23,8 @@ pub enum JobError {
     Segment(SegmentError),
     /// The job is full.
     Join(JoinError),
+    /// The board's machine cannot be read.
+    MachineText(MachineTextError),
     /// The machine cannot be.
     Machine(SpecError),
 }
@@ -30,6 +33,7 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Segment(error) => error.fmt(f),
+            Self::MachineText(error) => error.fmt(f),
             Self::Machine(error) => error.fmt(f),
             Self::Join(JoinError::Full) => write!(
                 f,
@@ -58,7 +62,12 @@ pub fn enter(memory: impl FnOnce() -> Box<dyn Memory>, has_start_line: bool) -> 
     let board = segment::of_this_process().map_err(JobError::Segment)?;
     let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]);
     let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]);
-    let machine = NicMachine::pni();
+    let text = board.machine();
+    let machine = match text.as_str() {
+        // Without `pagemill mpi`, the process is alone: any machine will do.
+        "" => NicMachine::pni(),
+        text => machine::read(text).map_err(JobError::MachineText)?,
+    };
     let index = board.join(rank, size).map_err(JobError::Join)?;
     let patience = number(&[PATIENCE_VARIABLE]).map_or(PATIENCE_DEFAULT, |seconds| {
         Duration::from_secs(u64::from(seconds))

@@ -5,10 +5,13 @@
 //! `docs/adr/0008-fabric.md` why it is built like this.
 
 pub mod board;
+pub mod clock;
 pub mod counters;
 pub mod addresses;
 pub mod ffi;
 pub mod job;
+pub mod launch;
+pub mod machine;
 pub mod memory;
 pub mod preload;
 pub mod process;

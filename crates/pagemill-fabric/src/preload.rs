@@ -10,6 +10,9 @@ use crate::process;
 /// Whether the program is in `MPI_Init`, so that a start line follows.
 static IS_STARTING: AtomicBool = AtomicBool::new(false);
 
+/// Set to make the program's own `gettimeofday` virtual, too.
+pub const CLOCK_VARIABLE: &str = "PAGEMILL_FABRIC_CLOCK";
+
 /// Picoseconds in a second.
 const SECOND_PS: f64 = 1e12;
 

@@ -109,12 +109,14 @@ impl Process {
     pub fn open_port(&mut self) -> Option<u32> {
         let free = (0..PORTS_MAX).find(|port| self.ports & (1 << port) == 0)?;
         self.ports |= 1 << free;
+        self.station.set_ports(self.ports);
         Some(free)
     }
 
     /// Gives an endpoint number back; tells whether it was the last one.
     pub fn close_port(&mut self, port: u32) -> bool {
         self.ports &= !(1 << port);
+        self.station.set_ports(self.ports);
         self.ports == 0
     }
 
@@ -132,6 +134,9 @@ impl Process {
 
     /// Sends a message.
     pub fn send(&mut self, dest: u32, to: Match, data: Option<u64>, buffer: &Buffer, notify: Notify) {
+        if !self.station.has_port(dest, to.port) {
+            return self.refuse(Kind::Send, to.tag.is_some(), buffer.address(), notify);
+        }
         let ticket = self.post(notify, to.tag.is_some(), buffer.address());
         self.station.send(dest, to.word(), data, buffer, ticket);
     }
@@ -144,7 +149,10 @@ impl Process {
     }
 
     /// Reads or writes memory of another process.
-    pub fn access(&mut self, kind: Kind, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, notify: Notify) {
+    pub fn access(&mut self, kind: Kind, (dest, port): (u32, u32), offset: u64, key: RemoteKey, buffer: Buffer, notify: Notify) {
+        if !self.station.has_port(dest, port) {
+            return self.refuse(kind, false, buffer.address(), notify);
+        }
         let ticket = self.post(notify, false, buffer.address());
         match kind {
             Kind::Read => self.station.read(dest, offset, key, buffer, ticket),
@@ -225,6 +233,23 @@ impl Process {
         };
         self.posted.insert(self.next, posted);
         Ticket(self.next)
+    }
+
+    /// Ends an operation to an endpoint that is not there.
+    fn refuse(&mut self, kind: Kind, is_tagged: bool, address: u64, notify: Notify) {
+        let outcome = Outcome {
+            status: Status::ForeignPort,
+            ..Outcome::of_nothing()
+        };
+        let entry = Entry {
+            context: notify.context,
+            kind,
+            is_tagged,
+            outcome,
+            address,
+            is_no_message: false,
+        };
+        self.push(notify.queue, entry);
     }
 
     fn route(&mut self, done: &Done) {

@@ -30,7 +30,8 @@ impl Layout {
     /// No message that is not in a ring yet leaves this station before, in picoseconds.
     pub const BASE: usize = 2;
     pub const CLOCK: usize = 3;
-    pub const RANK: usize = 4;
+    /// Endpoints that are open, a bit for each.
+    pub const PORTS: usize = 4;
     pub const FIRST_COUNTER: usize = 8;
 
     const RINGS: usize = Self::STATIONS + STATIONS_MAX * Self::STATION_WORDS;

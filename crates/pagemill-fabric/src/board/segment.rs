@@ -90,13 +90,21 @@ impl SharedBoard {
     }
 }
 
+/// A board of this process alone, on ordinary memory that is never given back.
+///
+/// # Errors
+/// If the system gives no memory, or the description is too long.
+pub fn private(machine: &str) -> Result<Board, SegmentError> {
+    Board::create(map(None)?, machine)
+}
+
 /// The board of the job that this process belongs to: the one that the environment names, otherwise one of its own.
 ///
 /// # Errors
 /// If the named one cannot be opened.
 pub fn of_this_process() -> Result<Board, SegmentError> {
     let Some(path) = std::env::var_os(JOB_VARIABLE).filter(|path| !path.is_empty()) else {
-        return Board::create(map(None)?, "");
+        return private("");
     };
     let file: File = OpenOptions::new()
         .read(true)

@@ -85,6 +85,16 @@ impl Board {
         (index as usize) < STATIONS_MAX && self.state(index) == JOINED
     }
 
+    /// Tells the others which endpoints a station has, a bit for each.
+    pub fn set_ports(&self, index: u32, ports: u32) {
+        self.set(index, Layout::PORTS, u64::from(ports));
+    }
+
+    /// Whether a station has an endpoint.
+    pub fn has_port(&self, index: u32, port: u32) -> bool {
+        self.is_joined(index) && port < u64::BITS && self.get(index, Layout::PORTS) & (1 << port) != 0
+    }
+
     /// The earliest time at which any other station can still send something that is not in a ring yet. Stations that are
     /// expected and have not come count as at time 0.
     pub fn earliest_other(&self, own: u32) -> u64 {

@@ -21,9 +21,6 @@ pub const MESSAGE_BYTES_MAX: usize = 1 << 40;
 /// Pieces of one buffer, at most.
 pub const PIECES_MAX: usize = 8;
 
-/// Bytes of an endpoint's address.
-pub const ADDRESS_BYTES: usize = size_of::<super::vector::Address>();
-
 const OFFERED: u64 = FI_MSG
     | FI_TAGGED
     | FI_RMA
@@ -264,5 +261,5 @@ unsafe fn fill_domain(domain: &mut fi_domain_attr, wish: &Wish) {
     domain.max_ep_rx_ctx = 1;
     domain.mr_iov_limit = 1;
     domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-    domain.mr_cnt = 65536;
+    domain.mr_cnt = crate::station::REGISTRATIONS_MAX;
 }

@@ -43,7 +43,7 @@ fn post(endpoint: &Endpoint, access: Access) -> isize {
     endpoint.with(|process| {
         let mut notify = endpoint.notify(process, Side::Transmit, access.flags, access.context);
         notify.of_success &= access.tells_success;
-        process.access(access.kind, dest.station, access.offset, RemoteKey(access.key), access.buffer, notify);
+        process.access(access.kind, (dest.station, dest.port), access.offset, RemoteKey(access.key), access.buffer, notify);
         0
     })
 }

@@ -27,7 +27,7 @@ use requests::Requests;
 use wires::Wires;
 
 pub use pagemill_sim::nic::{SpecError, Status};
-pub use remote_key::RemoteKey;
+pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
 pub use requests::{Done, Kind, Outcome, Ticket};
 
 /// Polls in a row without any event after which the program is taken to wait for one.
@@ -213,6 +213,20 @@ impl Station {
     pub fn deregister(&mut self, key: RemoteKey) -> bool {
         self.addresses.deregister(key.address(self.addresses.page_bytes()));
         self.rank.deregister(key.key())
+    }
+
+    /// Tells the others which endpoints there are, a bit for each.
+    pub fn set_ports(&self, ports: u32) {
+        self.board.set_ports(self.index, ports);
+    }
+
+    /// Whether `dest` has an endpoint. An operation to one that it has not ends with an error, which is counted here.
+    pub fn has_port(&self, dest: u32, port: u32) -> bool {
+        let has = self.board.has_port(dest, port);
+        if !has {
+            self.counters.add(Counter::ErrorCompletions, 1);
+        }
+        has
     }
 
     /// Looks for a message that a receive would get at once.

@@ -1,6 +1,8 @@
 //! Carrying out what the simulated interface says.
 
-use pagemill_sim::nic::{Body, Completion, Packet, Request, Step};
+use pagemill_sim::nic::{Body, Completion, Packet, Request, Status, Step};
+
+use crate::counters::Counter;
 
 use super::frame::Frame;
 use super::{Outcome, Ready, Station, key_of};
@@ -37,6 +39,7 @@ impl Station {
                     address,
                     message,
                     bytes,
+                    ..
                 } => {
                     let real = self.addresses.real_of(address, bytes);
                     if let (Some(real), Some((_, payload))) = (real, self.payloads.take(message)) {
@@ -101,6 +104,9 @@ impl Station {
     }
 
     fn complete(&mut self, request: Request, at_ps: u64, cost_ps: u64, completion: &Completion) {
+        if !matches!(completion.status, Status::Success | Status::Canceled) {
+            self.counters.add(Counter::ErrorCompletions, 1);
+        }
         if let Some(done) = self.requests.finish(request, Outcome::of(completion)) {
             self.ready.insert((at_ps, request.0), Ready { done, cost_ps });
         }
