@@ -1,6 +1,7 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
 pub mod gpu;
+pub mod nic;
 
 use crate::document::{Reader, Section};
 use crate::machine::MachineFile;
@@ -9,8 +10,11 @@ use crate::point::PointSpec;
 /// `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 pub(crate) const GPU: &str = "gpu";
 
+/// `kind = "nic"`: communication over simulated network interfaces.
+pub(crate) const NIC: &str = "nic";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU];
+pub(crate) const NAMES: &[&str] = &[GPU, NIC];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -31,6 +35,7 @@ pub(crate) fn read(
 ) -> Option<PointSpec> {
     match kind {
         GPU => gpu::GpuPoint::read(root, input).map(|point| PointSpec::Gpu(Box::new(point))),
+        NIC => nic::NicPoint::read(root, input).map(|point| PointSpec::Nic(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -39,6 +44,7 @@ pub(crate) fn read(
 pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         GPU => gpu::SHORT_NAMES,
+        NIC => nic::SHORT_NAMES,
         _ => &[],
     }
 }

@@ -336,11 +336,11 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
     })
 }
 
-fn number(node: &Node) -> Result<u32, Wrong> {
+pub(super) fn number(node: &Node) -> Result<u32, Wrong> {
     small(quantity::any_count(node)?)
 }
 
-fn bytes(node: &Node) -> Result<u32, Wrong> {
+pub(super) fn bytes(node: &Node) -> Result<u32, Wrong> {
     small(quantity::bytes(node)?)
 }
 
@@ -352,7 +352,7 @@ fn small(amount: u64) -> Result<u32, Wrong> {
     u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
 }
 
-fn one_of<T: Copy>(
+pub(super) fn one_of<T: Copy>(
     what: &'static str,
     choices: &[(&'static str, T)],
 ) -> impl Fn(&Node) -> Result<T, Wrong> {

@@ -8,10 +8,30 @@ use pagemill_sim::nic::{
 
 use super::gpu::{bytes, number, one_of};
 use super::{Machine, MachineFile, Refused};
-use crate::document::Reader;
+use crate::document::{Kind, Node, Origin, Reader, SourceText, parse_document};
+use crate::error::{InputErrors, Problem};
+use crate::files::find_machine;
 use crate::kind;
 use crate::quantity;
 use crate::sourced::SourcedSection;
+
+/// The machine of kind `nic` called `given`: a path, or the name of a built-in machine.
+///
+/// # Errors
+/// Everything that is wrong with the file, each with its place.
+pub fn load_nic_machine(given: &str) -> Result<Machine<NicMachine>, InputErrors> {
+    let argument = SourceText::argument(given);
+    let node = Node {
+        origin: Origin::new(&argument, 0..0),
+        kind: Kind::String(given.to_owned()),
+    };
+    let source = find_machine(given, &node, None)?;
+    let table = parse_document(&source)?;
+    let reader = Reader::default();
+    let machine = read(&MachineFile { source, table }, &reader);
+    reader.finish()?;
+    machine.ok_or_else(|| Problem::new(format!("machine {given} has no values")).into())
+}
 
 /// Reads and checks the network interface of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<NicMachine>> {
@@ -44,7 +64,10 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
     let host = root.section("host").and_then(read_host);
     let ports = root.section("ports").and_then(|mut ports| {
         let (count, on_chip) = (ports.value("count", number), ports.value("on_chip", number));
-        Some(PortSpec { count: count?, on_chip: on_chip? })
+        Some(PortSpec {
+            count: count?,
+            on_chip: on_chip?,
+        })
     });
     let engine = root.section("engine").and_then(read_engine);
     let att = root.section("att").and_then(read_att);
@@ -116,7 +139,10 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
 }
 
 fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
-    let organisations: Vec<_> = ORGANISATIONS.iter().map(|entry| (entry.name, entry)).collect();
+    let organisations: Vec<_> = ORGANISATIONS
+        .iter()
+        .map(|entry| (entry.name, entry))
+        .collect();
     let places = [
         ("main-memory", TablePlace::MainMemory),
         ("own-memory", TablePlace::OwnMemory),
@@ -124,7 +150,10 @@ fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
     let page = att.value("page", quantity::page_size);
     let entry_bytes = att.value("entry", bytes);
     let group_entries = att.value("group_entries", number);
-    let organisation = att.value("organisation", one_of("organisations of an ATT cache", &organisations));
+    let organisation = att.value(
+        "organisation",
+        one_of("organisations of an ATT cache", &organisations),
+    );
     let cache_bytes = att.value("cache", bytes);
     let ways = att.value("ways", number);
     let prefetch_groups = att.value("prefetch_groups", number);
@@ -132,7 +161,11 @@ fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
     let lookup_latency = att.value("lookup_latency", quantity::time);
     let fetches_in_flight = att.value("fetches_in_flight", number);
     let spec = AttSpec {
-        layout: TableLayout { page: page?, entry_bytes: entry_bytes?, group_entries: group_entries? },
+        layout: TableLayout {
+            page: page?,
+            entry_bytes: entry_bytes?,
+            group_entries: group_entries?,
+        },
         organisation: organisation?,
         cache_bytes: cache_bytes?,
         ways: ways?,

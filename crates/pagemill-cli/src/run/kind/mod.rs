@@ -1,6 +1,7 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
 mod gpu;
+mod nic;
 
 use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
@@ -57,6 +58,7 @@ pub trait PointEvents: Send + Sync {
 pub fn view(spec: &PointSpec) -> &'static View {
     match spec {
         PointSpec::Gpu(_) => &gpu::VIEW,
+        PointSpec::Nic(_) => &nic::VIEW,
     }
 }
 
@@ -64,5 +66,6 @@ pub fn view(spec: &PointSpec) -> &'static View {
 pub fn run(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
+        PointSpec::Nic(spec) => nic::run(point, spec),
     }
 }

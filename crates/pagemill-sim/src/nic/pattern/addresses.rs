@@ -5,7 +5,7 @@
 pub enum AddressOrder {
     /// One buffer, again and again, as most benchmarks do.
     Same,
-    /// Each transfer right behind the one before it: every page is new.
+    /// Each transfer on pages that no other has used, up to the end of the span.
     FirstTouch,
     /// Anywhere in the span, at multiples of 64 bytes.
     Random,
@@ -66,8 +66,9 @@ impl Addresses {
             AddressOrder::Same => 0,
             AddressOrder::FirstTouch => {
                 // Around again at the end of the span, only whole buffers.
-                let buffers = self.span_bytes / self.bytes;
-                number % buffers * self.bytes
+                let step = self.bytes.next_multiple_of(PAGE);
+                let buffers = (self.span_bytes / step).max(1);
+                number % buffers * step
             }
             AddressOrder::Random => {
                 let places = (self.span_bytes - self.bytes) / LINE + 1;
@@ -92,6 +93,9 @@ impl Addresses {
 }
 
 const LINE: u64 = 64;
+
+/// The page of the published table.
+const PAGE: u64 = 8192;
 
 #[cfg(test)]
 mod tests {
@@ -124,8 +128,8 @@ mod tests {
 
     #[test]
     fn first_touch_reuses_nothing_before_the_end_of_the_span() {
-        let mut addresses = Addresses::new(AddressOrder::FirstTouch, 10, 35, 0);
+        let mut addresses = Addresses::new(AddressOrder::FirstTouch, 10, 3 * PAGE + 35, 0);
         let offsets: Vec<u64> = (0..5).map(|_| addresses.next_address() - BASE).collect();
-        assert_eq!(offsets, [0, 10, 20, 0, 10]);
+        assert_eq!(offsets, [0, PAGE, 2 * PAGE, 0, PAGE]);
     }
 }
