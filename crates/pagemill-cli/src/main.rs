@@ -5,6 +5,7 @@ mod args;
 mod doctor;
 mod failure;
 mod list;
+mod mpi;
 mod output;
 mod run;
 
@@ -18,6 +19,10 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => list::list(&arguments),
+        Command::Mpi(arguments) => match mpi::run(&arguments) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),
             TextFormat::Json => output::print_json(&doctor::json()),

@@ -23,7 +23,7 @@ use crate::memory::{Buffer, Memory};
 
 use frame::Frame;
 use payloads::Payloads;
-use requests::Requests;
+use requests::{Open, Requests};
 use wires::Wires;
 
 pub use pagemill_sim::nic::{SpecError, Status};
@@ -139,7 +139,7 @@ impl Station {
     /// Sends the bytes of `buffer`. What becomes of it is told by [`Station::poll`], under `ticket`.
     pub fn send(&mut self, dest: u32, tag: u64, data: Option<u64>, buffer: &Buffer, ticket: Ticket) {
         let bytes = buffer.bytes() as u64;
-        let address = self.addresses.of(buffer.address(), bytes);
+        let address = self.addresses.borrow(bytes);
         let send = Send {
             dest,
             tag,
@@ -147,7 +147,7 @@ impl Station {
             address,
         };
         self.count(Counter::Sends, Counter::SentBytes, bytes);
-        self.ask(ticket, Kind::Send, buffer.clone(), data, |rank, at, steps| {
+        self.ask(ticket, Kind::Send, (buffer.clone(), address), data, |rank, at, steps| {
             rank.send(at, &send, steps)
         });
     }
@@ -155,7 +155,7 @@ impl Station {
     /// Waits for a message of `source`, or of anybody, whose tag is `tag` but for the bits of `ignore`.
     pub fn receive(&mut self, source: Option<u32>, tag: u64, ignore: u64, buffer: Buffer, ticket: Ticket) {
         let bytes = buffer.bytes() as u64;
-        let address = self.addresses.of(buffer.address(), bytes);
+        let address = self.addresses.borrow(bytes);
         let receive = Receive {
             source,
             tag,
@@ -163,7 +163,7 @@ impl Station {
             bytes,
             address,
         };
-        self.ask(ticket, Kind::Receive, buffer, None, |rank, at, steps| {
+        self.ask(ticket, Kind::Receive, (buffer, address), None, |rank, at, steps| {
             rank.receive(at, &receive, steps)
         });
     }
@@ -172,7 +172,7 @@ impl Station {
     pub fn write(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, ticket: Ticket) {
         let rma = self.rma(dest, offset, key, &buffer);
         self.count(Counter::Writes, Counter::WrittenBytes, rma.bytes);
-        self.ask(ticket, Kind::Write, buffer, None, |rank, at, steps| {
+        self.ask(ticket, Kind::Write, (buffer, rma.address), None, |rank, at, steps| {
             rank.write(at, &rma, steps)
         });
     }
@@ -181,7 +181,7 @@ impl Station {
     pub fn read(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, ticket: Ticket) {
         let rma = self.rma(dest, offset, key, &buffer);
         self.count(Counter::Reads, Counter::ReadBytes, rma.bytes);
-        self.ask(ticket, Kind::Read, buffer, None, |rank, at, steps| {
+        self.ask(ticket, Kind::Read, (buffer, rma.address), None, |rank, at, steps| {
             rank.read(at, &rma, steps)
         });
     }
@@ -193,7 +193,7 @@ impl Station {
             remote_address: key.address(self.addresses.page_bytes()).saturating_add(offset),
             key: key.key(),
             bytes,
-            address: self.addresses.of(buffer.address(), bytes),
+            address: self.addresses.borrow(bytes),
         }
     }
 
@@ -305,7 +305,7 @@ impl Station {
         &mut self,
         ticket: Ticket,
         kind: Kind,
-        buffer: Buffer,
+        (buffer, simulated): (Buffer, u64),
         data: Option<u64>,
         call: impl FnOnce(&mut Rank, Picos, &mut Vec<Step>) -> Request,
     ) {
@@ -313,7 +313,15 @@ impl Station {
         let at = self.asking_at();
         let mut steps = std::mem::take(&mut self.steps);
         let request = call(&mut self.rank, Picos(at), &mut steps);
-        self.requests.add(request, ticket, kind, buffer, data);
+        let open = Open {
+            ticket,
+            kind,
+            buffer,
+            simulated,
+            data,
+            sent_bytes: None,
+        };
+        self.requests.add(request, open);
         self.take_steps(&mut steps);
         self.steps = steps;
         self.clock_ps = self.clock_ps.max(self.rank.busy_until().0);

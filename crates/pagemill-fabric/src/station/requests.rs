@@ -77,12 +77,17 @@ pub struct Done {
     pub outcome: Outcome,
 }
 
-struct Open {
-    ticket: Ticket,
-    kind: Kind,
-    buffer: Buffer,
-    data: Option<u64>,
-    sent_bytes: Option<u64>,
+/// A request that is under way.
+pub struct Open {
+    pub ticket: Ticket,
+    pub kind: Kind,
+    pub buffer: Buffer,
+    /// Where the buffer lies in simulation.
+    pub simulated: u64,
+    /// What goes with a message to the completion of its receiver.
+    pub data: Option<u64>,
+    /// Length of the message that was received.
+    pub sent_bytes: Option<u64>,
 }
 
 /// Requests that are under way, in the order in which they were made.
@@ -92,14 +97,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub fn add(&mut self, request: Request, ticket: Ticket, kind: Kind, buffer: Buffer, data: Option<u64>) {
-        let open = Open {
-            ticket,
-            kind,
-            buffer,
-            data,
-            sent_bytes: None,
-        };
+    pub fn add(&mut self, request: Request, open: Open) {
         self.open.insert(request, open);
     }
 
@@ -140,16 +138,18 @@ impl Requests {
         open.buffer.store(memory, &payload[..bytes]);
     }
 
-    pub fn finish(&mut self, request: Request, mut outcome: Outcome) -> Option<Done> {
+    /// Takes a request that is over off the list.
+    pub fn finish(&mut self, request: Request, mut outcome: Outcome) -> Option<(Done, Open)> {
         let open = self.open.remove(&request)?;
         if open.kind == Kind::Receive {
             outcome.data = open.data;
             outcome.sent_bytes = open.sent_bytes.unwrap_or(outcome.bytes);
         }
-        Some(Done {
+        let done = Done {
             ticket: open.ticket,
             kind: open.kind,
             outcome,
-        })
+        };
+        Some((done, open))
     }
 }

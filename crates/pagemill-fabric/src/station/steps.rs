@@ -107,7 +107,8 @@ impl Station {
         if !matches!(completion.status, Status::Success | Status::Canceled) {
             self.counters.add(Counter::ErrorCompletions, 1);
         }
-        if let Some(done) = self.requests.finish(request, Outcome::of(completion)) {
+        if let Some((done, open)) = self.requests.finish(request, Outcome::of(completion)) {
+            self.addresses.give_back(open.simulated, open.buffer.bytes() as u64);
             self.ready.insert((at_ps, request.0), Ready { done, cost_ps });
         }
     }
