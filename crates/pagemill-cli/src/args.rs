@@ -37,6 +37,8 @@ pub enum Command {
     Mrc(MrcArguments),
     /// List what can be named in a scenario
     List(ListArguments),
+    /// Run an MPI program over the simulated network interface
+    Mpi(MpiArguments),
     /// Show which real backends this machine has, and what would enable the others
     Doctor(DoctorArguments),
 }
@@ -226,6 +228,38 @@ pub enum Listing {
     Workloads,
     Policies,
     Scenarios,
+}
+
+/// Bytes really move between the processes; the time they take is the simulated interface's, and MPI_Wtime shows it.
+#[derive(Args, Debug)]
+pub struct MpiArguments {
+    /// A machine file of kind "nic", or the name of a built-in one
+    #[arg(long, default_value = "pni")]
+    pub machine: String,
+
+    /// Show what each process' interface counted, on standard error
+    #[arg(long)]
+    pub report: bool,
+
+    /// Which clocks of the program show virtual time
+    #[arg(long, value_enum, default_value_t = Clock::Mpi)]
+    pub clock: Clock,
+
+    /// Real seconds to wait for processes that make no progress before their order is given up [default: 20]
+    #[arg(long = "patience", value_name = "SECONDS")]
+    pub patience_seconds: Option<u64>,
+
+    /// The command, such as: mpirun -n 2 ./program
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clock {
+    /// MPI_Wtime
+    Mpi,
+    /// MPI_Wtime, and gettimeofday where the program itself calls it
+    Program,
 }
 
 #[derive(Args, Debug)]

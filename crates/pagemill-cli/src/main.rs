@@ -8,6 +8,7 @@ mod doctor;
 mod failure;
 mod gpu;
 mod list;
+mod mpi;
 mod mrc;
 mod output;
 mod run;
@@ -27,6 +28,10 @@ fn main() -> ExitCode {
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::List(arguments) => list::list(&arguments),
+        Command::Mpi(arguments) => match mpi::run(&arguments) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),
             TextFormat::Json => output::print_json(&doctor::json()),

@@ -7,11 +7,13 @@
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
 //! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
+//! * [`translation`]: which page-table entries a network interface caches and prefetches.
 #![forbid(unsafe_code)]
 
 pub mod coloring;
 pub mod migration;
 pub mod residency;
+pub mod translation;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]

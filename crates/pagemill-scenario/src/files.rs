@@ -64,11 +64,19 @@ macro_rules! built_in {
 }
 
 /// The machines that every installation has.
-pub const MACHINES: &[BuiltIn] =
-    built_in!("machines": "a100-pcie4-x86", "gtx480", "h200", "v100-nvlink-p9", "v100-pcie3-x86");
+pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86", "gtx480", "h200", "on-die", "pdp", "pni", "qdr", "v100-nvlink-p9", "v100-pcie3-x86");
 
 /// The scenarios that every installation has.
-pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "ppm-96",
+pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "pni-bandwidth",
+    "pni-conflict",
+    "pni-first-touch",
+    "pni-latency",
+    "pni-many-ports",
+    "pni-mpi",
+    "pni-prefetch-depth",
+    "pni-random",
+    "pni-replay",
+    "ppm-96",
     "ppm-fig4",
     "ppm-fig5",
     "ppm-fig6",

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::document::{Kind, Node};
-use crate::kind::{self, gpu::GpuPoint, residency::ResidencyPoint};
+use crate::kind::{self, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint};
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
 
@@ -23,6 +23,8 @@ pub enum PointSpec {
     Gpu(Box<GpuPoint>),
     /// `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
     Residency(Box<ResidencyPoint>),
+    /// `kind = "nic"`: communication over simulated network interfaces.
+    Nic(Box<NicPoint>),
 }
 
 impl PointSpec {
@@ -31,6 +33,7 @@ impl PointSpec {
         match self {
             Self::Gpu(_) => kind::GPU,
             Self::Residency(_) => kind::RESIDENCY,
+            Self::Nic(_) => kind::NIC,
         }
     }
 
@@ -39,6 +42,7 @@ impl PointSpec {
         match self {
             Self::Gpu(point) => point.machine.description(),
             Self::Residency(point) => point.machine.description(),
+            Self::Nic(point) => point.machine.description(),
         }
     }
 

@@ -46,7 +46,12 @@ impl Bandwidth {
     }
 
     /// How long `bytes` bytes occupy the wire, rounded up.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Picos {
+        // What fits in 64 bits is divided in 64 bits: simulators ask this for every packet.
+        if let Some(scaled) = bytes.checked_mul(1_000_000_000_000) {
+            return Picos(scaled.div_ceil(self.bytes_per_second));
+        }
         let picos =
             (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(self.bytes_per_second));
         Picos(picos as u64)

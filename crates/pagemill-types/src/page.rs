@@ -28,6 +28,8 @@ impl std::error::Error for PageSizeError {}
 impl PageSize {
     /// 4 KiB, the base page of x86-64.
     pub const KIB_4: Self = Self { shift: 12 };
+    /// 8 KiB, the page of network interfaces with a translation table.
+    pub const KIB_8: Self = Self { shift: 13 };
     /// 2 MiB, the large page of x86-64 and of the GPU.
     pub const MIB_2: Self = Self { shift: 21 };
 

@@ -1,6 +1,7 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
 pub mod gpu;
+pub mod nic;
 pub mod residency;
 
 use crate::document::{Reader, Section};
@@ -13,8 +14,11 @@ pub(crate) const GPU: &str = "gpu";
 /// `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
 pub(crate) const RESIDENCY: &str = "residency";
 
+/// `kind = "nic"`: communication over simulated network interfaces.
+pub(crate) const NIC: &str = "nic";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, RESIDENCY];
+pub(crate) const NAMES: &[&str] = &[GPU, RESIDENCY, NIC];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -37,6 +41,7 @@ pub(crate) fn read(
         GPU => gpu::GpuPoint::read(root, input).map(|point| PointSpec::Gpu(Box::new(point))),
         RESIDENCY => residency::ResidencyPoint::read(root, input)
             .map(|point| PointSpec::Residency(Box::new(point))),
+        NIC => nic::NicPoint::read(root, input).map(|point| PointSpec::Nic(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -46,6 +51,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
     match kind {
         GPU => gpu::SHORT_NAMES,
         RESIDENCY => residency::SHORT_NAMES,
+        NIC => nic::SHORT_NAMES,
         _ => &[],
     }
 }

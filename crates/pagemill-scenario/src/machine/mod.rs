@@ -1,6 +1,7 @@
 //! Machine files: every value with its unit and its source. One module for each kind of machine.
 
 pub(crate) mod gpu;
+pub(crate) mod nic;
 pub(crate) mod residency;
 
 use std::cell::RefCell;

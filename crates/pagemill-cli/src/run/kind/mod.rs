@@ -1,6 +1,7 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
 mod gpu;
+mod nic;
 mod residency;
 
 use pagemill_report::timeline::TrackId;
@@ -59,6 +60,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
     match spec {
         PointSpec::Gpu(_) => &gpu::VIEW,
         PointSpec::Residency(_) => &residency::VIEW,
+        PointSpec::Nic(_) => &nic::VIEW,
     }
 }
 
@@ -67,5 +69,6 @@ pub fn run(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
         PointSpec::Residency(spec) => residency::run(point, spec),
+        PointSpec::Nic(spec) => nic::run(point, spec),
     }
 }

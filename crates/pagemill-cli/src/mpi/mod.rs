@@ -1,0 +1,68 @@
+//! `pagemill mpi`: real MPI programs over the simulated network interface.
+
+mod report;
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use pagemill_fabric::launch::{self, Clocks, Job};
+
+use crate::args::{Clock, MpiArguments};
+use crate::failure::Failure;
+
+/// Runs the command; its exit code is ours.
+pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
+    let machine = pagemill_scenario::load_nic_machine(&arguments.machine)?;
+    let executable = std::env::current_exe()
+        .map_err(|error| Failure::Run(format!("cannot find the path of this program: {error}")))?;
+    let library = launch::find_library(&executable).map_err(failed)?;
+    let job = Job::new(&machine.spec, &library).map_err(failed)?;
+    let clocks = match arguments.clock {
+        Clock::Mpi => Clocks::Mpi,
+        Clock::Program => Clocks::Program,
+    };
+    let patience = arguments.patience_seconds.map(Duration::from_secs);
+    let (program, rest) = split(&arguments.command)?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    job.prepare(&mut command, clocks, patience);
+    // The launcher hears of an interrupt itself, and ends its processes; the counters are still to be shown.
+    let _ = ctrlc::set_handler(|| {});
+    let status = command.status().map_err(|error| {
+        let program = program.to_string_lossy();
+        Failure::Run(format!(
+            "cannot start {program}: {error}; `sudo apt-get install openmpi-bin libfabric1` installs Open MPI's launcher"
+        ))
+    })?;
+    let stations = job.stations();
+    if stations.is_empty() {
+        eprintln!(
+            "warning: no process joined the simulated network, so every time shown is this computer's; the program has to use \
+             Open MPI 4.1 or later with its component `mtl ofi` (see: ompi_info --param mtl ofi)"
+        );
+    } else if arguments.report {
+        eprint!("{}", report::table(&machine.name, &stations));
+    }
+    if let Some(warning) = report::order_warning(&stations) {
+        eprintln!("{warning}");
+    }
+    Ok(exit_code(status.code(), status.signal()))
+}
+
+fn split(command: &[OsString]) -> Result<(&OsString, &[OsString]), Failure> {
+    command
+        .split_first()
+        .ok_or_else(|| Failure::Run("there is no command to run".to_owned()))
+}
+
+fn failed(error: launch::LaunchError) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+/// As a shell would tell it: 128 and the number of the signal.
+fn exit_code(code: Option<i32>, signal: Option<i32>) -> ExitCode {
+    let told = code.unwrap_or(128 + signal.unwrap_or(0));
+    ExitCode::from(u8::try_from(told).unwrap_or(1))
+}

@@ -1,0 +1,88 @@
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use pagemill_fabric::board::StationView;
+use pagemill_fabric::counters::Counter;
+
+/// Picoseconds in a microsecond.
+const MICROSECOND_PS: f64 = 1e6;
+
+/// What each process' interface counted: one column a process, one line a counter that is not zero everywhere.
+pub fn table(machine: &str, stations: &[StationView]) -> String {
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    let ranks = stations
+        .iter()
+        .map(|station| format!("rank {}", station.index));
+    table.set_header(std::iter::once(format!("interface {machine}")).chain(ranks));
+    let clocks = stations
+        .iter()
+        .map(|station| format!("{:.3}", station.clock_ps as f64 / MICROSECOND_PS));
+    table.add_row(std::iter::once("virtual time, us".to_owned()).chain(clocks));
+    for (place, counter) in Counter::ALL.iter().enumerate() {
+        let values: Vec<u64> = stations
+            .iter()
+            .map(|station| value(station, place))
+            .collect();
+        if values.iter().any(|value| *value != 0) {
+            let values = values.iter().map(u64::to_string);
+            table.add_row(std::iter::once(counter.name().to_owned()).chain(values));
+        }
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+/// Says so if the times may differ from run to run.
+pub fn order_warning(stations: &[StationView]) -> Option<String> {
+    let sum = |counter: Counter| -> u64 {
+        stations
+            .iter()
+            .map(|station| value(station, counter as usize))
+            .sum()
+    };
+    let (late, forced) = (sum(Counter::LateSteps), sum(Counter::ForcedSteps));
+    (late + forced > 0).then(|| {
+        format!(
+            "warning: virtual times may differ from run to run: {late} events came after later ones, and {forced} times others were \
+             not waited for; see \"What is deterministic\" in docs/mpi.md"
+        )
+    })
+}
+
+fn value(station: &StationView, place: usize) -> u64 {
+    station.counters.get(place).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn station(index: u32, late: u64) -> StationView {
+        let mut counters = vec![0; Counter::ALL.len()];
+        counters[Counter::Sends as usize] = 7 + u64::from(index);
+        counters[Counter::LateSteps as usize] = late;
+        StationView {
+            index,
+            is_gone: true,
+            clock_ps: 1_234_567,
+            counters,
+        }
+    }
+
+    #[test]
+    fn the_table_has_a_column_for_each_rank_and_no_empty_lines() {
+        let text = table("pni", &[station(0, 0), station(1, 0)]);
+        assert!(text.contains("rank 1") && text.contains("1.235"), "{text}");
+        assert_eq!(text.lines().count(), 3, "{text}");
+    }
+
+    #[test]
+    fn only_lost_order_is_warned_of() {
+        assert_eq!(order_warning(&[station(0, 0)]), None);
+        let warning = order_warning(&[station(0, 2), station(1, 1)]).expect("a warning");
+        assert!(warning.contains("3 events"), "{warning}");
+    }
+}

@@ -1,0 +1,202 @@
+//! What a network run is measured by. `docs/results.md` describes the same columns.
+
+use pagemill_report::{ColumnKind, Row};
+use pagemill_sim::nic::pattern::{BandwidthSpec, LatencySpec, PortsReport};
+use pagemill_sim::nic::{NicCounts, WorldReport};
+use pagemill_types::Picos;
+
+/// Every metric with what it means, in the order of the row.
+pub const METRICS: &[(&str, ColumnKind, &str)] = &[
+    (
+        "time_ns",
+        ColumnKind::TimeNs,
+        "simulated time of what is counted: without the warm-up of latency and bandwidth",
+    ),
+    (
+        "message_time_ns",
+        ColumnKind::TimeNs,
+        "latency: half of a round trip; ports: from doorbell to completion entry, mean; else time_ns / messages",
+    ),
+    (
+        "bandwidth_bytes_per_second",
+        ColumnKind::BytesPerSecond,
+        "payload_bytes / time_ns; bidirectional: both ways together",
+    ),
+    (
+        "messages_per_second",
+        ColumnKind::Number,
+        "messages / time_ns, of simulated time",
+    ),
+    (
+        "messages",
+        ColumnKind::Count,
+        "transfers or messages that are counted",
+    ),
+    ("payload_bytes", ColumnKind::Bytes, "data of these messages"),
+    (
+        "packets",
+        ColumnKind::Count,
+        "arrived at some interface, with protocol packets and warm-up; the segments of a transfer are one",
+    ),
+    (
+        "packets_in_flight_max",
+        ColumnKind::Count,
+        "most of them under way at once",
+    ),
+    (
+        "att_lookups",
+        ColumnKind::Count,
+        "translations that were not in an engine's register",
+    ),
+    (
+        "att_misses",
+        ColumnKind::Count,
+        "lookups for which the table in memory was read",
+    ),
+    (
+        "att_miss_rate",
+        ColumnKind::Rate,
+        "att_misses / att_lookups",
+    ),
+    (
+        "att_prefetches",
+        ColumnKind::Count,
+        "groups read before they were needed",
+    ),
+    (
+        "att_wait_time_ns",
+        ColumnKind::TimeNs,
+        "from lookup to physical address, mean",
+    ),
+    (
+        "port_misses",
+        ColumnKind::Count,
+        "port states that had to be read from memory",
+    ),
+    (
+        "refused",
+        ColumnKind::Count,
+        "operations that the own interface refused",
+    ),
+    (
+        "rejected",
+        ColumnKind::Count,
+        "transfers that the other interface refused",
+    ),
+];
+
+/// A run in numbers.
+pub struct Measured {
+    time: Picos,
+    message_time: Picos,
+    messages: u64,
+    payload_bytes: u64,
+    packets: u64,
+    packets_in_flight: u64,
+    counts: NicCounts,
+}
+
+impl Measured {
+    pub fn of_latency(one_way: Picos, spec: &LatencySpec, report: &WorldReport) -> Self {
+        let messages = 2 * spec.iterations;
+        Self {
+            time: Picos(one_way.0 * messages),
+            message_time: one_way,
+            messages,
+            payload_bytes: messages * spec.bytes,
+            ..Self::of_world(report)
+        }
+    }
+
+    pub fn of_bandwidth(time: Picos, spec: &BandwidthSpec, report: &WorldReport) -> Self {
+        let ways = if spec.both_ways { 2 } else { 1 };
+        let messages = spec.window * spec.iterations * ways;
+        Self {
+            time,
+            message_time: Picos(time.0 / messages.max(1)),
+            messages,
+            payload_bytes: spec.counted_bytes(),
+            ..Self::of_world(report)
+        }
+    }
+
+    pub fn of_ports(report: &PortsReport, bytes: u64) -> Self {
+        Self {
+            time: report.end,
+            message_time: Picos(report.latency.0 / report.writes.max(1)),
+            messages: report.writes,
+            payload_bytes: report.writes * bytes,
+            packets: report.writes,
+            packets_in_flight: 0,
+            counts: report.counts,
+        }
+    }
+
+    pub fn of_program(messages: u64, payload_bytes: u64, report: &WorldReport) -> Self {
+        Self {
+            time: report.end,
+            message_time: Picos(report.end.0 / messages.max(1)),
+            messages,
+            payload_bytes,
+            ..Self::of_world(report)
+        }
+    }
+
+    fn of_world(report: &WorldReport) -> Self {
+        Self {
+            time: Picos::ZERO,
+            message_time: Picos::ZERO,
+            messages: 0,
+            payload_bytes: 0,
+            packets: report.packets,
+            packets_in_flight: report.packets_in_flight,
+            counts: report.counts,
+        }
+    }
+
+    /// The row with everything that was measured.
+    pub fn add_to(&self, row: Row) -> Row {
+        let translation = &self.counts.translation;
+        row.metric("time_ns", nanoseconds(self.time))
+            .metric("message_time_ns", nanoseconds(self.message_time))
+            .metric(
+                "bandwidth_bytes_per_second",
+                per_second(self.payload_bytes, self.time),
+            )
+            .metric("messages_per_second", per_second(self.messages, self.time))
+            .metric("messages", self.messages)
+            .metric("payload_bytes", self.payload_bytes)
+            .metric("packets", self.packets)
+            .metric("packets_in_flight_max", self.packets_in_flight)
+            .metric("att_lookups", translation.lookups)
+            .metric("att_misses", translation.misses)
+            .metric(
+                "att_miss_rate",
+                ratio(translation.misses as f64, translation.lookups),
+            )
+            .metric("att_prefetches", translation.prefetches)
+            .metric(
+                "att_wait_time_ns",
+                ratio(nanoseconds(translation.waited), translation.lookups),
+            )
+            .metric("port_misses", self.counts.port_misses)
+            .metric("refused", self.counts.refused.total())
+            .metric("rejected", self.counts.rejected.total())
+    }
+}
+
+fn nanoseconds(span: Picos) -> f64 {
+    span.0 as f64 / 1000.0
+}
+
+fn per_second(amount: u64, span: Picos) -> f64 {
+    if span == Picos::ZERO {
+        0.0
+    } else {
+        amount as f64 / (span.0 as f64 / 1e12)
+    }
+}
+
+fn ratio(part: f64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part / whole as f64 }
+}

@@ -1,0 +1,191 @@
+//! A ring of 64-bit words with one writer and one reader, which may be different processes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const HEAD: usize = 0;
+const TAIL: usize = 8;
+const DATA: usize = 16;
+
+/// Up to 8 bytes as one word.
+pub fn word_of(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+/// The writing end.
+#[derive(Clone, Copy)]
+pub struct Producer {
+    words: &'static [AtomicU64],
+}
+
+impl Producer {
+    pub(super) fn new(words: &'static [AtomicU64]) -> Self {
+        Self { words }
+    }
+
+    /// Words that can be written now.
+    pub fn room(&self) -> usize {
+        let used =
+            self.words[TAIL].load(Ordering::Relaxed) - self.words[HEAD].load(Ordering::Acquire);
+        self.words.len() - DATA - used as usize
+    }
+
+    /// Writes all words, or none: `false` if there is no room.
+    pub fn push(&self, words: &[u64]) -> bool {
+        if self.room() < words.len() {
+            return false;
+        }
+        let tail = self.words[TAIL].load(Ordering::Relaxed);
+        for (index, word) in words.iter().enumerate() {
+            self.slot(tail + index as u64)
+                .store(*word, Ordering::Relaxed);
+        }
+        self.words[TAIL].store(tail + words.len() as u64, Ordering::Release);
+        true
+    }
+
+    /// Writes as many of `bytes` as there is room for, in whole words but for the last; returns how many.
+    pub fn push_bytes(&self, bytes: &[u8]) -> usize {
+        let count = bytes.len().min(self.room() * 8);
+        let tail = self.words[TAIL].load(Ordering::Relaxed);
+        for (index, chunk) in bytes[..count].chunks(8).enumerate() {
+            self.slot(tail + index as u64)
+                .store(word_of(chunk), Ordering::Relaxed);
+        }
+        let end = tail + count.div_ceil(8) as u64;
+        self.words[TAIL].store(end, Ordering::Release);
+        count
+    }
+
+    fn slot(&self, position: u64) -> &AtomicU64 {
+        let data = &self.words[DATA..];
+        &data[(position % data.len() as u64) as usize]
+    }
+}
+
+/// The reading end.
+#[derive(Clone, Copy)]
+pub struct Consumer {
+    words: &'static [AtomicU64],
+}
+
+impl Consumer {
+    pub(super) fn new(words: &'static [AtomicU64]) -> Self {
+        Self { words }
+    }
+
+    /// Words that can be read now.
+    pub fn available(&self) -> usize {
+        let head = self.words[HEAD].load(Ordering::Relaxed);
+        (self.words[TAIL].load(Ordering::Acquire) - head) as usize
+    }
+
+    /// Fills `words`, or reads nothing: `false` if there are not that many yet.
+    pub fn pop(&self, words: &mut [u64]) -> bool {
+        if self.available() < words.len() {
+            return false;
+        }
+        let head = self.words[HEAD].load(Ordering::Relaxed);
+        for (index, word) in words.iter_mut().enumerate() {
+            *word = self.slot(head + index as u64).load(Ordering::Relaxed);
+        }
+        self.words[HEAD].store(head + words.len() as u64, Ordering::Release);
+        true
+    }
+
+    /// Appends to `bytes` what is there, until it is `full` long. Of the last word, only what is missing is taken.
+    pub fn pop_bytes(&self, bytes: &mut Vec<u8>, full: usize) {
+        let missing = full - bytes.len();
+        let words = missing.div_ceil(8).min(self.available());
+        let head = self.words[HEAD].load(Ordering::Relaxed);
+        for index in 0..words as u64 {
+            let word = self
+                .slot(head + index)
+                .load(Ordering::Relaxed)
+                .to_le_bytes();
+            let take = (full - bytes.len()).min(8);
+            bytes.extend_from_slice(&word[..take]);
+        }
+        self.words[HEAD].store(head + words as u64, Ordering::Release);
+    }
+
+    fn slot(&self, position: u64) -> &AtomicU64 {
+        let data = &self.words[DATA..];
+        &data[(position % data.len() as u64) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ring(data_words: usize) -> (Producer, Consumer) {
+        let words: Vec<AtomicU64> = (0..DATA + data_words).map(|_| AtomicU64::new(0)).collect();
+        let words: &'static [AtomicU64] = words.leak();
+        (Producer::new(words), Consumer::new(words))
+    }
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out_in_order(sizes in proptest::collection::vec((1_usize..12, 1_usize..12), 1..80)) {
+            let (producer, consumer) = ring(9);
+            let mut model = VecDeque::new();
+            let mut next = 0;
+            for (write, read) in sizes {
+                let words: Vec<u64> = (next..next + write as u64).collect();
+                let fits = model.len() + write <= 9;
+                prop_assert_eq!(producer.push(&words), fits);
+                if fits {
+                    model.extend(words);
+                    next += write as u64;
+                }
+                let mut out = vec![0; read];
+                let there = model.len() >= read;
+                prop_assert_eq!(consumer.pop(&mut out), there);
+                if there {
+                    let expected: Vec<u64> = model.drain(..read).collect();
+                    prop_assert_eq!(out, expected);
+                }
+            }
+        }
+
+        #[test]
+        fn bytes_longer_than_the_ring_pass_through_it(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let (producer, consumer) = ring(7);
+            let (mut sent, mut received) = (0, Vec::new());
+            while sent < bytes.len() || received.len() < bytes.len() {
+                sent += producer.push_bytes(&bytes[sent..]);
+                consumer.pop_bytes(&mut received, bytes.len());
+            }
+            prop_assert_eq!(received, bytes);
+            prop_assert_eq!(consumer.available(), 0);
+        }
+    }
+
+    #[test]
+    fn two_threads_see_the_same_stream() {
+        let (producer, consumer) = ring(16);
+        let count = if cfg!(miri) { 200 } else { 20_000 };
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for word in 0..count {
+                    while !producer.push(&[word, !word]) {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+            for word in 0..count {
+                let mut out = [0; 2];
+                while !consumer.pop(&mut out) {
+                    std::thread::yield_now();
+                }
+                assert_eq!(out, [word, !word]);
+            }
+        });
+    }
+}

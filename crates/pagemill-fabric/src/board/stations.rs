@@ -1,0 +1,184 @@
+//! The table of stations: one for each process, with what the others must know of its time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Board;
+use super::layout::{COUNTERS, Layout, STATIONS_MAX};
+use super::lock::{Guard, is_alive};
+
+/// A time that does not come.
+pub const NEVER: u64 = u64::MAX;
+
+const FREE: u64 = 0;
+const JOINED: u64 = 1;
+const GONE: u64 = 2;
+
+/// Why a process has no station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// Every station is taken.
+    Full,
+    /// The rank that the launcher gave to this process has a station already.
+    RankTaken {
+        /// The rank.
+        rank: u32,
+    },
+}
+
+/// What is known of a station from the outside.
+#[derive(Clone, Debug)]
+pub struct StationView {
+    /// Its number: the rank that the launcher gave, otherwise in the order of joining.
+    pub index: u32,
+    /// Whether its process has left in good order.
+    pub is_gone: bool,
+    /// Its clock when it last told, in picoseconds.
+    pub clock_ps: u64,
+    /// What it counted.
+    pub counters: Vec<u64>,
+}
+
+impl Board {
+    /// Takes a station. `rank` asks for that number; `expected` says how many the job will have.
+    ///
+    /// # Errors
+    /// If there is none left, or the number is taken.
+    pub fn join(&self, rank: Option<u32>, expected: Option<u32>) -> Result<u32, JoinError> {
+        let _held = self.lock();
+        let index = match rank {
+            Some(rank) if rank as usize >= STATIONS_MAX => return Err(JoinError::Full),
+            Some(rank) => rank,
+            None => (0..STATIONS_MAX as u32)
+                .find(|&index| self.state(index) == FREE)
+                .ok_or(JoinError::Full)?,
+        };
+        if self.state(index) == JOINED {
+            return Err(JoinError::RankTaken { rank: index });
+        }
+        self.set(index, Layout::PROCESS, u64::from(std::process::id()));
+        self.set(index, Layout::BASE, 0);
+        self.set(index, Layout::STATE, JOINED);
+        let joined = self.words[Layout::JOINED].load(Ordering::Relaxed);
+        self.words[Layout::JOINED].store(joined.max(u64::from(index) + 1), Ordering::Relaxed);
+        if let Some(expected) = expected {
+            let expected = u64::from(expected).min(STATIONS_MAX as u64);
+            self.words[Layout::EXPECTED].store(expected, Ordering::Relaxed);
+        }
+        Ok(index)
+    }
+
+    /// Gives a station back: it sends nothing any more.
+    pub fn leave(&self, index: u32) {
+        let _held = self.lock();
+        self.set(index, Layout::BASE, NEVER);
+        self.set(index, Layout::STATE, GONE);
+    }
+
+    /// Stations there are or will be.
+    pub fn stations(&self) -> u32 {
+        let count = |at: usize| self.words[at].load(Ordering::Relaxed) as u32;
+        count(Layout::JOINED).max(count(Layout::EXPECTED))
+    }
+
+    /// Whether `index` is a station that somebody holds.
+    pub fn is_joined(&self, index: u32) -> bool {
+        (index as usize) < STATIONS_MAX && self.state(index) == JOINED
+    }
+
+    /// Tells the others which endpoints a station has, a bit for each.
+    pub fn set_ports(&self, index: u32, ports: u32) {
+        self.set(index, Layout::PORTS, u64::from(ports));
+    }
+
+    /// Whether a station has an endpoint.
+    pub fn has_port(&self, index: u32, port: u32) -> bool {
+        self.is_joined(index)
+            && port < u64::BITS
+            && self.get(index, Layout::PORTS) & (1 << port) != 0
+    }
+
+    /// The earliest time at which any other station can still send something that is not in a ring yet. Stations that are
+    /// expected and have not come count as at time 0.
+    pub fn earliest_other(&self, own: u32) -> u64 {
+        (0..self.stations())
+            .filter(|&index| index != own)
+            .map(|index| self.get(index, Layout::BASE))
+            .min()
+            .unwrap_or(NEVER)
+    }
+
+    /// Says that `index` sends nothing new before `at_ps`. Held: so that a sender cannot lower it in between.
+    pub fn set_base(&self, _held: &Guard, index: u32, at_ps: u64) {
+        self.set(index, Layout::BASE, at_ps);
+    }
+
+    /// Says that something reaches `index` at `at_ps` and may make it act then.
+    pub fn lower_base(&self, _held: &Guard, index: u32, at_ps: u64) {
+        let base = self.get(index, Layout::BASE);
+        if self.state(index) == JOINED && at_ps < base {
+            self.set(index, Layout::BASE, at_ps);
+        }
+    }
+
+    /// Crosses the start line with the clock at `clock_ps`.
+    pub fn start(&self, index: u32, clock_ps: u64) {
+        let _held = self.lock();
+        self.publish_clock(index, clock_ps);
+        let started = self.words[Layout::STARTED].load(Ordering::Relaxed);
+        self.words[Layout::STARTED].store(started + 1, Ordering::Release);
+    }
+
+    /// Once all stations have crossed the start line: the latest clock among them.
+    pub fn started(&self) -> Option<u64> {
+        let expected = self.words[Layout::EXPECTED].load(Ordering::Relaxed);
+        if self.words[Layout::STARTED].load(Ordering::Acquire) < expected {
+            return None;
+        }
+        let clocks = (0..self.stations()).map(|index| self.get(index, Layout::CLOCK));
+        Some(clocks.max().unwrap_or(0))
+    }
+
+    /// Leaves the clock for whoever reads the board.
+    pub fn publish_clock(&self, index: u32, clock_ps: u64) {
+        self.set(index, Layout::CLOCK, clock_ps);
+    }
+
+    /// One of a station's counters.
+    pub fn counter(&self, index: u32, counter: usize) -> &'static AtomicU64 {
+        assert!(counter < COUNTERS, "counter {counter}");
+        &self.words[Layout::station(index) + Layout::FIRST_COUNTER + counter]
+    }
+
+    /// Every station that was ever joined.
+    pub fn views(&self) -> Vec<StationView> {
+        let joined = (0..self.stations()).filter(|&index| self.state(index) != FREE);
+        joined.map(|index| self.view(index)).collect()
+    }
+
+    /// Whether the process of a station lives.
+    pub fn is_alive(&self, index: u32) -> bool {
+        is_alive(self.get(index, Layout::PROCESS))
+    }
+
+    fn view(&self, index: u32) -> StationView {
+        let counter = |counter| self.counter(index, counter).load(Ordering::Relaxed);
+        StationView {
+            index,
+            is_gone: self.state(index) == GONE,
+            clock_ps: self.get(index, Layout::CLOCK),
+            counters: (0..COUNTERS).map(counter).collect(),
+        }
+    }
+
+    fn state(&self, index: u32) -> u64 {
+        self.get(index, Layout::STATE)
+    }
+
+    fn get(&self, index: u32, field: usize) -> u64 {
+        self.words[Layout::station(index) + field].load(Ordering::Acquire)
+    }
+
+    fn set(&self, index: u32, field: usize, value: u64) {
+        self.words[Layout::station(index) + field].store(value, Ordering::Release);
+    }
+}

@@ -1,0 +1,94 @@
+//! What a station counts, on the board, so that it can be read after the process has ended.
+
+use std::sync::atomic::Ordering;
+
+use pagemill_sim::nic::NicCounts;
+
+use crate::board::Board;
+
+macro_rules! counters {
+    ($($name:ident = $text:literal, $help:literal;)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Counter { $(#[doc = $help] $name,)* }
+
+        impl Counter {
+            /// All of them, in the order of the board.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name in reports.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+counters! {
+    Sends = "sends", "Messages that the program sent.";
+    SentBytes = "sent_bytes", "Their bytes.";
+    Writes = "rma_writes", "Writes to memory of others.";
+    WrittenBytes = "rma_written_bytes", "Their bytes.";
+    Reads = "rma_reads", "Reads of memory of others.";
+    ReadBytes = "rma_read_bytes", "Their bytes.";
+    TransfersOut = "transfers_out", "Transfers of the interface to others: messages, their protocol, RMA.";
+    TransfersOutBytes = "transfers_out_bytes", "Their bytes.";
+    TransfersIn = "transfers_in", "Transfers of others to the interface.";
+    TransfersInBytes = "transfers_in_bytes", "Their bytes.";
+    AttLookups = "att_lookups", "Look-ups of the address translation table.";
+    AttMisses = "att_misses", "Look-ups that had to read the table in memory.";
+    AttPrefetches = "att_prefetches", "Groups of the table that were read before they were needed.";
+    PortMisses = "port_misses", "Port states that had to be read from memory.";
+    ErrorCompletions = "error_completions", "Operations of the program that ended with an error.";
+    RejectedUnregistered = "rejected_unregistered", "Accesses of others with a key of no registration.";
+    RejectedOutOfBounds = "rejected_out_of_bounds", "Accesses of others outside of the registration.";
+    RejectedWrongKey = "rejected_wrong_key", "Accesses of others with the key of an earlier registration.";
+    RejectedForeignPort = "rejected_foreign_port", "Accesses of others through a port that is not theirs.";
+    LateSteps = "late_steps", "Events that came to light after a later one had been processed.";
+    ForcedSteps = "forced_steps", "Times that the order was given up because others made no progress.";
+}
+
+const _: () = assert!(Counter::ALL.len() <= crate::board::COUNTERS);
+
+/// The counters of one station.
+#[derive(Clone, Copy)]
+pub struct Counters {
+    board: Board,
+    station: u32,
+}
+
+impl Counters {
+    /// Those of `station`.
+    pub fn new(board: Board, station: u32) -> Self {
+        Self { board, station }
+    }
+
+    /// Adds to one.
+    pub fn add(&self, counter: Counter, amount: u64) {
+        let word = self.board.counter(self.station, counter as usize);
+        word.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Takes over what the interface counted.
+    pub fn set_all(&self, counts: &NicCounts) {
+        let values = [
+            (Counter::TransfersOut, counts.sent),
+            (Counter::TransfersOutBytes, counts.sent_bytes),
+            (Counter::TransfersIn, counts.received),
+            (Counter::TransfersInBytes, counts.received_bytes),
+            (Counter::AttLookups, counts.translation.lookups),
+            (Counter::AttMisses, counts.translation.misses),
+            (Counter::AttPrefetches, counts.translation.prefetches),
+            (Counter::PortMisses, counts.port_misses),
+            (Counter::RejectedUnregistered, counts.rejected.unregistered),
+            (Counter::RejectedOutOfBounds, counts.rejected.out_of_bounds),
+            (Counter::RejectedWrongKey, counts.rejected.wrong_key),
+            (Counter::RejectedForeignPort, counts.rejected.foreign_port),
+        ];
+        for (counter, value) in values {
+            let word = self.board.counter(self.station, counter as usize);
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How this process finds its job: from the environment that `pagemill mpi` and the MPI launcher set.
+
+use std::fmt;
+use std::time::Duration;
+
+use pagemill_sim::nic::NicMachine;
+
+use crate::board::{JoinError, SegmentError, segment};
+use crate::machine::{self, MachineTextError};
+use crate::memory::Memory;
+use crate::process::{self, Process};
+use crate::station::{Settings, SpecError, Station};
+
+/// Real seconds that a station waits for others that make no progress before it gives up their order.
+pub const PATIENCE_VARIABLE: &str = "PAGEMILL_FABRIC_PATIENCE";
+
+const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
+
+/// Why this process has no part in a job.
+#[derive(Debug)]
+pub enum JobError {
+    /// The shared memory cannot be used.
+    Segment(SegmentError),
+    /// The job is full.
+    Join(JoinError),
+    /// The board's machine cannot be read.
+    MachineText(MachineTextError),
+    /// The machine cannot be.
+    Machine(SpecError),
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Segment(error) => error.fmt(f),
+            Self::MachineText(error) => error.fmt(f),
+            Self::Machine(error) => error.fmt(f),
+            Self::Join(JoinError::Full) => write!(
+                f,
+                "the job has more processes than the {} that one board holds",
+                crate::board::STATIONS_MAX
+            ),
+            Self::Join(JoinError::RankTaken { rank }) => write!(
+                f,
+                "two processes of the job have rank {rank}: run one job at a time under one `pagemill mpi`"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for JobError {}
+
+/// Makes sure that this process has a station.
+///
+/// # Errors
+/// If the job's board cannot be opened or is full.
+pub fn enter(
+    memory: impl FnOnce() -> Box<dyn Memory>,
+    has_start_line: bool,
+) -> Result<(), JobError> {
+    let mut slot = process::lock();
+    if slot.is_some() {
+        return Ok(());
+    }
+    let board = segment::of_this_process().map_err(JobError::Segment)?;
+    let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]);
+    let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]);
+    let text = board.machine();
+    let machine = match text.as_str() {
+        // Without `pagemill mpi`, the process is alone: any machine will do.
+        "" => NicMachine::pni(),
+        text => machine::read(text).map_err(JobError::MachineText)?,
+    };
+    let index = board.join(rank, size).map_err(JobError::Join)?;
+    let patience = number(&[PATIENCE_VARIABLE]).map_or(PATIENCE_DEFAULT, |seconds| {
+        Duration::from_secs(u64::from(seconds))
+    });
+    let settings = Settings {
+        patience,
+        has_start_line,
+    };
+    let station =
+        Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
+    *slot = Some(Process::new(station));
+    Ok(())
+}
+
+fn number(variables: &[&str]) -> Option<u32> {
+    let values = variables.iter().filter_map(|name| std::env::var(name).ok());
+    values.filter_map(|text| text.trim().parse().ok()).next()
+}

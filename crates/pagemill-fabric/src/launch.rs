@@ -1,0 +1,157 @@
+//! Starting a job: the board, and the environment in which MPI programs find the provider. Used by `pagemill mpi`.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use pagemill_sim::nic::NicMachine;
+use tempfile::TempDir;
+
+use crate::board::segment::SharedBoard;
+use crate::board::{JOB_VARIABLE, SegmentError, StationView};
+use crate::ffi::PROVIDER_NAME;
+use crate::job::PATIENCE_VARIABLE;
+use crate::machine;
+use crate::preload::CLOCK_VARIABLE;
+
+/// The library's file, as cargo builds it.
+pub const LIBRARY: &str = "libpagemill_fi.so";
+
+/// The name under which libfabric finds it.
+const PROVIDER_FILE: &str = "libpagemill-fi.so";
+
+/// What Open MPI has to be told: messages go through libfabric and this provider, and nothing goes around it.
+const OPEN_MPI: &[(&str, &str)] = &[
+    ("OMPI_MCA_pml", "cm"),
+    ("OMPI_MCA_mtl", "ofi"),
+    ("OMPI_MCA_mtl_ofi_provider_include", PROVIDER_NAME),
+    ("OMPI_MCA_btl", "self,vader"),
+    ("OMPI_MCA_osc", "pt2pt"),
+    // Virtual time does not mind that cores are shared.
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+];
+
+/// Which clocks of the program show virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// `MPI_Wtime`.
+    #[default]
+    Mpi,
+    /// Also `gettimeofday`, when the program itself calls it, not one of its libraries.
+    Program,
+}
+
+/// Why a job cannot start.
+#[derive(Debug)]
+pub enum LaunchError {
+    /// There is no library.
+    NoLibrary {
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// The shared memory cannot be made.
+    Segment(SegmentError),
+    /// The folder in which libfabric looks cannot be made.
+    Folder(std::io::Error),
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLibrary { searched } => {
+                let searched: Vec<String> = searched
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                write!(
+                    f,
+                    "{LIBRARY} is not in {}; build it: cargo build --release -p pagemill-fabric",
+                    searched.join(", ")
+                )
+            }
+            Self::Segment(error) => error.fmt(f),
+            Self::Folder(error) => write!(f, "cannot make a temporary folder: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+/// The library of the program `executable`: beside it, where cargo puts libraries, or in `../lib`.
+///
+/// # Errors
+/// If it is in none of these places.
+pub fn find_library(executable: &Path) -> Result<PathBuf, LaunchError> {
+    let folder = executable.parent().unwrap_or(Path::new("."));
+    let searched = vec![
+        folder.to_owned(),
+        folder.join("deps"),
+        folder.join("../lib"),
+    ];
+    let found = searched
+        .iter()
+        .map(|folder| folder.join(LIBRARY))
+        .find(|path| path.is_file());
+    found.ok_or(LaunchError::NoLibrary { searched })
+}
+
+/// A job: its board and the folder that libfabric searches. Both are gone with it.
+pub struct Job {
+    shared: SharedBoard,
+    library: PathBuf,
+    folder: TempDir,
+}
+
+impl Job {
+    /// A job whose processes each have an interface of `machine`.
+    ///
+    /// # Errors
+    /// If memory or folder cannot be made.
+    pub fn new(machine: &NicMachine, library: &Path) -> Result<Self, LaunchError> {
+        let shared = SharedBoard::create(&machine::write(machine)).map_err(LaunchError::Segment)?;
+        let library = library.canonicalize().map_err(LaunchError::Folder)?;
+        let folder = tempfile::Builder::new()
+            .prefix("pagemill-mpi-")
+            .tempdir()
+            .map_err(LaunchError::Folder)?;
+        std::os::unix::fs::symlink(&library, folder.path().join(PROVIDER_FILE))
+            .map_err(LaunchError::Folder)?;
+        Ok(Self {
+            shared,
+            library,
+            folder,
+        })
+    }
+
+    /// Sets the environment of a command whose processes are to belong to the job.
+    pub fn prepare(&self, command: &mut Command, clocks: Clocks, patience: Option<Duration>) {
+        command.env(JOB_VARIABLE, self.shared.path());
+        command.env("FI_PROVIDER_PATH", self.folder.path());
+        command.env("LD_PRELOAD", self.preloaded(std::env::var_os("LD_PRELOAD")));
+        command.envs(OPEN_MPI.iter().copied());
+        if clocks == Clocks::Program {
+            command.env(CLOCK_VARIABLE, "program");
+        }
+        if let Some(patience) = patience {
+            command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
+        }
+    }
+
+    /// What each process of the job left on the board.
+    pub fn stations(&self) -> Vec<StationView> {
+        self.shared.board.views()
+    }
+
+    fn preloaded(&self, others: Option<OsString>) -> OsString {
+        let mut list = self.library.clone().into_os_string();
+        if let Some(others) = others.filter(|others| !others.is_empty()) {
+            list.push(":");
+            list.push(others);
+        }
+        list
+    }
+}

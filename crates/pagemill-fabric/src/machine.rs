@@ -1,0 +1,344 @@
+//! A machine as text, on the job's board: `pagemill mpi` writes it, every process of the job reads it.
+//!
+//! One `key=value` a line, in integers: no unit to convert, nothing to round. It never outlives a job.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use pagemill_policy::translation::{AttSpec, TableLayout, find_organisation};
+use pagemill_sim::nic::{
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
+    WireSpec,
+};
+use pagemill_types::{Bandwidth, PageSize, Picos};
+
+/// Why a text is no machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineTextError {
+    /// The key whose value is missing or wrong.
+    pub key: String,
+}
+
+impl std::fmt::Display for MachineTextError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the job's machine has no usable `{}`: is the library of another version than `pagemill`?",
+            self.key
+        )
+    }
+}
+
+impl std::error::Error for MachineTextError {}
+
+/// The text of `machine`.
+pub fn write(machine: &NicMachine) -> String {
+    let mut writer = Writer::default();
+    let NicMachine {
+        name,
+        host,
+        ports,
+        engine,
+        att,
+        table,
+        wire,
+        messages,
+    } = machine;
+    writer.put("name", name);
+    put_host(&mut writer, host);
+    writer.put("ports.count", ports.count);
+    writer.put("ports.on_chip", ports.on_chip);
+    put_engine(&mut writer, engine);
+    put_att(&mut writer, att);
+    writer.put(
+        "table.in_main_memory",
+        u8::from(table.place == TablePlace::MainMemory),
+    );
+    writer.put("table.lookup_latency", table.lookup_latency.0);
+    writer.put("table.fetches_in_flight", table.fetches_in_flight);
+    put_wire(&mut writer, wire);
+    put_messages(&mut writer, messages);
+    writer.text
+}
+
+/// The machine of a text.
+///
+/// # Errors
+/// A value is missing or none of its kind.
+pub fn read(text: &str) -> Result<NicMachine, MachineTextError> {
+    let values = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .collect();
+    let reader = Reader { values };
+    Ok(NicMachine {
+        name: reader.text("name")?.to_owned(),
+        host: host(&reader)?,
+        ports: PortSpec {
+            count: reader.get("ports.count")?,
+            on_chip: reader.get("ports.on_chip")?,
+        },
+        engine: engine(&reader)?,
+        att: att(&reader)?,
+        table: TableSpec {
+            place: match reader.get::<u8>("table.in_main_memory")? {
+                0 => TablePlace::OwnMemory,
+                _ => TablePlace::MainMemory,
+            },
+            lookup_latency: reader.time("table.lookup_latency")?,
+            fetches_in_flight: reader.get("table.fetches_in_flight")?,
+        },
+        wire: wire(&reader)?,
+        messages: messages(&reader)?,
+    })
+}
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+}
+
+impl Writer {
+    fn put(&mut self, key: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{key}={value}");
+    }
+}
+
+struct Reader<'a> {
+    values: BTreeMap<&'a str, &'a str>,
+}
+
+impl Reader<'_> {
+    fn text(&self, key: &str) -> Result<&str, MachineTextError> {
+        self.values.get(key).copied().ok_or_else(|| wrong(key))
+    }
+
+    fn get<T: std::str::FromStr>(&self, key: &str) -> Result<T, MachineTextError> {
+        self.text(key)?.parse().map_err(|_| wrong(key))
+    }
+
+    fn time(&self, key: &str) -> Result<Picos, MachineTextError> {
+        self.get(key).map(Picos)
+    }
+
+    fn rate(&self, key: &str) -> Result<Bandwidth, MachineTextError> {
+        Bandwidth::new(self.get(key)?).ok_or_else(|| wrong(key))
+    }
+}
+
+fn wrong(key: &str) -> MachineTextError {
+    MachineTextError {
+        key: key.to_owned(),
+    }
+}
+
+fn put_host(writer: &mut Writer, host: &HostSpec) {
+    let HostSpec {
+        to_memory,
+        from_memory,
+        payload_bytes,
+        write_header_bytes,
+        completion_header_bytes,
+        read_request_bytes,
+        read_header_bytes,
+        read_window_bytes,
+        pio_latency,
+        read_latency,
+        write_latency,
+    } = host;
+    writer.put("host.to_memory", to_memory.bytes_per_second());
+    writer.put("host.from_memory", from_memory.bytes_per_second());
+    writer.put("host.payload_bytes", payload_bytes);
+    writer.put("host.write_header_bytes", write_header_bytes);
+    writer.put("host.completion_header_bytes", completion_header_bytes);
+    writer.put("host.read_request_bytes", read_request_bytes);
+    writer.put("host.read_header_bytes", read_header_bytes);
+    writer.put("host.read_window_bytes", read_window_bytes);
+    writer.put("host.pio_latency", pio_latency.0);
+    writer.put("host.read_latency", read_latency.0);
+    writer.put("host.write_latency", write_latency.0);
+}
+
+fn host(reader: &Reader<'_>) -> Result<HostSpec, MachineTextError> {
+    Ok(HostSpec {
+        to_memory: reader.rate("host.to_memory")?,
+        from_memory: reader.rate("host.from_memory")?,
+        payload_bytes: reader.get("host.payload_bytes")?,
+        write_header_bytes: reader.get("host.write_header_bytes")?,
+        completion_header_bytes: reader.get("host.completion_header_bytes")?,
+        read_request_bytes: reader.get("host.read_request_bytes")?,
+        read_header_bytes: reader.get("host.read_header_bytes")?,
+        read_window_bytes: reader.get("host.read_window_bytes")?,
+        pio_latency: reader.time("host.pio_latency")?,
+        read_latency: reader.time("host.read_latency")?,
+        write_latency: reader.time("host.write_latency")?,
+    })
+}
+
+fn put_engine(writer: &mut Writer, engine: &EngineSpec) {
+    let EngineSpec {
+        descriptors,
+        descriptor_bytes,
+        completion_bytes,
+        mp_gap,
+        rdma_gap,
+        send_latency,
+        receive_latency,
+        segment_bytes,
+    } = engine;
+    writer.put(
+        "engine.pushed",
+        u8::from(*descriptors == DescriptorPath::Pushed),
+    );
+    writer.put("engine.descriptor_bytes", descriptor_bytes);
+    writer.put("engine.completion_bytes", completion_bytes);
+    writer.put("engine.mp_gap", mp_gap.0);
+    writer.put("engine.rdma_gap", rdma_gap.0);
+    writer.put("engine.send_latency", send_latency.0);
+    writer.put("engine.receive_latency", receive_latency.0);
+    writer.put("engine.segment_bytes", segment_bytes);
+}
+
+fn engine(reader: &Reader<'_>) -> Result<EngineSpec, MachineTextError> {
+    Ok(EngineSpec {
+        descriptors: match reader.get::<u8>("engine.pushed")? {
+            0 => DescriptorPath::Fetched,
+            _ => DescriptorPath::Pushed,
+        },
+        descriptor_bytes: reader.get("engine.descriptor_bytes")?,
+        completion_bytes: reader.get("engine.completion_bytes")?,
+        mp_gap: reader.time("engine.mp_gap")?,
+        rdma_gap: reader.time("engine.rdma_gap")?,
+        send_latency: reader.time("engine.send_latency")?,
+        receive_latency: reader.time("engine.receive_latency")?,
+        segment_bytes: reader.get("engine.segment_bytes")?,
+    })
+}
+
+fn put_att(writer: &mut Writer, att: &AttSpec) {
+    let AttSpec {
+        layout,
+        organisation,
+        cache_bytes,
+        ways,
+        prefetch_groups,
+    } = att;
+    let TableLayout {
+        page,
+        entry_bytes,
+        group_entries,
+    } = layout;
+    writer.put("att.page_bytes", page.bytes());
+    writer.put("att.entry_bytes", entry_bytes);
+    writer.put("att.group_entries", group_entries);
+    writer.put("att.organisation", organisation.name);
+    writer.put("att.cache_bytes", cache_bytes);
+    writer.put("att.ways", ways);
+    writer.put("att.prefetch_groups", prefetch_groups);
+}
+
+fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
+    let organisation = find_organisation(reader.text("att.organisation")?);
+    Ok(AttSpec {
+        layout: TableLayout {
+            page: PageSize::new(reader.get("att.page_bytes")?)
+                .map_err(|_| wrong("att.page_bytes"))?,
+            entry_bytes: reader.get("att.entry_bytes")?,
+            group_entries: reader.get("att.group_entries")?,
+        },
+        organisation: organisation.map_err(|_| wrong("att.organisation"))?,
+        cache_bytes: reader.get("att.cache_bytes")?,
+        ways: reader.get("att.ways")?,
+        prefetch_groups: reader.get("att.prefetch_groups")?,
+    })
+}
+
+fn put_wire(writer: &mut Writer, wire: &WireSpec) {
+    let WireSpec {
+        bandwidth,
+        payload_bytes,
+        header_bytes,
+        latency,
+        hop_latency,
+        hops,
+    } = wire;
+    writer.put("wire.bandwidth", bandwidth.bytes_per_second());
+    writer.put("wire.payload_bytes", payload_bytes);
+    writer.put("wire.header_bytes", header_bytes);
+    writer.put("wire.latency", latency.0);
+    writer.put("wire.hop_latency", hop_latency.0);
+    writer.put("wire.hops", hops);
+}
+
+fn wire(reader: &Reader<'_>) -> Result<WireSpec, MachineTextError> {
+    Ok(WireSpec {
+        bandwidth: reader.rate("wire.bandwidth")?,
+        payload_bytes: reader.get("wire.payload_bytes")?,
+        header_bytes: reader.get("wire.header_bytes")?,
+        latency: reader.time("wire.latency")?,
+        hop_latency: reader.time("wire.hop_latency")?,
+        hops: reader.get("wire.hops")?,
+    })
+}
+
+fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
+    let MessageSpec {
+        send_overhead,
+        receive_overhead,
+        rma_overhead,
+        short_bytes,
+        eager_bytes,
+        copy_bandwidth,
+    } = messages;
+    writer.put("messages.send_overhead", send_overhead.0);
+    writer.put("messages.receive_overhead", receive_overhead.0);
+    writer.put("messages.rma_overhead", rma_overhead.0);
+    writer.put("messages.short_bytes", short_bytes);
+    writer.put("messages.eager_bytes", eager_bytes);
+    writer.put("messages.copy_bandwidth", copy_bandwidth.bytes_per_second());
+}
+
+fn messages(reader: &Reader<'_>) -> Result<MessageSpec, MachineTextError> {
+    Ok(MessageSpec {
+        send_overhead: reader.time("messages.send_overhead")?,
+        receive_overhead: reader.time("messages.receive_overhead")?,
+        rma_overhead: reader.time("messages.rma_overhead")?,
+        short_bytes: reader.get("messages.short_bytes")?,
+        eager_bytes: reader.get("messages.eager_bytes")?,
+        copy_bandwidth: reader.rate("messages.copy_bandwidth")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_survives_as_text() {
+        let mut machine = NicMachine::pni();
+        machine.name = "a name = with signs".to_owned();
+        machine.engine.descriptors = DescriptorPath::Fetched;
+        machine.table.place = TablePlace::OwnMemory;
+        assert_eq!(read(&write(&machine)), Ok(machine));
+    }
+
+    #[test]
+    fn every_missing_line_is_named() {
+        let text = write(&NicMachine::pni());
+        for (index, line) in text.lines().enumerate() {
+            let others: Vec<&str> = text
+                .lines()
+                .enumerate()
+                .filter(|(other, _)| *other != index)
+                .map(|(_, line)| line)
+                .collect();
+            let (key, _) = line.split_once('=').expect("a key");
+            assert_eq!(read(&others.join("\n")), Err(wrong(key)));
+        }
+        assert_eq!(
+            read(&text.replace("wire.hops=", "wire.hops=x")),
+            Err(wrong("wire.hops"))
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! What is put in front of the MPI library: virtual time for `MPI_Wtime`, and a start line behind `MPI_Init`.
+//!
+//! `pagemill mpi` preloads this library into the program, so these functions are found before MPI's own, which they call.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::process;
+
+/// Whether the program is in `MPI_Init`, so that a start line follows.
+static IS_STARTING: AtomicBool = AtomicBool::new(false);
+
+/// Set to make the program's own `gettimeofday` virtual, too.
+pub const CLOCK_VARIABLE: &str = "PAGEMILL_FABRIC_CLOCK";
+
+/// Picoseconds in a second.
+const SECOND_PS: f64 = 1e12;
+
+/// Whether a start line follows.
+pub fn is_starting() -> bool {
+    IS_STARTING.load(Ordering::Relaxed)
+}
+
+/// MPI's own function behind one of ours.
+struct Behind {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Behind {
+    const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            address: AtomicUsize::new(0),
+        }
+    }
+
+    fn find(&self) -> *mut c_void {
+        let known = self.address.load(Ordering::Relaxed);
+        if known != 0 {
+            return std::ptr::with_exposed_provenance_mut(known);
+        }
+        // SAFETY: names are C strings; the library is only looked at if it is loaded already, as by Python.
+        let found = unsafe {
+            let next = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
+            if next.is_null() {
+                let mpi =
+                    libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                if mpi.is_null() {
+                    next
+                } else {
+                    libc::dlsym(mpi, self.name.as_ptr())
+                }
+            } else {
+                next
+            }
+        };
+        self.address
+            .store(found.expose_provenance(), Ordering::Relaxed);
+        found
+    }
+}
+
+/// Runs MPI's own initialisation, then waits for the other processes.
+fn initialise(call: impl FnOnce() -> c_int) -> c_int {
+    let is_outer = !IS_STARTING.swap(true, Ordering::Relaxed);
+    let result = call();
+    if is_outer {
+        if let Some(process) = process::lock().as_mut() {
+            process.station.start();
+        }
+        IS_STARTING.store(false, Ordering::Relaxed);
+    }
+    result
+}
+
+/// MPI is not there: nothing was preloaded that could have called us.
+const NO_MPI: c_int = 16;
+
+type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
+type InitThread =
+    unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
+
+macro_rules! initialisers {
+    ($($name:ident($behind:ident: $text:literal);)*) => {$(
+        static $behind: Behind = Behind::new($text);
+
+        /// MPI's function of this name, and the start line.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(count: *mut c_int, arguments: *mut *mut *mut c_char) -> c_int {
+            let behind = $behind.find();
+            if behind.is_null() {
+                return NO_MPI;
+            }
+            // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
+            initialise(|| unsafe { std::mem::transmute::<*mut c_void, Init>(behind)(count, arguments) })
+        }
+    )*};
+}
+
+macro_rules! thread_initialisers {
+    ($($name:ident($behind:ident: $text:literal);)*) => {$(
+        static $behind: Behind = Behind::new($text);
+
+        /// MPI's function of this name, and the start line.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            count: *mut c_int,
+            arguments: *mut *mut *mut c_char,
+            required: c_int,
+            provided: *mut c_int,
+        ) -> c_int {
+            let behind = $behind.find();
+            if behind.is_null() {
+                return NO_MPI;
+            }
+            // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
+            initialise(|| unsafe {
+                std::mem::transmute::<*mut c_void, InitThread>(behind)(count, arguments, required, provided)
+            })
+        }
+    )*};
+}
+
+initialisers! {
+    MPI_Init(MPI_INIT: c"MPI_Init");
+    PMPI_Init(PMPI_INIT: c"PMPI_Init");
+}
+
+thread_initialisers! {
+    MPI_Init_thread(MPI_INIT_THREAD: c"MPI_Init_thread");
+    PMPI_Init_thread(PMPI_INIT_THREAD: c"PMPI_Init_thread");
+}
+
+/// Seconds of virtual time.
+#[unsafe(no_mangle)]
+pub extern "C" fn MPI_Wtime() -> f64 {
+    process::lock()
+        .as_ref()
+        .map_or(0.0, |process| process.station.clock_ps() as f64 / SECOND_PS)
+}
+
+/// Seconds of virtual time.
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Wtime() -> f64 {
+    MPI_Wtime()
+}
+
+/// The resolution of virtual time: a picosecond.
+#[unsafe(no_mangle)]
+pub extern "C" fn MPI_Wtick() -> f64 {
+    1.0 / SECOND_PS
+}
+
+/// The resolution of virtual time: a picosecond.
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Wtick() -> f64 {
+    MPI_Wtick()
+}

@@ -1,0 +1,350 @@
+//! This process' endpoints and completion queues over its one station. Safe code: libfabric's view of a [`Station`].
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::memory::Buffer;
+use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket};
+
+/// The top bits of a tag say which endpoint is meant, and whether the message is tagged at all.
+const PORT_SHIFT: u32 = 61;
+const UNTAGGED: u64 = 1 << 60;
+/// The tag bits that programs may use.
+pub const USER_TAG: u64 = UNTAGGED - 1;
+/// Endpoints that one process can have.
+pub const PORTS_MAX: u32 = 8;
+
+/// Which completion queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueId(u64);
+
+/// What the program reads from a completion queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The program's pointer.
+    pub context: usize,
+    /// What was asked for.
+    pub kind: Kind,
+    /// Whether it was a tagged message.
+    pub is_tagged: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where the data is.
+    pub address: u64,
+    /// Whether this is the answer to a look for a message, and there was none.
+    pub is_no_message: bool,
+}
+
+/// Whom a completion is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Notify {
+    /// The queue; `None` if the program wants to hear of errors only, or of nothing.
+    pub queue: Option<QueueId>,
+    /// Whether success is told, too.
+    pub of_success: bool,
+    /// The program's pointer.
+    pub context: usize,
+}
+
+struct Posted {
+    notify: Notify,
+    is_tagged: bool,
+    address: u64,
+}
+
+/// A message that the program has claimed and not fetched.
+struct Claim {
+    bytes: Vec<u8>,
+    outcome: Option<Outcome>,
+    fetch: Option<(Buffer, Notify)>,
+}
+
+/// A message's matching space and tag, or a receive's.
+#[derive(Clone, Copy, Debug)]
+pub struct Match {
+    /// The endpoint of the receiver.
+    pub port: u32,
+    /// The tag, for tagged messages.
+    pub tag: Option<u64>,
+    /// Bits of it that do not matter.
+    pub ignore: u64,
+}
+
+impl Match {
+    fn word(self) -> u64 {
+        let tag = self.tag.map_or(UNTAGGED, |tag| tag & USER_TAG);
+        (u64::from(self.port) << PORT_SHIFT) | tag
+    }
+
+    fn ignored(self) -> u64 {
+        self.ignore & USER_TAG
+    }
+}
+
+/// This process' part of the job.
+pub struct Process {
+    /// Its station.
+    pub station: Station,
+    queues: BTreeMap<QueueId, VecDeque<Entry>>,
+    posted: BTreeMap<u64, Posted>,
+    claims: BTreeMap<u64, (usize, Claim)>,
+    next: u64,
+    ports: u32,
+}
+
+impl Process {
+    /// Over a station.
+    pub fn new(station: Station) -> Self {
+        Self {
+            station,
+            queues: BTreeMap::new(),
+            posted: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            next: 0,
+            ports: 0,
+        }
+    }
+
+    /// Takes the lowest endpoint number that is free.
+    pub fn open_port(&mut self) -> Option<u32> {
+        let free = (0..PORTS_MAX).find(|port| self.ports & (1 << port) == 0)?;
+        self.ports |= 1 << free;
+        self.station.set_ports(self.ports);
+        Some(free)
+    }
+
+    /// Gives an endpoint number back; tells whether it was the last one.
+    pub fn close_port(&mut self, port: u32) -> bool {
+        self.ports &= !(1 << port);
+        self.station.set_ports(self.ports);
+        self.ports == 0
+    }
+
+    /// A new, empty queue.
+    pub fn open_queue(&mut self) -> QueueId {
+        self.next += 1;
+        self.queues.insert(QueueId(self.next), VecDeque::new());
+        QueueId(self.next)
+    }
+
+    /// Forgets a queue.
+    pub fn close_queue(&mut self, queue: QueueId) {
+        self.queues.remove(&queue);
+    }
+
+    /// Sends a message.
+    pub fn send(
+        &mut self,
+        dest: u32,
+        to: Match,
+        data: Option<u64>,
+        buffer: &Buffer,
+        notify: Notify,
+    ) {
+        if !self.station.has_port(dest, to.port) {
+            return self.refuse(Kind::Send, to.tag.is_some(), buffer.address(), notify);
+        }
+        let ticket = self.post(notify, to.tag.is_some(), buffer.address());
+        self.station.send(dest, to.word(), data, buffer, ticket);
+    }
+
+    /// Receives a message.
+    pub fn receive(&mut self, source: Option<u32>, from: Match, buffer: Buffer, notify: Notify) {
+        let ticket = self.post(notify, from.tag.is_some(), buffer.address());
+        self.station
+            .receive(source, from.word(), from.ignored(), buffer, ticket);
+    }
+
+    /// Reads or writes memory of another process.
+    pub fn access(
+        &mut self,
+        kind: Kind,
+        (dest, port): (u32, u32),
+        offset: u64,
+        key: RemoteKey,
+        buffer: Buffer,
+        notify: Notify,
+    ) {
+        if !self.station.has_port(dest, port) {
+            return self.refuse(kind, false, buffer.address(), notify);
+        }
+        let ticket = self.post(notify, false, buffer.address());
+        match kind {
+            Kind::Read => self.station.read(dest, offset, key, buffer, ticket),
+            _ => self.station.write(dest, offset, key, buffer, ticket),
+        }
+    }
+
+    /// Looks for a message, and takes it out of the reach of others if `claims`; the queue gets the answer.
+    pub fn peek(&mut self, source: Option<u32>, from: Match, claims: bool, notify: Notify) {
+        let found = self.station.peek(source, from.word(), from.ignored());
+        if let (Some(outcome), true) = (found, claims) {
+            self.claim(&outcome, notify.context);
+        }
+        let entry = Entry {
+            context: notify.context,
+            kind: Kind::Receive,
+            is_tagged: from.tag.is_some(),
+            outcome: found.unwrap_or(Outcome::of_nothing()),
+            address: 0,
+            is_no_message: found.is_none(),
+        };
+        self.push(notify.queue, entry);
+    }
+
+    /// Fetches the message that was claimed under the context; `false` if there is none.
+    pub fn fetch(&mut self, buffer: Buffer, notify: Notify) -> bool {
+        let found = self
+            .claims
+            .iter()
+            .find(|(_, (context, _))| *context == notify.context)
+            .map(|(ticket, _)| *ticket);
+        let Some(ticket) = found else {
+            return false;
+        };
+        if let Some((_, claim)) = self.claims.get_mut(&ticket) {
+            claim.fetch = Some((buffer, notify));
+        }
+        self.hand_over(ticket);
+        true
+    }
+
+    /// Takes back the receive of a context.
+    pub fn cancel(&mut self, context: usize) -> bool {
+        let matching = self
+            .posted
+            .iter()
+            .find(|(_, posted)| posted.notify.context == context)
+            .map(|(ticket, _)| *ticket);
+        matching.is_some_and(|ticket| self.station.cancel(Ticket(ticket)))
+    }
+
+    /// The next entry of a queue, if the time for one has come.
+    pub fn read(&mut self, queue: QueueId) -> Option<Entry> {
+        if self.queues.get(&queue)?.is_empty() {
+            self.progress();
+        }
+        self.queues.get_mut(&queue)?.pop_front()
+    }
+
+    /// The entry that [`Process::read`] would return, without asking the network.
+    pub fn front(&self, queue: QueueId) -> Option<&Entry> {
+        self.queues.get(&queue)?.front()
+    }
+
+    /// Asks the network what is new.
+    pub fn progress(&mut self) {
+        while let Some(done) = self.station.poll() {
+            self.route(&done);
+        }
+    }
+
+    fn post(&mut self, notify: Notify, is_tagged: bool, address: u64) -> Ticket {
+        self.next += 1;
+        let posted = Posted {
+            notify,
+            is_tagged,
+            address,
+        };
+        self.posted.insert(self.next, posted);
+        Ticket(self.next)
+    }
+
+    /// Ends an operation to an endpoint that is not there.
+    fn refuse(&mut self, kind: Kind, is_tagged: bool, address: u64, notify: Notify) {
+        let outcome = Outcome {
+            status: Status::ForeignPort,
+            ..Outcome::of_nothing()
+        };
+        let entry = Entry {
+            context: notify.context,
+            kind,
+            is_tagged,
+            outcome,
+            address,
+            is_no_message: false,
+        };
+        self.push(notify.queue, entry);
+    }
+
+    fn route(&mut self, done: &Done) {
+        if let Some((_, claim)) = self.claims.get_mut(&done.ticket.0) {
+            claim.outcome = Some(done.outcome);
+            return self.hand_over(done.ticket.0);
+        }
+        let Some(posted) = self.posted.remove(&done.ticket.0) else {
+            return;
+        };
+        if posted.notify.of_success || done.outcome.status != Status::Success {
+            let entry = Entry {
+                context: posted.notify.context,
+                kind: done.kind,
+                is_tagged: posted.is_tagged,
+                outcome: done.outcome,
+                address: posted.address,
+                is_no_message: false,
+            };
+            self.push(posted.notify.queue, entry);
+        }
+    }
+
+    fn push(&mut self, queue: Option<QueueId>, mut entry: Entry) {
+        entry.outcome.tag &= USER_TAG;
+        if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(&queue)) {
+            queue.push_back(entry);
+        }
+    }
+
+    /// Receives the message that was just seen into memory of our own.
+    fn claim(&mut self, seen: &Outcome, context: usize) {
+        self.next += 1;
+        let mut bytes = vec![0; seen.bytes as usize];
+        let address = bytes.as_mut_ptr().expose_provenance() as u64;
+        let buffer = Buffer::new(address, bytes.len());
+        let claim = Claim {
+            bytes,
+            outcome: None,
+            fetch: None,
+        };
+        self.claims.insert(self.next, (context, claim));
+        self.station
+            .receive(Some(seen.source), seen.tag, 0, buffer, Ticket(self.next));
+    }
+
+    /// Finishes a claim once the message is here and the program has fetched it.
+    fn hand_over(&mut self, ticket: u64) {
+        let Some((_, claim)) = self.claims.get(&ticket) else {
+            return;
+        };
+        if claim.outcome.is_none() || claim.fetch.is_none() {
+            return;
+        }
+        let Some((_, claim)) = self.claims.remove(&ticket) else {
+            return;
+        };
+        if let (Some(mut outcome), Some((buffer, notify))) = (claim.outcome, claim.fetch) {
+            self.station.copy_out(&buffer, &claim.bytes);
+            if buffer.bytes() < claim.bytes.len() && outcome.status == Status::Success {
+                outcome.status = Status::Truncated;
+                outcome.bytes = buffer.bytes() as u64;
+            }
+            let entry = Entry {
+                context: notify.context,
+                kind: Kind::Receive,
+                is_tagged: outcome.tag & UNTAGGED == 0,
+                outcome,
+                address: buffer.address(),
+                is_no_message: false,
+            };
+            self.push(notify.queue, entry);
+        }
+    }
+}
+
+static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
+
+/// This process' part of the job, once it has one.
+pub fn lock() -> MutexGuard<'static, Option<Process>> {
+    // A panic in between is an abort at the border to C; there is nothing half done to fear.
+    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}

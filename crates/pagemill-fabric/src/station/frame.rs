@@ -1,0 +1,275 @@
+//! What goes through a ring: a packet of the simulated network, what libfabric adds to it, and the payload.
+
+use pagemill_sim::nic::{
+    Body, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId, Request,
+    Status,
+};
+use pagemill_types::Picos;
+
+/// 64-bit words of a frame's head.
+pub const HEAD_WORDS: usize = 17;
+
+/// A packet with what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub packet: Packet,
+    /// Data that the sender attached for the completion of the receiver.
+    pub data: Option<u64>,
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    pub fn head(&self) -> [u64; HEAD_WORDS] {
+        let packet = &self.packet;
+        let flight = &packet.flight;
+        let (body, body_words) = body_words(&packet.body);
+        let (from, from_key) = place_words(flight.from);
+        let (to, to_key) = place_words(flight.to);
+        let kinds = u64::from(flight_code(flight.kind))
+            | u64::from(flight.lane == Lane::Bulk) << 8
+            | from_key.0 << 16
+            | to_key.0 << 24
+            | body << 32
+            | u64::from(self.data.is_some()) << 40;
+        [
+            u64::from(packet.source) << 32 | u64::from(packet.dest),
+            packet.sequence,
+            kinds,
+            u64::from(flight.port.0),
+            flight.bytes,
+            from,
+            from_key.1,
+            to,
+            to_key.1,
+            flight.departure.first.0,
+            flight.departure.last.0,
+            body_words[0],
+            body_words[1],
+            body_words[2],
+            body_words[3],
+            self.data.unwrap_or(0),
+            self.payload.len() as u64,
+        ]
+    }
+
+    /// The frame of a head, and how many bytes of payload follow it. `None` if no frame has this head.
+    pub fn from_head(head: &[u64; HEAD_WORDS]) -> Option<(Self, usize)> {
+        let kinds = head[2].to_le_bytes();
+        let flight = Flight {
+            kind: flight_kind(kinds[0])?,
+            lane: if kinds[1] == 0 {
+                Lane::Message
+            } else {
+                Lane::Bulk
+            },
+            port: PortId(head[3] as u32),
+            bytes: head[4],
+            from: place(head[5], kinds[2], head[6])?,
+            to: place(head[7], kinds[3], head[8])?,
+            departure: Departure {
+                first: Picos(head[9]),
+                last: Picos(head[10]),
+            },
+        };
+        let packet = Packet {
+            source: (head[0] >> 32) as u32,
+            dest: head[0] as u32,
+            sequence: head[1],
+            flight,
+            body: body(kinds[4], [head[11], head[12], head[13], head[14]])?,
+        };
+        let frame = Self {
+            packet,
+            data: (kinds[5] != 0).then_some(head[15]),
+            payload: Vec::new(),
+        };
+        Some((frame, head[16] as usize))
+    }
+}
+
+fn flight_code(kind: FlightKind) -> u8 {
+    match kind {
+        FlightKind::Short => 0,
+        FlightKind::Write => 1,
+        FlightKind::ReadRequest => 2,
+        FlightKind::ReadData => 3,
+    }
+}
+
+fn flight_kind(code: u8) -> Option<FlightKind> {
+    Some(match code {
+        0 => FlightKind::Short,
+        1 => FlightKind::Write,
+        2 => FlightKind::ReadRequest,
+        3 => FlightKind::ReadData,
+        _ => return None,
+    })
+}
+
+fn place_words(place: Place) -> (u64, (u64, u64)) {
+    let key = match place.key {
+        MemoryKey::Registered(key) => (0, key.0),
+        MemoryKey::Trusted => (1, 0),
+        MemoryKey::Physical => (2, 0),
+    };
+    (place.address, key)
+}
+
+fn place(address: u64, code: u8, key: u64) -> Option<Place> {
+    let key = match code {
+        0 => MemoryKey::Registered(Key(key)),
+        1 => MemoryKey::Trusted,
+        2 => MemoryKey::Physical,
+        _ => return None,
+    };
+    Some(Place { address, key })
+}
+
+fn body_words(body: &Body) -> (u64, [u64; 4]) {
+    match *body {
+        Body::Eager { tag } => (0, [tag, 0, 0, 0]),
+        Body::Announce { tag, bytes, send } => (1, [tag, bytes, send.0, 0]),
+        Body::Clear {
+            send,
+            receive,
+            address,
+            bytes,
+        } => (2, [send.0, receive.0, address, bytes]),
+        Body::Data { send, receive } => (3, [send.0, receive.0, 0, 0]),
+        Body::Write { operation } => (4, [operation.0, 0, 0, 0]),
+        Body::Read { operation } => (5, [operation.0, 0, 0, 0]),
+        Body::ReadData { operation } => (6, [operation.0, 0, 0, 0]),
+        Body::Acknowledge { operation, status } => (7, [operation.0, status_code(status), 0, 0]),
+    }
+}
+
+fn body(code: u8, words: [u64; 4]) -> Option<Body> {
+    let operation = Request(words[0]);
+    Some(match code {
+        0 => Body::Eager { tag: words[0] },
+        1 => Body::Announce {
+            tag: words[0],
+            bytes: words[1],
+            send: Request(words[2]),
+        },
+        2 => Body::Clear {
+            send: Request(words[0]),
+            receive: Request(words[1]),
+            address: words[2],
+            bytes: words[3],
+        },
+        3 => Body::Data {
+            send: Request(words[0]),
+            receive: Request(words[1]),
+        },
+        4 => Body::Write { operation },
+        5 => Body::Read { operation },
+        6 => Body::ReadData { operation },
+        7 => Body::Acknowledge {
+            operation,
+            status: status(words[1])?,
+        },
+        _ => return None,
+    })
+}
+
+const STATUSES: [Status; 7] = [
+    Status::Success,
+    Status::Unregistered,
+    Status::OutOfBounds,
+    Status::WrongKey,
+    Status::ForeignPort,
+    Status::Truncated,
+    Status::Canceled,
+];
+
+fn status_code(status: Status) -> u64 {
+    let place = STATUSES.iter().position(|known| *known == status);
+    place.unwrap_or(STATUSES.len()) as u64
+}
+
+fn status(code: u64) -> Option<Status> {
+    STATUSES.get(usize::try_from(code).ok()?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn places() -> impl Strategy<Value = Place> {
+        let keys = prop_oneof![
+            any::<u64>().prop_map(|key| MemoryKey::Registered(Key(key))),
+            Just(MemoryKey::Trusted),
+            Just(MemoryKey::Physical),
+        ];
+        (any::<u64>(), keys).prop_map(|(address, key)| Place { address, key })
+    }
+
+    fn bodies() -> impl Strategy<Value = Body> {
+        let word = any::<u64>;
+        prop_oneof![
+            word().prop_map(|tag| Body::Eager { tag }),
+            (word(), word(), word()).prop_map(|(tag, bytes, send)| Body::Announce {
+                tag,
+                bytes,
+                send: Request(send)
+            }),
+            (word(), word(), word(), word()).prop_map(|(send, receive, address, bytes)| {
+                Body::Clear {
+                    send: Request(send),
+                    receive: Request(receive),
+                    address,
+                    bytes,
+                }
+            }),
+            (word(), word()).prop_map(|(send, receive)| Body::Data {
+                send: Request(send),
+                receive: Request(receive)
+            }),
+            word().prop_map(|operation| Body::Write {
+                operation: Request(operation)
+            }),
+            word().prop_map(|operation| Body::Read {
+                operation: Request(operation)
+            }),
+            word().prop_map(|operation| Body::ReadData {
+                operation: Request(operation)
+            }),
+            (word(), 0..STATUSES.len()).prop_map(|(operation, status)| Body::Acknowledge {
+                operation: Request(operation),
+                status: STATUSES[status]
+            }),
+        ]
+    }
+
+    prop_compose! {
+        fn packets()(source: u32, dest: u32, sequence: u64, kind in 0_u8..4, is_bulk: bool, port: u32, bytes: u64,
+                     from in places(), to in places(), first: u64, last: u64, body in bodies()) -> Packet {
+            let flight = Flight {
+                kind: flight_kind(kind).expect("in range"),
+                lane: if is_bulk { Lane::Bulk } else { Lane::Message },
+                port: PortId(port),
+                bytes,
+                from,
+                to,
+                departure: Departure { first: Picos(first), last: Picos(last) },
+            };
+            Packet { source, dest, sequence, flight, body }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_packet_survives_the_ring(packet in packets(), data: Option<u64>) {
+            let frame = Frame { packet, data, payload: Vec::new() };
+            prop_assert_eq!(Frame::from_head(&frame.head()), Some((frame, 0)));
+        }
+
+        #[test]
+        fn no_head_panics(head: [u64; HEAD_WORDS]) {
+            let _ = Frame::from_head(&head);
+        }
+    }
+}

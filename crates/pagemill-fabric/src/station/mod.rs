@@ -1,0 +1,396 @@
+//! One process' end of the network: its simulated interface, its clock, and its part in keeping the order of time.
+//!
+//! Everything here is safe code that does not know libfabric. `docs/adr/0008-fabric.md` tells why the order holds.
+
+mod frame;
+mod order;
+mod payloads;
+mod remote_key;
+mod requests;
+mod steps;
+mod wires;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pagemill_sim::nic::{NicMachine, Packet, Rank, Receive, Request, Rma, Send, Step};
+use pagemill_types::Picos;
+
+use crate::addresses::AddressMap;
+use crate::board::Board;
+use crate::counters::{Counter, Counters};
+use crate::memory::{Buffer, Memory};
+
+use frame::Frame;
+use payloads::Payloads;
+use requests::{Open, Requests};
+use wires::Wires;
+
+pub use pagemill_sim::nic::{SpecError, Status};
+pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
+pub use requests::{Done, Kind, Outcome, Ticket};
+
+/// Polls in a row without any event after which the program is taken to wait for one.
+const IDLE_POLLS: u32 = 16;
+
+/// How a station is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Real time without any progress of the others after which their order is given up.
+    pub patience: Duration,
+    /// Whether a start line follows: until then, messages are taken as they come.
+    pub has_start_line: bool,
+}
+
+/// Order of packets: arrival in picoseconds, source, number.
+type PacketKey = (u64, u32, u64);
+
+/// An event of the program: time at which it may see it in picoseconds, and the operation's number.
+type ReadyKey = (u64, u64);
+
+/// A completion that waits to be seen.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    done: Done,
+    cost_ps: u64,
+}
+
+/// One process' end of the network.
+pub struct Station {
+    board: Board,
+    index: u32,
+    rank: Rank,
+    lookahead_ps: u64,
+    settings: Settings,
+    memory: Box<dyn Memory>,
+    addresses: AddressMap,
+    wires: Wires,
+    counters: Counters,
+    requests: Requests,
+    payloads: Payloads,
+
+    clock_ps: u64,
+    is_started: bool,
+    /// Polls in a row that brought nothing.
+    idle_polls: u32,
+    /// Nothing that is not in `inbox` arrives before this.
+    horizon_ps: u64,
+    /// What the board was last told.
+    base_ps: u64,
+    /// The latest time at which the interface was asked.
+    asked_ps: u64,
+    inbox: BTreeMap<PacketKey, Frame>,
+    ready: BTreeMap<ReadyKey, Ready>,
+    steps: Vec<Step>,
+}
+
+/// The order of a packet.
+fn key_of(packet: &Packet) -> PacketKey {
+    let (at, source, sequence) = packet.key();
+    (at.0, source, sequence)
+}
+
+impl Station {
+    /// The station `index` of the board, with an interface of `machine`.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn new(
+        board: Board,
+        index: u32,
+        machine: &NicMachine,
+        settings: Settings,
+        memory: Box<dyn Memory>,
+    ) -> Result<Self, SpecError> {
+        Ok(Self {
+            board,
+            index,
+            rank: Rank::new(machine, index)?,
+            lookahead_ps: machine.lookahead().0,
+            settings,
+            memory,
+            addresses: AddressMap::new(machine.att.layout.page.bytes()),
+            wires: Wires::new(board, index),
+            counters: Counters::new(board, index),
+            requests: Requests::default(),
+            payloads: Payloads::default(),
+            clock_ps: 0,
+            is_started: !settings.has_start_line,
+            idle_polls: 0,
+            horizon_ps: 0,
+            base_ps: 0,
+            asked_ps: 0,
+            inbox: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            steps: Vec::new(),
+        })
+    }
+
+    /// Its number.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// The program's time, in picoseconds.
+    pub fn clock_ps(&self) -> u64 {
+        self.clock_ps
+    }
+
+    /// Sends the bytes of `buffer`. What becomes of it is told by [`Station::poll`], under `ticket`.
+    pub fn send(
+        &mut self,
+        dest: u32,
+        tag: u64,
+        data: Option<u64>,
+        buffer: &Buffer,
+        ticket: Ticket,
+    ) {
+        let bytes = buffer.bytes() as u64;
+        let address = self.addresses.borrow(bytes);
+        let send = Send {
+            dest,
+            tag,
+            bytes,
+            address,
+        };
+        self.count(Counter::Sends, Counter::SentBytes, bytes);
+        self.ask(
+            ticket,
+            Kind::Send,
+            (buffer.clone(), address),
+            data,
+            |rank, at, steps| rank.send(at, &send, steps),
+        );
+    }
+
+    /// Waits for a message of `source`, or of anybody, whose tag is `tag` but for the bits of `ignore`.
+    pub fn receive(
+        &mut self,
+        source: Option<u32>,
+        tag: u64,
+        ignore: u64,
+        buffer: Buffer,
+        ticket: Ticket,
+    ) {
+        let bytes = buffer.bytes() as u64;
+        let address = self.addresses.borrow(bytes);
+        let receive = Receive {
+            source,
+            tag,
+            ignore,
+            bytes,
+            address,
+        };
+        self.ask(
+            ticket,
+            Kind::Receive,
+            (buffer, address),
+            None,
+            |rank, at, steps| rank.receive(at, &receive, steps),
+        );
+    }
+
+    /// Writes the bytes of `buffer` to `offset` in the memory that `dest` has registered under `key`.
+    pub fn write(
+        &mut self,
+        dest: u32,
+        offset: u64,
+        key: RemoteKey,
+        buffer: Buffer,
+        ticket: Ticket,
+    ) {
+        let rma = self.rma(dest, offset, key, &buffer);
+        self.count(Counter::Writes, Counter::WrittenBytes, rma.bytes);
+        self.ask(
+            ticket,
+            Kind::Write,
+            (buffer, rma.address),
+            None,
+            |rank, at, steps| rank.write(at, &rma, steps),
+        );
+    }
+
+    /// Reads into `buffer` from `offset` in the memory that `dest` has registered under `key`.
+    pub fn read(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, ticket: Ticket) {
+        let rma = self.rma(dest, offset, key, &buffer);
+        self.count(Counter::Reads, Counter::ReadBytes, rma.bytes);
+        self.ask(
+            ticket,
+            Kind::Read,
+            (buffer, rma.address),
+            None,
+            |rank, at, steps| rank.read(at, &rma, steps),
+        );
+    }
+
+    fn rma(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: &Buffer) -> Rma {
+        let bytes = buffer.bytes() as u64;
+        Rma {
+            dest,
+            remote_address: key
+                .address(self.addresses.page_bytes())
+                .saturating_add(offset),
+            key: key.key(),
+            bytes,
+            address: self.addresses.borrow(bytes),
+        }
+    }
+
+    /// Lets others access `bytes` bytes at `address`; `None` if there are too many registrations.
+    pub fn register(&mut self, address: u64, bytes: u64) -> Option<RemoteKey> {
+        let simulated = self.addresses.register(address, bytes);
+        let key = self.rank.register(simulated, bytes);
+        let remote = RemoteKey::new(key, simulated / self.addresses.page_bytes());
+        if remote.is_none() {
+            self.rank.deregister(key);
+            self.addresses.deregister(simulated);
+        }
+        remote
+    }
+
+    /// Takes a registration back; tells whether there was one.
+    pub fn deregister(&mut self, key: RemoteKey) -> bool {
+        self.addresses
+            .deregister(key.address(self.addresses.page_bytes()));
+        self.rank.deregister(key.key())
+    }
+
+    /// Tells the others which endpoints there are, a bit for each.
+    pub fn set_ports(&self, ports: u32) {
+        self.board.set_ports(self.index, ports);
+    }
+
+    /// Whether `dest` has an endpoint. An operation to one that it has not ends with an error, which is counted here.
+    pub fn has_port(&self, dest: u32, port: u32) -> bool {
+        let has = self.board.has_port(dest, port);
+        if !has {
+            self.counters.add(Counter::ErrorCompletions, 1);
+        }
+        has
+    }
+
+    /// Looks for a message that a receive would get at once.
+    pub fn peek(&mut self, source: Option<u32>, tag: u64, ignore: u64) -> Option<Outcome> {
+        self.look();
+        let receive = Receive {
+            source,
+            tag,
+            ignore,
+            bytes: 0,
+            address: 0,
+        };
+        let Some((source, tag, bytes)) = self.rank.probe(&receive) else {
+            self.idle_polls = self.idle_polls.saturating_add(1);
+            if self.idle_polls > IDLE_POLLS {
+                self.wait_for_next();
+                std::thread::yield_now();
+            }
+            return None;
+        };
+        self.idle_polls = 0;
+        Some(Outcome {
+            status: Status::Success,
+            source,
+            tag,
+            bytes,
+            sent_bytes: bytes,
+            data: self.payloads.data_of(source, tag),
+        })
+    }
+
+    /// Takes back a receive that nothing matched; its completion says that it was canceled.
+    pub fn cancel(&mut self, ticket: Ticket) -> bool {
+        self.act();
+        let Some(request) = self.requests.find(ticket) else {
+            return false;
+        };
+        let at = Picos(self.asking_at());
+        let mut steps = std::mem::take(&mut self.steps);
+        let was_there = self.rank.cancel(at, request, &mut steps);
+        self.take_steps(&mut steps);
+        self.steps = steps;
+        was_there
+    }
+
+    /// The next thing that the program may see now, if there is one.
+    ///
+    /// A program that polls time and again without finding anything is taken to wait: then its clock moves on to the
+    /// next event, as soon as it is certain which one that is.
+    pub fn poll(&mut self) -> Option<Done> {
+        self.look();
+        if let Some(done) = self.take_ready() {
+            self.idle_polls = 0;
+            return Some(done);
+        }
+        self.idle_polls = self.idle_polls.saturating_add(1);
+        if self.idle_polls < IDLE_POLLS {
+            return None;
+        }
+        self.wait_for_next();
+        let done = self.take_ready();
+        match done {
+            Some(_) => self.idle_polls = 0,
+            None => std::thread::yield_now(),
+        }
+        done
+    }
+
+    /// Copies to the program's memory, at no cost.
+    pub fn copy_out(&mut self, buffer: &Buffer, bytes: &[u8]) {
+        buffer.store(self.memory.as_mut(), bytes);
+    }
+
+    /// Makes a call of the interface, at the time of the program.
+    fn ask(
+        &mut self,
+        ticket: Ticket,
+        kind: Kind,
+        (buffer, simulated): (Buffer, u64),
+        data: Option<u64>,
+        call: impl FnOnce(&mut Rank, Picos, &mut Vec<Step>) -> Request,
+    ) {
+        self.act();
+        let at = self.asking_at();
+        let mut steps = std::mem::take(&mut self.steps);
+        let request = call(&mut self.rank, Picos(at), &mut steps);
+        let open = Open {
+            ticket,
+            kind,
+            buffer,
+            simulated,
+            data,
+            sent_bytes: None,
+        };
+        self.requests.add(request, open);
+        self.take_steps(&mut steps);
+        self.steps = steps;
+        self.clock_ps = self.clock_ps.max(self.rank.busy_until().0);
+    }
+
+    /// The interface is never asked in its past.
+    fn asking_at(&mut self) -> u64 {
+        self.asked_ps = self.asked_ps.max(self.clock_ps);
+        self.asked_ps
+    }
+
+    fn take_ready(&mut self) -> Option<Done> {
+        let (key, _) = self.ready.first_key_value()?;
+        if key.0 > self.clock_ps {
+            return None;
+        }
+        let (_, ready) = self.ready.pop_first()?;
+        self.clock_ps += ready.cost_ps;
+        Some(ready.done)
+    }
+
+    fn count(&self, operations: Counter, sum: Counter, bytes: u64) {
+        self.counters.add(operations, 1);
+        self.counters.add(sum, bytes);
+    }
+
+    /// Leaves what was counted on the board.
+    fn publish(&self) {
+        self.board.publish_clock(self.index, self.clock_ps);
+        self.counters.set_all(&self.rank.counts());
+    }
+}

@@ -1,0 +1,212 @@
+//! Keeping the order of time among processes that run when they like.
+//!
+//! A station may go on to a time once no message can come any more that arrives before it. The others' `base` on
+//! the board says how early they can still send; what they send arrives the lookahead later.
+
+use std::time::{Duration, Instant};
+
+use crate::board::NEVER;
+use crate::counters::Counter;
+
+use super::{IDLE_POLLS, PacketKey, Station};
+
+/// Tries to see all rings empty before a look at the others' times is put off.
+const DRAIN_TRIES: u32 = 8;
+
+impl Station {
+    /// Crosses the start line: waits until all stations are here, and sets all clocks to the latest of them.
+    pub fn start(&mut self) {
+        if self.is_started {
+            return;
+        }
+        self.board.start(self.index, self.clock_ps);
+        let patience = Patience::new(self.settings.patience);
+        loop {
+            self.pump();
+            if let Some(latest) = self.board.started() {
+                self.clock_ps = latest.max(self.clock_ps);
+                break;
+            }
+            if patience.is_out() {
+                self.counters.add(Counter::ForcedSteps, 1);
+                break;
+            }
+            std::thread::yield_now();
+        }
+        self.is_started = true;
+        self.idle_polls = 0;
+        self.horizon_ps = 0;
+        self.synchronise(self.clock_ps);
+    }
+
+    /// Sends what is on its way out, and leaves the board.
+    pub fn leave(&mut self) {
+        let patience = Patience::new(self.settings.patience);
+        while !self.wires.is_flushed() && !patience.is_out() {
+            self.pump();
+            std::thread::yield_now();
+        }
+        self.publish();
+        self.board.leave(self.index);
+    }
+
+    /// Before the program does something: all that happened until now has happened.
+    pub(super) fn act(&mut self) {
+        if self.idle_polls >= IDLE_POLLS && self.base_ps > self.clock_ps {
+            // The others were told that nothing would come before `base_ps`.
+            self.counters.add(Counter::LateSteps, 1);
+        }
+        self.idle_polls = 0;
+        self.settle();
+    }
+
+    /// Before the program looks: the same, unless it has looked already.
+    pub(super) fn look(&mut self) {
+        if self.idle_polls == 0 {
+            self.settle();
+        } else {
+            self.pump();
+            self.process_until(self.clock_ps);
+        }
+    }
+
+    /// Waits until no message can come any more that arrives up to now, and processes those that did.
+    fn settle(&mut self) {
+        self.pump();
+        if self.is_started && self.horizon_ps <= self.clock_ps {
+            self.wait_for_others();
+        }
+        self.process_until(self.clock_ps);
+    }
+
+    fn wait_for_others(&mut self) {
+        let mut patience = Patience::new(self.settings.patience);
+        loop {
+            let before = self.horizon_ps;
+            self.synchronise(self.clock_ps);
+            if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
+                return;
+            }
+            // What is known to be first can be done, and the others may wait for what comes of it.
+            self.process_until(self.clock_ps);
+            if self.horizon_ps > before {
+                patience = Patience::new(self.settings.patience);
+            } else if patience.is_out() {
+                self.counters.add(Counter::ForcedSteps, 1);
+                self.horizon_ps = self.clock_ps + 1;
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// Moves on to the next event if it is certain which one that is.
+    pub(super) fn wait_for_next(&mut self) {
+        loop {
+            let next = self.next_arrival().min(self.next_ready());
+            if self.is_started {
+                self.synchronise(next.max(self.clock_ps));
+            }
+            // Something earlier may have come to light.
+            let (arrival, ready) = (self.next_arrival(), self.next_ready());
+            let next = arrival.min(ready);
+            let is_certain = !self.is_started || next < self.horizon_ps;
+            if next == NEVER || !is_certain || self.wires.earliest_partial() <= next {
+                return;
+            }
+            if ready < arrival {
+                self.clock_ps = self.clock_ps.max(ready);
+                return self.publish();
+            }
+            self.process_first();
+        }
+    }
+
+    /// Gives the interface what arrived up to `until_ps`.
+    fn process_until(&mut self, until_ps: u64) {
+        loop {
+            let next = self.next_arrival();
+            let is_certain = !self.is_started || next < self.horizon_ps;
+            if next > until_ps
+                || next == NEVER
+                || !is_certain
+                || self.wires.earliest_partial() <= next
+            {
+                return;
+            }
+            self.process_first();
+        }
+    }
+
+    fn process_first(&mut self) {
+        let Some((key, mut frame)) = self.inbox.pop_first() else {
+            return;
+        };
+        let late_ps = self.asked_ps.saturating_sub(key.0);
+        if late_ps > 0 {
+            self.counters.add(Counter::LateSteps, 1);
+            let departure = &mut frame.packet.flight.departure;
+            departure.first.0 += late_ps;
+            departure.last.0 += late_ps;
+        }
+        self.asked_ps = self.asked_ps.max(key.0);
+        self.take_frame(frame);
+    }
+
+    fn next_arrival(&self) -> u64 {
+        self.inbox
+            .first_key_value()
+            .map_or(NEVER, |(key, _): (&PacketKey, _)| key.0)
+    }
+
+    fn next_ready(&self) -> u64 {
+        self.ready.first_key_value().map_or(NEVER, |(key, _)| key.0)
+    }
+
+    fn pump(&mut self) {
+        let inbox = &mut self.inbox;
+        self.wires.pump(&mut |frame| {
+            inbox.insert(super::key_of(&frame.packet), frame);
+        });
+    }
+
+    /// Tells the others that this station does nothing before `next_ps` but answer what is in its inbox, and learns how far they are.
+    fn synchronise(&mut self, next_ps: u64) {
+        for _ in 0..DRAIN_TRIES {
+            self.pump();
+            let held = self.board.lock();
+            if !self.wires.is_drained() {
+                continue;
+            }
+            // What is not in a ring yet counts as not sent yet.
+            let unsent = self
+                .wires
+                .earliest_unsent()
+                .saturating_sub(self.lookahead_ps);
+            let known = self.next_arrival().min(self.wires.earliest_partial());
+            let base = next_ps.min(known).min(unsent);
+            let others = self.board.earliest_other(self.index);
+            self.board.set_base(&held, self.index, base);
+            self.base_ps = base;
+            self.horizon_ps = others.saturating_add(self.lookahead_ps);
+            return;
+        }
+    }
+}
+
+/// How much real time is left.
+struct Patience {
+    until: Instant,
+}
+
+impl Patience {
+    fn new(span: Duration) -> Self {
+        Self {
+            until: Instant::now() + span,
+        }
+    }
+
+    fn is_out(&self) -> bool {
+        Instant::now() >= self.until
+    }
+}

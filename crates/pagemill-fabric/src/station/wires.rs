@@ -1,0 +1,163 @@
+//! The rings of one station: frames on their way out, frames coming in.
+
+use std::collections::VecDeque;
+
+use crate::board::{Board, Consumer, NEVER, Producer};
+
+use super::frame::{Frame, HEAD_WORDS};
+
+/// Memory that is taken for a payload on the word of its head alone.
+const PAYLOAD_RESERVED: usize = 1 << 26;
+
+/// Frames to one station that are not wholly in its ring.
+struct Outgoing {
+    dest: u32,
+    ring: Producer,
+    queue: VecDeque<Frame>,
+    /// Bytes of the first frame's payload in the ring; `None` while not even its head is.
+    sent: Option<usize>,
+}
+
+/// A frame whose payload is not all there.
+struct Incoming {
+    ring: Consumer,
+    partial: Option<(Frame, usize)>,
+}
+
+/// All rings of one station.
+pub struct Wires {
+    board: Board,
+    own: u32,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+}
+
+impl Wires {
+    pub fn new(board: Board, own: u32) -> Self {
+        Self {
+            board,
+            own,
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+        }
+    }
+
+    /// Takes a frame to be sent. Frames to one station arrive in the order of this call.
+    pub fn send(&mut self, frame: Frame) {
+        let dest = frame.packet.dest;
+        let outgoing = match self.outgoing.iter_mut().position(|out| out.dest == dest) {
+            Some(index) => &mut self.outgoing[index],
+            None => {
+                self.outgoing.push(Outgoing {
+                    dest,
+                    ring: self.board.producer(self.own, dest),
+                    queue: VecDeque::new(),
+                    sent: None,
+                });
+                self.outgoing.last_mut().expect("just pushed")
+            }
+        };
+        outgoing.queue.push_back(frame);
+        outgoing.flush(&self.board);
+    }
+
+    /// Moves what can be moved; whole frames that came in go to `arrived`.
+    pub fn pump(&mut self, arrived: &mut impl FnMut(Frame)) {
+        for outgoing in &mut self.outgoing {
+            outgoing.flush(&self.board);
+        }
+        let stations = self.board.stations();
+        while (self.incoming.len() as u32) < stations {
+            let source = self.incoming.len() as u32;
+            self.incoming.push(Incoming {
+                ring: self.board.consumer(source, self.own),
+                partial: None,
+            });
+        }
+        for incoming in &mut self.incoming {
+            incoming.drain(arrived);
+        }
+    }
+
+    /// Whether nothing is left in the rings that lead here.
+    pub fn is_drained(&self) -> bool {
+        self.incoming.len() as u32 == self.board.stations()
+            && self.incoming.iter().all(|ring| ring.ring.available() == 0)
+    }
+
+    /// Arrival of the earliest frame whose payload is still coming.
+    pub fn earliest_partial(&self) -> u64 {
+        let partial = self
+            .incoming
+            .iter()
+            .filter_map(|ring| ring.partial.as_ref());
+        let arrivals = partial.map(|(frame, _)| frame.packet.key().0.0);
+        arrivals.min().unwrap_or(NEVER)
+    }
+
+    /// The earliest arrival among frames that nobody else can see yet.
+    pub fn earliest_unsent(&self) -> u64 {
+        let unsent = self.outgoing.iter().flat_map(|out| {
+            let hidden = out.queue.iter().skip(usize::from(out.sent.is_some()));
+            hidden.map(|frame| frame.packet.key().0.0)
+        });
+        unsent.min().unwrap_or(NEVER)
+    }
+
+    /// Whether every frame is wholly in its ring.
+    pub fn is_flushed(&self) -> bool {
+        self.outgoing.iter().all(|out| out.queue.is_empty())
+    }
+}
+
+impl Outgoing {
+    fn flush(&mut self, board: &Board) {
+        while let Some(frame) = self.queue.front() {
+            let sent = match self.sent {
+                Some(sent) => sent,
+                None if self.ring.room() < HEAD_WORDS => return,
+                None => {
+                    // Head and notice together, so that the receiver never believes in a later time.
+                    let held = board.lock();
+                    board.lower_base(&held, self.dest, frame.packet.key().0.0);
+                    self.ring.push(&frame.head());
+                    0
+                }
+            };
+            let sent = sent + self.ring.push_bytes(&frame.payload[sent..]);
+            self.sent = Some(sent);
+            if sent < frame.payload.len() {
+                return;
+            }
+            self.queue.pop_front();
+            self.sent = None;
+        }
+    }
+}
+
+impl Incoming {
+    fn drain(&mut self, arrived: &mut impl FnMut(Frame)) {
+        loop {
+            if self.partial.is_none() {
+                let mut head = [0; HEAD_WORDS];
+                if !self.ring.pop(&mut head) {
+                    return;
+                }
+                // A head that no sender of this version makes: what follows cannot be understood either.
+                let Some((mut frame, full)) = Frame::from_head(&head) else {
+                    return;
+                };
+                frame.payload.reserve(full.min(PAYLOAD_RESERVED));
+                self.partial = Some((frame, full));
+            }
+            if let Some((mut frame, full)) = self.partial.take() {
+                self.ring.pop_bytes(&mut frame.payload, full);
+                if frame.payload.len() < full {
+                    self.partial = Some((frame, full));
+                    return;
+                }
+                arrived(frame);
+            }
+        }
+    }
+}

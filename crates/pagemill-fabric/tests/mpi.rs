@@ -1,0 +1,197 @@
+//! Real MPI programs: right bytes, and the same times whenever and wherever they run.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{Finished, Programs, lacks_open_mpi, mpirun, run, succeeds};
+use pagemill_fabric::launch::Clocks;
+use pagemill_sim::nic::NicMachine;
+
+fn run_ranks(ranks: u32, program: &Path) -> Finished {
+    let mut command = mpirun(ranks);
+    command.arg(program);
+    run(&NicMachine::pni(), Clocks::Mpi, command)
+}
+
+/// Processes print when they like: what one prints is in order, who comes first is not.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn latency_is_the_same_in_every_run() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "latency", &[]);
+    let first = run_ranks(2, &program).result();
+    assert_eq!(first.lines().count(), 12);
+    assert_eq!(first, run_ranks(2, &program).result());
+}
+
+#[test]
+fn bandwidth_is_the_same_in_every_run_and_below_the_wire() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "bandwidth", &[]);
+    let first = run_ranks(2, &program).result();
+    assert_eq!(first, run_ranks(2, &program).result());
+    let wire = NicMachine::pni().wire.bandwidth.bytes_per_second() as f64 / 1e9;
+    let rate = |ways: &str| -> f64 {
+        let line = first
+            .lines()
+            .rfind(|line| line.starts_with(ways))
+            .expect("a line");
+        line.split(' ')
+            .nth(2)
+            .expect("a rate")
+            .parse()
+            .expect("a number")
+    };
+    assert!(rate("one") < wire && rate("one") > 0.8 * wire, "{first}");
+    assert!(
+        rate("both") < 2.0 * wire && rate("both") > 1.5 * wire,
+        "{first}"
+    );
+}
+
+#[test]
+fn every_form_of_communication_is_right_and_takes_the_same_time_in_every_run() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "collectives", &[]);
+    for ranks in [2, 3, 8] {
+        let (first, second) = (
+            run_ranks(ranks, &program).result(),
+            run_ranks(ranks, &program).result(),
+        );
+        assert_eq!(sorted(&first), sorted(&second), "{ranks} ranks");
+        assert_eq!(
+            first
+                .lines()
+                .filter(|line| line.starts_with("rank"))
+                .count(),
+            ranks as usize
+        );
+    }
+}
+
+#[test]
+fn python_programs_run() {
+    let python = "/usr/bin/python3";
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    if !succeeds(python, &["-c", "import mpi4py"]) {
+        return pagemill_testkit::skip("there is no mpi4py");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/objects.py");
+    for ranks in [2, 4] {
+        let times = || {
+            let mut command = mpirun(ranks);
+            command.arg(python).arg(&script);
+            run(&NicMachine::pni(), Clocks::Mpi, command).result()
+        };
+        let (first, second) = (times(), times());
+        assert_eq!(sorted(&first), sorted(&second));
+        assert_eq!(first.lines().count(), ranks as usize);
+    }
+}
+
+#[test]
+fn netpipe_measures_the_simulated_interface() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    if !Path::new("/usr/bin/NPopenmpi").exists() {
+        return pagemill_testkit::skip("there is no NetPIPE for Open MPI");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let measure = |options: &[&str], clocks: Clocks| {
+        let table = folder.path().join("np.out");
+        let mut command = mpirun(2);
+        command
+            .arg("NPopenmpi")
+            .args(["-u", "70000", "-n", "20", "-o"])
+            .arg(&table)
+            .args(options);
+        let finished = run(&NicMachine::pni(), clocks, command);
+        assert_eq!(
+            finished.code,
+            Some(0),
+            "{}\n{}",
+            finished.stdout,
+            finished.stderr
+        );
+        (finished, table)
+    };
+    let read = |(_, table)| std::fs::read_to_string(table).expect("a table");
+    let first = read(measure(&[], Clocks::Program));
+    assert_eq!(first, read(measure(&[], Clocks::Program)));
+    // Bytes, Mbit/s, seconds. One byte takes about a microsecond, the clock's resolution spread over 20 repetitions.
+    let seconds: f64 = first
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().nth(2))
+        .and_then(|word| word.parse().ok())
+        .expect("a time");
+    assert!((1e-6..2e-6).contains(&seconds), "{first}");
+    // Its own check of every byte.
+    let (checked, _) = measure(&["-i"], Clocks::Mpi);
+    let said = format!("{}{}", checked.stdout, checked.stderr);
+    assert!(
+        said.contains("Integrity check") || said.contains("passed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_killed_rank_leaves_nothing_behind() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "killed", &[]);
+    let finished = run_ranks(2, &program);
+    assert_ne!(finished.code, Some(0), "{}", finished.stdout);
+    assert_eq!(
+        finished.stations.len(),
+        2,
+        "the counters outlive the processes"
+    );
+    let mapped = |process: &std::fs::DirEntry| {
+        let maps = std::fs::read_to_string(process.path().join("maps")).unwrap_or_default();
+        let own = process.file_name().to_string_lossy() == std::process::id().to_string();
+        let command = std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        !own && command.contains("killed") && maps.contains("memfd:pagemill-fabric")
+    };
+    // The launcher reports the death before the last process is gone.
+    for _ in 0..200 {
+        let processes = std::fs::read_dir("/proc").expect("processes");
+        if !processes.flatten().any(|process| mapped(&process)) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("a process of the job still holds its memory");
+}
+
+#[test]
+fn a_program_without_mpi_is_left_alone() {
+    let mut command = Command::new("date");
+    command.arg("+%s");
+    let finished = run(&NicMachine::pni(), Clocks::Program, command);
+    assert_eq!(finished.code, Some(0));
+    assert!(finished.stations.is_empty());
+    let seconds: u64 = finished.stdout.trim().parse().expect("a time");
+    assert!(seconds > 1_700_000_000);
+}

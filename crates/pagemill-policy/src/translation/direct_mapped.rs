@@ -1,0 +1,59 @@
+use super::{Organisation, OrganisationEntry};
+
+/// One place for each group, chosen by the low bits of its address: bits 5:3 pick the entry of a group, 16:6 the group,
+/// those above are the tag (Guo et al. 2011, section 2.2 and figure 2).
+#[derive(Clone, Copy, Debug)]
+pub struct DirectMapped {
+    line_entries: u32,
+    sets: u32,
+}
+
+impl DirectMapped {
+    /// How machines name this organisation.
+    pub const ENTRY: OrganisationEntry = OrganisationEntry {
+        name: "direct-mapped",
+        summary: "one place for each group of entries; a miss brings the group",
+        parameters: &["size"],
+        build: |spec| {
+            Box::new(Self {
+                line_entries: spec.layout.group_entries,
+                sets: spec.groups(),
+            })
+        },
+    };
+}
+
+impl Organisation for DirectMapped {
+    fn line_entries(&self) -> u32 {
+        self.line_entries
+    }
+
+    fn sets(&self) -> u32 {
+        self.sets
+    }
+
+    fn set_of(&self, line: u64) -> u32 {
+        (line & u64::from(self.sets - 1)) as u32
+    }
+}
+
+/// The bits of an entry's address that the published cache looks at.
+#[cfg(test)]
+mod tests {
+    use super::super::AttSpec;
+
+    #[test]
+    fn bits_16_to_6_are_the_group() {
+        let spec = AttSpec::published();
+        let organisation = (spec.organisation.build)(&spec);
+        for entry in [0_u64, 1, 7, 8, 16_383, 16_384, 123_456_789] {
+            let address = entry * 8;
+            let line = entry / u64::from(organisation.line_entries());
+            assert_eq!(
+                u64::from(organisation.set_of(line)),
+                (address >> 6) & 0x7ff,
+                "entry {entry}"
+            );
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How a network interface finds the physical page behind a virtual address when its table lies in main memory.
+//!
+//! The address translation table (ATT) holds one entry for each page. An [`AttCache`] keeps copies of some entries on
+//! the chip; an [`Organisation`] says where an entry may lie and how much a miss brings (Guo et al. 2011, section 2.2).
+//! An RDMA knows its length, so the groups it will need can be fetched before they are: [`AttSpec::prefetch_groups`].
+//!
+//! ```
+//! use pagemill_policy::translation::{AttSpec, Lookup};
+//!
+//! let spec = AttSpec::published();
+//! let mut cache = spec.build()?;
+//! assert!(matches!(cache.lookup(0), Lookup::Miss(_)));
+//! // The miss brought a group of eight entries: the pages of 64 KiB.
+//! assert!(matches!(cache.lookup(7), Lookup::Hit(_)));
+//! // 2048 groups further on, 128 MiB away, an entry takes the same place.
+//! assert!(matches!(cache.lookup(2048 * 8), Lookup::Miss(_)));
+//! assert!(matches!(cache.lookup(0), Lookup::Miss(_)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cache;
+mod direct_mapped;
+mod hashed;
+mod per_entry;
+mod prefetch;
+mod registry;
+mod set_associative;
+mod spec;
+mod table;
+
+pub use cache::{AttCache, Lookup, Slot};
+pub use prefetch::lines_ahead;
+pub use registry::{ORGANISATIONS, OrganisationEntry, UnknownOrganisation, find_organisation};
+pub use spec::{AttSpec, AttSpecError};
+pub use table::TableLayout;
+
+/// Where the cache keeps which entries of the table.
+///
+/// A *line* is what a miss brings: a group of entries, or a single one. Every organisation keeps the contract that
+/// `pagemill_testkit::translation_organisation_contract` checks.
+pub trait Organisation: Send + Sync + std::fmt::Debug {
+    /// Entries of a line, a power of two: what one miss reads from the table.
+    fn line_entries(&self) -> u32;
+
+    /// Number of sets.
+    fn sets(&self) -> u32;
+
+    /// Lines of a set; the least recently used one makes room.
+    fn ways(&self) -> u32 {
+        1
+    }
+
+    /// The set that `line` lies in, less than [`Organisation::sets`]. `line` is an entry's number over the entries of a line.
+    fn set_of(&self, line: u64) -> u32;
+}

@@ -1,0 +1,214 @@
+//! The values of a simulated network interface and its node.
+
+use pagemill_policy::translation::{AttSpec, ORGANISATIONS, TableLayout};
+use pagemill_sim::nic::{
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
+    WireSpec,
+};
+
+use super::gpu::{bytes, number, one_of};
+use super::{Machine, MachineFile, Refused};
+use crate::document::{Kind, Node, Origin, Reader, SourceText, parse_document};
+use crate::error::{InputErrors, Problem};
+use crate::files::find_machine;
+use crate::kind;
+use crate::quantity;
+use crate::sourced::SourcedSection;
+
+/// The machine of kind `nic` called `given`: a path, or the name of a built-in machine.
+///
+/// # Errors
+/// Everything that is wrong with the file, each with its place.
+pub fn load_nic_machine(given: &str) -> Result<Machine<NicMachine>, InputErrors> {
+    let argument = SourceText::argument(given);
+    let node = Node {
+        origin: Origin::new(&argument, 0..0),
+        kind: Kind::String(given.to_owned()),
+    };
+    let source = find_machine(given, &node, None)?;
+    let table = parse_document(&source)?;
+    let reader = Reader::default();
+    let machine = read(&MachineFile { source, table }, &reader);
+    reader.finish()?;
+    machine.ok_or_else(|| Problem::new(format!("machine {given} has no values")).into())
+}
+
+/// Reads and checks the network interface of `file`.
+pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<NicMachine>> {
+    Machine::read(file, kind::NIC, reader, |root| {
+        let nic = read_nic(root, file.source.stem())?;
+        if let Err(error) = nic.check() {
+            let refused = Refused {
+                key: file_key(&error.key),
+                value: error.value,
+                why: error.allowed.trim_start_matches("it has to be ").to_owned(),
+            };
+            let why = format!("must be {}", refused.why.trim_start_matches("must be "));
+            Refused { why, ..refused }.report(file, reader);
+            return None;
+        }
+        Some(nic)
+    })
+}
+
+/// The name in a machine file of a value that the simulator calls `key`.
+fn file_key(key: &str) -> String {
+    match key {
+        "att.cache_bytes" => "att.cache".to_owned(),
+        _ => key.trim_end_matches("_bytes").to_owned(),
+    }
+}
+
+fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
+    // Every section is read before the first `?`, so that all of its problems are told at once.
+    let host = root.section("host").and_then(read_host);
+    let ports = root.section("ports").and_then(|mut ports| {
+        let (count, on_chip) = (ports.value("count", number), ports.value("on_chip", number));
+        Some(PortSpec {
+            count: count?,
+            on_chip: on_chip?,
+        })
+    });
+    let engine = root.section("engine").and_then(read_engine);
+    let att = root.section("att").and_then(read_att);
+    let wire = root.section("wire").and_then(read_wire);
+    let messages = root.section("messages").and_then(read_messages);
+    let (att, table) = att?;
+    Some(NicMachine {
+        name,
+        host: host?,
+        ports: ports?,
+        engine: engine?,
+        att,
+        table,
+        wire: wire?,
+        messages: messages?,
+    })
+}
+
+fn read_host(mut host: SourcedSection<'_>) -> Option<HostSpec> {
+    let to_memory = host.value("to_memory", quantity::bandwidth);
+    let from_memory = host.value("from_memory", quantity::bandwidth);
+    let payload_bytes = host.value("payload", bytes);
+    let write_header_bytes = host.value("write_header", bytes);
+    let completion_header_bytes = host.value("completion_header", bytes);
+    let read_request_bytes = host.value("read_request", bytes);
+    let read_header_bytes = host.value("read_header", bytes);
+    let read_window_bytes = host.value("read_window", bytes);
+    let pio_latency = host.value("pio_latency", quantity::time);
+    let read_latency = host.value("read_latency", quantity::time);
+    let write_latency = host.value("write_latency", quantity::time);
+    Some(HostSpec {
+        to_memory: to_memory?,
+        from_memory: from_memory?,
+        payload_bytes: payload_bytes?,
+        write_header_bytes: write_header_bytes?,
+        completion_header_bytes: completion_header_bytes?,
+        read_request_bytes: read_request_bytes?,
+        read_header_bytes: read_header_bytes?,
+        read_window_bytes: read_window_bytes?,
+        pio_latency: pio_latency?,
+        read_latency: read_latency?,
+        write_latency: write_latency?,
+    })
+}
+
+fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
+    let paths = [
+        ("pushed", DescriptorPath::Pushed),
+        ("fetched", DescriptorPath::Fetched),
+    ];
+    let descriptors = engine.value("descriptors", one_of("ways of a descriptor", &paths));
+    let descriptor_bytes = engine.value("descriptor", bytes);
+    let completion_bytes = engine.value("completion", bytes);
+    let mp_gap = engine.value("mp_gap", quantity::time);
+    let rdma_gap = engine.value("rdma_gap", quantity::time);
+    let send_latency = engine.value("send_latency", quantity::time);
+    let receive_latency = engine.value("receive_latency", quantity::time);
+    let segment_bytes = engine.value("segment", bytes);
+    Some(EngineSpec {
+        descriptors: descriptors?,
+        descriptor_bytes: descriptor_bytes?,
+        completion_bytes: completion_bytes?,
+        mp_gap: mp_gap?,
+        rdma_gap: rdma_gap?,
+        send_latency: send_latency?,
+        receive_latency: receive_latency?,
+        segment_bytes: segment_bytes?,
+    })
+}
+
+fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
+    let organisations: Vec<_> = ORGANISATIONS
+        .iter()
+        .map(|entry| (entry.name, entry))
+        .collect();
+    let places = [
+        ("main-memory", TablePlace::MainMemory),
+        ("own-memory", TablePlace::OwnMemory),
+    ];
+    let page = att.value("page", quantity::page_size);
+    let entry_bytes = att.value("entry", bytes);
+    let group_entries = att.value("group_entries", number);
+    let organisation = att.value(
+        "organisation",
+        one_of("organisations of an ATT cache", &organisations),
+    );
+    let cache_bytes = att.value("cache", bytes);
+    let ways = att.value("ways", number);
+    let prefetch_groups = att.value("prefetch_groups", number);
+    let place = att.value("table", one_of("places of a table", &places));
+    let lookup_latency = att.value("lookup_latency", quantity::time);
+    let fetches_in_flight = att.value("fetches_in_flight", number);
+    let spec = AttSpec {
+        layout: TableLayout {
+            page: page?,
+            entry_bytes: entry_bytes?,
+            group_entries: group_entries?,
+        },
+        organisation: organisation?,
+        cache_bytes: cache_bytes?,
+        ways: ways?,
+        prefetch_groups: prefetch_groups?,
+    };
+    let table = TableSpec {
+        place: place?,
+        lookup_latency: lookup_latency?,
+        fetches_in_flight: fetches_in_flight?,
+    };
+    Some((spec, table))
+}
+
+fn read_wire(mut wire: SourcedSection<'_>) -> Option<WireSpec> {
+    let bandwidth = wire.value("bandwidth", quantity::bandwidth);
+    let payload_bytes = wire.value("payload", bytes);
+    let header_bytes = wire.value("header", bytes);
+    let latency = wire.value("latency", quantity::time);
+    let hop_latency = wire.value("hop_latency", quantity::time);
+    let hops = wire.value("hops", number);
+    Some(WireSpec {
+        bandwidth: bandwidth?,
+        payload_bytes: payload_bytes?,
+        header_bytes: header_bytes?,
+        latency: latency?,
+        hop_latency: hop_latency?,
+        hops: hops?,
+    })
+}
+
+fn read_messages(mut messages: SourcedSection<'_>) -> Option<MessageSpec> {
+    let send_overhead = messages.value("send_overhead", quantity::time);
+    let receive_overhead = messages.value("receive_overhead", quantity::time);
+    let rma_overhead = messages.value("rma_overhead", quantity::time);
+    let short_bytes = messages.value("short", bytes);
+    let eager_bytes = messages.value("eager", bytes);
+    let copy_bandwidth = messages.value("copy_bandwidth", quantity::bandwidth);
+    Some(MessageSpec {
+        send_overhead: send_overhead?,
+        receive_overhead: receive_overhead?,
+        rma_overhead: rma_overhead?,
+        short_bytes: short_bytes?,
+        eager_bytes: eager_bytes?,
+        copy_bandwidth: copy_bandwidth?,
+    })
+}

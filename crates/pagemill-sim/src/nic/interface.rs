@@ -1,0 +1,496 @@
+//! One network interface: what it sends at a time, and what becomes of what arrives.
+
+use pagemill_types::Picos;
+
+use super::att::TranslationUnit;
+use super::counts::NicCounts;
+use super::descriptor::{
+    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post,
+    Posted, Status,
+};
+use super::host_path::HostPath;
+use super::machine::{DescriptorPath, NicMachine};
+use super::region::Regions;
+use super::split::Segments;
+use super::vport::Ports;
+use super::wire::Lanes;
+use crate::gpu::SpecError;
+use crate::parts::ports::Port;
+
+/// A network interface with its half of the wire and its way to memory.
+///
+/// [`Nic::post`] and [`Nic::arrive`] together are asked in non-decreasing time; flights that arrive are handed over in the
+/// order of their first bits.
+#[derive(Debug)]
+pub struct Nic {
+    machine: NicMachine,
+    ports: Ports,
+    regions: Regions,
+    host: HostPath,
+    translation: TranslationUnit,
+    mp_engine: Port,
+    rdma_engine: Port,
+    transmit: Lanes,
+    receive: Lanes,
+    /// Time of a whole segment on the wire.
+    segment_busy: Picos,
+    counts: NicCounts,
+}
+
+/// Data on its way out: heads of its segments at the other side, and when memory was read.
+struct Stream {
+    departure: Departure,
+    read_done: Picos,
+}
+
+impl Nic {
+    /// An idle interface.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn new(machine: &NicMachine) -> Result<Self, SpecError> {
+        machine.check()?;
+        let host = HostPath::new(&machine.host);
+        let group_bytes = u64::from(machine.att.layout.group_bytes());
+        let fetch_latency = host.read_small(Picos::ZERO, group_bytes);
+        let segment_bytes = u64::from(machine.engine.segment_bytes);
+        Ok(Self {
+            ports: Ports::new(&machine.ports),
+            regions: Regions::default(),
+            translation: TranslationUnit::new(&machine.att, &machine.table, fetch_latency)?,
+            host,
+            mp_engine: Port::default(),
+            rdma_engine: Port::default(),
+            transmit: Lanes::default(),
+            receive: Lanes::default(),
+            segment_busy: machine
+                .wire
+                .bandwidth
+                .time_for(machine.wire.wire_bytes(segment_bytes)),
+            counts: NicCounts::default(),
+            machine: machine.clone(),
+        })
+    }
+
+    /// What it is made of.
+    pub fn machine(&self) -> &NicMachine {
+        &self.machine
+    }
+
+    /// What it counted so far.
+    pub fn counts(&self) -> NicCounts {
+        NicCounts {
+            translation: self.translation.counts,
+            ..self.counts
+        }
+    }
+
+    /// Opens a port for `process`; `None` when all are open.
+    pub fn open_port(&mut self, process: u64) -> Option<PortId> {
+        self.ports.open(process)
+    }
+
+    /// Closes `port`; returns whether it was open.
+    pub fn close_port(&mut self, port: PortId) -> bool {
+        self.ports.close(port)
+    }
+
+    /// Lets the interface access `bytes` bytes at `address` for `port`.
+    pub fn register(&mut self, port: PortId, address: u64, bytes: u64) -> Key {
+        self.regions.register(port, address, bytes)
+    }
+
+    /// Takes a registration back: its entries leave the cache, its key is refused from now on. Returns whether there was one.
+    pub fn deregister(&mut self, key: Key) -> bool {
+        let Some((port, address, bytes)) = self.regions.deregister(key) else {
+            return false;
+        };
+        self.translation.invalidate(port, address, bytes);
+        true
+    }
+
+    /// Takes a descriptor whose doorbell the processor rings at `at`.
+    pub fn post(&mut self, at: Picos, post: &Post) -> Posted {
+        let rung = at + self.machine.host.pio_latency;
+        if let Err(status) = self.check_local(post) {
+            self.counts.refused.add(status);
+            let entry = self.write_completion(rung + self.machine.engine.send_latency);
+            return Posted::Refused { at: entry, status };
+        }
+        let ready = self.port_state(rung, post.port);
+        let posted = match post.operation {
+            Operation::Short { bytes } => self.send_short(ready, post, bytes),
+            Operation::Write {
+                local,
+                remote,
+                bytes,
+                lane,
+            } => {
+                let start = self.start_rdma(ready);
+                self.stream(
+                    start,
+                    post.port,
+                    post.target_port,
+                    FlightKind::Write,
+                    lane,
+                    (local, remote),
+                    bytes,
+                )
+            }
+            Operation::Read {
+                local,
+                remote,
+                bytes,
+            } => self.ask(ready, post, local, remote, bytes),
+        };
+        self.counts.sent += 1;
+        posted
+    }
+
+    /// Sends the data that the read request `request` asked for; it arrived at `at` and was accepted.
+    pub fn answer(&mut self, at: Picos, request: &Flight, back_to: PortId) -> Flight {
+        let start = self.rdma_engine.book(at, self.machine.engine.rdma_gap);
+        let places = (request.from, request.to);
+        let posted = self.stream(
+            start,
+            request.port,
+            back_to,
+            FlightKind::ReadData,
+            Lane::Bulk,
+            places,
+            request.bytes,
+        );
+        self.counts.sent += 1;
+        match posted {
+            Posted::Sent { flight, .. } => flight,
+            Posted::Refused { .. } => {
+                unreachable!("a stream is never refused: it was checked on arrival")
+            }
+        }
+    }
+
+    /// Tells the other side, at `at`, how its operation ended.
+    pub fn acknowledge(&mut self, at: Picos, target_port: PortId) -> Flight {
+        let head = self.inject(at, Lane::Message, 0);
+        self.counts.sent += 1;
+        Flight {
+            kind: FlightKind::Short,
+            lane: Lane::Message,
+            port: target_port,
+            bytes: 0,
+            from: NOWHERE,
+            to: NOWHERE,
+            departure: Departure {
+                first: head,
+                last: head,
+            },
+        }
+    }
+
+    fn check_local(&self, post: &Post) -> Result<(), Status> {
+        self.ports.check(post.port, post.process)?;
+        match post.operation {
+            Operation::Short { .. } => Ok(()),
+            Operation::Write { local, bytes, .. } | Operation::Read { local, bytes, .. } => {
+                self.check_place(local, post.port, bytes)
+            }
+        }
+    }
+
+    fn check_place(&self, place: Place, port: PortId, bytes: u64) -> Result<(), Status> {
+        match place.key {
+            MemoryKey::Registered(key) => self.regions.check(key, port, place.address, bytes),
+            MemoryKey::Trusted | MemoryKey::Physical => Ok(()),
+        }
+    }
+
+    /// When the state of `port` is on the chip.
+    #[inline]
+    fn port_state(&mut self, at: Picos, port: PortId) -> Picos {
+        if self.ports.touch(port) {
+            return at;
+        }
+        self.counts.port_misses += 1;
+        self.host
+            .read_small(at, u64::from(self.machine.engine.descriptor_bytes))
+    }
+
+    /// When a descriptor with `bytes` bytes of data in it is at the engine.
+    #[inline]
+    fn descriptor(&self, at: Picos, bytes: u64) -> Picos {
+        let bytes = u64::from(self.machine.engine.descriptor_bytes) + bytes;
+        match self.machine.engine.descriptors {
+            DescriptorPath::Pushed => {
+                at + self
+                    .machine
+                    .host
+                    .from_memory
+                    .time_for(self.machine.host.read_bytes(bytes))
+            }
+            DescriptorPath::Fetched => self.host.read_small(at, bytes),
+        }
+    }
+
+    fn start_rdma(&mut self, at: Picos) -> Picos {
+        let descriptor = self.descriptor(at, 0);
+        let start = self
+            .rdma_engine
+            .book(descriptor, self.machine.engine.rdma_gap);
+        start + self.machine.engine.send_latency
+    }
+
+    fn send_short(&mut self, at: Picos, post: &Post, bytes: u32) -> Posted {
+        let descriptor = self.descriptor(at, u64::from(bytes));
+        let start = self.mp_engine.book(descriptor, self.machine.engine.mp_gap);
+        let head = self.inject(
+            start + self.machine.engine.send_latency,
+            Lane::Message,
+            u64::from(bytes),
+        );
+        self.counts.sent_bytes += u64::from(bytes);
+        let flight = Flight {
+            kind: FlightKind::Short,
+            lane: Lane::Message,
+            port: post.target_port,
+            bytes: u64::from(bytes),
+            from: NOWHERE,
+            to: NOWHERE,
+            departure: Departure {
+                first: head,
+                last: head,
+            },
+        };
+        Posted::Sent {
+            flight,
+            reusable_at: at,
+        }
+    }
+
+    fn ask(&mut self, at: Picos, post: &Post, local: Place, remote: Place, bytes: u64) -> Posted {
+        let start = self.start_rdma(at);
+        let head = self.inject(
+            start,
+            Lane::Message,
+            u64::from(self.machine.engine.descriptor_bytes),
+        );
+        let flight = Flight {
+            kind: FlightKind::ReadRequest,
+            lane: Lane::Message,
+            port: post.target_port,
+            bytes,
+            from: remote,
+            to: local,
+            departure: Departure {
+                first: head,
+                last: head,
+            },
+        };
+        Posted::Sent {
+            flight,
+            reusable_at: start,
+        }
+    }
+
+    /// Puts `bytes` on the wire at `at`; returns when their head is at the other side.
+    #[inline]
+    fn inject(&mut self, at: Picos, lane: Lane, bytes: u64) -> Picos {
+        let wire = &self.machine.wire;
+        let busy = wire.bandwidth.time_for(wire.wire_bytes(bytes));
+        self.transmit.book(at, lane, busy, self.segment_busy) + wire.flight()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a descriptor")]
+    fn stream(
+        &mut self,
+        at: Picos,
+        port: PortId,
+        target_port: PortId,
+        kind: FlightKind,
+        lane: Lane,
+        (local, remote): (Place, Place),
+        bytes: u64,
+    ) -> Posted {
+        let stream = self.read_and_send(at, port, lane, local, remote, bytes);
+        self.counts.sent_bytes += bytes;
+        let flight = Flight {
+            kind,
+            lane,
+            port: target_port,
+            bytes,
+            from: local,
+            to: remote,
+            departure: stream.departure,
+        };
+        Posted::Sent {
+            flight,
+            reusable_at: stream.read_done,
+        }
+    }
+
+    /// Translates, reads and sends segment after segment. A segment is asked for as soon as the one before was.
+    fn read_and_send(
+        &mut self,
+        at: Picos,
+        port: PortId,
+        lane: Lane,
+        local: Place,
+        remote: Place,
+        bytes: u64,
+    ) -> Stream {
+        let mut walk = self.translation.walk(port, local.address, bytes);
+        let is_translated = local.key != MemoryKey::Physical;
+        let mut asked_at = at;
+        let mut heads: Option<Departure> = None;
+        let mut read_done = at;
+        for segment in self.segments(local, remote, bytes) {
+            if is_translated {
+                asked_at = self
+                    .translation
+                    .translate(asked_at, &mut walk, segment.from);
+            }
+            let read = self.host.read(asked_at, segment.bytes);
+            (asked_at, read_done) = (read.asked_at, read.done);
+            let head = self.inject(read_done, lane, segment.bytes);
+            heads = Some(Departure {
+                first: heads.map_or(head, |heads| heads.first),
+                last: head,
+            });
+        }
+        let departure = heads.unwrap_or_else(|| {
+            let head = self.inject(at, lane, 0);
+            Departure {
+                first: head,
+                last: head,
+            }
+        });
+        Stream {
+            departure,
+            read_done,
+        }
+    }
+
+    fn segments(&self, from: Place, to: Place, bytes: u64) -> Segments {
+        let page_bytes = self.machine.att.layout.page.bytes();
+        Segments::new(
+            from.address,
+            to.address,
+            bytes,
+            self.machine.engine.segment_bytes,
+            page_bytes,
+        )
+    }
+
+    /// Takes what arrives.
+    pub fn arrive(&mut self, flight: &Flight) -> Arrived {
+        let head = flight.departure.first;
+        if let Err(status) = self.check_flight(flight) {
+            self.counts.rejected.add(status);
+            let done_at = self.drain(flight) + self.machine.engine.receive_latency;
+            return Arrived { done_at, status };
+        }
+        let state = self.port_state(head, flight.port);
+        self.counts.received += 1;
+        self.counts.received_bytes += flight.payload_bytes();
+        let done_at = match flight.kind {
+            FlightKind::ReadRequest => {
+                self.drain(flight).max(state) + self.machine.engine.receive_latency
+            }
+            FlightKind::Short => {
+                let here = self.drain(flight).max(state) + self.machine.engine.receive_latency;
+                // Data and completion entry go to the port's queue in one write.
+                let bytes = flight.bytes + u64::from(self.machine.engine.completion_bytes);
+                self.host.write(here, bytes) + self.machine.host.write_latency
+            }
+            FlightKind::Write | FlightKind::ReadData => {
+                let written = self.receive_and_write(flight, state);
+                self.write_completion(written)
+            }
+        };
+        Arrived {
+            done_at,
+            status: Status::Success,
+        }
+    }
+
+    fn check_flight(&self, flight: &Flight) -> Result<(), Status> {
+        if !self.ports.is_open(flight.port) {
+            return Err(Status::ForeignPort);
+        }
+        match flight.kind {
+            FlightKind::Short => Ok(()),
+            FlightKind::ReadRequest => self.check_place(flight.from, flight.port, flight.bytes),
+            FlightKind::Write => self.check_place(flight.to, flight.port, flight.bytes),
+            // Checked when it was asked for; it may have been taken back meanwhile.
+            FlightKind::ReadData => self.check_place(flight.to, flight.port, flight.bytes),
+        }
+    }
+
+    /// Takes a flight off the wire without writing it; returns when its last bit is here.
+    fn drain(&mut self, flight: &Flight) -> Picos {
+        let bytes = match flight.kind {
+            FlightKind::ReadRequest => u64::from(self.machine.engine.descriptor_bytes),
+            _ => flight.bytes,
+        };
+        self.eject(flight.departure.first, flight.lane, bytes)
+            .max(flight.departure.last)
+    }
+
+    /// Takes `bytes`, whose head is here at `head`, off the wire; returns when the last bit is here.
+    #[inline]
+    fn eject(&mut self, head: Picos, lane: Lane, bytes: u64) -> Picos {
+        let wire = &self.machine.wire;
+        let busy = wire.bandwidth.time_for(wire.wire_bytes(bytes));
+        self.receive.book(head, lane, busy, self.segment_busy) + busy
+    }
+
+    /// Translates and writes segment after segment; returns when the last byte is on its way to memory.
+    fn receive_and_write(&mut self, flight: &Flight, state: Picos) -> Picos {
+        let mut walk = self
+            .translation
+            .walk(flight.port, flight.to.address, flight.bytes);
+        let is_translated = flight.to.key != MemoryKey::Physical;
+        let segments = self.segments(flight.from, flight.to, flight.bytes);
+        let intervals = if flight.departure.first == flight.departure.last {
+            1
+        } else {
+            segments.count().saturating_sub(1).max(1) as u64
+        };
+        let span = flight.departure.last - flight.departure.first;
+        let mut known_at = state;
+        let mut written = state;
+        for (index, segment) in segments.enumerate() {
+            let head = flight.departure.first + Picos(scale(span.0, index as u64, intervals));
+            let here = self.eject(head, flight.lane, segment.bytes);
+            if is_translated {
+                // The address is in the header: translation goes on while the data arrives.
+                known_at = self
+                    .translation
+                    .translate(known_at.max(head), &mut walk, segment.to);
+            }
+            let ready = here.max(known_at) + self.machine.engine.receive_latency;
+            written = self.host.write(ready, segment.bytes);
+        }
+        written.max(flight.departure.last)
+    }
+
+    /// Writes a completion entry from `at` on; returns when the processor sees it.
+    fn write_completion(&mut self, at: Picos) -> Picos {
+        let bytes = u64::from(self.machine.engine.completion_bytes);
+        self.host.write(at, bytes) + self.machine.host.write_latency
+    }
+}
+
+/// What a mini packet has for an address.
+const NOWHERE: Place = Place {
+    address: 0,
+    key: MemoryKey::Physical,
+};
+
+/// `span * index / intervals` without overflow.
+#[inline]
+fn scale(span: u64, index: u64, intervals: u64) -> u64 {
+    match span.checked_mul(index) {
+        Some(product) => product / intervals,
+        None => (u128::from(span) * u128::from(index) / u128::from(intervals)) as u64,
+    }
+}

@@ -1,0 +1,187 @@
+//! What a network interface and its node are made of: plain values, each from a machine file.
+
+use pagemill_policy::translation::AttSpec;
+use pagemill_types::{Bandwidth, Picos};
+
+/// A node with one network interface, and the wire to the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NicMachine {
+    /// Name of the machine.
+    pub name: String,
+    /// The way between interface and main memory.
+    pub host: HostSpec,
+    /// The virtual ports.
+    pub ports: PortSpec,
+    /// The engines.
+    pub engine: EngineSpec,
+    /// The address translation table and its cache.
+    pub att: AttSpec,
+    /// Where the table is, and what reading it takes.
+    pub table: TableSpec,
+    /// The link and the routing stage.
+    pub wire: WireSpec,
+    /// The message-passing library.
+    pub messages: MessageSpec,
+}
+
+/// The way between the interface and its processor and memory: on the chip, or a bus of packets with headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostSpec {
+    /// Rate towards memory, headers included.
+    pub to_memory: Bandwidth,
+    /// Rate from memory, headers included.
+    pub from_memory: Bandwidth,
+    /// Most data of one packet in either direction, in bytes.
+    pub payload_bytes: u32,
+    /// Header of a packet that writes memory, in bytes; 0 on a chip.
+    pub write_header_bytes: u32,
+    /// Header of a packet that brings read data, in bytes.
+    pub completion_header_bytes: u32,
+    /// Most data that one read asks for, in bytes.
+    pub read_request_bytes: u32,
+    /// Header of a read request, in bytes; it goes towards memory.
+    pub read_header_bytes: u32,
+    /// Most read data that may be on its way, in bytes.
+    pub read_window_bytes: u32,
+    /// From a store of the processor to the interface's register.
+    pub pio_latency: Picos,
+    /// From a read request to its first data.
+    pub read_latency: Picos,
+    /// From a write's last byte on the way to its being visible to the processor.
+    pub write_latency: Picos,
+}
+
+/// Virtual ports: each process works with its own, without the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// Ports that can be open.
+    pub count: u32,
+    /// Port states held on the chip; the others are read from memory when they are needed.
+    pub on_chip: u32,
+}
+
+/// Who brings a descriptor to the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescriptorPath {
+    /// The processor writes it into the port.
+    Pushed,
+    /// The interface reads it from memory after the doorbell.
+    Fetched,
+}
+
+/// The engines: short messages (mini packets, MP) and RDMA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineSpec {
+    /// How descriptors come.
+    pub descriptors: DescriptorPath,
+    /// Bytes of a descriptor.
+    pub descriptor_bytes: u32,
+    /// Bytes of a completion entry in memory.
+    pub completion_bytes: u32,
+    /// How long a descriptor occupies the MP engine.
+    pub mp_gap: Picos,
+    /// How long a descriptor occupies the RDMA engine.
+    pub rdma_gap: Picos,
+    /// From a descriptor to the first request or packet it causes.
+    pub send_latency: Picos,
+    /// From an arrived packet to its write to memory.
+    pub receive_latency: Picos,
+    /// Most bytes that an RDMA handles as one: it is cut at pages and at multiples of this.
+    pub segment_bytes: u32,
+}
+
+/// Where the address translation table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TablePlace {
+    /// In main memory, behind the cache of `att`.
+    MainMemory,
+    /// In memory of the interface's own: no cache is needed.
+    OwnMemory,
+}
+
+/// Reading the address translation table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Where it is.
+    pub place: TablePlace,
+    /// Time of a look-up in the cache, or in the interface's own memory.
+    pub lookup_latency: Picos,
+    /// Reads of the table that may be under way.
+    pub fetches_in_flight: u32,
+}
+
+/// The link and the network between two interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireSpec {
+    /// Rate of each direction after line coding.
+    pub bandwidth: Bandwidth,
+    /// Most data of one packet, in bytes.
+    pub payload_bytes: u32,
+    /// Header and check of a packet, in bytes.
+    pub header_bytes: u32,
+    /// Serialisers and cables, from one interface to the other.
+    pub latency: Picos,
+    /// One routing stage.
+    pub hop_latency: Picos,
+    /// Routing stages between two nodes.
+    pub hops: u32,
+}
+
+/// What a message-passing library costs and how it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSpec {
+    /// Processor time of a send, until the doorbell.
+    pub send_overhead: Picos,
+    /// Processor time of a receive, from the completion entry to the program.
+    pub receive_overhead: Picos,
+    /// Processor time of an RDMA without a library around it: to post it, or to take notice of its end.
+    pub rma_overhead: Picos,
+    /// Messages up to this size go as one mini packet.
+    pub short_bytes: u32,
+    /// Messages up to this size are sent without asking, through copy buffers.
+    pub eager_bytes: u32,
+    /// Rate of copies between a program's buffer and a copy buffer.
+    pub copy_bandwidth: Bandwidth,
+}
+
+impl WireSpec {
+    /// Time from the first bit on the wire to the first bit at the other end.
+    pub fn flight(&self) -> Picos {
+        Picos(self.latency.0 + u64::from(self.hops) * self.hop_latency.0)
+    }
+
+    /// Bytes on the wire for `bytes` of data; a packet without data is a header.
+    #[inline]
+    pub fn wire_bytes(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(u64::from(self.payload_bytes)).max(1) * u64::from(self.header_bytes)
+    }
+}
+
+impl HostSpec {
+    /// Bytes on the way towards memory for a write of `bytes`.
+    #[inline]
+    pub fn write_bytes(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(u64::from(self.payload_bytes)) * u64::from(self.write_header_bytes)
+    }
+
+    /// Bytes on the way from memory for a read of `bytes`.
+    #[inline]
+    pub fn read_bytes(&self, bytes: u64) -> u64 {
+        bytes
+            + bytes.div_ceil(u64::from(self.payload_bytes))
+                * u64::from(self.completion_header_bytes)
+    }
+
+    /// Bytes on the way towards memory that ask for a read of `bytes`.
+    #[inline]
+    pub fn request_bytes(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.read_request_bytes)) * u64::from(self.read_header_bytes)
+    }
+}
+
+impl NicMachine {
+    /// The least span between a call and the arrival of any packet that it causes.
+    pub fn lookahead(&self) -> Picos {
+        self.wire.flight()
+    }
+}

@@ -1,0 +1,139 @@
+//! Finds values that no interface can have.
+
+use pagemill_types::Picos;
+
+use super::machine::NicMachine;
+use crate::gpu::SpecError;
+
+const SECOND: Picos = Picos(1_000_000_000_000);
+
+impl NicMachine {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that is impossible: its key, what was given and what is allowed.
+    pub fn check(&self) -> Result<(), SpecError> {
+        self.check_sizes()?;
+        self.check_spans()?;
+        self.att.check().map_err(|error| {
+            SpecError::new(
+                format!("att.{}", error.key),
+                error.value,
+                format!("it has to be {}", error.allowed),
+            )
+        })
+    }
+
+    fn check_sizes(&self) -> Result<(), SpecError> {
+        let (host, engine, wire) = (&self.host, &self.engine, &self.wire);
+        let sizes = [
+            ("host.payload_bytes", host.payload_bytes, 1, 1 << 20),
+            (
+                "host.write_header_bytes",
+                host.write_header_bytes,
+                0,
+                1 << 20,
+            ),
+            (
+                "host.completion_header_bytes",
+                host.completion_header_bytes,
+                0,
+                1 << 20,
+            ),
+            (
+                "host.read_request_bytes",
+                host.read_request_bytes,
+                1,
+                1 << 20,
+            ),
+            ("host.read_header_bytes", host.read_header_bytes, 0, 1 << 20),
+            (
+                "host.read_window_bytes",
+                host.read_window_bytes,
+                64,
+                1 << 30,
+            ),
+            ("ports.count", self.ports.count, 1, 1 << 16),
+            ("ports.on_chip", self.ports.on_chip, 1, 1 << 16),
+            ("engine.descriptor_bytes", engine.descriptor_bytes, 1, 4096),
+            ("engine.completion_bytes", engine.completion_bytes, 1, 4096),
+            ("engine.segment_bytes", engine.segment_bytes, 64, 1 << 20),
+            (
+                "table.fetches_in_flight",
+                self.table.fetches_in_flight,
+                1,
+                1 << 16,
+            ),
+            ("wire.payload_bytes", wire.payload_bytes, 1, 1 << 20),
+            ("wire.header_bytes", wire.header_bytes, 1, 1 << 20),
+            ("wire.hops", wire.hops, 0, 1000),
+            (
+                "messages.short_bytes",
+                self.messages.short_bytes,
+                0,
+                1 << 16,
+            ),
+            (
+                "messages.eager_bytes",
+                self.messages.eager_bytes,
+                self.messages.short_bytes,
+                1 << 24,
+            ),
+        ];
+        for (key, value, least, most) in sizes {
+            if !(least..=most).contains(&value) {
+                return Err(SpecError::new(
+                    key,
+                    value,
+                    format!("must be from {least} to {most}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_spans(&self) -> Result<(), SpecError> {
+        let spans = [
+            ("host.pio_latency", self.host.pio_latency),
+            ("host.read_latency", self.host.read_latency),
+            ("host.write_latency", self.host.write_latency),
+            ("engine.mp_gap", self.engine.mp_gap),
+            ("engine.rdma_gap", self.engine.rdma_gap),
+            ("engine.send_latency", self.engine.send_latency),
+            ("engine.receive_latency", self.engine.receive_latency),
+            ("table.lookup_latency", self.table.lookup_latency),
+            ("wire.latency", self.wire.latency),
+            ("wire.hop_latency", self.wire.hop_latency),
+            ("messages.send_overhead", self.messages.send_overhead),
+            ("messages.receive_overhead", self.messages.receive_overhead),
+            ("messages.rma_overhead", self.messages.rma_overhead),
+        ];
+        for (key, span) in spans {
+            if span > SECOND {
+                let given = format!("{} ns", span.as_nanos());
+                return Err(SpecError::new(key, given, "must be at most a second"));
+            }
+        }
+        let rates = [
+            ("host.to_memory", self.host.to_memory),
+            ("host.from_memory", self.host.from_memory),
+            ("wire.bandwidth", self.wire.bandwidth),
+            ("messages.copy_bandwidth", self.messages.copy_bandwidth),
+        ];
+        for (key, rate) in rates {
+            // Slower rates would let one large message outlast what 64 bits of picoseconds can count.
+            if rate.bytes_per_second() < 1_000_000 {
+                let given = format!("{} B/s", rate.bytes_per_second());
+                return Err(SpecError::new(key, given, "must be at least 1 MB/s"));
+            }
+        }
+        if self.wire.flight() == Picos::ZERO {
+            return Err(SpecError::new(
+                "wire.latency",
+                "0 ns",
+                "must be more than nothing: a network without latency has no order of events",
+            ));
+        }
+        Ok(())
+    }
+}

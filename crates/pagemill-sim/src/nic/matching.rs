@@ -1,0 +1,84 @@
+//! Which message goes to which receive: the first that fits, in the order of receives and of arrivals.
+
+use pagemill_types::Picos;
+
+use super::packet::{MessageId, Receive, Request};
+
+/// A receive that waits for its message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    pub request: Request,
+    pub receive: Receive,
+}
+
+/// A message that waits for its receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unexpected {
+    pub message: MessageId,
+    pub tag: u64,
+    pub bytes: u64,
+    pub ready_at: Picos,
+    /// The sender's operation, if the data is still there.
+    pub announced: Option<Request>,
+}
+
+/// The two lists, each searched from its oldest entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matching {
+    posted: Vec<Posted>,
+    unexpected: Vec<Unexpected>,
+}
+
+impl Matching {
+    /// The receive for a message that arrived, taken off its list.
+    #[inline]
+    pub fn arrived(&mut self, source: u32, tag: u64) -> Option<Posted> {
+        let fits = |posted: &Posted| posted.receive.takes(source, tag);
+        let place = self.posted.iter().position(fits)?;
+        Some(self.posted.remove(place))
+    }
+
+    /// The message for a receive, taken off its list.
+    #[inline]
+    pub fn wanted(&mut self, receive: &Receive) -> Option<Unexpected> {
+        let fits = |waiting: &Unexpected| receive.takes(waiting.message.source, waiting.tag);
+        let place = self.unexpected.iter().position(fits)?;
+        Some(self.unexpected.remove(place))
+    }
+
+    /// The message that [`Matching::wanted`] would take.
+    pub fn peek(&self, receive: &Receive) -> Option<&Unexpected> {
+        let mut waiting = self.unexpected.iter();
+        waiting.find(|waiting| receive.takes(waiting.message.source, waiting.tag))
+    }
+
+    pub fn post(&mut self, request: Request, receive: Receive) {
+        self.posted.push(Posted { request, receive });
+    }
+
+    pub fn keep(&mut self, unexpected: Unexpected) {
+        self.unexpected.push(unexpected);
+    }
+
+    /// Takes a receive off its list; returns whether it was still there.
+    pub fn cancel(&mut self, request: Request) -> bool {
+        let place = self
+            .posted
+            .iter()
+            .position(|posted| posted.request == request);
+        place.map(|place| self.posted.remove(place)).is_some()
+    }
+
+    /// Receives and messages that wait.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.posted.len(), self.unexpected.len())
+    }
+}
+
+impl Receive {
+    /// Whether a message of `source` with `tag` is one that this receive takes.
+    #[inline]
+    pub fn takes(&self, source: u32, tag: u64) -> bool {
+        self.source.is_none_or(|wanted| wanted == source) && (tag ^ self.tag) & !self.ignore == 0
+    }
+}

@@ -1,0 +1,42 @@
+//! A network interface that keeps its address translation table in main memory, and the messages that go over it
+//! (Guo et al. 2011).
+//!
+//! [`Nic`] is one interface in two ends: [`Nic::post`] says when data leaves, [`Nic::arrive`] when it is in memory.
+//! [`Rank`] puts tagged messages on top. Both know nothing of other nodes: a driver carries [`Packet`]s between them.
+//! [`World`] is the driver in simulation: one [`Program`] for each rank.
+
+mod att;
+mod counts;
+mod descriptor;
+pub mod goal;
+mod host_path;
+mod interface;
+mod machine;
+mod machine_check;
+mod matching;
+mod packet;
+pub mod pattern;
+mod presets;
+mod program;
+mod rank;
+mod region;
+mod split;
+mod vport;
+mod wire;
+mod world;
+
+pub use crate::gpu::SpecError;
+pub use counts::{ErrorCounts, NicCounts, TranslationCounts};
+pub use descriptor::{
+    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post,
+    Posted, Status,
+};
+pub use interface::Nic;
+pub use machine::{
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
+    WireSpec,
+};
+pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
+pub use program::{Action, Program};
+pub use rank::Rank;
+pub use world::{World, WorldError, WorldReport};

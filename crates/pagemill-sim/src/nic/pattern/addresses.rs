@@ -1,0 +1,135 @@
+//! In which order a benchmark uses its memory.
+
+/// Which buffer comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressOrder {
+    /// One buffer, again and again, as most benchmarks do.
+    Same,
+    /// Each transfer on pages that no other has used, up to the end of the span.
+    FirstTouch,
+    /// Anywhere in the span, at multiples of 64 bytes.
+    Random,
+    /// Some buffers in turn, a fixed distance apart.
+    Stride {
+        /// From one buffer to the next, in bytes.
+        distance_bytes: u64,
+        /// How many there are.
+        buffers: u64,
+    },
+}
+
+/// A sequence of addresses, the same for the same seed.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    order: AddressOrder,
+    bytes: u64,
+    span_bytes: u64,
+    used: u64,
+    random: u64,
+}
+
+/// Where buffers begin: on a page of any size.
+const BASE: u64 = 1 << 32;
+
+impl Addresses {
+    /// Addresses of buffers of `bytes` bytes in a span of `span_bytes` bytes.
+    pub fn new(order: AddressOrder, bytes: u64, span_bytes: u64, seed: u64) -> Self {
+        Self {
+            order,
+            bytes: bytes.max(1),
+            span_bytes: span_bytes.max(bytes).max(1),
+            used: 0,
+            random: seed,
+        }
+    }
+
+    /// The memory that addresses may lie in, `(first address, bytes)`.
+    pub fn extent(&self) -> (u64, u64) {
+        let bytes = match self.order {
+            AddressOrder::Same => self.bytes,
+            AddressOrder::FirstTouch | AddressOrder::Random => self.span_bytes,
+            AddressOrder::Stride {
+                distance_bytes,
+                buffers,
+            } => distance_bytes
+                .saturating_mul(buffers.saturating_sub(1))
+                .saturating_add(self.bytes),
+        };
+        (BASE, bytes)
+    }
+
+    /// The next buffer's address.
+    pub fn next_address(&mut self) -> u64 {
+        let number = self.used;
+        self.used += 1;
+        let offset = match self.order {
+            AddressOrder::Same => 0,
+            AddressOrder::FirstTouch => {
+                // Around again at the end of the span, only whole buffers.
+                let step = self.bytes.next_multiple_of(PAGE);
+                let buffers = (self.span_bytes / step).max(1);
+                number % buffers * step
+            }
+            AddressOrder::Random => {
+                let places = (self.span_bytes - self.bytes) / LINE + 1;
+                (u128::from(self.draw()) * u128::from(places) >> 64) as u64 * LINE
+            }
+            AddressOrder::Stride {
+                distance_bytes,
+                buffers,
+            } => number % buffers.max(1) * distance_bytes,
+        };
+        BASE.wrapping_add(offset)
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+const LINE: u64 = 64;
+
+/// The page of the published table.
+const PAGE: u64 = 8192;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn orders() -> impl Strategy<Value = AddressOrder> {
+        prop_oneof![
+            Just(AddressOrder::Same),
+            Just(AddressOrder::FirstTouch),
+            Just(AddressOrder::Random),
+            (1u64..1 << 28, 1u64..5).prop_map(|(distance_bytes, buffers)| AddressOrder::Stride {
+                distance_bytes,
+                buffers
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn buffers_lie_in_the_extent(order in orders(), bytes in 1u64..1 << 20, span in 1u64..1 << 24, seed: u64) {
+            let mut addresses = Addresses::new(order, bytes, span, seed);
+            let (start, extent) = addresses.extent();
+            for _ in 0..50 {
+                let address = addresses.next_address();
+                prop_assert!(address >= start && address + bytes <= start + extent);
+            }
+        }
+    }
+
+    #[test]
+    fn first_touch_reuses_nothing_before_the_end_of_the_span() {
+        let mut addresses = Addresses::new(AddressOrder::FirstTouch, 10, 3 * PAGE + 35, 0);
+        let offsets: Vec<u64> = (0..5).map(|_| addresses.next_address() - BASE).collect();
+        assert_eq!(offsets, [0, PAGE, 2 * PAGE, 0, PAGE]);
+    }
+}

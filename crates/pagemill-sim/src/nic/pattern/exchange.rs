@@ -1,0 +1,260 @@
+use pagemill_types::Picos;
+
+use super::super::machine::NicMachine;
+use super::super::packet::{Completion, Receive, Request, Send};
+use super::super::program::{Action, Program};
+use super::super::world::{World, WorldError, WorldReport};
+
+/// Who talks to whom in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangePattern {
+    /// To the next rank, from the one before.
+    Ring,
+    /// To every other rank, one distance after the other.
+    AllToAll,
+    /// With the two neighbours in each of three dimensions of a torus.
+    Halo,
+}
+
+/// Phases of exchange with computation between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExchangeSpec {
+    /// Who talks to whom.
+    pub pattern: ExchangePattern,
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// Bytes of each message.
+    pub bytes: u64,
+    /// How often the pattern is repeated.
+    pub iterations: u64,
+    /// Computation before each exchange.
+    pub compute: Picos,
+}
+
+/// One rank of an exchange: posts the receives of a phase, sends, waits for all, goes on.
+#[derive(Debug)]
+pub struct ExchangeRank {
+    spec: ExchangeSpec,
+    rank: u32,
+    shape: [u32; 3],
+    phase: u64,
+    /// Place in the phase: computation, then receives, then sends.
+    step: u32,
+    under_way: u32,
+}
+
+impl ExchangeSpec {
+    /// Runs it; returns what the interfaces counted.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn run(&self, machine: &NicMachine) -> Result<WorldReport, WorldError> {
+        World::new(machine, self.programs())?.run()
+    }
+
+    /// The program of each rank.
+    pub fn programs(&self) -> impl Iterator<Item = ExchangeRank> + use<> {
+        let spec = *self;
+        let shape = torus(spec.ranks);
+        (0..spec.ranks).map(move |rank| ExchangeRank {
+            spec,
+            rank,
+            shape,
+            phase: 0,
+            step: 0,
+            under_way: 0,
+        })
+    }
+
+    /// Phases that each rank goes through.
+    pub fn phases(&self) -> u64 {
+        let distances = match self.pattern {
+            ExchangePattern::AllToAll => u64::from(self.ranks.saturating_sub(1)),
+            ExchangePattern::Ring | ExchangePattern::Halo => 1,
+        };
+        self.iterations.saturating_mul(distances)
+    }
+
+    fn partners(&self) -> u32 {
+        match self.pattern {
+            ExchangePattern::Halo => 6,
+            ExchangePattern::Ring | ExchangePattern::AllToAll => 1,
+        }
+    }
+
+    /// Messages of a whole run.
+    pub fn messages(&self) -> u64 {
+        self.phases()
+            .saturating_mul(u64::from(self.partners()))
+            .saturating_mul(u64::from(self.ranks))
+    }
+}
+
+impl ExchangeRank {
+    /// Where message `index` of this phase goes, and where the one of the same number comes from.
+    fn partner(&self, index: u32) -> (u32, u32) {
+        let ranks = self.spec.ranks;
+        let shifted = |distance: u32| {
+            let distance = distance % ranks;
+            (
+                (self.rank + distance) % ranks,
+                (self.rank + ranks - distance) % ranks,
+            )
+        };
+        match self.spec.pattern {
+            ExchangePattern::Ring => shifted(1),
+            ExchangePattern::AllToAll => {
+                shifted(1 + (self.phase % u64::from(ranks.saturating_sub(1).max(1))) as u32)
+            }
+            ExchangePattern::Halo => {
+                let (dimension, forward) = ((index / 2) as usize, index % 2 == 0);
+                let (up, down) = (
+                    self.neighbour(dimension, 1),
+                    self.neighbour(dimension, self.shape[dimension] - 1),
+                );
+                if forward { (up, down) } else { (down, up) }
+            }
+        }
+    }
+
+    fn neighbour(&self, dimension: usize, distance: u32) -> u32 {
+        let stride: u32 = self.shape[..dimension].iter().product();
+        let place = self.rank / stride % self.shape[dimension];
+        let moved = (place + distance) % self.shape[dimension];
+        self.rank - place * stride + moved * stride
+    }
+
+    /// Messages of a phase carry its number and their own, so that neighbours that are a phase ahead are told apart.
+    fn tag(&self, index: u32) -> u64 {
+        self.phase * 8 + u64::from(index)
+    }
+
+    fn address(&self, index: u32, is_receive: bool) -> u64 {
+        let buffer = u64::from(index) * 2 + u64::from(is_receive);
+        (1 << 32) + buffer * self.spec.bytes.next_multiple_of(1 << 16)
+    }
+}
+
+impl Program for ExchangeRank {
+    fn next(&mut self, now: Picos) -> Action {
+        let partners = self.spec.partners();
+        let step = self.step;
+        if self.phase == self.spec.phases() {
+            return Action::Exit;
+        }
+        if step > 2 * partners {
+            if self.under_way > 0 {
+                return Action::Wait;
+            }
+            self.phase += 1;
+            self.step = 0;
+            return self.next(now);
+        }
+        self.step += 1;
+        let bytes = self.spec.bytes;
+        if step == 0 {
+            Action::Compute(self.spec.compute)
+        } else if step <= partners {
+            let index = step - 1;
+            let source = Some(self.partner(index).1);
+            Action::Receive(Receive {
+                source,
+                tag: self.tag(index),
+                ignore: 0,
+                bytes,
+                address: self.address(index, true),
+            })
+        } else {
+            let index = step - 1 - partners;
+            let dest = self.partner(index).0;
+            Action::Send(Send {
+                dest,
+                tag: self.tag(index),
+                bytes,
+                address: self.address(index, false),
+            })
+        }
+    }
+
+    fn started(&mut self, _request: Request) {
+        self.under_way += 1;
+    }
+
+    fn completed(&mut self, _request: Request, _completion: &Completion, _now: Picos) {
+        self.under_way -= 1;
+    }
+}
+
+/// Three factors of `ranks`, as near to each other as they can be.
+fn torus(ranks: u32) -> [u32; 3] {
+    let ranks = ranks.max(1);
+    let divisors =
+        |number: u32| (1..=number).filter(move |divisor| number.is_multiple_of(*divisor));
+    let mut best = [1, 1, ranks];
+    for x in divisors(ranks).take_while(|&x| u64::from(x).pow(3) <= u64::from(ranks)) {
+        let rest = ranks / x;
+        let y = divisors(rest)
+            .take_while(|&y| u64::from(y).pow(2) <= u64::from(rest))
+            .last()
+            .unwrap_or(1);
+        let shape = [x, y, rest / y];
+        if shape.iter().sum::<u32>() < best.iter().sum() {
+            best = shape;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torus_is_as_near_to_a_cube_as_its_ranks_allow() {
+        assert_eq!(torus(4096), [16, 16, 16]);
+        assert_eq!(torus(8), [2, 2, 2]);
+        assert_eq!(torus(12), [2, 2, 3]);
+        assert_eq!(torus(7), [1, 1, 7]);
+        assert_eq!(torus(1), [1, 1, 1]);
+    }
+
+    #[test]
+    fn what_one_sends_another_receives() {
+        for pattern in [
+            ExchangePattern::Ring,
+            ExchangePattern::AllToAll,
+            ExchangePattern::Halo,
+        ] {
+            for ranks in [1, 2, 3, 8, 12] {
+                let spec = ExchangeSpec {
+                    pattern,
+                    ranks,
+                    bytes: 8,
+                    iterations: 2,
+                    compute: Picos::ZERO,
+                };
+                for mut one in spec.programs() {
+                    for phase in 0..spec.phases() {
+                        one.phase = phase;
+                        for index in 0..spec.partners() {
+                            let (to, _) = one.partner(index);
+                            let other = ExchangeRank {
+                                spec,
+                                rank: to,
+                                shape: one.shape,
+                                phase,
+                                step: 0,
+                                under_way: 0,
+                            };
+                            assert_eq!(
+                                other.partner(index).1,
+                                one.rank,
+                                "{pattern:?} {ranks} ranks"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

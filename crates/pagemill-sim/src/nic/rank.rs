@@ -1,0 +1,578 @@
+//! One process of a message-passing program over its interface: matching, eager and rendezvous messages, RMA.
+
+use std::collections::BTreeMap;
+
+use pagemill_types::Picos;
+
+use super::counts::NicCounts;
+use super::descriptor::{
+    Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post, Posted, Status,
+};
+use super::interface::Nic;
+use super::machine::{MessageSpec, NicMachine};
+use super::matching::{self, Matching, Unexpected};
+use super::packet::{Body, Completion, Packet, Receive, Request, Rma, Send, Step};
+use crate::gpu::SpecError;
+
+/// A process, its port, and its interface. It is asked in non-decreasing time; packets are handed over in the order of
+/// their keys, and before own calls of the same time.
+#[derive(Debug)]
+pub struct Rank {
+    id: u32,
+    nic: Nic,
+    port: PortId,
+    messages: MessageSpec,
+    matching: Matching,
+    /// Operations that wait for an answer of another rank.
+    pending: BTreeMap<Request, Pending>,
+    next_request: u64,
+    next_sequence: u64,
+    busy_until: Picos,
+}
+
+/// What is remembered about an operation until its answer comes.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    Send(Send),
+    Receive {
+        tag: u64,
+        bytes: u64,
+        is_truncated: bool,
+    },
+    Write(Rma),
+    Read(Rma),
+}
+
+/// Every rank has one port, the first of its interface.
+const PORT: PortId = PortId(0);
+
+impl Rank {
+    /// Rank `id` with an idle interface.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn new(machine: &NicMachine, id: u32) -> Result<Self, SpecError> {
+        let mut nic = Nic::new(machine)?;
+        let port = nic.open_port(u64::from(id)).unwrap_or(PORT);
+        Ok(Self {
+            id,
+            port,
+            messages: machine.messages,
+            nic,
+            matching: Matching::default(),
+            pending: BTreeMap::new(),
+            next_request: 0,
+            next_sequence: 0,
+            busy_until: Picos::ZERO,
+        })
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// When its program can make the next call.
+    #[inline]
+    pub fn busy_until(&self) -> Picos {
+        self.busy_until
+    }
+
+    /// What its interface counted.
+    pub fn counts(&self) -> NicCounts {
+        self.nic.counts()
+    }
+
+    /// Receives that wait for a message, messages that wait for a receive, operations that wait for an answer.
+    pub fn waiting(&self) -> (usize, usize, usize) {
+        let (posted, unexpected) = self.matching.waiting();
+        (posted, unexpected, self.pending.len())
+    }
+
+    /// Lets other ranks access `bytes` bytes at `address`.
+    pub fn register(&mut self, address: u64, bytes: u64) -> Key {
+        self.nic.register(self.port, address, bytes)
+    }
+
+    /// Takes a registration back; returns whether there was one.
+    pub fn deregister(&mut self, key: Key) -> bool {
+        self.nic.deregister(key)
+    }
+
+    /// Sends a message at `at`.
+    #[inline]
+    pub fn send(&mut self, at: Picos, send: &Send, steps: &mut Vec<Step>) -> Request {
+        let request = self.new_request();
+        let rung = self.busy_for(at, self.messages.send_overhead);
+        if send.bytes <= u64::from(self.messages.eager_bytes) {
+            self.send_eager(rung, request, send, steps);
+        } else {
+            self.pending.insert(request, Pending::Send(*send));
+            let body = Body::Announce {
+                tag: send.tag,
+                bytes: send.bytes,
+                send: request,
+            };
+            self.short(rung, send.dest, 0, body, steps);
+        }
+        request
+    }
+
+    fn send_eager(&mut self, rung: Picos, request: Request, send: &Send, steps: &mut Vec<Step>) {
+        let body = Body::Eager { tag: send.tag };
+        let done = if send.bytes <= u64::from(self.messages.short_bytes) {
+            self.short(rung, send.dest, send.bytes as u32, body, steps);
+            rung
+        } else {
+            let copied = self.busy_for(rung, self.messages.copy_bandwidth.time_for(send.bytes));
+            let operation = Operation::Write {
+                local: COPY_BUFFER,
+                remote: COPY_BUFFER,
+                bytes: send.bytes,
+                lane: Lane::Message,
+            };
+            self.post(copied, send.dest, operation, body, steps);
+            copied
+        };
+        let completion = Completion {
+            status: Status::Success,
+            peer: send.dest,
+            tag: send.tag,
+            bytes: send.bytes,
+        };
+        steps.push(Step::Complete {
+            request,
+            at: done,
+            cost: Picos::ZERO,
+            completion,
+        });
+    }
+
+    /// Offers a buffer for a message at `at`.
+    #[inline]
+    pub fn receive(&mut self, at: Picos, receive: &Receive, steps: &mut Vec<Step>) -> Request {
+        let request = self.new_request();
+        self.busy_for(at, Picos::ZERO);
+        match self.matching.wanted(receive) {
+            None => self.matching.post(request, *receive),
+            Some(message) => {
+                let posted = matching::Posted {
+                    request,
+                    receive: *receive,
+                };
+                self.matched(at.max(message.ready_at), &posted, &message, steps);
+            }
+        }
+        request
+    }
+
+    /// Takes a receive back at `at`, if no message has come for it; it then completes as canceled.
+    pub fn cancel(&mut self, at: Picos, request: Request, steps: &mut Vec<Step>) -> bool {
+        let was_there = self.matching.cancel(request);
+        if was_there {
+            let completion = Completion {
+                status: Status::Canceled,
+                peer: self.id,
+                tag: 0,
+                bytes: 0,
+            };
+            steps.push(Step::Complete {
+                request,
+                at,
+                cost: Picos::ZERO,
+                completion,
+            });
+        }
+        was_there
+    }
+
+    /// Source, tag and length of the message that `receive` would take, if it has arrived.
+    pub fn probe(&self, receive: &Receive) -> Option<(u32, u64, u64)> {
+        let message = self.matching.peek(receive)?;
+        Some((message.message.source, message.tag, message.bytes))
+    }
+
+    /// Writes own memory to memory of another rank at `at`.
+    pub fn write(&mut self, at: Picos, rma: &Rma, steps: &mut Vec<Step>) -> Request {
+        let request = self.new_request();
+        let rung = self.busy_for(at, self.messages.rma_overhead);
+        let (local, remote) = places(rma);
+        let operation = Operation::Write {
+            local,
+            remote,
+            bytes: rma.bytes,
+            lane: Lane::Bulk,
+        };
+        self.pending.insert(request, Pending::Write(*rma));
+        self.post(
+            rung,
+            rma.dest,
+            operation,
+            Body::Write { operation: request },
+            steps,
+        );
+        request
+    }
+
+    /// Reads memory of another rank into own memory at `at`.
+    pub fn read(&mut self, at: Picos, rma: &Rma, steps: &mut Vec<Step>) -> Request {
+        let request = self.new_request();
+        let rung = self.busy_for(at, self.messages.rma_overhead);
+        let (local, remote) = places(rma);
+        let operation = Operation::Read {
+            local,
+            remote,
+            bytes: rma.bytes,
+        };
+        self.pending.insert(request, Pending::Read(*rma));
+        self.post(
+            rung,
+            rma.dest,
+            operation,
+            Body::Read { operation: request },
+            steps,
+        );
+        request
+    }
+
+    /// Takes a packet of another rank.
+    #[inline]
+    pub fn arrive(&mut self, packet: &Packet, steps: &mut Vec<Step>) {
+        let arrived = self.nic.arrive(&packet.flight);
+        let at = arrived.done_at;
+        match packet.body {
+            Body::Eager { tag } => self.message(at, packet, tag, packet.flight.bytes, None, steps),
+            Body::Announce { tag, bytes, send } => {
+                self.message(at, packet, tag, bytes, Some(send), steps)
+            }
+            Body::Clear {
+                send,
+                receive,
+                address,
+                bytes,
+            } => {
+                self.cleared(at, send, receive, address, bytes, steps);
+            }
+            Body::Data { receive, .. } => self.data(at, packet, receive, steps),
+            Body::Write { operation } => {
+                if arrived.status.is_success() {
+                    let (address, bytes) = (packet.flight.to.address, packet.flight.bytes);
+                    steps.push(Step::Store {
+                        address,
+                        message: packet.message(),
+                        bytes,
+                        at,
+                        cost: self.messages.rma_overhead,
+                    });
+                }
+                self.acknowledge(at, packet.source, operation, arrived.status, steps);
+            }
+            Body::Read { operation } => match arrived.status {
+                Status::Success => self.answer(at, packet, operation, steps),
+                status => self.acknowledge(at, packet.source, operation, status, steps),
+            },
+            Body::ReadData { operation } => {
+                self.read_data(at, packet, operation, arrived.status, steps)
+            }
+            Body::Acknowledge { operation, status } => self.finish(at, operation, status, steps),
+        }
+    }
+
+    /// A message or its announcement is here at `at`.
+    fn message(
+        &mut self,
+        at: Picos,
+        packet: &Packet,
+        tag: u64,
+        bytes: u64,
+        announced: Option<Request>,
+        steps: &mut Vec<Step>,
+    ) {
+        let message = Unexpected {
+            message: packet.message(),
+            tag,
+            bytes,
+            ready_at: at,
+            announced,
+        };
+        match self.matching.arrived(packet.source, tag) {
+            Some(posted) => self.matched(at, &posted, &message, steps),
+            None => self.matching.keep(message),
+        }
+    }
+
+    /// Message and receive have met at `at`.
+    fn matched(
+        &mut self,
+        at: Picos,
+        posted: &matching::Posted,
+        message: &Unexpected,
+        steps: &mut Vec<Step>,
+    ) {
+        let (request, source) = (posted.request, message.message.source);
+        let bytes = message.bytes.min(posted.receive.bytes);
+        let is_truncated = bytes < message.bytes;
+        if let Some(send) = message.announced {
+            self.pending.insert(
+                request,
+                Pending::Receive {
+                    tag: message.tag,
+                    bytes,
+                    is_truncated,
+                },
+            );
+            let body = Body::Clear {
+                send,
+                receive: request,
+                address: posted.receive.address,
+                bytes,
+            };
+            self.short(at + self.messages.send_overhead, source, 0, body, steps);
+            return;
+        }
+        steps.push(Step::Deliver {
+            request,
+            message: message.message,
+            bytes,
+        });
+        let completion = Completion {
+            status: received(is_truncated),
+            peer: source,
+            tag: message.tag,
+            bytes,
+        };
+        let cost = self.messages.receive_overhead + self.messages.copy_bandwidth.time_for(bytes);
+        steps.push(Step::Complete {
+            request,
+            at,
+            cost,
+            completion,
+        });
+    }
+
+    /// The receiver of an announced message wants its data.
+    fn cleared(
+        &mut self,
+        at: Picos,
+        request: Request,
+        receive: Request,
+        address: u64,
+        bytes: u64,
+        steps: &mut Vec<Step>,
+    ) {
+        let Some(Pending::Send(send)) = self.pending.remove(&request) else {
+            return;
+        };
+        let operation = Operation::Write {
+            local: Place {
+                address: send.address,
+                key: MemoryKey::Trusted,
+            },
+            remote: Place {
+                address,
+                key: MemoryKey::Trusted,
+            },
+            bytes,
+            lane: Lane::Bulk,
+        };
+        let rung = at + self.messages.send_overhead;
+        let body = Body::Data {
+            send: request,
+            receive,
+        };
+        let reusable_at = self.post(rung, send.dest, operation, body, steps);
+        let completion = Completion {
+            status: Status::Success,
+            peer: send.dest,
+            tag: send.tag,
+            bytes: send.bytes,
+        };
+        let cost = self.messages.receive_overhead;
+        steps.push(Step::Complete {
+            request,
+            at: reusable_at,
+            cost,
+            completion,
+        });
+    }
+
+    /// The data of an announced message is here.
+    fn data(&mut self, at: Picos, packet: &Packet, request: Request, steps: &mut Vec<Step>) {
+        let Some(Pending::Receive {
+            tag,
+            bytes,
+            is_truncated,
+        }) = self.pending.remove(&request)
+        else {
+            return;
+        };
+        steps.push(Step::Deliver {
+            request,
+            message: packet.message(),
+            bytes,
+        });
+        let completion = Completion {
+            status: received(is_truncated),
+            peer: packet.source,
+            tag,
+            bytes,
+        };
+        let cost = self.messages.receive_overhead;
+        steps.push(Step::Complete {
+            request,
+            at,
+            cost,
+            completion,
+        });
+    }
+
+    fn answer(&mut self, at: Picos, request: &Packet, operation: Request, steps: &mut Vec<Step>) {
+        let flight = self.nic.answer(at, &request.flight, PORT);
+        let packet = self.packet(request.source, flight, Body::ReadData { operation });
+        steps.push(Step::Transmit(packet));
+    }
+
+    fn read_data(
+        &mut self,
+        at: Picos,
+        packet: &Packet,
+        operation: Request,
+        status: Status,
+        steps: &mut Vec<Step>,
+    ) {
+        if status.is_success() && packet.flight.bytes > 0 {
+            let bytes = packet.flight.bytes;
+            steps.push(Step::Deliver {
+                request: operation,
+                message: packet.message(),
+                bytes,
+            });
+        }
+        self.finish(at, operation, status, steps);
+    }
+
+    fn acknowledge(
+        &mut self,
+        at: Picos,
+        dest: u32,
+        operation: Request,
+        status: Status,
+        steps: &mut Vec<Step>,
+    ) {
+        let flight = self.nic.acknowledge(at, PORT);
+        let packet = self.packet(dest, flight, Body::Acknowledge { operation, status });
+        steps.push(Step::Transmit(packet));
+    }
+
+    /// An RMA operation is over.
+    fn finish(&mut self, at: Picos, request: Request, status: Status, steps: &mut Vec<Step>) {
+        let (Some(Pending::Write(rma)) | Some(Pending::Read(rma))) = self.pending.remove(&request)
+        else {
+            return;
+        };
+        let bytes = if status.is_success() { rma.bytes } else { 0 };
+        let completion = Completion {
+            status,
+            peer: rma.dest,
+            tag: 0,
+            bytes,
+        };
+        let cost = self.messages.rma_overhead;
+        steps.push(Step::Complete {
+            request,
+            at,
+            cost,
+            completion,
+        });
+    }
+
+    fn short(&mut self, rung: Picos, dest: u32, bytes: u32, body: Body, steps: &mut Vec<Step>) {
+        self.post(rung, dest, Operation::Short { bytes }, body, steps);
+    }
+
+    /// Hands an operation to the interface; returns when its buffer may be used again. One that is refused completes.
+    fn post(
+        &mut self,
+        rung: Picos,
+        dest: u32,
+        operation: Operation,
+        body: Body,
+        steps: &mut Vec<Step>,
+    ) -> Picos {
+        let post = Post {
+            port: self.port,
+            process: u64::from(self.id),
+            target_port: PORT,
+            operation,
+        };
+        match self.nic.post(rung, &post) {
+            Posted::Sent {
+                flight,
+                reusable_at,
+            } => {
+                let packet = self.packet(dest, flight, body);
+                steps.push(Step::Transmit(packet));
+                reusable_at
+            }
+            Posted::Refused { at, status } => {
+                if let Body::Write { operation } | Body::Read { operation } = body {
+                    self.finish(at, operation, status, steps);
+                }
+                at
+            }
+        }
+    }
+
+    fn packet(&mut self, dest: u32, flight: Flight, body: Body) -> Packet {
+        debug_assert!(
+            flight.kind != FlightKind::Short || flight.departure.first == flight.departure.last
+        );
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        Packet {
+            source: self.id,
+            dest,
+            sequence,
+            flight,
+            body,
+        }
+    }
+
+    fn new_request(&mut self) -> Request {
+        let request = Request(self.next_request);
+        self.next_request += 1;
+        request
+    }
+
+    /// The program is busy for `span` from `at` on; returns when it is done.
+    fn busy_for(&mut self, at: Picos, span: Picos) -> Picos {
+        self.busy_until = at + span;
+        self.busy_until
+    }
+}
+
+/// Copy buffers lie at known physical addresses, on pages of their own.
+const COPY_BUFFER: Place = Place {
+    address: 0,
+    key: MemoryKey::Physical,
+};
+
+fn places(rma: &Rma) -> (Place, Place) {
+    let local = Place {
+        address: rma.address,
+        key: MemoryKey::Trusted,
+    };
+    let remote = Place {
+        address: rma.remote_address,
+        key: MemoryKey::Registered(rma.key),
+    };
+    (local, remote)
+}
+
+fn received(is_truncated: bool) -> Status {
+    if is_truncated {
+        Status::Truncated
+    } else {
+        Status::Success
+    }
+}

@@ -1,0 +1,131 @@
+//! Registrations: which memory an interface may touch, and for whom.
+
+use super::descriptor::{Key, PortId, Status};
+
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    port: PortId,
+    address: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    generation: u32,
+    region: Option<Region>,
+}
+
+/// All registrations of an interface. A key is a place and a generation: a place is used again, its generation is not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Regions {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+const GENERATION_SHIFT: u32 = 32;
+
+impl Regions {
+    pub fn register(&mut self, port: PortId, address: u64, bytes: u64) -> Key {
+        let region = Some(Region {
+            port,
+            address,
+            bytes,
+        });
+        let place = match self.free.pop() {
+            Some(place) => place as usize,
+            None => {
+                self.slots.push(Slot {
+                    generation: 0,
+                    region: None,
+                });
+                self.slots.len() - 1
+            }
+        };
+        let slot = &mut self.slots[place];
+        slot.generation += 1;
+        slot.region = region;
+        Key(u64::from(slot.generation) << GENERATION_SHIFT | place as u64)
+    }
+
+    /// Takes a registration back; returns whose and what it was.
+    pub fn deregister(&mut self, key: Key) -> Option<(PortId, u64, u64)> {
+        let (place, generation) = parts(key);
+        let slot = self
+            .slots
+            .get_mut(place)
+            .filter(|slot| slot.generation == generation)?;
+        let region = slot.region.take()?;
+        self.free.push(place as u32);
+        Some((region.port, region.address, region.bytes))
+    }
+
+    /// Whether `key` allows `port` to touch `bytes` bytes at `address`.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, key: Key, port: PortId, address: u64, bytes: u64) -> Result<(), Status> {
+        let (place, generation) = parts(key);
+        let slot = self.slots.get(place).ok_or(Status::Unregistered)?;
+        let region = slot.region.ok_or(Status::Unregistered)?;
+        if slot.generation != generation {
+            return Err(Status::WrongKey);
+        }
+        if region.port != port {
+            return Err(Status::ForeignPort);
+        }
+        let start = address
+            .checked_sub(region.address)
+            .ok_or(Status::OutOfBounds)?;
+        let fits = start <= region.bytes && bytes <= region.bytes - start;
+        fits.then_some(()).ok_or(Status::OutOfBounds)
+    }
+}
+
+fn parts(key: Key) -> (usize, u32) {
+    (
+        (key.0 & u64::from(u32::MAX)) as usize,
+        (key.0 >> GENERATION_SHIFT) as u32,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId(0);
+
+    #[test]
+    fn a_key_is_good_for_its_bytes_and_no_others() {
+        let mut regions = Regions::default();
+        let key = regions.register(PORT, 1000, 100);
+        assert_eq!(regions.check(key, PORT, 1000, 100), Ok(()));
+        assert_eq!(regions.check(key, PORT, 1099, 1), Ok(()));
+        assert_eq!(regions.check(key, PORT, 1100, 0), Ok(()));
+        assert_eq!(regions.check(key, PORT, 1099, 2), Err(Status::OutOfBounds));
+        assert_eq!(regions.check(key, PORT, 999, 1), Err(Status::OutOfBounds));
+        assert_eq!(
+            regions.check(key, PORT, 1001, u64::MAX),
+            Err(Status::OutOfBounds)
+        );
+        assert_eq!(
+            regions.check(key, PortId(1), 1000, 1),
+            Err(Status::ForeignPort)
+        );
+    }
+
+    #[test]
+    fn a_key_that_was_taken_back_stays_bad() {
+        let mut regions = Regions::default();
+        let old = regions.register(PORT, 0, 64);
+        assert_eq!(regions.deregister(old), Some((PORT, 0, 64)));
+        assert_eq!(regions.deregister(old), None);
+        assert_eq!(regions.check(old, PORT, 0, 1), Err(Status::Unregistered));
+        let new = regions.register(PORT, 0, 64);
+        assert_eq!(regions.check(old, PORT, 0, 1), Err(Status::WrongKey));
+        assert_eq!(regions.check(new, PORT, 0, 1), Ok(()));
+        assert_eq!(
+            regions.check(Key(77), PORT, 0, 1),
+            Err(Status::Unregistered)
+        );
+    }
+}
