@@ -344,6 +344,9 @@ impl Nic {
         let mut read_done = at;
         for segment in self.segments(local, remote, bytes) {
             if is_translated {
+                if !self.machine.engine.translate_ahead {
+                    asked_at = self.host.admit(asked_at, segment.bytes);
+                }
                 asked_at = self
                     .translation
                     .translate(asked_at, &mut walk, segment.from);

@@ -38,6 +38,7 @@ impl NicMachine {
                 rdma_gap: Picos::from_nanos(100),
                 send_latency: Picos::from_nanos(300),
                 receive_latency: Picos::from_nanos(300),
+                translate_ahead: false,
                 segment_bytes: 1024,
             },
             att: AttSpec::published(),
