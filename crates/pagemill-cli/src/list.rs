@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
-use pagemill_scenario::{MACHINES, SCENARIOS, load, transfer_modes};
+use pagemill_policy::translation::ORGANISATIONS;
+use pagemill_scenario::{MACHINES, NIC_WORKLOADS, SCENARIOS, load, transfer_modes};
 use pagemill_workloads::{Parameter, Unit};
 use serde_json::{Value, json};
 
@@ -81,7 +82,16 @@ fn workloads() -> Vec<Item> {
         summary: info.summary.to_owned(),
         keys: info.parameters.iter().map(key).collect(),
     };
-    pagemill_workloads::registry().iter().map(item).collect()
+    let network = NIC_WORKLOADS.iter().map(|(name, summary)| Item {
+        name: (*name).to_owned(),
+        summary: format!("nic: {summary}"),
+        keys: Vec::new(),
+    });
+    pagemill_workloads::registry()
+        .iter()
+        .map(item)
+        .chain(network)
+        .collect()
 }
 
 fn policies() -> Vec<Item> {
@@ -94,7 +104,12 @@ fn policies() -> Vec<Item> {
             keys: keys.iter().map(|key| transfer_key(key)).collect(),
         }
     };
-    transfer_modes().map(item).collect()
+    let organisations = ORGANISATIONS.iter().map(|organisation| Item {
+        name: organisation.name.to_owned(),
+        summary: format!("ATT cache: {}", organisation.summary),
+        keys: Vec::new(),
+    });
+    transfer_modes().map(item).chain(organisations).collect()
 }
 
 fn transfer_key(key: &str) -> (String, String, String) {

@@ -5,6 +5,8 @@
 pub mod bench;
 pub mod migration;
 mod skip;
+pub mod translation;
 
 pub use migration::{ContractReport, migration_policy_contract};
 pub use skip::skip;
+pub use translation::translation_organisation_contract;

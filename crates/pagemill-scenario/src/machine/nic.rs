@@ -125,6 +125,7 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
     let rdma_gap = engine.value("rdma_gap", quantity::time);
     let send_latency = engine.value("send_latency", quantity::time);
     let receive_latency = engine.value("receive_latency", quantity::time);
+    let translate_ahead = engine.value("translate_ahead", quantity::boolean);
     let segment_bytes = engine.value("segment", bytes);
     Some(EngineSpec {
         descriptors: descriptors?,
@@ -134,6 +135,7 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
         rdma_gap: rdma_gap?,
         send_latency: send_latency?,
         receive_latency: receive_latency?,
+        translate_ahead: translate_ahead?,
         segment_bytes: segment_bytes?,
     })
 }

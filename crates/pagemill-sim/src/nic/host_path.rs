@@ -36,7 +36,7 @@ impl HostPath {
 
     /// When a read of `bytes` may be asked for: at `at`, or once enough of those under way are done.
     #[inline]
-    fn admit(&mut self, at: Picos, bytes: u64) -> Picos {
+    pub fn admit(&mut self, at: Picos, bytes: u64) -> Picos {
         let mut start = at;
         while let Some(&(done, read_bytes)) = self.in_flight.front() {
             let is_full = self.in_flight_bytes + bytes > u64::from(self.spec.read_window_bytes);

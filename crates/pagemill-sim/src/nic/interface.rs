@@ -1,5 +1,7 @@
 //! One network interface: what it sends at a time, and what becomes of what arrives.
 
+use std::sync::Arc;
+
 use pagemill_types::Picos;
 
 use super::att::TranslationUnit;
@@ -23,7 +25,7 @@ use crate::parts::ports::Port;
 /// order of their first bits.
 #[derive(Debug)]
 pub struct Nic {
-    machine: NicMachine,
+    machine: Arc<NicMachine>,
     ports: Ports,
     regions: Regions,
     host: HostPath,
@@ -35,6 +37,7 @@ pub struct Nic {
     /// Time of a whole segment on the wire.
     segment_busy: Picos,
     counts: NicCounts,
+    recent: Recent,
 }
 
 /// Data on its way out: heads of its segments at the other side, and when memory was read.
@@ -50,6 +53,11 @@ impl Nic {
     /// A value of the machine is impossible.
     pub fn new(machine: &NicMachine) -> Result<Self, SpecError> {
         machine.check()?;
+        Self::of_checked(&Arc::new(machine.clone()))
+    }
+
+    /// As [`Nic::new`], of a machine that was checked; many interfaces share it.
+    pub(super) fn of_checked(machine: &Arc<NicMachine>) -> Result<Self, SpecError> {
         let host = HostPath::new(&machine.host);
         let group_bytes = u64::from(machine.att.layout.group_bytes());
         let fetch_latency = host.read_small(Picos::ZERO, group_bytes);
@@ -68,7 +76,8 @@ impl Nic {
                 .bandwidth
                 .time_for(machine.wire.wire_bytes(segment_bytes)),
             counts: NicCounts::default(),
-            machine: machine.clone(),
+            machine: Arc::clone(machine),
+            recent: Recent::default(),
         })
     }
 
@@ -217,15 +226,13 @@ impl Nic {
 
     /// When a descriptor with `bytes` bytes of data in it is at the engine.
     #[inline]
-    fn descriptor(&self, at: Picos, bytes: u64) -> Picos {
+    fn descriptor(&mut self, at: Picos, bytes: u64) -> Picos {
         let bytes = u64::from(self.machine.engine.descriptor_bytes) + bytes;
+        let host = &self.machine.host;
         match self.machine.engine.descriptors {
             DescriptorPath::Pushed => {
-                at + self
-                    .machine
-                    .host
-                    .from_memory
-                    .time_for(self.machine.host.read_bytes(bytes))
+                let time = |bytes| host.from_memory.time_for(host.read_bytes(bytes));
+                at + self.recent.descriptor.get(bytes, time)
             }
             DescriptorPath::Fetched => self.host.read_small(at, bytes),
         }
@@ -294,9 +301,17 @@ impl Nic {
     /// Puts `bytes` on the wire at `at`; returns when their head is at the other side.
     #[inline]
     fn inject(&mut self, at: Picos, lane: Lane, bytes: u64) -> Picos {
+        let busy = self.wire_time(bytes);
+        self.transmit.book(at, lane, busy, self.segment_busy) + self.machine.wire.flight()
+    }
+
+    /// How long `bytes` occupy the wire.
+    #[inline]
+    fn wire_time(&mut self, bytes: u64) -> Picos {
         let wire = &self.machine.wire;
-        let busy = wire.bandwidth.time_for(wire.wire_bytes(bytes));
-        self.transmit.book(at, lane, busy, self.segment_busy) + wire.flight()
+        self.recent.wire.get(bytes, |bytes| {
+            wire.bandwidth.time_for(wire.wire_bytes(bytes))
+        })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of a descriptor")]
@@ -344,6 +359,9 @@ impl Nic {
         let mut read_done = at;
         for segment in self.segments(local, remote, bytes) {
             if is_translated {
+                if !self.machine.engine.translate_ahead {
+                    asked_at = self.host.admit(asked_at, segment.bytes);
+                }
                 asked_at = self
                     .translation
                     .translate(asked_at, &mut walk, segment.from);
@@ -438,8 +456,7 @@ impl Nic {
     /// Takes `bytes`, whose head is here at `head`, off the wire; returns when the last bit is here.
     #[inline]
     fn eject(&mut self, head: Picos, lane: Lane, bytes: u64) -> Picos {
-        let wire = &self.machine.wire;
-        let busy = wire.bandwidth.time_for(wire.wire_bytes(bytes));
+        let busy = self.wire_time(bytes);
         self.receive.book(head, lane, busy, self.segment_busy) + busy
     }
 
@@ -477,6 +494,33 @@ impl Nic {
     fn write_completion(&mut self, at: Picos) -> Picos {
         let bytes = u64::from(self.machine.engine.completion_bytes);
         self.host.write(at, bytes) + self.machine.host.write_latency
+    }
+}
+
+/// Times of the sizes asked for last: programs repeat themselves, and a time takes three divisions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    wire: Memo,
+    descriptor: Memo,
+}
+
+/// The last answer of a function of a size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memo {
+    last: Option<(u64, Picos)>,
+}
+
+impl Memo {
+    #[inline]
+    fn get(&mut self, bytes: u64, time: impl FnOnce(u64) -> Picos) -> Picos {
+        match self.last {
+            Some((known, span)) if known == bytes => span,
+            _ => {
+                let span = time(bytes);
+                self.last = Some((bytes, span));
+                span
+            }
+        }
     }
 }
 

@@ -86,6 +86,8 @@ pub struct EngineSpec {
     pub send_latency: Picos,
     /// From an arrived packet to its write to memory.
     pub receive_latency: Picos,
+    /// Whether a segment is translated while the one before is asked for, instead of when there is room for its own read.
+    pub translate_ahead: bool,
     /// Most bytes that an RDMA handles as one: it is cut at pages and at multiples of this.
     pub segment_bytes: u32,
 }

@@ -110,7 +110,7 @@ impl NicMachine {
         ];
         for (key, span) in spans {
             if span > SECOND {
-                let given = format!("{} ns", span.as_nanos());
+                let given = format!("{} ns", span.0 / 1000);
                 return Err(SpecError::new(key, given, "must be at most a second"));
             }
         }

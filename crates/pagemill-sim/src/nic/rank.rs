@@ -1,6 +1,7 @@
 //! One process of a message-passing program over its interface: matching, eager and rendezvous messages, RMA.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pagemill_types::Picos;
 
@@ -52,7 +53,13 @@ impl Rank {
     /// # Errors
     /// A value of the machine is impossible.
     pub fn new(machine: &NicMachine, id: u32) -> Result<Self, SpecError> {
-        let mut nic = Nic::new(machine)?;
+        machine.check()?;
+        Self::of_checked(&Arc::new(machine.clone()), id)
+    }
+
+    /// As [`Rank::new`], of a machine that was checked; many ranks share it.
+    pub(super) fn of_checked(machine: &Arc<NicMachine>, id: u32) -> Result<Self, SpecError> {
+        let mut nic = Nic::of_checked(machine)?;
         let port = nic.open_port(u64::from(id)).unwrap_or(PORT);
         Ok(Self {
             id,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use pagemill_types::Picos;
 
@@ -141,9 +142,11 @@ impl<P: Program> World<P> {
         machine: &NicMachine,
         programs: impl IntoIterator<Item = P>,
     ) -> Result<Self, SpecError> {
+        machine.check()?;
+        let shared = Arc::new(machine.clone());
         let nodes = programs.into_iter().zip(0..).map(|(program, id)| {
             Ok(Node {
-                rank: Rank::new(machine, id)?,
+                rank: Rank::of_checked(&shared, id)?,
                 program,
                 clock: Picos::ZERO,
                 state: State::Running,

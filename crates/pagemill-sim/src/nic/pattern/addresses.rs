@@ -72,7 +72,7 @@ impl Addresses {
             }
             AddressOrder::Random => {
                 let places = (self.span_bytes - self.bytes) / LINE + 1;
-                (u128::from(self.draw()) * u128::from(places) >> 64) as u64 * LINE
+                ((u128::from(self.draw()) * u128::from(places)) >> 64) as u64 * LINE
             }
             AddressOrder::Stride {
                 distance_bytes,

@@ -107,7 +107,7 @@ impl ExchangeRank {
                 shifted(1 + (self.phase % u64::from(ranks.saturating_sub(1).max(1))) as u32)
             }
             ExchangePattern::Halo => {
-                let (dimension, forward) = ((index / 2) as usize, index % 2 == 0);
+                let (dimension, forward) = ((index / 2) as usize, index.is_multiple_of(2));
                 let (up, down) = (
                     self.neighbour(dimension, 1),
                     self.neighbour(dimension, self.shape[dimension] - 1),
@@ -136,20 +136,19 @@ impl ExchangeRank {
 }
 
 impl Program for ExchangeRank {
-    fn next(&mut self, now: Picos) -> Action {
+    fn next(&mut self, _now: Picos) -> Action {
         let partners = self.spec.partners();
-        let step = self.step;
-        if self.phase == self.spec.phases() {
-            return Action::Exit;
-        }
-        if step > 2 * partners {
+        if self.step > 2 * partners {
             if self.under_way > 0 {
                 return Action::Wait;
             }
             self.phase += 1;
             self.step = 0;
-            return self.next(now);
         }
+        if self.phase == self.spec.phases() {
+            return Action::Exit;
+        }
+        let step = self.step;
         self.step += 1;
         let bytes = self.spec.bytes;
         if step == 0 {

@@ -1,0 +1,128 @@
+//! Scenarios and machines of `kind = "nic"`: what sound ones become, and what the wrong ones are told.
+
+use std::path::Path;
+
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{NicPoint, NicWorkload, PointSpec, load_nic_machine, load_text};
+use pagemill_sim::nic::NicMachine;
+
+const SOUND: &str = r#"
+title = "A test"
+kind = "nic"
+machine = "pni"
+[workload]
+name = "latency"
+level = "rdma"
+bytes = "64 B"
+"#;
+
+fn load(text: &str, sets: &[&str]) -> Result<NicPoint, String> {
+    let source = SourceText::file(Path::new("scenarios/test.toml"), text.to_owned());
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let mut scenario = load_text(&source, &sets).map_err(|errors| errors.render(false))?;
+    match scenario.points.remove(0).spec {
+        PointSpec::Nic(point) => Ok(*point),
+        other => Err(format!("it is of kind {}", other.kind())),
+    }
+}
+
+#[test]
+fn the_machine_file_and_the_simulator_agree_on_the_pni() {
+    let point = load(SOUND, &[]).unwrap();
+    assert_eq!(point.machine.spec, NicMachine::pni());
+    assert!(matches!(point.workload, NicWorkload::Latency(_)));
+    assert_eq!(load_nic_machine("pni").unwrap().spec, NicMachine::pni());
+}
+
+#[test]
+fn every_machine_is_sound_and_every_value_has_a_source() {
+    for name in ["pni", "pdp", "qdr", "on-die"] {
+        let machine = load_nic_machine(name).unwrap();
+        assert_eq!(machine.settings.len(), 44, "{name}");
+        assert!(
+            machine
+                .settings
+                .iter()
+                .all(|setting| setting.source.len() > 2),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_workload_can_be_named() {
+    let workloads = [
+        "name=\"latency\", level=\"mpi\", bytes=\"1 KiB\", source=\"random\", target=\"stride\", span=\"1 GiB\", distance=\"1 MiB\", buffers=3",
+        "name=\"bandwidth\", level=\"rdma\", bytes=\"1 KiB\", window=4",
+        "name=\"bidirectional\", level=\"mpi\", bytes=\"1 KiB\", target=\"first-touch\"",
+        "name=\"ports\", ports=4096",
+        "name=\"ring\", ranks=4, bytes=\"8 B\"",
+        "name=\"all-to-all\", ranks=4, bytes=\"8 B\"",
+        "name=\"halo\", ranks=4, bytes=\"8 B\", compute=\"1 us\"",
+    ];
+    let bare = SOUND.split("[workload]").next().unwrap();
+    for workload in workloads {
+        let point = load(&format!("{bare}\nworkload = {{ {workload} }}\n"), &[]).unwrap();
+        let name = workload.split('"').nth(1).unwrap();
+        assert_eq!(point.workload.name(), name);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let cases: [(&[&str], &str); 9] = [
+        (&["workload.name=pingpong"], "workloads"),
+        (&["workload.level=verbs"], "levels"),
+        (&["workload.bytes=64"], "unit"),
+        (&["workload.bytes=2 TiB"], "at most 1 TiB"),
+        (&["workload.windw=3"], "workload.windw"),
+        (
+            &["machine.att.organisation=full"],
+            "organisations of an ATT cache",
+        ),
+        (&["machine.att.cache=100 B"], "machine.att.cache"),
+        (&["machine.wire.payload=0 B"], "machine.wire.payload"),
+        (&["machine=gtx480"], "machine of the same kind"),
+    ];
+    for (sets, expected) in cases {
+        let text = load(SOUND, sets).unwrap_err();
+        assert!(text.contains(expected), "{sets:?}: {text}");
+    }
+    assert!(load_nic_machine("gtx480").is_err());
+    assert!(
+        load_nic_machine("nosuch")
+            .unwrap_err()
+            .render(false)
+            .contains("no machine")
+    );
+}
+
+#[test]
+fn a_schedule_is_read_beside_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let read = |name: &str| {
+        let text = SOUND.split("[workload]").next().unwrap();
+        let path = folder.path().join("test.toml");
+        std::fs::write(
+            &path,
+            format!("{text}\n[workload]\nname = \"goal\"\nfile = \"{name}\"\n"),
+        )
+        .unwrap();
+        pagemill_scenario::load(path.to_str().unwrap(), &[])
+            .map(|_| ())
+            .map_err(|errors| errors.render(false))
+    };
+    file(
+        "good.goal",
+        "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n",
+    );
+    file("bad.goal", "num_ranks 2\nrank 0 {\nsend 8b to 7\n}\n");
+    assert_eq!(read("good.goal"), Ok(()));
+    let bad = read("bad.goal").unwrap_err().replace('\n', " ");
+    assert!(
+        bad.contains("bad.goal:3") || bad.contains(":3: there is no rank 7"),
+        "{bad}"
+    );
+    assert!(read("none.goal").unwrap_err().contains("cannot be read"));
+}
