@@ -66,20 +66,28 @@ pub fn provide() -> Result<()> {
     }
 }
 
-fn is_root() -> bool {
+/// Whether packages can be installed.
+pub fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-fn install(packages: &[&str]) -> Result<()> {
-    let apt = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
-        command
-    };
-    process::run(apt().arg("update"))?;
+/// Fetches the package index and installs `packages`.
+pub fn install(packages: &[&str]) -> Result<()> {
+    update()?;
     process::run(
         apt()
             .args(["install", "-y", "--no-install-recommends"])
             .args(packages),
     )
+}
+
+/// Fetches the package index.
+pub fn update() -> Result<()> {
+    process::run(apt().arg("update"))
+}
+
+fn apt() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    command
 }
