@@ -132,6 +132,28 @@ static void sleep_until_posted(struct zero_window *window)
 	__atomic_store_n(&window->ring->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Rubbish everywhere; now and then what it takes to be believed. */
+__attribute__((noreturn))
+static void scribble(struct zero_window *window)
+{
+	uint64_t *words = (uint64_t *)window->ring;
+	uint64_t state = 3;
+
+	for (;;) {
+		uint64_t random = guest_random(&state);
+		struct pagemill_zero_entry *entry =
+			&window->ring->entry[random % PAGEMILL_ZERO_ENTRIES];
+
+		entry->done = random & 1 << 20 ? random : entry->posted;
+		if (random >> 56 == 0)
+			words[random >> 32 & (PAGEMILL_ZERO_RING_BYTES / 8 - 1)] = random;
+		if (random >> 52 == 1)
+			ioctl(window->fd, PAGEMILL_ZERO_IOC_REAP);
+		if (random >> 52 == 2)
+			usleep(100);
+	}
+}
+
 void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool busy)
 {
 	struct sigaction action = { .sa_sigaction = on_bus_error,
@@ -139,6 +161,8 @@ void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool
 
 	mine = window;
 	sigaction(SIGBUS, &action, NULL);
+	if (engine == ZERO_ENGINE_HOSTILE)
+		scribble(window);
 	for (;;) {
 		if (serve_posted(window, engine))
 			continue;

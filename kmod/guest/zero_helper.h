@@ -18,6 +18,7 @@ enum zero_engine {
 	ZERO_ENGINE_NONE,	/* says it did */
 	ZERO_ENGINE_STUCK,	/* says nothing */
 	ZERO_ENGINE_LATE,	/* cleans it after a while */
+	ZERO_ENGINE_HOSTILE,	/* writes rubbish into the ring, and lies */
 };
 
 struct zero_window {

@@ -42,6 +42,7 @@ COUNTER(faults_async, PMZ_FAULTS_ASYNC);
 COUNTER(posted, PMZ_PIECES_POSTED);
 COUNTER(cleaned, PMZ_PIECES_CLEANED);
 COUNTER(timeouts, PMZ_TIMEOUTS);
+COUNTER(recalled, PMZ_PIECES_RECALLED);
 COUNTER(refused, PMZ_REFUSED);
 COUNTER(pool_cleaned, PMZ_POOL_CLEANED);
 COUNTER(freed_cleaned, PMZ_FREED_CLEANED);
@@ -57,6 +58,7 @@ static struct attribute *counter_attributes[] = {
 	&counter_posted.attr.attr,
 	&counter_cleaned.attr.attr,
 	&counter_timeouts.attr.attr,
+	&counter_recalled.attr.attr,
 	&counter_refused.attr.attr,
 	&counter_pool_cleaned.attr.attr,
 	&counter_freed_cleaned.attr.attr,

@@ -50,6 +50,7 @@ enum pmz_counter {
 	PMZ_PIECES_POSTED,		/* pieces handed to the helper */
 	PMZ_PIECES_CLEANED,		/* pieces that came back clean */
 	PMZ_TIMEOUTS,		/* pieces that missed their deadline */
+	PMZ_PIECES_RECALLED,	/* pieces that came back because the page was needed, or the helper gone */
 	PMZ_REFUSED,		/* pieces said to be clean that were not */
 	PMZ_POOL_CLEANED,	/* pages cleaned while free */
 	PMZ_FREED_CLEANED,	/* pages cleaned when freed */
@@ -124,7 +125,8 @@ int pmz_pool_init(void);
 void pmz_pool_exit(void);
 void pmz_pool_kick(void);
 unsigned int pmz_pool_run(void);
-bool pmz_pool_recall(void);
+void pmz_pool_recall(void);
+void pmz_pool_go_on(void);
 bool pmz_pool_is_active(void);
 
 /* window.c: the ring, and the frames that the helper can see */

@@ -238,23 +238,28 @@ void pmz_pool_kick(void)
 /* Whether some page may be away. */
 bool pmz_pool_is_active(void)
 {
-	return READ_ONCE(active);
+	return READ_ONCE(active) || READ_ONCE(pmz_mode) == PMZ_MODE_OFFLOAD_ASYNC;
 }
 
 /*
- * Everything that is away comes back, as it is. Whether anything was. Sleeps.
+ * Everything that is away comes back, as it is, and nothing is taken until
+ * pmz_pool_go_on. Sleeps.
  */
-bool pmz_pool_recall(void)
+void pmz_pool_recall(void)
 {
-	bool any;
-
 	mutex_lock(&pool_lock);
-	any = holds_pages();
+	if (holds_pages())
+		pmz_count(PMZ_RECALLS);
 	reap(true);
 	give_up();
 	WRITE_ONCE(active, false);
+}
+
+void pmz_pool_go_on(void)
+{
 	mutex_unlock(&pool_lock);
-	return any;
+	if (READ_ONCE(pmz_mode) == PMZ_MODE_POOL)
+		pmz_pool_kick();
 }
 
 int pmz_pool_init(void)

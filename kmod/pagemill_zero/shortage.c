@@ -7,14 +7,6 @@
 
 #include "internal.h"
 
-static bool recall(void)
-{
-	if (!pmz_pool_recall())
-		return false;
-	pmz_count(PMZ_RECALLS);
-	return true;
-}
-
 static notrace bool reserve_or_recall(struct inode *inode, long from, long to,
 				      struct vm_area_struct *vma,
 				      vm_flags_t flags)
@@ -22,9 +14,12 @@ static notrace bool reserve_or_recall(struct inode *inode, long from, long to,
 	bool done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
 						      flags);
 
-	if (!done && recall())
+	if (!done) {
+		pmz_pool_recall();
 		done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
 							 flags);
+		pmz_pool_go_on();
+	}
 	pmz_hook_leave();
 	return done;
 }
@@ -36,8 +31,11 @@ static notrace struct page *alloc_or_recall(struct vm_area_struct *vma,
 	struct page *page = pmz_symbols.alloc_huge_page(vma, address,
 							avoid_reserve);
 
-	if (IS_ERR(page) && recall())
+	if (IS_ERR(page)) {
+		pmz_pool_recall();
 		page = pmz_symbols.alloc_huge_page(vma, address, avoid_reserve);
+		pmz_pool_go_on();
+	}
 	pmz_hook_leave();
 	return page;
 }

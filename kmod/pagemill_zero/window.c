@@ -87,6 +87,7 @@ void pmz_window_detach(void)
 	pmz_core_detach(&core);
 	spin_unlock(&ring_lock);
 	pmz_pool_recall();
+	pmz_pool_go_on();
 	/* Faults that wait notice by themselves. */
 	while (!is_idle())
 		usleep_range(50, 100);
@@ -155,19 +156,22 @@ bool pmz_window_is_done(unsigned int index)
 	return pmz_core_is_done(&core, index) || !READ_ONCE(core.attached);
 }
 
-static void judge(bool done, bool clean)
+/* A piece that was called back is nobody's fault. */
+static void judge(bool done, bool clean, bool called_back)
 {
 	if (clean) {
 		pmz_count(PMZ_PIECES_CLEANED);
 		pmz_window_alive();
-		return;
+	} else if (!done && (called_back || !READ_ONCE(core.attached))) {
+		pmz_count(PMZ_PIECES_RECALLED);
+	} else {
+		pmz_count(done ? PMZ_REFUSED : PMZ_TIMEOUTS);
+		pmz_window_missed();
 	}
-	pmz_count(done ? PMZ_REFUSED : PMZ_TIMEOUTS);
-	pmz_window_missed();
 }
 
 /* Nobody maps the piece any more; then its content is judged. */
-static bool close_entry(unsigned int index, unsigned long pfn)
+static bool close_entry(unsigned int index, unsigned long pfn, bool called_back)
 {
 	bool done, clean;
 
@@ -179,7 +183,7 @@ static bool close_entry(unsigned int index, unsigned long pfn)
 	mutex_unlock(&window_lock);
 	done = pmz_core_is_done(&core, index);
 	clean = done && pmz_piece_is_clean(pfn);
-	judge(done, clean);
+	judge(done, clean, called_back);
 	spin_lock(&ring_lock);
 	pmz_core_end_leave(&core, index);
 	spin_unlock(&ring_lock);
@@ -196,7 +200,7 @@ bool pmz_window_take_back(unsigned int index, bool *clean)
 	pfn = core.slot[index].pfn;
 	ours = pmz_core_begin_leave(&core, index);
 	spin_unlock(&ring_lock);
-	*clean = ours && close_entry(index, pfn);
+	*clean = ours && close_entry(index, pfn, false);
 	return ours;
 }
 
@@ -234,7 +238,7 @@ bool pmz_window_reap(bool everything, u64 deadline_ns, struct pmz_slot *slot,
 	found = pick(everything, deadline_ns, slot, &index);
 	spin_unlock(&ring_lock);
 	if (found)
-		*clean = close_entry(index, slot->pfn);
+		*clean = close_entry(index, slot->pfn, everything);
 	return found;
 }
 

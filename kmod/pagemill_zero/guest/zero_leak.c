@@ -3,7 +3,8 @@
  * Does anybody see what another left in a page, or lose what it wrote?
  *
  *   zero_leak MODE PAGES [--page-bytes N] [--at-once N] [--engine NAME]
- *             [--verify HOW] [--deadline-us N] [--kill-helper] [--expect-leak]
+ *             [--verify HOW] [--deadline-us N] [--rest-us N] [--kill-helper]
+ *             [--expect-leak] [--expect-clean]
  *
  * Every page is checked to be zero when it is first touched, filled with a
  * marker of its own, and checked again for the marker before it is given back.
@@ -31,8 +32,10 @@ struct options {
 	enum zero_engine engine;
 	const char *verify;
 	const char *deadline_us;
+	uint64_t rest_us;	/* at most, between two rounds */
 	bool kills_helper;
 	bool expects_leak;
+	bool expects_clean;	/* some faults must meet a clean page */
 };
 
 struct findings {
@@ -40,30 +43,35 @@ struct findings {
 	uint64_t wiped_pages;
 };
 
-static uint64_t marker(uint64_t page, size_t at)
+static uint64_t marker(uint64_t page, size_t line)
 {
-	return 0x5ec2e70000000000ull ^ page << 22 ^ at;
+	return 0x5ec2e70000000000ull ^ page << 26 ^ line;
 }
 
-static bool is_zero(const char *page, size_t bytes)
+/* One word of each cache line, another one in the next line. */
+static volatile uint64_t *word(char *page, size_t line)
 {
-	for (size_t at = 0; at < bytes; at += LINE_BYTES)
-		if (*(const volatile uint64_t *)(page + at + at / LINE_BYTES % 8 * 8))
+	return (volatile uint64_t *)(page + line * LINE_BYTES + line % 8 * 8);
+}
+
+static bool is_zero(char *page, size_t bytes)
+{
+	for (size_t line = 0; line < bytes / LINE_BYTES; line++)
+		if (*word(page, line))
 			return false;
 	return true;
 }
 
 static void fill(char *page, uint64_t number, size_t bytes)
 {
-	for (size_t at = 0; at < bytes; at += LINE_BYTES)
-		for (size_t word = 0; word < LINE_BYTES; word += 8)
-			*(volatile uint64_t *)(page + at + word) = marker(number, at);
+	for (size_t line = 0; line < bytes / LINE_BYTES; line++)
+		*word(page, line) = marker(number, line);
 }
 
-static bool is_kept(const char *page, uint64_t number, size_t bytes)
+static bool is_kept(char *page, uint64_t number, size_t bytes)
 {
-	for (size_t at = 0; at < bytes; at += LINE_BYTES)
-		if (*(const volatile uint64_t *)(page + at) != marker(number, at))
+	for (size_t line = 0; line < bytes / LINE_BYTES; line++)
+		if (*word(page, line) != marker(number, line))
 			return false;
 	return true;
 }
@@ -116,27 +124,49 @@ static struct findings all_rounds(const struct options *options)
 		one_round(options, done, count, &found);
 		done += count;
 		/* The helper gets time in some rounds and none in others. */
-		usleep(guest_random(&state) % 8000);
+		usleep(guest_random(&state) % options->rest_us);
 	}
 	return found;
 }
 
-static void report(const struct options *options, const struct findings *found)
+static const struct {
+	const char *counter, *value, *unit;
+} told[] = {
+	{ "faults_clean", "found_clean", "faults" },
+	{ "faults_cpu", "cleaned_by_cpu", "faults" },
+	{ "faults_helper", "cleaned_by_helper", "faults" },
+	{ "faults_async", "not_waited_for", "faults" },
+	{ "timeouts", "deadlines_missed", "pieces" },
+	{ "recalled", "called_back", "pieces" },
+	{ "refused", "lies_refused", "pieces" },
+	{ "recalls", "recalls", "recalls" },
+};
+
+#define TOLD	(sizeof(told) / sizeof(told[0]))
+
+static void read_counters(uint64_t *counts)
 {
+	for (size_t i = 0; i < TOLD; i++)
+		counts[i] = zero_counter(told[i].counter);
+}
+
+static void report(const struct options *options, const struct findings *found,
+		   const uint64_t *before)
+{
+	uint64_t counts[TOLD];
+
+	read_counters(counts);
 	guest_value("pages", options->pages, "pages");
 	guest_value("leaked", found->leaked_pages, "pages");
 	guest_value("wiped", found->wiped_pages, "pages");
-	guest_value("found_clean", zero_counter("faults_clean"), "faults");
-	guest_value("cleaned_by_cpu", zero_counter("faults_cpu"), "faults");
-	guest_value("cleaned_by_helper", zero_counter("faults_helper"), "faults");
-	guest_value("deadlines_missed", zero_counter("timeouts"), "pieces");
-	guest_value("recalls", zero_counter("recalls"), "recalls");
-	guest_value("lies_refused", zero_counter("refused"), "pieces");
+	for (size_t i = 0; i < TOLD; i++)
+		guest_value(told[i].value, counts[i] - before[i], told[i].unit);
 }
 
 static enum zero_engine engine_called(const char *name)
 {
-	static const char *const names[] = { "stores", "none", "stuck", "late" };
+	static const char *const names[] = { "stores", "none", "stuck", "late",
+					     "hostile" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
@@ -152,12 +182,14 @@ static struct options parse(int argc, char **argv)
 		{ "engine", required_argument, NULL, 'e' },
 		{ "verify", required_argument, NULL, 'v' },
 		{ "deadline-us", required_argument, NULL, 'd' },
+		{ "rest-us", required_argument, NULL, 'r' },
+		{ "expect-clean", no_argument, NULL, 'c' },
 		{ "kill-helper", no_argument, NULL, 'k' },
 		{ "expect-leak", no_argument, NULL, 'x' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct options options = { .page_bytes = 2 << 20, .at_once = 40,
-				   .verify = "sample", .deadline_us = "10000" };
+				   .verify = "sample", .deadline_us = "10000", .rest_us = 8000 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -167,6 +199,8 @@ static struct options parse(int argc, char **argv)
 		case 'e': options.engine = engine_called(optarg); break;
 		case 'v': options.verify = optarg; break;
 		case 'd': options.deadline_us = optarg; break;
+		case 'r': options.rest_us = strtoull(optarg, NULL, 0) | 1; break;
+		case 'c': options.expects_clean = true; break;
 		case 'k': options.kills_helper = true; break;
 		case 'x': options.expects_leak = true; break;
 		default: exit(2);
@@ -202,14 +236,20 @@ int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
 	struct findings found;
+	uint64_t before[TOLD];
+	uint64_t clean;
 	bool is_broken;
 
+	read_counters(before);
 	zero_set("verify", options.verify);
 	zero_set("deadline_us", options.deadline_us);
 	zero_set("mode", options.mode);
 	found = run(&options);
 	zero_set("mode", "plain");
-	report(&options, &found);
+	report(&options, &found, before);
+	clean = zero_counter("faults_clean") - before[0];
+	if (options.expects_clean && !clean)
+		guest_fail("no fault met a clean page");
 	is_broken = found.leaked_pages || found.wiped_pages;
 	if (is_broken != options.expects_leak)
 		guest_fail("%" PRIu64 " pages leaked, %" PRIu64 " were wiped; %s",
