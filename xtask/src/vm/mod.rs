@@ -7,6 +7,7 @@ mod guest;
 mod protocol;
 mod qemu;
 mod suite;
+mod usertest;
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,8 @@ fn folder() -> PathBuf {
     workspace::root().join("target/vm")
 }
 
-/// Boots the suites whose name contains one of `filters` (all of them if there is none), and counts their tests.
+/// Boots the suites whose name contains one of `filters`, and counts their tests. Without filters all of them, after what
+/// the modules can have tested in user space.
 /// With `keep`, the measured values go to `validation/`.
 pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
     let suites: Vec<Suite> = suite::load_all()?
@@ -37,6 +39,9 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
         );
     }
     let mut tally = Tally::default();
+    if filters.is_empty() {
+        usertest::run(&mut tally)?;
+    }
     match debian::provide()? {
         Provided::Kernel(kernel) => {
             for suite in &suites {
