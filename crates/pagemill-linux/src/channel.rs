@@ -2,7 +2,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-    accept_with, bind, connect, listen, recvmsg, sendmsg, socket_with, sockopt,
+    accept_with, bind, connect, listen, recvmsg, sendmsg, socket_with,
 };
 
 use crate::{OsError, Result};
@@ -22,7 +22,7 @@ pub const DESCRIPTORS_MAX: usize = 64;
 /// Who is at the other end, as the kernel knows it since the connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Process.
+    /// Process; 0 where it lives in a namespace that this process does not see.
     pub process: i32,
     /// User.
     pub user: u32,
@@ -76,12 +76,31 @@ impl Channel {
     /// # Errors
     /// The kernel does not say.
     pub fn peer(&self) -> Result<Peer> {
-        let credentials = sockopt::socket_peercred(&self.socket)
-            .map_err(|error| OsError::new("learn who is at the other end", error))?;
+        let mut credentials = libc::ucred {
+            pid: 0,
+            uid: u32::MAX,
+            gid: u32::MAX,
+        };
+        let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `bytes` bytes to a structure of that size. The safe wrapper is of no use:
+        // it declares the process number as never 0, which it is for a peer in another namespace.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut credentials).cast(),
+                &raw mut bytes,
+            )
+        };
+        if result != 0 {
+            let error = std::io::Error::last_os_error();
+            return Err(OsError::new("learn who is at the other end", error));
+        }
         Ok(Peer {
-            process: credentials.pid.as_raw_nonzero().get(),
-            user: credentials.uid.as_raw(),
-            group: credentials.gid.as_raw(),
+            process: credentials.pid,
+            user: credentials.uid,
+            group: credentials.gid,
         })
     }
 

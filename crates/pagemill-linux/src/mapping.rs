@@ -68,6 +68,59 @@ impl Mapping {
         })
     }
 
+    /// Maps files one behind the other, each with its first `bytes`, from an address that is a multiple of `alignment`.
+    ///
+    /// # Errors
+    /// As [`Mapping::new`]; nothing stays mapped then.
+    pub fn of_files(
+        files: &[(BorrowedFd<'_>, usize)],
+        alignment: usize,
+        populate: bool,
+    ) -> Result<Self> {
+        let bytes: usize = files.iter().map(|(_, bytes)| bytes).sum();
+        let mapping = Self::reserve(bytes, alignment)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let mut flags = MapFlags::SHARED | MapFlags::FIXED;
+        flags.set(MapFlags::POPULATE, populate);
+        let mut offset = 0;
+        for &(file, bytes) in files {
+            // SAFETY: `offset..offset + bytes` lies in the range that was reserved above and that nobody else has.
+            unsafe {
+                let start = mapping.start.add(offset).cast();
+                mmap(start, bytes, access, flags, file, 0)
+                    .map_err(|error| OsError::new(format!("map {bytes} bytes"), error))?;
+            }
+            offset += bytes;
+        }
+        Ok(mapping)
+    }
+
+    /// Addresses that nothing else takes, with no memory behind them.
+    fn reserve(bytes: usize, alignment: usize) -> Result<Self> {
+        let failed = |error| OsError::new(format!("reserve {bytes} bytes of addresses"), error);
+        let room = bytes + alignment;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: the kernel chooses free addresses.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), room, ProtFlags::empty(), flags) };
+        let start: *mut u8 = start.map_err(failed)?.cast();
+        let before = (start as usize).next_multiple_of(alignment) - start as usize;
+        let after = room - before - bytes;
+        // SAFETY: both ends lie in the range just mapped, and nobody knows of it yet.
+        unsafe {
+            let aligned = start.add(before);
+            if before > 0 {
+                munmap(start.cast(), before).map_err(failed)?;
+            }
+            if after > 0 {
+                munmap(aligned.add(bytes).cast(), after).map_err(failed)?;
+            }
+            Ok(Self {
+                start: aligned,
+                bytes,
+            })
+        }
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> usize {
         self.bytes

@@ -86,21 +86,6 @@ impl HugeFile {
         })
     }
 
-    /// Gives the pages past the first `pages` back to the kernel. Only before the file was lent.
-    ///
-    /// # Errors
-    /// The file was lent, or is shorter.
-    pub fn cut(&mut self, pages: usize) -> Result<()> {
-        if pages > self.pages {
-            let what = format!("cut a file of {} pages to {pages}", self.pages);
-            return Err(OsError::new(what, Errno::INVAL));
-        }
-        ftruncate(&self.file, (pages * self.size.bytes()) as u64)
-            .map_err(|error| OsError::new(format!("cut a file to {pages} pages"), error))?;
-        self.pages = pages;
-        Ok(())
-    }
-
     /// A descriptor for somebody else. The file is sealed: its length stays. Where this process may, the user owns
     /// the file from now on, so that `/proc/self/fd/N` can be opened by programs that want a path.
     ///

@@ -57,6 +57,15 @@ impl Stock {
     }
 }
 
+/// Keeps others that change the stock through this crate out, until it is closed.
+fn lock(size: HugeSize) -> Result<fs::File> {
+    let path = folder(size).join("nr_hugepages");
+    let failed = |error| OsError::new(format!("lock {}", path.display()), error);
+    let file = fs::File::open(&path).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
 fn folder(size: HugeSize) -> PathBuf {
     let kib = size.bytes() / 1024;
     PathBuf::from(format!("/sys/kernel/mm/hugepages/hugepages-{kib}kB"))
@@ -75,6 +84,7 @@ impl Reserve {
     /// # Errors
     /// Only root may, and memory in 2 MiB pieces must be there.
     pub fn available(size: HugeSize, pages: usize) -> Result<Self> {
+        let _alone = lock(size)?;
         let before = Stock::read(size)?;
         let lacking = pages.saturating_sub(before.available_pages());
         if lacking == 0 {
@@ -108,6 +118,7 @@ impl Drop for Reserve {
         if self.added_pages == 0 {
             return;
         }
+        let _alone = lock(self.size);
         if let Ok(now) = Stock::read(self.size) {
             // Nothing better can be done where this fails: the pages stay reserved, and `Stock` shows them.
             let _ = Stock::set_total(self.size, now.total_pages.saturating_sub(self.added_pages));

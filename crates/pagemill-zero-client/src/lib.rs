@@ -1,0 +1,2 @@
+//! Borrows clean huge pages from the pool.
+#![forbid(unsafe_code)]

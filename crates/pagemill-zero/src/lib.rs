@@ -1,0 +1,7 @@
+//! Clean huge pages before anyone waits for them.
+//!
+//! * [`engines`]: who writes the zeroes, behind one interface.
+//!
+//! Unsafe code is in the engines: instructions that the compiler has no safe words for.
+
+pub mod engines;
