@@ -147,6 +147,17 @@ impl HugeFile {
         Ok(stat.st_size as u64 == self.bytes() as u64)
     }
 
+    /// Gives every page back to the kernel, whoever keeps the file itself alive.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn empty(&self) -> Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let bytes = fstat(&self.file).map_or(self.bytes() as u64, |stat| stat.st_size as u64);
+        fallocate(&self.file, flags, 0, bytes)
+            .map_err(|error| OsError::new("give huge pages back", error))
+    }
+
     /// Maps the whole file into this process.
     ///
     /// # Errors
