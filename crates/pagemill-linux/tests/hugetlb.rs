@@ -11,7 +11,7 @@ const SIZE: HugeSize = HugeSize::Mib2;
 
 /// Some huge pages for the time of a test.
 fn reserve(pages: usize) -> Option<Reserve> {
-    match Reserve::available(SIZE, pages) {
+    match Reserve::more(SIZE, pages) {
         Ok(reserve) => Some(reserve),
         Err(error) => {
             skip(&format!("no huge pages: {error}"));

@@ -93,20 +93,27 @@ impl Reserve {
                 added_pages: 0,
             });
         }
-        Stock::set_total(size, before.total_pages + lacking)?;
-        let after = Stock::read(size)?;
-        let reserve = Self {
-            size,
-            added_pages: after.total_pages.saturating_sub(before.total_pages),
-        };
-        if after.available_pages() >= pages {
-            return Ok(reserve);
+        Self::add(size, lacking, before.total_pages)
+    }
+
+    /// Adds `pages`, whatever is there: for those who share a stock with others that have yet to take theirs.
+    ///
+    /// # Errors
+    /// As [`Reserve::available`].
+    pub fn more(size: HugeSize, pages: usize) -> Result<Self> {
+        let _alone = lock(size)?;
+        Self::add(size, pages, Stock::read(size)?.total_pages)
+    }
+
+    fn add(size: HugeSize, pages: usize, total_pages: usize) -> Result<Self> {
+        Stock::set_total(size, total_pages + pages)?;
+        let added_pages = (Stock::read(size)?.total_pages).saturating_sub(total_pages);
+        if added_pages >= pages {
+            return Ok(Self { size, added_pages });
         }
+        Stock::set_total(size, total_pages)?;
         Err(OsError::new(
-            format!(
-                "have {pages} huge pages of {size}: the kernel found {} of {lacking} more",
-                reserve.added_pages
-            ),
+            format!("add {pages} huge pages of {size}: the kernel found {added_pages}"),
             io::Error::from(io::ErrorKind::OutOfMemory),
         )
         .with_hint("free memory, or reserve them at boot with hugepages="))
