@@ -12,6 +12,7 @@ use crate::process;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
+    ("pagemill-linux", &["pagemill-types"]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
@@ -33,6 +34,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-zero-client", &["pagemill-linux"]),
+    ("pagemill-zero-cabi", &["pagemill-zero-client"]),
+    (
+        "pagemill-zero-preload",
+        &["pagemill-linux", "pagemill-zero-client"],
+    ),
+    (
+        "pagemill-zero",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-linux",
+            "pagemill-zero-client",
+            "pagemill-report",
+        ],
+    ),
     (
         "pagemill-cli",
         &[
@@ -43,6 +60,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-workloads",
             "pagemill-scenario",
             "pagemill-report",
+            "pagemill-linux",
+            "pagemill-zero-client",
+            "pagemill-zero",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

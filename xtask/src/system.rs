@@ -13,7 +13,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 3] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -23,6 +23,11 @@ const NEEDS: [Need; 2] = [
         what: "Python with the module venv, which nvcc is installed by",
         package: "python3-venv",
         is_there: || python().is_some(),
+    },
+    Need {
+        what: "an OpenCL device where there is no GPU",
+        package: "pocl-opencl-icd",
+        is_there: || std::path::Path::new("/etc/OpenCL/vendors/pocl.icd").exists(),
     },
 ];
 

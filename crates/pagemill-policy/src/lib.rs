@@ -5,9 +5,11 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
 
 pub mod migration;
+pub mod zeroing;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]
