@@ -202,6 +202,30 @@ pid_t zero_helper_start(enum zero_engine engine, bool busy)
 	return helper;
 }
 
+pid_t zero_helper_run(const char *command)
+{
+	uint64_t before = zero_counter("helpers");
+	char line[256];
+	pid_t helper;
+
+	snprintf(line, sizeof(line), "exec %s", command);
+	fflush(stdout);
+	helper = fork();
+	if (helper < 0)
+		guest_fail("no helper: %s", strerror(errno));
+	if (helper == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("/bin/sh", "sh", "-c", line, NULL);
+		_exit(127);
+	}
+	while (zero_counter("helpers") == before) {
+		if (waitpid(helper, NULL, WNOHANG) == helper)
+			guest_fail("%s ended before it attached", command);
+		usleep(10000);
+	}
+	return helper;
+}
+
 void zero_helper_kill(pid_t helper)
 {
 	kill(helper, SIGKILL);

@@ -37,6 +37,8 @@ void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool
 
 /* Forks a helper, and returns when it is attached. */
 pid_t zero_helper_start(enum zero_engine engine, bool busy);
+/* Another program that is a helper. */
+pid_t zero_helper_run(const char *command);
 void zero_helper_kill(pid_t helper);
 
 /* A counter of the module; its mode, which must be accepted. */

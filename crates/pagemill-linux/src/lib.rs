@@ -5,6 +5,7 @@
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
+//! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
 
@@ -14,6 +15,7 @@ mod error;
 pub mod hugetlb;
 mod mapping;
 pub mod pagemap;
+pub mod zero_module;
 
 pub use error::{OsError, Result};
 pub use mapping::{Backing, Mapping};

@@ -4,7 +4,7 @@
  *
  *   zero_leak MODE PAGES [--page-bytes N] [--at-once N] [--engine NAME]
  *             [--verify HOW] [--deadline-us N] [--rest-us N] [--kill-helper]
- *             [--expect-leak] [--expect-clean]
+ *             [--helper COMMAND] [--expect-leak] [--expect-clean] [--expect-helper]
  *
  * Every page is checked to be zero when it is first touched, filled with a
  * marker of its own, and checked again for the marker before it is given back.
@@ -33,9 +33,11 @@ struct options {
 	const char *verify;
 	const char *deadline_us;
 	uint64_t rest_us;	/* at most, between two rounds */
+	const char *helper;	/* another program */
 	bool kills_helper;
 	bool expects_leak;
 	bool expects_clean;	/* some faults must meet a clean page */
+	bool expects_helper;	/* the helper must clean for some faults that wait */
 };
 
 struct findings {
@@ -185,6 +187,8 @@ static struct options parse(int argc, char **argv)
 		{ "rest-us", required_argument, NULL, 'r' },
 		{ "expect-clean", no_argument, NULL, 'c' },
 		{ "kill-helper", no_argument, NULL, 'k' },
+		{ "helper", required_argument, NULL, 'h' },
+		{ "expect-helper", no_argument, NULL, 'w' },
 		{ "expect-leak", no_argument, NULL, 'x' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -202,6 +206,8 @@ static struct options parse(int argc, char **argv)
 		case 'r': options.rest_us = strtoull(optarg, NULL, 0) | 1; break;
 		case 'c': options.expects_clean = true; break;
 		case 'k': options.kills_helper = true; break;
+		case 'h': options.helper = optarg; break;
+		case 'w': options.expects_helper = true; break;
 		case 'x': options.expects_leak = true; break;
 		default: exit(2);
 		}
@@ -221,6 +227,8 @@ static struct findings run(struct options *options)
 
 	if (options->kills_helper)
 		pthread_create(&killer, NULL, kill_helpers, options);
+	else if (options->helper)
+		helper = zero_helper_run(options->helper);
 	else
 		helper = zero_helper_start(options->engine, false);
 	found = all_rounds(options);
@@ -237,7 +245,7 @@ int main(int argc, char **argv)
 	struct options options = parse(argc, argv);
 	struct findings found;
 	uint64_t before[TOLD];
-	uint64_t clean;
+	uint64_t clean, helped;
 	bool is_broken;
 
 	read_counters(before);
@@ -248,8 +256,11 @@ int main(int argc, char **argv)
 	zero_set("mode", "plain");
 	report(&options, &found, before);
 	clean = zero_counter("faults_clean") - before[0];
+	helped = zero_counter("faults_helper") - before[2];
 	if (options.expects_clean && !clean)
 		guest_fail("no fault met a clean page");
+	if (options.expects_helper && !helped)
+		guest_fail("the helper cleaned for no fault");
 	is_broken = found.leaked_pages || found.wiped_pages;
 	if (is_broken != options.expects_leak)
 		guest_fail("%" PRIu64 " pages leaked, %" PRIu64 " were wiped; %s",

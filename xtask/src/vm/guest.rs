@@ -6,19 +6,22 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::build::Built;
+use super::bundle;
 use super::cpio::Archive;
-use super::debian::{BUSYBOX, Kernel};
+use super::debian::BUSYBOX;
 use super::suite::Suite;
 
 /// The first program: mounts, sets up, runs the tests, reports, powers off.
 const INIT: &str = include_str!("init.sh");
 
+const FOLDERS: [&str; 8] = [
+    "bin", "dev", "modules", "proc", "sys", "tmp", "suite", "mnt",
+];
+
 /// Packs busybox, modules, programs and the list of tests.
-pub fn archive(suite: &Suite, _kernel: &Kernel, built: &Built) -> Result<Vec<u8>> {
+pub fn archive(suite: &Suite, built: &Built) -> Result<Vec<u8>> {
     let mut archive = Archive::new();
-    for folder in [
-        "bin", "dev", "modules", "proc", "sys", "tmp", "suite", "mnt",
-    ] {
+    for folder in FOLDERS {
         archive.folder(folder);
     }
     archive.device("dev/console", 5, 1);
@@ -32,6 +35,7 @@ pub fn archive(suite: &Suite, _kernel: &Kernel, built: &Built) -> Result<Vec<u8>
     for (name, path) in &built.programs {
         archive.file(&format!("bin/{name}"), &read(path)?);
     }
+    bundle::pack(&mut archive, &suite.bundle.collect()?, &FOLDERS)?;
     Ok(archive.finish())
 }
 

@@ -1,6 +1,7 @@
 //! Kernel modules under test in a virtual machine (ADR 0010).
 
 mod build;
+mod bundle;
 mod cpio;
 mod debian;
 mod guest;
@@ -61,7 +62,11 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
 }
 
 fn run_suite(suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
-    if let Some(reason) = suite.cannot_run_on(&kernel.release) {
+    let reason = match suite.cannot_run_on(&kernel.release) {
+        Some(reason) => Ok(Some(reason)),
+        None => suite.bundle.provide(),
+    };
+    if let Some(reason) = reason.unwrap_or_else(|error| Some(format!("{error:#}"))) {
         for test in &suite.test {
             tally.skip(&suite.title(&test.name), &reason);
         }
@@ -86,7 +91,7 @@ fn boot(suite: &Suite, kernel: &Kernel) -> Result<Report> {
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
     let built = build::build(suite, kernel)?;
     let archive = work.join("initramfs.cpio");
-    std::fs::write(&archive, guest::archive(suite, kernel, &built)?)
+    std::fs::write(&archive, guest::archive(suite, &built)?)
         .with_context(|| format!("cannot write {}", archive.display()))?;
     qemu::boot(suite, kernel, &archive, &work)
 }

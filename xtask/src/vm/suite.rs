@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use super::bundle::Bundle;
 use crate::workspace;
 
 /// Modules, programs, machine and tests of one boot.
@@ -22,6 +23,9 @@ pub struct Suite {
     /// C sources below `kmod/`; each becomes a static program `/bin/STEM` in the guest.
     #[serde(default)]
     pub programs: Vec<PathBuf>,
+    /// What comes from this machine.
+    #[serde(default)]
+    pub bundle: Bundle,
     /// More words of the kernel's command line.
     #[serde(default)]
     pub kernel_line: String,
