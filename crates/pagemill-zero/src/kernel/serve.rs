@@ -1,8 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pagemill_linux::OsError;
-use pagemill_linux::clock;
-use pagemill_linux::zero_module::{ENTRIES, ZeroModule};
+use pagemill_linux::zero_module::{ENTRIES, PIECE_BYTES, ZeroModule};
+use pagemill_linux::{Backing, Mapping, OsError, clock};
 
 use crate::engines::{Engine, EngineError};
 
@@ -38,6 +37,7 @@ pub fn serve(
     settings: HelperSettings,
     stop: &AtomicBool,
 ) -> Result<u64, HelperError> {
+    warm_up(engine)?;
     let mut module = ZeroModule::open()?;
     let mut cleaned = 0;
     let mut said_alive_ns = clock::monotonic_ns();
@@ -49,6 +49,13 @@ pub fn serve(
         }
     }
     Ok(cleaned)
+}
+
+/// A first call may compile something, which nobody should wait for.
+fn warm_up(engine: &mut dyn Engine) -> Result<(), HelperError> {
+    let mut memory = Mapping::new(Backing::Anonymous, PIECE_BYTES, false)?;
+    engine.zero(&mut [memory.bytes_mut()])?;
+    Ok(())
 }
 
 /// Cleans what is posted, up to a batch; returns how many pieces were posted.
