@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
     ("pagemill-trace", &[]),
+    ("pagemill-linux", &["pagemill-types"]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
     ("pagemill-ptx", &["pagemill-types"]),
@@ -35,6 +36,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-zero-client", &["pagemill-linux"]),
+    ("pagemill-zero-cabi", &["pagemill-zero-client"]),
+    (
+        "pagemill-zero-preload",
+        &["pagemill-linux", "pagemill-zero-client"],
+    ),
+    (
+        "pagemill-zero",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-linux",
+            "pagemill-zero-client",
+            "pagemill-report",
+        ],
+    ),
     (
         "pagemill-cli",
         &[
@@ -47,6 +64,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-scenario",
             "pagemill-report",
             "pagemill-trace",
+            "pagemill-linux",
+            "pagemill-zero-client",
+            "pagemill-zero",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

@@ -11,6 +11,7 @@ mod system;
 mod tally;
 mod test;
 mod tidy;
+mod vm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -44,6 +45,14 @@ enum Command {
     Bench {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
+    },
+    /// Tests the kernel modules in a virtual machine that runs Debian's kernel.
+    Vm {
+        /// Keep the measured values in validation/.
+        #[arg(long)]
+        keep: bool,
+        /// Only suites (kmod/suites/) whose name contains one of these.
+        names: Vec<String>,
     },
 }
 
@@ -79,6 +88,11 @@ fn run(command: Command) -> Result<bool> {
             check: false,
             filter,
         } => kernels::rebuild(filter.as_deref()).map(|()| true),
+        Command::Vm { keep, names } => {
+            let tally = vm::run(&names, keep)?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }
 }

@@ -13,7 +13,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 3] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -23,6 +23,11 @@ const NEEDS: [Need; 2] = [
         what: "Python with the module venv, which nvcc is installed by",
         package: "python3-venv",
         is_there: || python().is_some(),
+    },
+    Need {
+        what: "an OpenCL device where there is no GPU",
+        package: "pocl-opencl-icd",
+        is_there: || std::path::Path::new("/etc/OpenCL/vendors/pocl.icd").exists(),
     },
 ];
 
@@ -66,20 +71,28 @@ pub fn provide() -> Result<()> {
     }
 }
 
-fn is_root() -> bool {
+/// Whether packages can be installed.
+pub fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-fn install(packages: &[&str]) -> Result<()> {
-    let apt = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
-        command
-    };
-    process::run(apt().arg("update"))?;
+/// Fetches the package index and installs `packages`.
+pub fn install(packages: &[&str]) -> Result<()> {
+    update()?;
     process::run(
         apt()
             .args(["install", "-y", "--no-install-recommends"])
             .args(packages),
     )
+}
+
+/// Fetches the package index.
+pub fn update() -> Result<()> {
+    process::run(apt().arg("update"))
+}
+
+fn apt() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    command
 }

@@ -26,6 +26,12 @@ impl Tally {
         }
     }
 
+    /// Counts something that cannot run here.
+    pub fn skip(&mut self, name: &str, reason: &str) {
+        println!("check {name} ... skipped");
+        self.skipped.push(format!("{name}: {reason}"));
+    }
+
     /// Counts what `other` counted.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, watch};
 use crate::tally::Tally;
-use crate::{check, kernels, system, workspace};
+use crate::{check, kernels, system, vm, workspace};
 
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
@@ -17,6 +17,10 @@ pub fn run() -> Result<bool> {
     match kernels::compare(None) {
         Ok(compared) => tally.add(compared),
         Err(error) => tally.check("committed PTX", || Err(error)),
+    }
+    match vm::run(&[], false) {
+        Ok(booted) => tally.add(booted),
+        Err(error) => tally.check("virtual machine", || Err(error)),
     }
     tally.print();
     Ok(tally.all_passed())

@@ -8,12 +8,14 @@
 //! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
+//! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
 
 pub mod coloring;
 pub mod migration;
 pub mod residency;
 pub mod translation;
+pub mod zeroing;
 
 /// The example in the guide for contributors compiles, and keeps the contract.
 #[cfg(doctest)]

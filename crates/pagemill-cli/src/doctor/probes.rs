@@ -111,11 +111,13 @@ fn kernel_modules(system: &System) -> Backend {
     if system.has(&format!("/lib/modules/{release}/build")) {
         let found =
             format!("no module of pagemill is loaded; headers of kernel {release} are installed");
-        return Backend::limited(
-            name,
-            &found,
-            "none: this version of pagemill comes without modules",
-        );
+        let enable = if release.starts_with("6.1.") {
+            "make -C /lib/modules/$(uname -r)/build M=$PWD/kmod/pagemill_zero modules && \
+             sudo insmod kmod/pagemill_zero/pagemill_zero.ko"
+        } else {
+            "none for this kernel: pagemill_zero is for Linux 6.1, and `cargo xtask vm` runs it in a virtual machine"
+        };
+        return Backend::limited(name, &found, enable);
     }
     let found = format!("no module of pagemill is loaded; no headers of kernel {release}");
     Backend::missing(

@@ -1,0 +1,21 @@
+//! The one port to the operating system: everything that the real backends ask of Linux.
+//!
+//! * [`hugetlb`]: files of huge pages, the kernel's stock of them, and proof of who holds a file.
+//! * [`Mapping`]: memory mapped into this process.
+//! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
+//! * [`pagemap`]: which frame a page is mapped to.
+//! * [`clock`]: cycles and CPU time.
+//! * [`zero_module`]: the kernel module that hands out clean huge pages.
+//!
+//! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
+
+pub mod channel;
+pub mod clock;
+mod error;
+pub mod hugetlb;
+mod mapping;
+pub mod pagemap;
+pub mod zero_module;
+
+pub use error::{OsError, Result};
+pub use mapping::{Backing, Mapping};

@@ -1,0 +1,168 @@
+use std::ffi::c_void;
+use std::os::fd::BorrowedFd;
+use std::ptr;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+use crate::hugetlb::HugeSize;
+use crate::{OsError, Result};
+
+/// What lies behind a mapping.
+#[derive(Clone, Copy, Debug)]
+pub enum Backing<'fd> {
+    /// A file, from its first byte on; what one process writes, all that map it see.
+    File(BorrowedFd<'fd>),
+    /// Fresh memory of the kernel's usual pages.
+    Anonymous,
+    /// Fresh memory of huge pages, from the kernel's stock.
+    HugeAnonymous(HugeSize),
+}
+
+/// Readable and writable memory, mapped into this process until it is dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to the mapping alone, and no thread owns it.
+unsafe impl Send for Mapping {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` of `backing`. With `populate`, page-table entries are made now rather than at the first touch.
+    ///
+    /// A file must not be written by others while this process reads it through references: the pool's files are
+    /// mapped by their one holder, and by the daemon only while there is no holder.
+    ///
+    /// # Errors
+    /// The kernel refuses: too few huge pages, or too little address space.
+    pub fn new(backing: Backing<'_>, bytes: usize, populate: bool) -> Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let populate = if populate {
+            MapFlags::POPULATE
+        } else {
+            MapFlags::empty()
+        };
+        // SAFETY: without a fixed address the kernel chooses one that is free, so nothing of ours is replaced.
+        let mapped = unsafe {
+            match backing {
+                Backing::File(file) => {
+                    let flags = MapFlags::SHARED | populate;
+                    mmap(ptr::null_mut(), bytes, access, flags, file, 0)
+                }
+                Backing::Anonymous => {
+                    mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE | populate)
+                }
+                Backing::HugeAnonymous(size) => {
+                    let flags = MapFlags::PRIVATE | MapFlags::HUGETLB | size.map_flag() | populate;
+                    mmap_anonymous(ptr::null_mut(), bytes, access, flags)
+                }
+            }
+        };
+        let start = mapped.map_err(|error| OsError::new(format!("map {bytes} bytes"), error))?;
+        Ok(Self {
+            start: start.cast(),
+            bytes,
+        })
+    }
+
+    /// Maps files one behind the other, each with its first `bytes`, from an address that is a multiple of `alignment`.
+    ///
+    /// # Errors
+    /// As [`Mapping::new`]; nothing stays mapped then.
+    pub fn of_files(
+        files: &[(BorrowedFd<'_>, usize)],
+        alignment: usize,
+        populate: bool,
+    ) -> Result<Self> {
+        let bytes: usize = files.iter().map(|(_, bytes)| bytes).sum();
+        let mapping = Self::reserve(bytes, alignment)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let mut flags = MapFlags::SHARED | MapFlags::FIXED;
+        flags.set(MapFlags::POPULATE, populate);
+        let mut offset = 0;
+        for &(file, bytes) in files {
+            // SAFETY: `offset..offset + bytes` lies in the range that was reserved above and that nobody else has.
+            unsafe {
+                let start = mapping.start.add(offset).cast();
+                mmap(start, bytes, access, flags, file, 0)
+                    .map_err(|error| OsError::new(format!("map {bytes} bytes"), error))?;
+            }
+            offset += bytes;
+        }
+        Ok(mapping)
+    }
+
+    /// Addresses that nothing else takes, with no memory behind them.
+    fn reserve(bytes: usize, alignment: usize) -> Result<Self> {
+        let failed = |error| OsError::new(format!("reserve {bytes} bytes of addresses"), error);
+        let room = bytes + alignment;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: the kernel chooses free addresses.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), room, ProtFlags::empty(), flags) };
+        let start: *mut u8 = start.map_err(failed)?.cast();
+        let before = (start as usize).next_multiple_of(alignment) - start as usize;
+        let after = room - before - bytes;
+        // SAFETY: both ends lie in the range just mapped, and nobody knows of it yet.
+        unsafe {
+            let aligned = start.add(before);
+            if before > 0 {
+                munmap(start.cast(), before).map_err(failed)?;
+            }
+            if after > 0 {
+                munmap(aligned.add(bytes).cast(), after).map_err(failed)?;
+            }
+            Ok(Self {
+                start: aligned,
+                bytes,
+            })
+        }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing is mapped; the kernel never allows it.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Address of the first byte.
+    pub fn address(&self) -> usize {
+        self.start as usize
+    }
+
+    /// The memory, to read.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped readable for `bytes` bytes until drop, which needs exclusive access.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+
+    /// The memory, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: mapped writable for `bytes` bytes until drop; `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+
+    /// Gives the memory up to the caller, who unmaps it.
+    pub fn into_raw(self) -> (*mut u8, usize) {
+        let raw = (self.start, self.bytes);
+        std::mem::forget(self);
+        raw
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this mapping made the range, nobody else unmaps it, and no reference outlives `self`.
+        let unmapped = unsafe { munmap(self.start.cast::<c_void>(), self.bytes) };
+        debug_assert!(
+            unmapped.is_ok(),
+            "munmap of a mapping of ours: {unmapped:?}"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! What client and pool say to each other: one JSON object a message, descriptors beside it.
+//!
+//! | request | reply |
+//! |---|---|
+//! | `{"op":"lease","bytes":B,"page_bytes":P,"single_file":false,"wait_ms":0}` | `{"reply":"lease","lease":L,"files":[bytes,...],"more":false}` with one descriptor a file |
+//! | `{"op":"return","lease":L}` | `{"reply":"returned","lease":L}` |
+//! | `{"op":"status"}` | `{"reply":"status",...}` |
+//! | `{"op":"metrics"}` | `{"reply":"metrics","text":"..."}` |
+//!
+//! Anything may be answered with `{"reply":"refused","reason":R,"message":M}`. A message that is not understood, or that
+//! carries a descriptor, is refused and ends the connection. Closing the connection returns all its leases.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest message, in bytes, in either direction.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
+/// Longest time that a request may wait for pages.
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Ask {
+    /// Clean memory.
+    Lease {
+        /// How much; rounded up to pages.
+        bytes: u64,
+        /// Size of its pages.
+        page_bytes: u64,
+        /// Whether it has to be one file.
+        #[serde(default)]
+        single_file: bool,
+        /// How long to wait where the pool has too little; 0 fails at once.
+        #[serde(default)]
+        wait_ms: u64,
+    },
+    /// Memory back.
+    Return {
+        /// Which lease.
+        lease: u64,
+    },
+    /// How the pool stands.
+    Status {},
+    /// The same in the text format of Prometheus.
+    Metrics {},
+}
+
+/// What the pool answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Answer {
+    /// Files of a lease, in the order of the descriptors. Lengths are of whole files: the last may be longer than needed.
+    Lease {
+        /// Its number, for the return.
+        lease: u64,
+        /// Length of each file.
+        files: Vec<u64>,
+        /// Whether another message with further files follows.
+        more: bool,
+    },
+    /// The lease is no more.
+    Returned {
+        /// Which.
+        lease: u64,
+    },
+    /// How the pool stands.
+    Status(Status),
+    /// Metrics in the text format of Prometheus.
+    Metrics {
+        /// The text.
+        text: String,
+    },
+    /// No.
+    Refused {
+        /// For programs.
+        reason: Reason,
+        /// For people.
+        message: String,
+    },
+}
+
+/// Why the pool says no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Too few clean pages, now or until the time was up.
+    Exhausted,
+    /// The user would have more than its share.
+    Quota,
+    /// More than the pool could ever lend at once.
+    TooLarge,
+    /// The pool has pages of another size.
+    PageSize,
+    /// The connection has no such lease.
+    UnknownLease,
+    /// Not a message of this protocol, or not now.
+    Garbage,
+    /// The pool itself failed.
+    Failed,
+}
+
+/// How the pool stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Size of its pages.
+    pub page_bytes: u64,
+    /// Who clears.
+    pub engine: String,
+    /// Pages by state, over all shelves.
+    pub pages: PageCounts,
+    /// Open leases.
+    pub leases: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// Requests that wait for pages.
+    pub waiting: u64,
+    /// Pages that each user is charged for.
+    pub users: Vec<UserPages>,
+    /// Events since the pool was started.
+    pub counters: Counters,
+}
+
+/// Pages by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageCounts {
+    /// Ready to be lent.
+    pub clean: u64,
+    /// Being cleared.
+    pub zeroing: u64,
+    /// To be cleared.
+    pub dirty: u64,
+    /// Lent.
+    pub lent: u64,
+    /// Returned, yet still held by somebody.
+    pub returned: u64,
+}
+
+/// What one user is charged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserPages {
+    /// User number.
+    pub user: u32,
+    /// Pages lent, or returned and still held.
+    pub pages: u64,
+}
+
+/// Events since the pool was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Leases given.
+    pub leases: u64,
+    /// Pages lent.
+    pub lent_pages: u64,
+    /// Requests refused for want of pages.
+    pub exhausted: u64,
+    /// Requests refused for a quota.
+    pub over_quota: u64,
+    /// Connections ended for a message that was not understood.
+    pub garbage: u64,
+    /// Pages that the kernel cleared for fresh files.
+    pub fresh_pages: u64,
+    /// Pages that the engine cleared, to be lent to the same user again.
+    pub recycled_pages: u64,
+    /// Files that the pool could not fill or clear.
+    pub failures: u64,
+    /// CPU time of the cleaner.
+    pub cleaner_cpu_ns: u64,
+    /// Elapsed time of clearing.
+    pub cleaner_wall_ns: u64,
+}

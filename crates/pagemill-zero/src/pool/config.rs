@@ -1,0 +1,111 @@
+use std::path::PathBuf;
+
+use pagemill_linux::hugetlb::HugeSize;
+
+/// Whether returned memory may be lent again without a detour through the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recycle {
+    /// Never: every lease gets fresh files, which the kernel clears.
+    Never,
+    /// To the user who had it, after proof that nobody holds it, cleared by the engine.
+    SameUser,
+}
+
+/// Files of one length that the pool keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShelfSpec {
+    /// Pages of each file.
+    pub file_pages: usize,
+    /// How many files.
+    pub files: usize,
+}
+
+/// How a pool is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where clients connect.
+    pub socket: PathBuf,
+    /// Who may connect, as the mode of the socket file.
+    pub socket_mode: u32,
+    /// Size of the pages.
+    pub size: HugeSize,
+    /// What is kept.
+    pub shelves: Vec<ShelfSpec>,
+    /// Most pages that one user may have, lent or not yet let go of.
+    pub quota_pages: usize,
+    /// Whether returned memory may be lent again directly.
+    pub recycle: Recycle,
+}
+
+/// Why a configuration makes no sense.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// Nothing to lend.
+    #[error("a pool of 0 pages lends nothing: ask for 1 or more")]
+    Empty,
+    /// Nobody may have anything.
+    #[error("a quota of 0 pages lets nobody borrow: allow 1 or more")]
+    NoQuota,
+}
+
+impl Config {
+    /// A pool of `pages` pages at `socket`, for everybody, on the usual shelves.
+    pub fn new(socket: PathBuf, size: HugeSize, pages: usize) -> Self {
+        Self {
+            socket,
+            socket_mode: 0o666,
+            size,
+            shelves: Self::usual_shelves(size, pages),
+            quota_pages: pages,
+            recycle: Recycle::SameUser,
+        }
+    }
+
+    /// Most memory in files of 64 MiB, which are few to map; an eighth in single pages for small requests.
+    pub fn usual_shelves(size: HugeSize, pages: usize) -> Vec<ShelfSpec> {
+        const LARGE_BYTES: usize = 64 << 20;
+        let large_pages = (LARGE_BYTES / size.bytes()).max(1);
+        let large_files = if large_pages == 1 {
+            0
+        } else {
+            (pages - pages / 8) / large_pages
+        };
+        let shelves = [
+            ShelfSpec {
+                file_pages: large_pages,
+                files: large_files,
+            },
+            ShelfSpec {
+                file_pages: 1,
+                files: pages - large_files * large_pages,
+            },
+        ];
+        shelves
+            .into_iter()
+            .filter(|shelf| shelf.files > 0)
+            .collect()
+    }
+
+    /// Pages on all shelves.
+    pub fn pages(&self) -> usize {
+        let pages = self
+            .shelves
+            .iter()
+            .map(|shelf| shelf.file_pages * shelf.files);
+        pages.sum()
+    }
+
+    /// Checks what no type can.
+    ///
+    /// # Errors
+    /// Nothing to lend, or nobody to lend to.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.pages() == 0 {
+            return Err(ConfigError::Empty);
+        }
+        if self.quota_pages == 0 {
+            return Err(ConfigError::NoQuota);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+//! The pool: files of huge pages, clean before anybody asks, lent over a Unix socket.
+//!
+//! One thread talks to clients and keeps the books ([`pagemill_policy::zeroing::Ledger`]); another clears. See
+//! `docs/zeroing.md` for what is promised to whom.
+
+mod books;
+mod cleaner;
+mod config;
+mod metrics;
+mod server;
+mod session;
+mod shelf;
+
+pub use config::{Config, ConfigError, Recycle, ShelfSpec};
+pub use server::{Pool, PoolError, Stopper};

@@ -1,0 +1,118 @@
+//! Every engine that can run here clears everything it is given, and nothing else.
+
+use pagemill_linux::{Backing, Mapping};
+use pagemill_testkit::skip;
+use pagemill_zero::engines::{ENGINES, Engine, EngineError, NoOp, Probe, by_name};
+use proptest::prelude::*;
+
+const BYTES: usize = 4 << 20;
+
+/// Opens every engine that can run here; the others are skipped by name.
+fn engines() -> Vec<Box<dyn Engine>> {
+    let mut opened = Vec::new();
+    for entry in ENGINES {
+        match (entry.open)() {
+            Ok(engine) => opened.push(engine),
+            Err(error) => skip(&error.to_string()),
+        }
+    }
+    opened
+}
+
+fn marked(memory: &mut Mapping) {
+    for (index, byte) in memory.bytes_mut().iter_mut().enumerate() {
+        *byte = (index % 251) as u8 + 1;
+    }
+}
+
+/// What holds of a correct engine: zeroes inside of the ranges, the marks as they were outside.
+fn clears_exactly(engine: &mut dyn Engine, ranges: &[(usize, usize)]) -> bool {
+    let mut memory = Mapping::new(Backing::Anonymous, BYTES, true).expect("memory");
+    marked(&mut memory);
+    let mut rest = memory.bytes_mut();
+    let mut at = 0;
+    let mut pages = Vec::new();
+    for &(start, end) in ranges {
+        let (before, after) = std::mem::take(&mut rest).split_at_mut(end - at);
+        pages.push(&mut before[start - at..]);
+        (rest, at) = (after, end);
+    }
+    let timing = engine.zero(&mut pages).expect("cleared");
+    let bytes: usize = ranges.iter().map(|(start, end)| end - start).sum();
+    let is_inside = |index: usize| {
+        ranges
+            .iter()
+            .any(|&(start, end)| (start..end).contains(&index))
+    };
+    let mut held = memory.bytes().iter().enumerate();
+    timing.bytes == bytes as u64
+        && held.all(|(index, &byte)| {
+            byte == if is_inside(index) {
+                0
+            } else {
+                (index % 251) as u8 + 1
+            }
+        })
+}
+
+#[test]
+fn every_engine_clears_all_of_a_page_and_no_byte_beside_it() {
+    for engine in &mut engines() {
+        for ranges in [
+            &[(0, BYTES)][..],
+            &[(4096, 8192), (16384, 2 << 20)],
+            &[],
+            &[(2 << 20, BYTES)],
+        ] {
+            assert!(
+                clears_exactly(engine.as_mut(), ranges),
+                "{} {ranges:?}",
+                engine.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn an_engine_that_does_nothing_is_caught() {
+    assert!(!clears_exactly(&mut NoOp, &[(0, 4096)]));
+}
+
+#[test]
+fn an_engine_that_is_ready_opens_and_one_that_lacks_something_says_what() {
+    for entry in ENGINES {
+        match ((entry.probe)(), (entry.open)()) {
+            (Probe::Ready(what), Ok(engine)) => {
+                assert!(!what.is_empty());
+                assert!(entry.name == "auto" || engine.name() == entry.name);
+            }
+            (Probe::Missing { enable, .. }, Err(EngineError::Missing { enable: told, .. })) => {
+                assert_eq!(enable, told);
+            }
+            // An NVIDIA driver is there, and not driven.
+            (Probe::Ready(_), Err(EngineError::Device { engine: "cuda", .. })) => {}
+            (probe, opened) => panic!("{}: {probe:?}, opened: {}", entry.name, opened.is_ok()),
+        }
+    }
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_ones() {
+    let message = by_name("gpu").err().expect("unknown").to_string();
+    for entry in ENGINES {
+        assert!(message.contains(entry.name), "{message}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Odd starts and lengths are allowed, only slower.
+    #[test]
+    fn cpu_engines_clear_any_range(start in 0usize..5000, bytes in 0usize..9000) {
+        for name in ["avx512", "avx2", "sse2", "clzero", "memset", "auto"] {
+            if let Ok(mut engine) = by_name(name) {
+                prop_assert!(clears_exactly(engine.as_mut(), &[(start, start + bytes)]), "{name}");
+            }
+        }
+    }
+}

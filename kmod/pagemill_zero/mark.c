@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is known to be clean: a tag in the head frame's private word.
+ *
+ * A hugetlb page keeps its flags (HPG_*) in the low bits of that word; the tag
+ * lies above. The buddy allocator resets the word whenever it hands a frame
+ * out, so a tag cannot outlive the page. The tag holds the time of loading:
+ * what a former load of the module left behind means nothing.
+ */
+#include <linux/ktime.h>
+
+#include "internal.h"
+
+#define TAG_SHIFT	16
+#define FLAGS		((1UL << TAG_SHIFT) - 1)
+
+static unsigned long tag;
+
+static_assert(__NR_HPAGEFLAGS <= TAG_SHIFT);
+
+void pmz_mark_init(void)
+{
+	/* Microseconds since boot: no load shares them with another. */
+	tag = ((ktime_get_boottime_ns() >> 10) | 1) << TAG_SHIFT;
+}
+
+/* Replaces the tag and leaves the flags, which others may be changing. */
+static unsigned long exchange(struct page *page, unsigned long new_tag)
+{
+	unsigned long old = READ_ONCE(page->private);
+	unsigned long seen;
+
+	while ((seen = cmpxchg(&page->private, old,
+			       (old & FLAGS) | new_tag)) != old)
+		old = seen;
+	return old & ~FLAGS;
+}
+
+/* Only for a page that nobody else can write to. */
+void pmz_mark_set(struct page *page)
+{
+	exchange(page, tag);
+}
+
+bool pmz_mark_is_set(struct page *page)
+{
+	return (READ_ONCE(page->private) & ~FLAGS) == tag;
+}
+
+/* Whether the page was clean; it is no longer known to be. */
+bool pmz_mark_take(struct page *page)
+{
+	return pmz_mark_is_set(page) && exchange(page, 0) == tag;
+}
+
+void pmz_mark_drop(struct page *page)
+{
+	if (READ_ONCE(page->private) & ~FLAGS)
+		exchange(page, 0);
+}
+
+/* Tidiness on unloading; correctness is the tag's. */
+void pmz_mark_drop_all(void)
+{
+	struct hstate *h = pmz_symbols.hstates;
+	struct hstate *end = h + *pmz_symbols.hugetlb_max_hstate;
+	struct page *page;
+	int node;
+
+	spin_lock_irq(pmz_symbols.hugetlb_lock);
+	for (; h < end; h++) {
+		for_each_online_node(node)
+			list_for_each_entry(page, &h->hugepage_freelists[node], lru)
+				pmz_mark_drop(page);
+	}
+	spin_unlock_irq(pmz_symbols.hugetlb_lock);
+}

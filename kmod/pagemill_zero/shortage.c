@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Nobody finds fewer pages because some are being cleaned: a reservation or an
+ * allocation that fails calls them back, dirty or not, and is tried again.
+ */
+#include <linux/err.h>
+
+#include "internal.h"
+
+static notrace bool reserve_or_recall(struct inode *inode, long from, long to,
+				      struct vm_area_struct *vma,
+				      vm_flags_t flags)
+{
+	bool done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
+						      flags);
+
+	if (!done) {
+		pmz_pool_recall();
+		done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
+							 flags);
+		pmz_pool_go_on();
+	}
+	pmz_hook_leave();
+	return done;
+}
+
+static notrace struct page *alloc_or_recall(struct vm_area_struct *vma,
+					    unsigned long address,
+					    int avoid_reserve)
+{
+	struct page *page = pmz_symbols.alloc_huge_page(vma, address,
+							avoid_reserve);
+
+	if (IS_ERR(page)) {
+		pmz_pool_recall();
+		page = pmz_symbols.alloc_huge_page(vma, address, avoid_reserve);
+		pmz_pool_go_on();
+	}
+	pmz_hook_leave();
+	return page;
+}
+
+/* Only where something can be away. */
+static void redirect(unsigned long parent_ip, struct ftrace_regs *fregs,
+		     void *function)
+{
+	if (!pmz_hook_is_own_call(parent_ip) && pmz_pool_is_active())
+		pmz_hook_redirect(fregs, function);
+}
+
+static notrace void on_reserve(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *ops,
+			       struct ftrace_regs *fregs)
+{
+	redirect(parent_ip, fregs, reserve_or_recall);
+}
+
+static notrace void on_alloc(unsigned long ip, unsigned long parent_ip,
+			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	redirect(parent_ip, fregs, alloc_or_recall);
+}
+
+struct pmz_hook pmz_reserve_hook = {
+	.name = "hugetlb_reserve_pages",
+	.ops = { .func = on_reserve },
+};
+
+struct pmz_hook pmz_alloc_hook = {
+	.name = "alloc_huge_page",
+	.ops = { .func = on_alloc },
+};

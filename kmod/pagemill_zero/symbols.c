@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Addresses of functions and data that the kernel does not export. */
+#include <linux/kprobes.h>
+
+#include "internal.h"
+
+struct pmz_symbols pmz_symbols;
+
+typedef unsigned long (*lookup_fn)(const char *name);
+
+/* A kprobe finds any function, also the one that finds everything. */
+static lookup_fn find_lookup(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	lookup_fn lookup;
+
+	if (register_kprobe(&probe))
+		return NULL;
+	lookup = (lookup_fn)probe.addr;
+	unregister_kprobe(&probe);
+	return lookup;
+}
+
+int pmz_symbols_find(void)
+{
+	struct {
+		const char *name;
+		void *at;
+	} wanted[] = {
+		{ "clear_huge_page", &pmz_symbols.clear_huge_page },
+		{ "free_huge_page", &pmz_symbols.free_huge_page },
+		{ "hugetlb_reserve_pages", &pmz_symbols.hugetlb_reserve_pages },
+		{ "alloc_huge_page", &pmz_symbols.alloc_huge_page },
+		{ "size_to_hstate", &pmz_symbols.size_to_hstate },
+		{ "hugetlb_lock", &pmz_symbols.hugetlb_lock },
+		{ "hstates", &pmz_symbols.hstates },
+		{ "hugetlb_max_hstate", &pmz_symbols.hugetlb_max_hstate },
+	};
+	lookup_fn lookup = find_lookup();
+	unsigned int i;
+
+	if (!lookup) {
+		pr_err("kallsyms_lookup_name cannot be probed: is CONFIG_KPROBES on?\n");
+		return -EOPNOTSUPP;
+	}
+	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+		unsigned long address = lookup(wanted[i].name);
+
+		if (!address) {
+			pr_err("this kernel has no %s: the module is for Linux 6.1\n",
+			       wanted[i].name);
+			return -EOPNOTSUPP;
+		}
+		*(unsigned long *)wanted[i].at = address;
+	}
+	return 0;
+}

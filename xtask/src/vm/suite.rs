@@ -1,0 +1,195 @@
+//! What one boot of the virtual machine consists of: `kmod/suites/NAME.toml`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::bundle::Bundle;
+use crate::workspace;
+
+/// Modules, programs, machine and tests of one boot.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The file's name without its extension.
+    #[serde(skip)]
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// Folders of `kmod/` that hold a module; built, and put into the guest as `/modules/NAME.ko`.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// C sources below `kmod/`; each becomes a static program `/bin/STEM` in the guest.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
+    /// What comes from this machine.
+    #[serde(default)]
+    pub bundle: Bundle,
+    /// More words of the kernel's command line.
+    #[serde(default)]
+    pub kernel_line: String,
+    /// The kernel series that the modules are written for, such as `6.1`; any if left out.
+    pub kernel: Option<String>,
+    /// What is emulated.
+    #[serde(default)]
+    pub machine: Machine,
+    /// Shell commands before the first test; if one fails, no test runs.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// Where `--keep` puts the measured values, below `validation/`.
+    pub keep: Option<PathBuf>,
+    /// Run in this order.
+    pub test: Vec<Test>,
+}
+
+/// What QEMU emulates.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Machine {
+    pub cpu: String,
+    pub cpus: u32,
+    pub memory_mib: u32,
+    /// Time is the number of instructions executed: one instruction, one nanosecond.
+    pub icount: bool,
+    /// The boot is ended after this many seconds of the host's time.
+    pub timeout_s: u64,
+    /// More arguments of QEMU, such as `-plugin`.
+    pub qemu: Vec<String>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            cpu: "max".to_owned(),
+            cpus: 1,
+            memory_mib: 512,
+            icount: false,
+            timeout_s: 120,
+            qemu: Vec::new(),
+        }
+    }
+}
+
+/// A shell command that passes with exit code 0 and skips with 77.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// One word.
+    pub name: String,
+    pub run: String,
+}
+
+impl Suite {
+    fn load(path: &Path) -> Result<Self> {
+        let shown = workspace::relative(path).display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&name, &text).with_context(|| format!("{shown} is no suite"))
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self> {
+        let mut suite: Self = toml::from_str(text)?;
+        name.clone_into(&mut suite.name);
+        suite.check()?;
+        Ok(suite)
+    }
+
+    fn check(&self) -> Result<()> {
+        for (index, test) in self.test.iter().enumerate() {
+            let name = &test.name;
+            if name.is_empty() || name.contains(char::is_whitespace) {
+                bail!("test name {name:?} is not one word");
+            }
+            if self.test[..index].iter().any(|other| other.name == *name) {
+                bail!("two tests are called {name}");
+            }
+            if test.run.contains('\n') {
+                bail!("test {name}: `run` is more than one line");
+            }
+        }
+        if self.test.is_empty() {
+            bail!("it has no [[test]]");
+        }
+        Ok(())
+    }
+
+    /// `test` as the tally names it.
+    pub fn title(&self, test: &str) -> String {
+        format!("vm {}: {test}", self.name)
+    }
+
+    /// Why not on the kernel `release`, if so.
+    pub fn cannot_run_on(&self, release: &str) -> Option<String> {
+        let series = self.kernel.as_deref()?;
+        let is_of_series = release
+            .strip_prefix(series)
+            .is_some_and(|rest| rest.starts_with('.'));
+        (!is_of_series)
+            .then(|| format!("its modules are for Linux {series}, this Debian has {release}"))
+    }
+
+    /// The emulated machine, for the head of a table.
+    pub fn machine_in_words(&self) -> String {
+        let Machine {
+            cpu,
+            cpus,
+            memory_mib,
+            icount,
+            ..
+        } = &self.machine;
+        let time = if *icount {
+            "icount shift=0"
+        } else {
+            "free running"
+        };
+        format!("TCG; cpu {cpu}; {cpus} CPUs; {memory_mib} MiB; {time}")
+    }
+}
+
+/// Every suite there is, by name.
+pub fn load_all() -> Result<Vec<Suite>> {
+    let files = workspace::entries(&workspace::root().join("kmod/suites"))?;
+    let suites = files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|own| own == "toml"));
+    suites.map(|path| Suite::load(path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALLEST: &str = "summary = \"s\"\n[[test]]\nname = \"a\"\nrun = \"true\"\n";
+
+    #[test]
+    fn every_committed_suite_loads() {
+        assert!(!load_all().unwrap().is_empty());
+    }
+
+    #[test]
+    fn bad_suites_are_refused() {
+        assert!(Suite::parse("n", SMALLEST).is_ok());
+        let bad = [
+            "summary = \"s\"\ntest = []\n".to_owned(),
+            format!("{SMALLEST}[[test]]\nname = \"a\"\nrun = \"true\"\n"),
+            SMALLEST.replace("\"a\"", "\"a b\""),
+            SMALLEST.replace("\"true\"", "\"true\\nfalse\""),
+            format!("unknown = 1\n{SMALLEST}"),
+        ];
+        for text in bad {
+            assert!(Suite::parse("n", &text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn modules_name_their_kernel_series() {
+        let suite = Suite::parse("n", &format!("kernel = \"6.1\"\n{SMALLEST}")).unwrap();
+        assert_eq!(suite.cannot_run_on("6.1.0-56-amd64"), None);
+        assert!(suite.cannot_run_on("6.12.1-amd64").is_some());
+        assert_eq!(
+            Suite::parse("n", SMALLEST).unwrap().cannot_run_on("7.0.1"),
+            None
+        );
+    }
+}
