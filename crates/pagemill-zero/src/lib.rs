@@ -2,8 +2,10 @@
 //!
 //! * [`engines`]: who writes the zeroes, behind one interface.
 //! * [`pool`]: the daemon that keeps files of clean huge pages and lends them.
+//! * [`bench`]: what both cost on this machine.
 //!
 //! Unsafe code is in the engines: instructions that the compiler has no safe words for.
 
+pub mod bench;
 pub mod engines;
 pub mod pool;
