@@ -12,6 +12,7 @@ use crate::process;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
+    ("pagemill-trace", &[]),
     ("pagemill-linux", &["pagemill-types"]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-ptx", &["pagemill-types"]),
@@ -60,6 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-workloads",
             "pagemill-scenario",
             "pagemill-report",
+            "pagemill-trace",
             "pagemill-linux",
             "pagemill-zero-client",
             "pagemill-zero",

@@ -11,6 +11,8 @@ pub enum Failure {
     Input(InputErrors),
     /// The directory for the results cannot be used; nothing was run.
     BadOutput(OutputDirError),
+    /// An argument is wrong; nothing was done.
+    Usage(String),
     /// A run began and did not end well; no results were written.
     Run(String),
 }
@@ -19,7 +21,7 @@ impl Failure {
     /// The exit code of the process.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Input(_) | Self::BadOutput(_) => ExitCode::from(2),
+            Self::Input(_) | Self::BadOutput(_) | Self::Usage(_) => ExitCode::from(2),
             Self::Run(_) => ExitCode::from(1),
         }
     }
@@ -29,7 +31,7 @@ impl Failure {
         let text = match self {
             Self::Input(errors) => errors.render(has_color()),
             Self::BadOutput(error) => format!("error: {error}"),
-            Self::Run(message) => format!("error: {message}"),
+            Self::Usage(message) | Self::Run(message) => format!("error: {message}"),
         };
         // There is nobody left to tell when standard error is closed.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());

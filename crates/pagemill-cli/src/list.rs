@@ -37,10 +37,11 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
 
 fn machines() -> Result<Vec<Item>, Failure> {
     let item = |machine: &pagemill_scenario::BuiltIn| {
-        let (title, about) = machine.title_and_about()?;
+        let head = machine.head()?;
+        let about = head.about;
         Ok(Item {
             name: machine.name.to_owned(),
-            summary: title,
+            summary: format!("{}: {}", head.kind, head.title),
             keys: about_key(about),
         })
     };

@@ -7,6 +7,7 @@ mod failure;
 mod list;
 mod output;
 mod run;
+mod zero;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ use args::{Arguments, Command, TextFormat};
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Zero(arguments) => zero::zero(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),

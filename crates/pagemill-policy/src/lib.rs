@@ -5,9 +5,11 @@
 //! on a real machine, and a test can visit every state it has.
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
+//! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
 
+pub mod coloring;
 pub mod migration;
 pub mod zeroing;
 

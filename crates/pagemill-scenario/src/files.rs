@@ -19,21 +19,37 @@ pub struct BuiltIn {
     pub text: &'static str,
 }
 
+/// What a file says it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileHead {
+    /// Its `kind`.
+    pub kind: String,
+    /// Its `title`.
+    pub title: String,
+    /// Its `about`; may be empty.
+    pub about: String,
+}
+
 impl BuiltIn {
-    /// What the file says it is: its `title` and, where there is one, its `about`.
+    /// What the file says it is.
     ///
     /// # Errors
-    /// The file is no TOML or has no title.
-    pub fn title_and_about(&self) -> Result<(String, String), InputErrors> {
+    /// The file is no TOML, or has no kind or no title.
+    pub fn head(&self) -> Result<FileHead, InputErrors> {
         let source = SourceText::built_in(self.path, self.text);
         let table = parse_document(&source)?;
         let text = |key: &str| match table.get(key).map(|node| &node.kind) {
             Some(Kind::String(text)) => Some(text.clone()),
             _ => None,
         };
-        let title =
-            text("title").ok_or_else(|| Problem::new(format!("{} has no title", source.name())))?;
-        Ok((title, text("about").unwrap_or_default()))
+        let needed = |key: &str| {
+            text(key).ok_or_else(|| Problem::new(format!("{} has no {key}", source.name())))
+        };
+        Ok(FileHead {
+            kind: needed("kind")?,
+            title: needed("title")?,
+            about: text("about").unwrap_or_default(),
+        })
     }
 }
 

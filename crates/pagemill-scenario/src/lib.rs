@@ -21,7 +21,7 @@ mod transfer;
 mod workload;
 
 pub use error::{InputErrors, Problem};
-pub use files::{BuiltIn, MACHINES, SCENARIOS};
+pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
 pub use kind::gpu::GpuPoint;
 pub use machine::Machine;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};

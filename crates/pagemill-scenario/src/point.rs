@@ -1,9 +1,9 @@
 use std::fmt;
 
 use crate::document::{Kind, Node};
-use crate::kind::gpu::GpuPoint;
+use crate::kind::{self, gpu::GpuPoint};
 use crate::quantity::{Dimension, Quantity, parse_any};
-use crate::sourced::as_written;
+use crate::sourced::{Setting, as_written};
 
 /// One combination of the swept keys, checked and ready to run.
 #[derive(Debug)]
@@ -21,6 +21,27 @@ pub struct Point {
 pub enum PointSpec {
     /// `kind = "gpu"`: a GPU program on a simulated GPU.
     Gpu(Box<GpuPoint>),
+}
+
+impl PointSpec {
+    /// The `kind` of the scenario.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Gpu(_) => kind::GPU,
+        }
+    }
+
+    /// The machine: its name, its title, and every value with its source.
+    pub fn machine(&self) -> (&str, &str, &[Setting]) {
+        match self {
+            Self::Gpu(point) => point.machine.description(),
+        }
+    }
+
+    /// Keys that its row holds under a shorter name, swept or not: path, column.
+    pub fn short_names(&self) -> &'static [(&'static str, &'static str)] {
+        kind::short_names(self.kind())
+    }
 }
 
 /// The value of a swept key at one point.

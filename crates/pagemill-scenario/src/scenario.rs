@@ -6,7 +6,8 @@ use pagemill_report::{ClaimSpec, Plot};
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
-use crate::kind::{self, gpu::GpuPoint};
+use crate::kind::{self, PointInput};
+use crate::machine::MachineFile;
 use crate::overrides::Override;
 use crate::point::{Point, PointSpec, parameters};
 use crate::quantity;
@@ -73,6 +74,7 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
             );
         }
     }
+    check_one_kind(&specs)?;
     let points = specs
         .into_iter()
         .zip(parameters(&swept, &swept_values))
@@ -99,6 +101,21 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
         claims,
         plots,
     })
+}
+
+/// Rows of one scenario have the same columns.
+fn check_one_kind(specs: &[PointSpec]) -> Result<(), Problem> {
+    let mut kinds = specs.iter().map(PointSpec::kind);
+    let Some(first) = kinds.next() else {
+        return Ok(());
+    };
+    match kinds.find(|kind| *kind != first) {
+        None => Ok(()),
+        Some(other) => Err(Problem::new(format!(
+            "the sweep mixes scenarios of the kinds \"{first}\" and \"{other}\""
+        ))
+        .help("write one scenario for each kind".to_owned())),
+    }
 }
 
 fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> {
@@ -144,13 +161,6 @@ struct Head {
 struct Documents {
     scenario: Table,
     machine: Option<Arc<MachineFile>>,
-}
-
-/// A machine file, possibly with values replaced.
-#[derive(Clone, Debug)]
-pub(crate) struct MachineFile {
-    pub source: Arc<SourceText>,
-    pub table: Table,
 }
 
 impl Documents {
@@ -258,15 +268,19 @@ fn read_point(
         root.abandon();
         return None;
     };
-    debug_assert_eq!(kind, kind::GPU, "the only kind so far");
     let seed = seed?;
-    let gpu = GpuPoint::read(&mut root, documents.machine.as_deref(), reader, seed);
+    let input = PointInput {
+        machine: documents.machine.as_deref(),
+        reader,
+        seed,
+    };
+    let spec = kind::read(&kind, &mut root, &input);
     Some((
         Head {
             title: title?,
             about: about?,
             seed,
         },
-        PointSpec::Gpu(Box::new(gpu?)),
+        spec?,
     ))
 }

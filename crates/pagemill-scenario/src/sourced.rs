@@ -73,6 +73,11 @@ impl<'a> SourcedSection<'a> {
         })
     }
 
+    /// Leaves the rest unread, without a complaint about it.
+    pub fn abandon(self) {
+        self.section.abandon();
+    }
+
     /// The plain section, for what is no value of the machine.
     pub fn plain(&mut self) -> &mut Section<'a> {
         &mut self.section

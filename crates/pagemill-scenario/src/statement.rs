@@ -47,10 +47,9 @@ impl Statements {
 /// The names that rows have for swept keys.
 pub(crate) struct Columns<'a> {
     parameters: Vec<&'a Parameter>,
+    /// Keys that rows hold under a shorter name, swept or not.
+    short_names: &'static [(&'static str, &'static str)],
 }
-
-/// Keys that rows hold under a shorter name, swept or not.
-const SHORT_NAMES: [(&str, &str); 2] = [("workload.name", "workload"), ("transfer.mode", "mode")];
 
 impl<'a> Columns<'a> {
     /// The columns of the rows of `points`.
@@ -61,12 +60,19 @@ impl<'a> Columns<'a> {
                 parameters.push(parameter);
             }
         }
-        Self { parameters }
+        let short_names = points
+            .first()
+            .map_or(&[][..], |point| point.spec.short_names());
+        Self {
+            parameters,
+            short_names,
+        }
     }
 
     /// The column of a swept key; any other name stays as it is.
     fn name(&self, key: &str) -> String {
-        let short = SHORT_NAMES
+        let short = self
+            .short_names
             .iter()
             .find(|(path, _)| *path == key)
             .map(|(_, short)| (*short).to_owned());

@@ -41,7 +41,7 @@ fn shown(scenario: &Scenario) -> Vec<String> {
 #[test]
 fn the_machine_file_and_the_simulator_agree_on_the_gtx480() {
     let scenario = load_with(SOUND, &["transfer.page_size=2 MiB"]);
-    assert_eq!(gpu(&scenario.points[0]).machine.gpu, GpuMachine::gtx480());
+    assert_eq!(gpu(&scenario.points[0]).machine.spec, GpuMachine::gtx480());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_override_is_stronger_than_a_sweep() {
     let bandwidths: Vec<u64> = scenario
         .points
         .iter()
-        .map(|point| gpu(point).machine.gpu.link.to_gpu.bytes_per_second())
+        .map(|point| gpu(point).machine.spec.link.to_gpu.bytes_per_second())
         .collect();
     assert_eq!(bandwidths, [1_000_000_000, 500_000_000, 250_000_000]);
 }
@@ -208,7 +208,7 @@ fn a_machine_beside_the_scenario_is_found() {
             .expect("a scenario");
         let scenario = load(path.to_str().expect("UTF-8"), &[])
             .unwrap_or_else(|errors| panic!("{given}: {errors}"));
-        assert_eq!(gpu(&scenario.points[0]).machine.gpu.sm.count, 3, "{given}");
+        assert_eq!(gpu(&scenario.points[0]).machine.spec.sm.count, 3, "{given}");
     }
 }
 

@@ -13,9 +13,13 @@ name = "vector-add"
 mode = "ideal-overlap"
 "#;
 
-/// What a user sees for a copy of the first built-in machine with `from` replaced by `to`.
+/// What a user sees for a copy of the machine gtx480 with `from` replaced by `to`.
 fn replaced(from: &str, to: &str) -> String {
-    let machine = MACHINES[0].text;
+    let machine = MACHINES
+        .iter()
+        .find(|machine| machine.name == "gtx480")
+        .expect("it is built in")
+        .text;
     assert!(machine.contains(from), "{from}");
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(
@@ -140,7 +144,7 @@ help: add a section [gmmu]; is `gmu` meant to be `gmmu`?
 │ [gmu]
 ·  ───
 │ buffer_entries = { value = 128, source = "table 1: migration buffer of each memory partition" }
-help: did you mean `gmmu`? keys of `machine`: title, about, clocks, sm, tlb, walker, l1, l2, interconnect, dram, link, gmmu, host
+help: did you mean `gmmu`? keys of `machine`: title, about, kind, clocks, sm, tlb, walker, l1, l2, interconnect, dram, link, gmmu, host
 "#);
     assert_snapshot!(replaced("banks", "bank"), @r#"
 × the key `machine.dram.banks` is missing
@@ -189,4 +193,22 @@ fn values_that_are_impossible() {
 │ channels = { value = 12, source = "table 1" }
 help: write for example "16 GB/s"
 "#);
+}
+
+#[test]
+fn kinds_of_machine() {
+    assert_snapshot!(replaced("kind = \"gpu\"\n", ""), @r"
+    × the key `machine.kind` is missing
+    │ # A GeForce GTX 480 as a unified-memory GPU: the machine of Zhang et al. 2019, table 1.
+    · ▲
+    │ #
+    help: add a line `kind = ...` before the first section
+    ");
+    // The list of kinds grows; the words before it do not.
+    let unknown = replaced("kind = \"gpu\"", "kind = \"gpo\"");
+    assert!(
+        unknown.starts_with("× `machine.kind` is \"gpo\": this is none of the kinds of machine"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("did you mean `gpu`?"), "{unknown}");
 }

@@ -6,5 +6,6 @@
 
 pub mod gpu;
 pub mod parts;
+pub mod shared_cache;
 
 pub use gpu::*;

@@ -127,7 +127,9 @@ impl Machine {
         let is_whole = self.bytes(page).iter().all(|&byte| byte == mark);
         self.seen.wipes += usize::from(!is_whole);
         self.ledger.returned(page).expect("it was lent");
-        self.ledger.unreachable(page, None).expect("it was returned");
+        self.ledger
+            .unreachable(page, None)
+            .expect("it was returned");
     }
 
     fn order(&mut self) {

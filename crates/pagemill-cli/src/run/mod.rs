@@ -1,9 +1,7 @@
 //! `pagemill run`: every point of a scenario, then its results.
 
-mod gpu;
 mod interrupt;
-mod metrics;
-mod plots;
+mod kind;
 mod pool;
 mod progress;
 mod results;
@@ -15,12 +13,12 @@ use pagemill_report::table::TableStyle;
 use pagemill_report::{
     OutputDir, OutputDirError, ResultSet, Row, csv, html, json, perfetto, table,
 };
-use pagemill_scenario::{Point, PointSpec, load};
+use pagemill_scenario::{Point, load};
 
 use crate::args::{RunArguments, RunFormat};
 use crate::failure::Failure;
 use crate::output::{print, print_text};
-use pool::PointError;
+use kind::View;
 use progress::Progress;
 
 /// Events of all points together that a timeline keeps: as much as Perfetto shows fluently.
@@ -29,7 +27,8 @@ const TIMELINE_EVENTS_MAX: usize = 2_000_000;
 /// What one point came to.
 pub struct Outcome {
     row: Row,
-    events: timeline::PointEvents,
+    /// What happened, where the kind keeps events.
+    events: Option<Box<dyn kind::PointEvents>>,
     /// What the program printed.
     output: String,
 }
@@ -51,7 +50,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::new(scenario.points.len());
     let outcomes = pool::run_all(&scenario.points, jobs, |point| {
         let _shown = progress.begin(point);
-        run_point(point, events_max)
+        kind::run(point, events_max)
     });
     progress.finish();
     let outcomes = outcomes.map_err(|(index, error)| {
@@ -70,19 +69,13 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         write_files(out, &set, &scenario.points, &outcomes)
             .map_err(|error| Failure::Run(error.to_string()))?;
     }
-    show(&set, arguments.format)
+    show(&set, kind::view(&scenario.points[0].spec), arguments.format)
 }
 
-fn run_point(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
-    match &point.spec {
-        PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
-    }
-}
-
-fn show(set: &ResultSet, format: RunFormat) -> Result<(), Failure> {
+fn show(set: &ResultSet, view: &View, format: RunFormat) -> Result<(), Failure> {
     match format {
         RunFormat::Table => print_text(&table::render(
-            &results::headline(set),
+            &results::headline(set, view),
             &TableStyle::for_stdout(),
         )),
         RunFormat::Json => print(|out| json::write(set, out)),
@@ -96,7 +89,10 @@ fn write_files(
     points: &[Point],
     outcomes: &[Outcome],
 ) -> Result<(), OutputDirError> {
-    let timeline = timeline::build(points, outcomes.iter().map(|outcome| &outcome.events));
+    let timeline = timeline::build(
+        points,
+        outcomes.iter().map(|outcome| outcome.events.as_deref()),
+    );
     let _uninterrupted = interrupt::hold();
     let mut files = OutputDir::stage(out)?;
     files.write("results.json", |file| json::write(set, file))?;

@@ -6,15 +6,10 @@ use pagemill_report::{
     Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary,
     Value, evaluate,
 };
-use pagemill_scenario::{PROGRAMMER_COPY, Parameter, ParameterValue, Point, PointSpec, Scenario};
+use pagemill_scenario::{Parameter, ParameterValue, Point, Scenario};
 
-use super::{Outcome, metrics, plots};
-
-/// Time over that of `programmer-copy` with otherwise equal parameters.
-pub const TIME_RATIO: &str = "time_over_programmer_copy";
-
-/// Swept keys that every row holds under a shorter name.
-const ALWAYS_SHOWN: &[&str] = &["workload.name", "transfer.mode"];
+use super::Outcome;
+use super::kind::{self, Ratio, View};
 
 /// The swept keys of a point, after what `row` holds already.
 pub fn parameters(point: &Point, row: Row) -> Row {
@@ -24,10 +19,14 @@ pub fn parameters(point: &Point, row: Row) -> Row {
 }
 
 fn swept(point: &Point) -> impl Iterator<Item = &Parameter> {
+    // Every row holds these under a shorter name.
+    let short_names = point.spec.short_names();
+    let has_short_name =
+        |parameter: &&Parameter| short_names.iter().any(|(path, _)| *path == parameter.path);
     point
         .parameters
         .iter()
-        .filter(|parameter| !ALWAYS_SHOWN.contains(&parameter.path.as_str()))
+        .filter(move |parameter| !has_short_name(parameter))
 }
 
 fn value(value: &ParameterValue) -> Value {
@@ -42,11 +41,14 @@ fn value(value: &ParameterValue) -> Value {
 
 /// Everything a run has to say.
 pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> ResultSet {
+    let view = kind::view(&scenario.points[0].spec);
     let mut rows: Vec<Row> = rows.collect();
-    add_time_ratios(&mut rows);
-    let columns = columns(&scenario.points);
+    if let Some(ratio) = &view.ratio {
+        add_ratios(&mut rows, ratio);
+    }
+    let columns = columns(&scenario.points, view);
     let plots = match scenario.plots.as_slice() {
-        [] => plots::plots(&rows, &columns),
+        [] => (view.plots)(&rows, &columns),
         declared => declared.to_vec(),
     };
     let mut set = ResultSet {
@@ -69,20 +71,21 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     set
 }
 
-/// The set with what fits a terminal: the main metrics, and no parameter that the workload's name stands for.
-pub fn headline(set: &ResultSet) -> ResultSet {
+/// The set with what fits a terminal: the main metrics, and no parameter that the row's name stands for.
+pub fn headline(set: &ResultSet, view: &View) -> ResultSet {
     let mut set = set.clone();
     let implied: Vec<String> = set
         .columns
         .iter()
         .filter(|column| {
-            column.role == ColumnRole::Parameter && is_implied(&set.rows, &column.name)
+            column.role == ColumnRole::Parameter
+                && is_implied(&set.rows, view.identity[0].0, &column.name)
         })
         .map(|column| column.name.clone())
         .collect();
     let is_shown = |column: &Column| match column.role {
         ColumnRole::Parameter => !implied.contains(&column.name),
-        ColumnRole::Metric => metrics::HEADLINE.contains(&column.name.as_str()),
+        ColumnRole::Metric => view.headline.contains(&column.name.as_str()),
     };
     set.columns.retain(is_shown);
     let is_shown =
@@ -94,44 +97,47 @@ pub fn headline(set: &ResultSet) -> ResultSet {
     set
 }
 
-/// Whether rows of one workload never differ in parameter `name`, and rows of several workloads do.
-fn is_implied(rows: &[Row], name: &str) -> bool {
+/// Whether rows of one `identity` never differ in parameter `name`, and rows of several do.
+fn is_implied(rows: &[Row], identity: &str, name: &str) -> bool {
     let differs = rows.iter().any(|row| row.get(name) != rows[0].get(name));
     let first_of_same = |row: &Row| {
         rows.iter()
-            .find(|other| other.get("workload") == row.get("workload"))
+            .find(|other| other.get(identity) == row.get(identity))
             .map(|first| first.get(name))
     };
-    name != "workload"
+    name != identity
         && differs
         && rows
             .iter()
             .all(|row| first_of_same(row) == Some(row.get(name)))
 }
 
-fn columns(points: &[Point]) -> Vec<Column> {
-    let mut columns = vec![
-        Column::parameter("workload", ColumnKind::Text, "the program"),
-        Column::parameter("mode", ColumnKind::Text, "how its data gets to the GPU"),
-    ];
+fn columns(points: &[Point], view: &View) -> Vec<Column> {
+    let mut columns: Vec<Column> = view
+        .identity
+        .iter()
+        .map(|(name, kind, doc)| Column::parameter(*name, *kind, *doc))
+        .collect();
     for parameter in points.iter().flat_map(swept) {
         if columns.iter().all(|column| column.name != parameter.column) {
             let doc = format!("swept: {}", parameter.path);
-            columns.push(Column::parameter(&parameter.column, kind(parameter), doc));
+            columns.push(Column::parameter(
+                &parameter.column,
+                column_kind(parameter),
+                doc,
+            ));
         }
     }
-    for column in metrics::columns() {
-        let is_time = column.name == "time_ns";
-        columns.push(column);
-        if is_time {
-            let doc = "time_ns over that of programmer-copy with otherwise equal parameters";
-            columns.push(Column::metric(TIME_RATIO, ColumnKind::Ratio, doc));
+    for (name, kind, doc) in view.metrics {
+        columns.push(Column::metric(*name, *kind, *doc));
+        if let Some(ratio) = view.ratio.as_ref().filter(|ratio| ratio.of == *name) {
+            columns.push(Column::metric(ratio.column, ColumnKind::Ratio, ratio.doc));
         }
     }
     columns
 }
 
-fn kind(parameter: &Parameter) -> ColumnKind {
+fn column_kind(parameter: &Parameter) -> ColumnKind {
     match parameter.value {
         ParameterValue::Boolean(_) | ParameterValue::Text(_) => ColumnKind::Text,
         ParameterValue::Float(_) | ParameterValue::Unsigned(_) | ParameterValue::Signed(_) => {
@@ -150,57 +156,52 @@ fn kind(parameter: &Parameter) -> ColumnKind {
     }
 }
 
-fn add_time_ratios(rows: &mut [Row]) {
+fn add_ratios(rows: &mut [Row], ratio: &Ratio) {
     let others = |row: &Row| -> Vec<(String, Value)> {
         row.parameters
             .iter()
-            .filter(|(name, _)| name != "mode")
+            .filter(|(name, _)| name != ratio.parameter)
             .cloned()
             .collect()
     };
-    let is_base = |row: &Row| row.get("mode") == Some(&PROGRAMMER_COPY.into());
     let bases: Vec<_> = rows
         .iter()
-        .filter(|row| is_base(row))
-        .filter_map(|row| Some((others(row), row.number("time_ns")?)))
+        .filter(|row| ratio.is_base(row))
+        .filter_map(|row| Some((others(row), row.number(ratio.of)?)))
         .collect();
     for row in rows {
         let own = others(row);
         let base = bases.iter().find(|(parameters, _)| *parameters == own);
-        let (Some((_, base)), Some(time)) = (base, row.number("time_ns")) else {
+        let (Some((_, base)), Some(value)) = (base, row.number(ratio.of)) else {
             continue;
         };
         if *base > 0.0 {
-            // Beside the time it is a ratio of.
+            // Beside what it is a ratio of.
             let place = row
                 .metrics
                 .iter()
-                .position(|(name, _)| name == "time_ns")
+                .position(|(name, _)| name == ratio.of)
                 .map_or(0, |place| place + 1);
             row.metrics
-                .insert(place, (TIME_RATIO.to_owned(), (time / base).into()));
+                .insert(place, (ratio.column.to_owned(), (value / base).into()));
         }
     }
 }
 
 /// The machine of the first point, value by value; swept values are in the rows.
 fn description(scenario: &Scenario) -> Vec<DescriptionSection> {
-    let Some(Point {
-        spec: PointSpec::Gpu(spec),
-        ..
-    }) = scenario.points.first()
-    else {
+    let Some(point) = scenario.points.first() else {
         return Vec::new();
     };
-    let machine = &spec.machine;
+    let (name, title, settings) = point.spec.machine();
     let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
         name: setting.key.clone(),
         value: setting.value.clone(),
         source: setting.source.clone(),
     };
     vec![DescriptionSection {
-        title: format!("Machine {}: {}", machine.gpu.name, machine.title),
-        entries: machine.settings.iter().map(entry).collect(),
+        title: format!("Machine {name}: {title}"),
+        entries: settings.iter().map(entry).collect(),
     }]
 }
 

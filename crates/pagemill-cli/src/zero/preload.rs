@@ -24,13 +24,19 @@ pub fn run(arguments: &PreloadArguments) -> Result<(), Failure> {
         preload.push(":");
         preload.push(others);
     }
-    let socket = arguments.socket.clone().unwrap_or_else(pagemill_zero_client::socket_path);
+    let socket = arguments
+        .socket
+        .clone()
+        .unwrap_or_else(pagemill_zero_client::socket_path);
     let error = Command::new(program)
         .args(rest)
         .env("LD_PRELOAD", preload)
         .env(pagemill_zero_client::SOCKET_VARIABLE, socket)
         .exec();
-    Err(Failure::Run(format!("cannot run {}: {error}", program.display())))
+    Err(Failure::Run(format!(
+        "cannot run {}: {error}",
+        program.display()
+    )))
 }
 
 fn find_library() -> Result<PathBuf, Failure> {

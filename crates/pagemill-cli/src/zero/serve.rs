@@ -28,7 +28,8 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         config.size,
         config.socket.display()
     );
-    pool.run(&mut |told| eprintln!("warning: {told}")).map_err(failed)
+    pool.run(&mut |told| eprintln!("warning: {told}"))
+        .map_err(failed)
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {
@@ -38,9 +39,15 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
     let usage = |message: String| Failure::Usage(message);
     let size = HugeSize::parse(&arguments.size).ok_or_else(|| {
-        usage(format!("there are no huge pages of {}: use 2M or 1G", arguments.size))
+        usage(format!(
+            "there are no huge pages of {}: use 2M or 1G",
+            arguments.size
+        ))
     })?;
-    let socket = arguments.socket.clone().unwrap_or_else(pagemill_zero_client::socket_path);
+    let socket = arguments
+        .socket
+        .clone()
+        .unwrap_or_else(pagemill_zero_client::socket_path);
     let mut config = Config::new(socket, size, arguments.pages.get());
     if !arguments.shelves.is_empty() {
         let shelves = arguments.shelves.iter().map(|text| shelf(text));
@@ -57,7 +64,10 @@ fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
         .ok()
         .filter(|mode| *mode <= 0o777)
         .ok_or_else(|| {
-            usage(format!("{} is no octal mode such as 660", arguments.socket_mode))
+            usage(format!(
+                "{} is no octal mode such as 660",
+                arguments.socket_mode
+            ))
         })?;
     config.quota_pages = arguments.quota.map_or(config.quota_pages, usize::from);
     if arguments.no_recycle {
@@ -83,7 +93,9 @@ fn shelf(text: &str) -> Result<ShelfSpec, Failure> {
 fn reserve(arguments: &ServeArguments, config: &Config) -> Result<Option<Reserve>, Failure> {
     let pages = config.pages();
     if arguments.reserve {
-        return Reserve::available(config.size, pages).map(Some).map_err(failed);
+        return Reserve::available(config.size, pages)
+            .map(Some)
+            .map_err(failed);
     }
     let available = Stock::read(config.size).map_err(failed)?.available_pages();
     if available < pages {

@@ -9,7 +9,10 @@ use crate::output;
 
 pub fn status(arguments: &StatusArguments) -> Result<(), Failure> {
     let failed = |error: ClientError| Failure::Run(error.to_string());
-    let socket = arguments.socket.clone().unwrap_or_else(pagemill_zero_client::socket_path);
+    let socket = arguments
+        .socket
+        .clone()
+        .unwrap_or_else(pagemill_zero_client::socket_path);
     let mut client = Client::connect(&socket).map_err(failed)?;
     if arguments.format == StatusFormat::Prometheus {
         return output::print_text(&client.metrics().map_err(failed)?);

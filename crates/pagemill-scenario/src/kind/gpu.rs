@@ -1,19 +1,24 @@
 //! `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 
-use pagemill_sim::{Limits, TransferMode};
+use pagemill_sim::{GpuMachine, Limits, TransferMode};
+use pagemill_types::PageSize;
 
-use crate::document::{Reader, Section};
-use crate::machine::Machine;
+use super::PointInput;
+use crate::document::Section;
+use crate::machine::{self, Machine};
 use crate::quantity;
-use crate::scenario::MachineFile;
 use crate::transfer::{IDEAL_OVERLAP, Transfer};
 use crate::workload::WorkloadSpec;
+
+/// Keys that every row holds under a shorter name.
+pub(crate) const SHORT_NAMES: &[(&str, &str)] =
+    &[("workload.name", "workload"), ("transfer.mode", "mode")];
 
 /// One run of one program on one machine.
 #[derive(Debug)]
 pub struct GpuPoint {
     /// The GPU and its link.
-    pub machine: Machine,
+    pub machine: Machine<GpuMachine>,
     /// How data gets to the GPU.
     pub transfer: Transfer,
     /// What runs.
@@ -23,22 +28,17 @@ pub struct GpuPoint {
 }
 
 impl GpuPoint {
-    pub(crate) fn read(
-        root: &mut Section<'_>,
-        machine: Option<&MachineFile>,
-        reader: &Reader,
-        seed: u64,
-    ) -> Option<Self> {
+    pub(crate) fn read(root: &mut Section<'_>, input: &PointInput<'_>) -> Option<Self> {
         let workload = root
             .section("workload")
-            .and_then(|section| WorkloadSpec::read(section, seed));
+            .and_then(|section| WorkloadSpec::read(section, input.seed));
         let transfer = root.section("transfer").and_then(Transfer::read);
-        let machine = machine.and_then(|file| {
+        let machine = input.machine.and_then(|file| {
             // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
             let page = transfer
                 .as_ref()
-                .map_or(pagemill_types::PageSize::MIB_2, |transfer| transfer.page);
-            Machine::read(file, page, reader)
+                .map_or(PageSize::MIB_2, |transfer| transfer.page);
+            machine::gpu::read(file, page, input.reader)
         });
         let limits = match root.optional_section("limits") {
             Some(section) => read_limits(section),

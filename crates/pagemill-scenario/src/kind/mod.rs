@@ -2,8 +2,43 @@
 
 pub mod gpu;
 
-/// `kind = "gpu"`.
+use crate::document::{Reader, Section};
+use crate::machine::MachineFile;
+use crate::point::PointSpec;
+
+/// `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 pub(crate) const GPU: &str = "gpu";
 
-/// The names of all kinds.
+/// The names of all kinds, of scenarios and of machines.
 pub(crate) const NAMES: &[&str] = &[GPU];
+
+/// What a kind reads a point from, beside the sections of the scenario.
+pub(crate) struct PointInput<'a> {
+    /// The machine, where it can be read.
+    pub machine: Option<&'a MachineFile>,
+    /// Takes note of what is wrong.
+    pub reader: &'a Reader,
+    /// Seed of all randomness.
+    pub seed: u64,
+}
+
+/// Reads the sections of a point of `kind`, which is one of [`NAMES`]. `None` when something is wrong, which is then
+/// noted.
+pub(crate) fn read(
+    kind: &str,
+    root: &mut Section<'_>,
+    input: &PointInput<'_>,
+) -> Option<PointSpec> {
+    match kind {
+        GPU => gpu::GpuPoint::read(root, input).map(|point| PointSpec::Gpu(Box::new(point))),
+        _ => unreachable!("`{kind}` is in NAMES and has no reader"),
+    }
+}
+
+/// Keys that rows of `kind` hold under a shorter name, swept or not: path, column.
+pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        GPU => gpu::SHORT_NAMES,
+        _ => &[],
+    }
+}

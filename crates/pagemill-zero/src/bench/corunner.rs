@@ -11,8 +11,11 @@ use super::{Plan, result};
 /// What each loop works on: it fits the second-level cache, and suffers when a page of zeroes passes through.
 const WORK_BYTES: usize = 16 << 10;
 
+/// One turn of a program's loop.
+type Work = fn(&mut [u8]);
+
 /// The programs of the document's table, and how often their loop runs between two faults.
-const PROGRAMS: [(&str, fn(&mut [u8]), usize); 3] = [
+const PROGRAMS: [(&str, Work, usize); 3] = [
     ("jhash 100 loop", jhash_all, 100),
     ("aes 1 loop", aes_all, 1),
     ("aes 10 loop", aes_all, 10),
@@ -33,9 +36,19 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
         pool.client.give_back(lease)?;
         let cleaner_ns = pool.until_clean()?.counters.cleaner_cpu_ns - before;
         rows.push(row(name, "kernel", &kernel, 0.0));
-        rows.push(row(name, "pool", &pooled, cleaner_ns as f64 / plan.pages as f64));
+        rows.push(row(
+            name,
+            "pool",
+            &pooled,
+            cleaner_ns as f64 / plan.pages as f64,
+        ));
     }
-    Ok(result("zero-corunner", "Programs beside huge page faults", rows, Vec::new()))
+    Ok(result(
+        "zero-corunner",
+        "Programs beside huge page faults",
+        rows,
+        Vec::new(),
+    ))
 }
 
 #[derive(Default)]
@@ -45,7 +58,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn measure(&mut self, memory: &mut Mapping, work: fn(&mut [u8]), loops: usize) {
+    fn measure(&mut self, memory: &mut Mapping, work: Work, loops: usize) {
         let mut data = vec![1; WORK_BYTES];
         work(&mut data);
         for page in memory.bytes_mut().chunks_mut(SIZE.bytes()) {

@@ -32,8 +32,7 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
         };
         let (mut wall_ns, mut cpu_ns) = (Samples::default(), Samples::default());
         for _ in 0..ROUNDS {
-            let mut batch: Vec<&mut [u8]> =
-                memory.bytes_mut().chunks_mut(SIZE.bytes()).collect();
+            let mut batch: Vec<&mut [u8]> = memory.bytes_mut().chunks_mut(SIZE.bytes()).collect();
             let timing = engine.zero(&mut batch)?;
             wall_ns.push(timing.wall_ns as f64 / pages);
             cpu_ns.push(timing.cpu_ns as f64 / pages);
@@ -64,7 +63,12 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
             true,
         ),
     ];
-    Ok(result("zero-engines", "Clearing 2 MiB: who is how fast", rows, claims))
+    Ok(result(
+        "zero-engines",
+        "Clearing 2 MiB: who is how fast",
+        rows,
+        claims,
+    ))
 }
 
 fn row(engine: &str, wall_ns: f64, cpu_ns: f64) -> Row {

@@ -23,8 +23,11 @@ pub struct Plan {
     pub startup_bytes: u64,
 }
 
+/// Measures, and tells.
+pub type Experiment = fn(&Plan) -> Result<ResultSet, BenchError>;
+
 /// Every experiment's name, and the experiment.
-pub const EXPERIMENTS: &[(&str, fn(&Plan) -> Result<ResultSet, BenchError>)] = &[
+pub const EXPERIMENTS: &[(&str, Experiment)] = &[
     ("zero-engines", engines::run),
     ("zero-latency", latency::run),
     ("zero-corunner", corunner::run),

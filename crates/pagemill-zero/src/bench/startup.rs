@@ -43,7 +43,12 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
         20.0,
         false,
     )];
-    Ok(result("zero-startup", "Start-up with touched memory", rows, claims))
+    Ok(result(
+        "zero-startup",
+        "Start-up with touched memory",
+        rows,
+        claims,
+    ))
 }
 
 fn touch(memory: &mut [u8]) {

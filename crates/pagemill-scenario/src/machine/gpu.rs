@@ -1,6 +1,4 @@
-//! Machine files: every value of a simulated GPU, with its unit and its source.
-
-use std::cell::RefCell;
+//! The values of a simulated GPU.
 
 use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
@@ -13,55 +11,31 @@ use pagemill_sim::{
 };
 use pagemill_types::PageSize;
 
-use crate::document::{Kind, Node, Origin, Reader, Table};
-use crate::error::Problem;
+use super::{Machine, MachineFile, Refused};
+use crate::document::{Node, Reader};
+use crate::kind;
 use crate::quantity::{self, Wrong, show_bytes};
-use crate::scenario::MachineFile;
-use crate::sourced::{Setting, SourcedSection};
+use crate::sourced::SourcedSection;
 
-/// A machine as its file describes it.
-#[derive(Clone, Debug)]
-pub struct Machine {
-    /// What it is, in a line.
-    pub title: String,
-    /// The checked values.
-    pub gpu: GpuMachine,
-    /// Every value as written, and its source.
-    pub settings: Vec<Setting>,
-}
-
-impl Machine {
-    /// Reads and checks `file`; `page` is the page size that the TLBs see.
-    pub(crate) fn read(file: &MachineFile, page: PageSize, reader: &Reader) -> Option<Self> {
-        let settings = RefCell::new(Vec::new());
-        let top = Origin::new(&file.source, 0..0);
-        let mut root = SourcedSection::new(
-            reader.root(&file.table, "machine", top.clone()),
-            &file.source,
-            &settings,
-        );
-        let title = root.plain().required("title", quantity::text);
-        root.plain().or("about", String::new(), quantity::text);
-        let gpu = read_gpu(&mut root, &file.source.stem(), page);
-        drop(root);
-        let gpu = gpu?;
+/// Reads and checks the simulated GPU of `file`; `page` is the page size that the TLBs see.
+pub(crate) fn read(
+    file: &MachineFile,
+    page: PageSize,
+    reader: &Reader,
+) -> Option<Machine<GpuMachine>> {
+    Machine::read(file, kind::GPU, reader, |root| {
+        let gpu = read_gpu(root, &file.source.stem(), page)?;
         if let Err(error) = check(&gpu) {
-            let key = file_key(&error.key);
-            let found = find(&file.table, &key);
-            let origin = found.map_or(&top, |node| &node.origin);
-            let value = found.map_or(error.value, Node::to_string);
-            reader.report(Problem::at(
-                origin,
-                format!("`machine.{key}` is {value}: it {}", error.allowed),
-            ));
+            let refused = Refused {
+                key: file_key(&error.key),
+                value: error.value,
+                why: error.allowed,
+            };
+            refused.report(file, reader);
             return None;
         }
-        Some(Self {
-            title: title?,
-            gpu,
-            settings: settings.into_inner(),
-        })
-    }
+        Some(gpu)
+    })
 }
 
 /// Checks what the simulator would refuse.
@@ -98,15 +72,6 @@ fn file_key(key: &str) -> String {
         _ => key.trim_end_matches("_cycles").trim_end_matches("_bytes"),
     };
     renamed.to_owned()
-}
-
-fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
-    let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-    let node = table.at(&path)?;
-    match &node.kind {
-        Kind::Table(table) => table.get("value"),
-        _ => Some(node),
-    }
 }
 
 fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option<GpuMachine> {

@@ -1,11 +1,11 @@
 //! What a GPU run is measured by. `docs/results.md` describes the same columns.
 
-use pagemill_report::{Column, ColumnKind, Row};
+use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::Report;
 use pagemill_workloads::Checked;
 
 /// Every metric with what it means, in the order of the row.
-const METRICS: &[(&str, ColumnKind, &str)] = &[
+pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "time_ns",
         ColumnKind::TimeNs,
@@ -155,24 +155,6 @@ const METRICS: &[(&str, ColumnKind, &str)] = &[
         "largest relative difference among them; 0 is bit-exact",
     ),
 ];
-
-/// The metrics that a terminal table shows; files hold all.
-pub const HEADLINE: &[&str] = &[
-    "time_ns",
-    super::results::TIME_RATIO,
-    "migrated_bytes",
-    "touched_bytes",
-    "tlb_miss_rate",
-    "thread_instructions",
-    "ranges_per_page_mean",
-];
-
-/// Descriptions of the metrics.
-pub fn columns() -> impl Iterator<Item = Column> {
-    METRICS
-        .iter()
-        .map(|(name, kind, doc)| Column::metric(*name, *kind, *doc))
-}
 
 /// The row with everything that was measured.
 pub fn add_metrics(row: Row, report: &Report, checked: &Checked) -> Row {

@@ -1,0 +1,74 @@
+//! `kind = "gpu"`: one program on one simulated GPU.
+
+mod metrics;
+mod plots;
+mod timeline;
+
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{GpuPoint, PROGRAMMER_COPY, Point};
+use pagemill_sim::{Gpu, Options};
+
+use super::{Ratio, View};
+use crate::run::Outcome;
+use crate::run::pool::PointError;
+use crate::run::results::parameters;
+use metrics::add_metrics;
+
+const TIME_RATIO: &str = "time_over_programmer_copy";
+
+pub const VIEW: View = View {
+    identity: &[
+        ("workload", ColumnKind::Text, "the program"),
+        ("mode", ColumnKind::Text, "how its data gets to the GPU"),
+    ],
+    metrics: metrics::METRICS,
+    headline: &[
+        "time_ns",
+        TIME_RATIO,
+        "migrated_bytes",
+        "touched_bytes",
+        "tlb_miss_rate",
+        "thread_instructions",
+        "ranges_per_page_mean",
+    ],
+    ratio: Some(Ratio {
+        column: TIME_RATIO,
+        of: "time_ns",
+        parameter: "mode",
+        base: PROGRAMMER_COPY,
+        doc: "time_ns over that of programmer-copy with otherwise equal parameters",
+    }),
+    plots: plots::plots,
+};
+
+/// Runs the program, which checks its own results, and keeps at most `events_max` events.
+pub fn run(point: &Point, spec: &GpuPoint, events_max: usize) -> Result<Outcome, PointError> {
+    let failed = |error: &dyn std::fmt::Display| PointError::Failed(error.to_string());
+    let mut limits = spec.limits;
+    limits.timeline_events = limits.timeline_events.min(events_max);
+    let options = Options {
+        timing: true,
+        timeline: limits.timeline_events > 0,
+        limits,
+    };
+    let mut gpu = Gpu::new(&spec.machine.spec, spec.transfer_mode(), options)
+        .map_err(|error| failed(&error))?;
+    let checked = spec
+        .workload
+        .program
+        .run(&mut gpu)
+        .map_err(|error| failed(&error))?;
+    let mut report = gpu.finish();
+    let row = parameters(
+        point,
+        Row::new()
+            .parameter("workload", spec.workload.name)
+            .parameter("mode", spec.transfer.mode),
+    );
+    let row = add_metrics(row, &report, &checked);
+    Ok(Outcome {
+        row,
+        events: Some(Box::new(std::mem::take(&mut report.timeline))),
+        output: report.output,
+    })
+}

@@ -1,0 +1,32 @@
+//! Which part of a shared cache a task may occupy, by the colours of the pages it is given.
+//!
+//! Pages whose frames select the same sets of a physically indexed cache have the same *color*. Tasks on disjoint
+//! colours cannot evict each other's lines (Zhang et al., CachePM, sections 2 and 3).
+//!
+//! ```text
+//! CacheGeometry + page size -> Palette            how many colours there are, and which a frame has
+//! MissCurve of each task    -> quota::QuotaPolicy  how many colours each task gets
+//! quotas + former ranges    -> arrange             which: disjoint and contiguous
+//! ColorRange                -> Dealer              the colour of the next page
+//! colours of all pages      -> plan_recolor        the new map with the fewest pages moved
+//! planned moves             -> LazyPages           copied at the next touch, flushed once
+//! ```
+
+mod arrange;
+mod color;
+mod curve;
+mod dealer;
+mod lazy;
+mod palette;
+pub mod quota;
+mod recolor;
+mod sensitivity;
+
+pub use arrange::{ArrangeError, arrange};
+pub use color::{Color, ColorRange};
+pub use curve::{MissCurve, MissCurveError};
+pub use dealer::Dealer;
+pub use lazy::{Flush, LazyPages, Touch};
+pub use palette::{CacheGeometry, Palette, PaletteError};
+pub use recolor::{RecolorPlan, plan_recolor};
+pub use sensitivity::{Sensitivity, SensitivityRule};

@@ -1,0 +1,40 @@
+use std::io;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The system refused.
+    #[error("the trace cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// The trace stops before its end.
+    #[error(
+        "the trace is cut off after {references} references: its end is missing; record or copy it again"
+    )]
+    CutOff {
+        /// References that came before.
+        references: u64,
+    },
+    /// A block does not hold what was written.
+    #[error("the trace is damaged after {references} references: {what}")]
+    Damaged {
+        /// References that came before.
+        references: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// A line of text is no reference.
+    #[error(
+        "line {line} is no reference: `{text}`; a line of Valgrind's lackey is needed, as ` L 1ffeffe7e0,8`"
+    )]
+    Line {
+        /// From 1.
+        line: u64,
+        /// The line, or its beginning.
+        text: String,
+    },
+    /// The first bytes are of no known format.
+    #[error(
+        "this is no trace: neither pagemill's format, nor text of Valgrind's lackey; name the format of other files"
+    )]
+    UnknownFormat,
+}

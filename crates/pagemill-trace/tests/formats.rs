@@ -1,0 +1,206 @@
+//! Formats: what is written is read back, and what is damaged is never taken for whole.
+
+use pagemill_trace::{
+    Access, Format, Lackey, NativeReader, NativeWriter, OracleGeneral, Reference, Trace,
+    TraceError, open,
+};
+use proptest::prelude::*;
+
+fn all(trace: &mut dyn Trace) -> Result<Vec<Reference>, TraceError> {
+    let (mut all, mut block) = (Vec::new(), Vec::new());
+    loop {
+        trace.next_block(&mut block)?;
+        if block.is_empty() {
+            return Ok(all);
+        }
+        all.extend(&block);
+    }
+}
+
+fn written(references: &[Reference]) -> Vec<u8> {
+    let mut writer = NativeWriter::new(Vec::new()).expect("memory takes it");
+    for reference in references {
+        writer.write(*reference).expect("memory takes it");
+    }
+    writer.finish().expect("memory takes it")
+}
+
+fn read_native(bytes: &[u8]) -> Result<Vec<Reference>, TraceError> {
+    all(&mut NativeReader::new(bytes)?)
+}
+
+fn reference() -> impl Strategy<Value = Reference> {
+    let address = prop_oneof![any::<u64>(), 0_u64..1 << 20, Just(u64::MAX), Just(0)];
+    let bytes = prop_oneof![1_u32..10, any::<u32>().prop_map(|bytes| bytes.max(1))];
+    (
+        address,
+        bytes,
+        prop_oneof![Just(0_u16), any::<u16>()],
+        any::<bool>(),
+    )
+        .prop_map(|(address, bytes, task, is_write)| Reference {
+            address,
+            bytes,
+            task,
+            access: if is_write {
+                Access::Write
+            } else {
+                Access::Read
+            },
+        })
+}
+
+/// More than one block.
+fn many() -> Vec<Reference> {
+    (0..100_000_u64)
+        .map(|number| Reference {
+            address: number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (number % 50),
+            bytes: 1 << (number % 7),
+            task: (number / 1000) as u16,
+            access: if number.is_multiple_of(3) {
+                Access::Write
+            } else {
+                Access::Read
+            },
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(references in prop::collection::vec(reference(), 0..200)) {
+        prop_assert_eq!(read_native(&written(&references)).expect("it is whole"), references);
+    }
+
+    #[test]
+    fn any_bytes_are_a_trace_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        for format in [None, Some(Format::Native), Some(Format::Lackey), Some(Format::OracleGeneral)] {
+            if let Ok(mut trace) = open(&bytes[..], format, 64) {
+                // It ends, whatever it says.
+                let _ = all(&mut *trace);
+            }
+        }
+    }
+
+    #[test]
+    fn one_wrong_bit_is_found(place in any::<prop::sample::Index>(), bit in 0_u8..8) {
+        let references: Vec<Reference> = many().into_iter().take(500).collect();
+        let mut bytes = written(&references);
+        let place = place.index(bytes.len());
+        bytes[place] ^= 1_u8 << bit;
+        prop_assert!(read_native(&bytes).is_err(), "byte {}", place);
+    }
+}
+
+#[test]
+fn blocks_join() {
+    let references = many();
+    let bytes = written(&references);
+    assert!(
+        bytes.len() > 3 * (64 << 10),
+        "{} bytes are several blocks",
+        bytes.len()
+    );
+    assert_eq!(read_native(&bytes).expect("it is whole"), references);
+}
+
+#[test]
+fn every_cut_is_found() {
+    let bytes = written(&many()[..300]);
+    for end in 0..bytes.len() {
+        assert!(read_native(&bytes[..end]).is_err(), "cut after {end} bytes");
+    }
+    let error = read_native(b"PMTRACE\x01").expect_err("it has no end");
+    assert!(
+        matches!(error, TraceError::CutOff { references: 0 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn sequential_references_take_two_bytes() {
+    let references: Vec<Reference> = (0..10_000)
+        .map(|number| Reference {
+            address: 8 * number,
+            bytes: 8,
+            task: 0,
+            access: Access::Read,
+        })
+        .collect();
+    let bytes = written(&references).len();
+    assert!(bytes < 2 * references.len() + 100, "{bytes}");
+}
+
+#[test]
+fn lackey_text_is_read() {
+    let text = "==123== Lackey, an example tool\nI  04222c2c,3\n L 1ffeffe7e0,8\n S 0421b000,4\r\n M 0421c7cc,2\n";
+    let reference = |address, bytes, access| Reference {
+        address,
+        bytes,
+        task: 0,
+        access,
+    };
+    let expected = [
+        reference(0x1f_feff_e7e0, 8, Access::Read),
+        reference(0x421_b000, 4, Access::Write),
+        reference(0x421_c7cc, 2, Access::Read),
+        reference(0x421_c7cc, 2, Access::Write),
+    ];
+    let mut trace = open(text.as_bytes(), None, 64).expect("it is told by its lines");
+    assert_eq!(all(&mut *trace).expect("it is whole"), expected);
+}
+
+#[test]
+fn a_line_that_is_no_reference_is_named() {
+    for bad in [
+        "hello", " L xyz,8", " L 10", " L 10,0", " L 10,-1", "X 10,8", "L",
+    ] {
+        let text = format!(" L 10,8\n{bad}\n");
+        let error = all(&mut Lackey::new(text.as_bytes())).expect_err(bad);
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("line 2 is no reference: `{bad}`")),
+            "{error}"
+        );
+    }
+    let endless = vec![b'L'; 10 << 20];
+    let error = all(&mut Lackey::new(&endless[..])).expect_err("one line");
+    assert!(error.to_string().len() < 250, "{error}");
+}
+
+#[test]
+fn objects_of_oracle_general_are_lines() {
+    let record = |object: u64| {
+        [
+            &7_u32.to_le_bytes()[..],
+            &object.to_le_bytes(),
+            &4096_u32.to_le_bytes(),
+            &(-1_i64).to_le_bytes(),
+        ]
+        .concat()
+    };
+    let bytes = [record(5), record(6), record(5)].concat();
+    let mut trace = OracleGeneral::new(&bytes[..], 64);
+    let addresses: Vec<u64> = all(&mut trace)
+        .expect("whole records")
+        .iter()
+        .map(|reference| reference.address)
+        .collect();
+    assert_eq!(addresses, [320, 384, 320]);
+    let error = all(&mut OracleGeneral::new(&bytes[..50], 64)).expect_err("half a record");
+    assert!(
+        matches!(error, TraceError::CutOff { references: 2 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn other_files_are_no_traces() {
+    for bytes in [&b""[..], b"\x7fELF", b"hello\nworld\n", &[0; 48]] {
+        assert!(
+            matches!(open(bytes, None, 64), Err(TraceError::UnknownFormat)),
+            "{bytes:?}"
+        );
+    }
+}
