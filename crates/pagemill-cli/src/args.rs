@@ -41,6 +41,8 @@ pub enum Command {
     Mpi(MpiArguments),
     /// Show which real backends this machine has, and what would enable the others
     Doctor(DoctorArguments),
+    /// Huge pages that are clean before anyone waits for them
+    Zero(crate::zero::ZeroArguments),
 }
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs.

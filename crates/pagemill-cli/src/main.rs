@@ -13,6 +13,7 @@ mod mrc;
 mod output;
 mod run;
 mod values;
+mod zero;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
+        Command::Zero(arguments) => zero::zero(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {
             Ok(code) => return code,

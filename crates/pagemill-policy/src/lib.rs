@@ -6,8 +6,8 @@
 //!
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
 //! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
-//! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
+//! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use pagemill_linux::OsError;
@@ -166,6 +167,12 @@ impl Client {
             Answer::Refused { reason, message } => Err(ClientError::Refused { reason, message }),
             answer => Ok((answer, received.descriptors)),
         }
+    }
+}
+
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
     }
 }
 

@@ -235,7 +235,9 @@ fn connections_of_one_user_are_limited() {
     let status = first.status().expect("the first goes on");
     assert!(status.connections <= 64, "{status:?}");
     drop(crowd);
-    running.until("gone", |status| status.connections <= 2);
+    while first.status().expect("a status").connections > 1 {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Python {
         let source = std::fs::read_to_string(client).expect("the client");
         let socket = running.socket();
         let text = format!(
-            "{source}\nimport sys, signal\ndef say(x): print(x, flush=True)\npool = Client({socket:?})\n{program}"
+            "{source}\nimport sys, signal\ndef say(x): os.write(1, (str(x) + '\\n').encode())\npool = Client({socket:?})\n{program}"
         );
         let mut command = Command::new("python3");
         command
@@ -119,7 +119,7 @@ sys.stdin.readline()
     let child = lines
         .iter()
         .find_map(|line| line.strip_prefix("child "))
-        .expect("a child");
+        .unwrap_or_else(|| panic!("no child: {lines:?}"));
     let child: i32 = child.parse().expect("a process");
     // Killed, not asked.
     drop(python);

@@ -1,0 +1,120 @@
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::args::TextFormat;
+
+#[derive(Args, Debug)]
+pub struct ZeroArguments {
+    #[command(subcommand)]
+    pub command: ZeroCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum ZeroCommand {
+    /// Keep huge pages clean, and lend them over a socket
+    Serve(ServeArguments),
+    /// Show how the pool stands
+    Status(StatusArguments),
+    /// Measure what clearing costs on this machine
+    Bench(BenchArguments),
+    /// Run a program whose large allocations come from the pool
+    Run(PreloadArguments),
+}
+
+/// Needs huge pages in the kernel's stock; as root, --reserve adds them for the time of the run.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// Huge pages to keep
+    #[arg(long, value_name = "N")]
+    pub pages: NonZeroUsize,
+
+    /// Size of a page: 2M or 1G
+    #[arg(long, default_value = "2M")]
+    pub size: String,
+
+    /// Where clients connect [default: $PAGEMILL_ZERO_SOCKET, else /run/pagemill/zero.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// Who may connect, as the octal mode of the socket
+    #[arg(long, value_name = "MODE", default_value = "666")]
+    pub socket_mode: String,
+
+    /// Keep files of this many pages, as PAGES=FILES; may be repeated
+    ///
+    /// Without it, seven eighths are files of 64 MiB, the rest single pages.
+    #[arg(long = "shelf", value_name = "PAGES=FILES")]
+    pub shelves: Vec<String>,
+
+    /// Most pages of one user [default: all]
+    #[arg(long, value_name = "N")]
+    pub quota: Option<NonZeroUsize>,
+
+    /// Who clears what is returned; see `pagemill zero bench`
+    #[arg(long, default_value = "auto")]
+    pub engine: String,
+
+    /// Give all returned memory back to the kernel, rather than lend it to the same user again
+    #[arg(long)]
+    pub no_recycle: bool,
+
+    /// Add the pages to the kernel's stock, and take them away at the end (root)
+    #[arg(long)]
+    pub reserve: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArguments {
+    /// Where the pool listens [default: $PAGEMILL_ZERO_SOCKET, else /run/pagemill/zero.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = StatusFormat::Table)]
+    pub format: StatusFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatusFormat {
+    Table,
+    Json,
+    Prometheus,
+}
+
+/// Adds huge pages to the kernel's stock while it runs, so it must be root.
+#[derive(Args, Debug)]
+pub struct BenchArguments {
+    /// What to measure [default: all]
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+
+    /// Huge pages of 2 MiB for each way of a comparison
+    #[arg(long, value_name = "N", default_value = "128")]
+    pub pages: NonZeroUsize,
+
+    /// Memory of the start-up comparison, in MiB
+    #[arg(long, value_name = "MIB", default_value = "2048")]
+    pub startup: NonZeroUsize,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+}
+
+#[derive(Args, Debug)]
+pub struct PreloadArguments {
+    /// Where the pool listens [default: $PAGEMILL_ZERO_SOCKET, else /run/pagemill/zero.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib]
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}

@@ -1,0 +1,44 @@
+use pagemill_report::ResultSet;
+use pagemill_report::table::{TableStyle, render};
+use pagemill_zero::bench::{EXPERIMENTS, Plan};
+
+use super::arguments::BenchArguments;
+use crate::args::TextFormat;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
+    let plan = Plan {
+        pages: arguments.pages.get(),
+        startup_bytes: (arguments.startup.get() as u64) << 20,
+    };
+    let wanted = &arguments.experiments;
+    for name in wanted {
+        if !EXPERIMENTS.iter().any(|(known, _)| known == name) {
+            let known: Vec<&str> = EXPERIMENTS.iter().map(|(known, _)| *known).collect();
+            return Err(Failure::Usage(format!(
+                "no experiment is called {name}: there are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    for (name, measure) in EXPERIMENTS {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            eprintln!("measuring {name}");
+            let set = measure(&plan).map_err(|error| Failure::Run(error.to_string()))?;
+            show(&set, arguments.format)?;
+        }
+    }
+    Ok(())
+}
+
+fn show(set: &ResultSet, format: TextFormat) -> Result<(), Failure> {
+    match format {
+        TextFormat::Table => output::print_text(&format!(
+            "{}\n{}\n",
+            set.title,
+            render(set, &TableStyle::for_stdout())
+        )),
+        TextFormat::Json => output::print(|out| pagemill_report::json::write(set, out)),
+    }
+}

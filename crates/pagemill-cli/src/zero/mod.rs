@@ -1,0 +1,22 @@
+//! `pagemill zero`: the pool of clean huge pages.
+
+mod arguments;
+mod bench;
+mod preload;
+mod serve;
+mod status;
+
+pub use arguments::ZeroArguments;
+
+use crate::failure::Failure;
+use arguments::ZeroCommand;
+
+/// Carries out one of its commands.
+pub fn zero(arguments: &ZeroArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        ZeroCommand::Serve(arguments) => serve::serve(arguments),
+        ZeroCommand::Status(arguments) => status::status(arguments),
+        ZeroCommand::Bench(arguments) => bench::bench(arguments),
+        ZeroCommand::Run(arguments) => preload::run(arguments),
+    }
+}

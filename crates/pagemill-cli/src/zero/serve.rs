@@ -1,0 +1,108 @@
+use std::path::Path;
+
+use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
+use pagemill_zero::engines::by_name;
+use pagemill_zero::pool::{Config, Pool, Recycle, ShelfSpec};
+
+use super::arguments::ServeArguments;
+use crate::failure::Failure;
+
+pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    let config = config(arguments)?;
+    let engine = by_name(&arguments.engine).map_err(|error| Failure::Usage(error.to_string()))?;
+    let _reserve = reserve(arguments, &config)?;
+    if let Some(folder) = config.socket.parent()
+        && folder != Path::new("")
+    {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::Run(format!("cannot make {}: {error}", folder.display())))?;
+    }
+    let name = engine.name();
+    let mut pool = Pool::new(&config, engine).map_err(failed)?;
+    let stopper = pool.stopper();
+    ctrlc::set_handler(move || stopper.stop())
+        .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
+    eprintln!(
+        "serving {} pages of {} at {}, engine {name}",
+        config.pages(),
+        config.size,
+        config.socket.display()
+    );
+    pool.run(&mut |told| eprintln!("warning: {told}"))
+        .map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
+    let usage = |message: String| Failure::Usage(message);
+    let size = HugeSize::parse(&arguments.size).ok_or_else(|| {
+        usage(format!(
+            "there are no huge pages of {}: use 2M or 1G",
+            arguments.size
+        ))
+    })?;
+    let socket = arguments
+        .socket
+        .clone()
+        .unwrap_or_else(pagemill_zero_client::socket_path);
+    let mut config = Config::new(socket, size, arguments.pages.get());
+    if !arguments.shelves.is_empty() {
+        let shelves = arguments.shelves.iter().map(|text| shelf(text));
+        config.shelves = shelves.collect::<Result<_, _>>()?;
+        if config.pages() != arguments.pages.get() {
+            return Err(usage(format!(
+                "the shelves hold {} pages, --pages says {}: make them agree",
+                config.pages(),
+                arguments.pages
+            )));
+        }
+    }
+    config.socket_mode = u32::from_str_radix(&arguments.socket_mode, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o777)
+        .ok_or_else(|| {
+            usage(format!(
+                "{} is no octal mode such as 660",
+                arguments.socket_mode
+            ))
+        })?;
+    config.quota_pages = arguments.quota.map_or(config.quota_pages, usize::from);
+    if arguments.no_recycle {
+        config.recycle = Recycle::Never;
+    }
+    Ok(config)
+}
+
+fn shelf(text: &str) -> Result<ShelfSpec, Failure> {
+    let numbers = text.split_once('=').and_then(|(pages, files)| {
+        let pages = pages.parse().ok().filter(|pages| *pages > 0)?;
+        Some((pages, files.parse().ok()?))
+    });
+    let Some((file_pages, files)) = numbers else {
+        return Err(Failure::Usage(format!(
+            "{text} is no shelf: write PAGES=FILES, such as 32=16"
+        )));
+    };
+    Ok(ShelfSpec { file_pages, files })
+}
+
+/// Adds what lacks, or says how.
+fn reserve(arguments: &ServeArguments, config: &Config) -> Result<Option<Reserve>, Failure> {
+    let pages = config.pages();
+    if arguments.reserve {
+        return Reserve::available(config.size, pages)
+            .map(Some)
+            .map_err(failed);
+    }
+    let available = Stock::read(config.size).map_err(failed)?.available_pages();
+    if available < pages {
+        eprintln!(
+            "warning: {available} of {pages} huge pages of {} are free: add --reserve, or serve fewer",
+            config.size
+        );
+    }
+    Ok(None)
+}

@@ -1,0 +1,17 @@
+//! `LD_PRELOAD` library: large `malloc`s and `mmap`s of huge pages come from the pool; everything else, and everything that the pool
+//! has too little for, goes where it always went.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `PAGEMILL_ZERO_SOCKET` | the pool |
+//! | `PAGEMILL_ZERO_MIN` | smallest `malloc` in bytes that comes from the pool (4 MiB) |
+//! | `PAGEMILL_ZERO_MMAP` | `1`: anonymous mappings without `MAP_HUGETLB` too, if they are multiples of 2 MiB |
+//!
+//! Memory of the pool is shared with children by nature; here a forked child gets a copy, as it expects (`fork.rs`).
+//!
+//! Unsafe code is in the exported symbols and the calls of the C library behind them.
+
+mod fork;
+mod next;
+mod pool;
+mod symbols;

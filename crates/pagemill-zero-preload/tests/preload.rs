@@ -1,0 +1,121 @@
+//! Unchanged programs under the library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pagemill_linux::hugetlb::{HugeSize, Reserve};
+use pagemill_testkit::skip;
+use pagemill_zero::engines::by_name;
+use pagemill_zero::pool::{Config, Pool};
+use pagemill_zero_client::Client;
+
+const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = 8 << 20 };
+
+static int is_zero(const unsigned char *memory) {
+    for (size_t i = 0; i < SIZE; i++) if (memory[i]) return 0;
+    return 1;
+}
+
+int main(void) {
+    for (int round = 0; round < 4; round++) {
+        unsigned char *heap = calloc(1, SIZE);
+        if (!heap || !is_zero(heap)) return 1;
+        if (round == 0 && (size_t)heap % (2 << 20)) return 2;       /* not from the pool */
+        if (malloc_usable_size(heap) < SIZE) return 3;
+        memset(heap, 7, SIZE);
+        heap = realloc(heap, 2 * SIZE);
+        if (!heap || heap[0] != 7 || heap[SIZE - 1] != 7) return 4;
+        int status;
+        pid_t child = fork();                                       /* the child has a copy of its own */
+        if (child == 0) { heap[0] = 9; _exit(heap[0] == 9 && heap[1] == 7 ? 0 : 1); }
+        if (waitpid(child, &status, 0) != child || status) return 5;
+        if (heap[0] != 7) return 6;
+        free(heap);
+        unsigned char *huge = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+        if (huge == MAP_FAILED) continue;                           /* the kernel has none left either */
+        if (!is_zero(huge)) return 7;
+        memset(huge, 7, SIZE);
+        if (munmap(huge, SIZE)) return 8;
+    }
+    /* More than the pool has. */
+    char *large = malloc((size_t)1 << 30);
+    if (!large) return 9;
+    large[12345] = 1;
+    large = realloc(large, 100);
+    free(large);
+    void *small = malloc(100);
+    if (malloc_usable_size(small) < 100) return 10;
+    free(small);
+    free(NULL);
+    return 0;
+}
+"#;
+
+/// Where cargo puts the library: beside this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("this program");
+    let folder = test.parent().expect("a folder");
+    folder.join("libpagemill_zero_preload.so")
+}
+
+fn build(folder: &Path) -> PathBuf {
+    let source = folder.join("main.c");
+    std::fs::write(&source, PROGRAM).expect("written");
+    let program = folder.join("main");
+    let built = Command::new("cc")
+        .args(["-Wall", "-O0", "-fno-builtin", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status();
+    assert!(built.expect("a C compiler").success());
+    program
+}
+
+#[test]
+fn an_unchanged_program_gets_its_large_memory_from_the_pool_and_forks_as_ever() {
+    const PAGES: usize = 24;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path());
+    let Ok(_reserve) = Reserve::more(HugeSize::Mib2, PAGES) else {
+        return skip("no huge pages");
+    };
+    let config = Config::new(folder.path().join("zero.sock"), HugeSize::Mib2, PAGES);
+    let mut pool = Pool::new(&config, by_name("auto").expect("a CPU")).expect("a pool");
+    let stopper = pool.stopper();
+    let thread = std::thread::spawn(move || pool.run(&mut |_| {}).expect("served"));
+    let mut client = Client::connect(&config.socket).expect("connected");
+    while client.status().expect("a status").pages.clean < PAGES as u64 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // Recycling takes a moment, for which the program's later rounds do not wait: the first has to be served.
+    let status = Command::new(&program)
+        .env("LD_PRELOAD", library())
+        .env("PAGEMILL_ZERO_SOCKET", &config.socket)
+        .status()
+        .expect("it runs");
+    let leases = client.status().expect("a status").counters.leases;
+    stopper.stop();
+    thread.join().expect("the daemon stays up");
+    assert!(leases >= 3, "{leases} leases");
+    assert_eq!(status.code(), Some(0), "{status:?}");
+}
+
+#[test]
+fn without_a_pool_a_program_runs_as_ever() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let status = Command::new("/bin/ls")
+        .env("LD_PRELOAD", library())
+        .env("PAGEMILL_ZERO_SOCKET", folder.path().join("none"))
+        .env("PAGEMILL_ZERO_MIN", "1")
+        .status();
+    assert!(status.expect("it runs").success());
+}
