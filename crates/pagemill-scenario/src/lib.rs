@@ -22,6 +22,7 @@ mod workload;
 
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
+pub use kind::cuda::CudaPoint;
 pub use kind::gpu::GpuPoint;
 pub use machine::Machine;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};

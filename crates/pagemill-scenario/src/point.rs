@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::document::{Kind, Node};
-use crate::kind::{self, gpu::GpuPoint};
+use crate::kind::{self, cuda::CudaPoint, gpu::GpuPoint};
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
 
@@ -21,6 +21,8 @@ pub struct Point {
 pub enum PointSpec {
     /// `kind = "gpu"`: a GPU program on a simulated GPU.
     Gpu(Box<GpuPoint>),
+    /// `kind = "cuda"`: a CUDA program on a simulated GPU.
+    Cuda(Box<CudaPoint>),
 }
 
 impl PointSpec {
@@ -28,6 +30,7 @@ impl PointSpec {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Gpu(_) => kind::GPU,
+            Self::Cuda(_) => kind::CUDA,
         }
     }
 
@@ -35,6 +38,7 @@ impl PointSpec {
     pub fn machine(&self) -> (&str, &str, &[Setting]) {
         match self {
             Self::Gpu(point) => point.machine.description(),
+            Self::Cuda(point) => point.machine.description(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
+pub mod cuda;
 pub mod gpu;
 
 use crate::document::{Reader, Section};
@@ -9,8 +10,11 @@ use crate::point::PointSpec;
 /// `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 pub(crate) const GPU: &str = "gpu";
 
+/// `kind = "cuda"`: a CUDA program on the same GPU.
+pub(crate) const CUDA: &str = "cuda";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -31,6 +35,7 @@ pub(crate) fn read(
 ) -> Option<PointSpec> {
     match kind {
         GPU => gpu::GpuPoint::read(root, input).map(|point| PointSpec::Gpu(Box::new(point))),
+        CUDA => cuda::CudaPoint::read(root, input).map(|point| PointSpec::Cuda(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -39,6 +44,7 @@ pub(crate) fn read(
 pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         GPU => gpu::SHORT_NAMES,
+        CUDA => cuda::SHORT_NAMES,
         _ => &[],
     }
 }

@@ -1,0 +1,97 @@
+//! `kind = "cuda"`: somebody's CUDA program, unmodified, on a simulated GPU.
+
+use pagemill_sim::{GpuMachine, Limits};
+use pagemill_types::PageSize;
+
+use super::PointInput;
+use super::gpu::limits;
+use crate::document::{Kind, Node, Section, Table, write_document};
+use crate::machine::{self, Machine};
+use crate::quantity::{self, Wrong};
+use crate::transfer::Transfer;
+
+/// Keys that every row holds under a shorter name.
+pub(crate) const SHORT_NAMES: &[(&str, &str)] =
+    &[("program.command", "program"), ("transfer.mode", "mode")];
+
+/// One run of one program on one machine.
+#[derive(Debug)]
+pub struct CudaPoint {
+    /// The GPU and its link.
+    pub machine: Machine<GpuMachine>,
+    /// How managed memory gets to the GPU.
+    pub transfer: Transfer,
+    /// The program and its arguments; at least the program.
+    pub command: Vec<String>,
+    /// Where a run is stopped, and how many events of it are kept.
+    pub limits: Limits,
+    /// The scenario with everything that was laid over it, as a file that stands for this point alone. Its machine is
+    /// `machines/<name>.toml` beside it.
+    pub scenario_text: String,
+    /// The machine with everything that was laid over it, as a file.
+    pub machine_text: String,
+}
+
+impl CudaPoint {
+    pub(crate) fn read(root: &mut Section<'_>, input: &PointInput<'_>) -> Option<Self> {
+        let scenario_text = input
+            .machine
+            .map(|file| standalone(root.table(), &file.source.stem()));
+        let command = root
+            .section("program")
+            .and_then(|mut section| section.required("command", command));
+        let transfer = root.section("transfer").and_then(Transfer::read);
+        let machine = input.machine.and_then(|file| {
+            let page = transfer
+                .as_ref()
+                .map_or(PageSize::MIB_2, |transfer| transfer.page);
+            machine::gpu::read(file, page, input.reader)
+        });
+        let limits = limits(root);
+        Some(Self {
+            machine: machine?,
+            transfer: transfer?,
+            command: command?,
+            limits: limits?,
+            scenario_text: scenario_text?,
+            machine_text: write_document(&input.machine?.table),
+        })
+    }
+}
+
+/// `scenario` with its machine by name, wherever the file is.
+fn standalone(scenario: &Table, machine: &str) -> String {
+    let mut scenario = scenario.clone();
+    let place = scenario.get("machine").map(|node| node.origin.clone());
+    if let Some(origin) = place {
+        let kind = Kind::String(machine.to_owned());
+        let node = Node {
+            origin: origin.clone(),
+            kind,
+        };
+        // A top-level key that is there can be replaced.
+        let _ = scenario.put(&["machine".to_owned()], &origin, node);
+    }
+    write_document(&scenario)
+}
+
+fn command(node: &Node) -> Result<Vec<String>, Wrong> {
+    let needed = || {
+        Wrong::new("a list of words is needed, the program first")
+            .help("write for example command = [\"./program\", \"argument\"]".to_owned())
+    };
+    let Kind::Array(items) = &node.kind else {
+        return Err(needed());
+    };
+    let words: Result<Vec<String>, Wrong> = items
+        .iter()
+        .map(|item| quantity::text(item).map_err(|_| needed()))
+        .collect();
+    words.and_then(|words| {
+        if words.is_empty() {
+            Err(needed())
+        } else {
+            Ok(words)
+        }
+    })
+}
