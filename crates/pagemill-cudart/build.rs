@@ -11,7 +11,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libpagemill_cudart.so");
     let out = PathBuf::from(variable("OUT_DIR"));
-    let table = std::fs::read_to_string("api.txt").unwrap_or_else(|error| fail(&format!("api.txt: {error}")));
+    let table = std::fs::read_to_string("api.txt")
+        .unwrap_or_else(|error| fail(&format!("api.txt: {error}")));
     let stand_in = stand_in(&out);
     for version in VERSIONS {
         shim(&out, version, &table, &stand_in);
@@ -58,8 +59,12 @@ fn shim(out: &Path, version: &str, table: &str, stand_in: &Path) {
 fn stub(function: &str, implementation: &str) -> String {
     let jump = |target: &str| match variable("CARGO_CFG_TARGET_ARCH").as_str() {
         "x86_64" => format!("  jmp *{target}@GOTPCREL(%rip)\n"),
-        "aarch64" => format!("  adrp x16, :got:{target}\n  ldr x16, [x16, :got_lo12:{target}]\n  br x16\n"),
-        other => fail(&format!("the shims of the CUDA runtime are written for x86-64 and AArch64, not for {other}")),
+        "aarch64" => {
+            format!("  adrp x16, :got:{target}\n  ldr x16, [x16, :got_lo12:{target}]\n  br x16\n")
+        }
+        other => fail(&format!(
+            "the shims of the CUDA runtime are written for x86-64 and AArch64, not for {other}"
+        )),
     };
     let body = match implementation {
         "-" => {
@@ -67,11 +72,16 @@ fn stub(function: &str, implementation: &str) -> String {
                 "x86_64" => "  lea 2f(%rip), %rdi\n",
                 _ => "  adr x0, 2f\n",
             };
-            format!("{load}{}2: .asciz \"{function}\"\n", jump("pagemill_unsupported"))
+            format!(
+                "{load}{}2: .asciz \"{function}\"\n",
+                jump("pagemill_unsupported")
+            )
         }
         name => jump(&format!("pagemill_{name}")),
     };
-    format!(".globl {function}\n.type {function}, %function\n.balign 16\n{function}:\n{body}.size {function}, . - {function}\n")
+    format!(
+        ".globl {function}\n.type {function}, %function\n.balign 16\n{function}:\n{body}.size {function}, . - {function}\n"
+    )
 }
 
 fn link(sources: &[&Path], library: &Path, soname: &str, arguments: &[&str]) {
@@ -87,7 +97,9 @@ fn link(sources: &[&Path], library: &Path, soname: &str, arguments: &[&str]) {
     match command.status() {
         Ok(status) if status.success() => {}
         Ok(status) => fail(&format!("`{compiler}` could not link {soname} ({status})")),
-        Err(error) => fail(&format!("cannot start the C compiler `{compiler}`: {error}; install one or set CC")),
+        Err(error) => fail(&format!(
+            "cannot start the C compiler `{compiler}`: {error}; install one or set CC"
+        )),
     }
 }
 

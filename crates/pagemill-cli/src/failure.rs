@@ -13,6 +13,8 @@ pub enum Failure {
     BadOutput(OutputDirError),
     /// A run began and did not end well; no results were written.
     Run(String),
+    /// The user's own program ended with this code; its results were shown.
+    Program(u8),
 }
 
 impl Failure {
@@ -21,6 +23,7 @@ impl Failure {
         match self {
             Self::Input(_) | Self::BadOutput(_) => ExitCode::from(2),
             Self::Run(_) => ExitCode::from(1),
+            Self::Program(code) => ExitCode::from(*code),
         }
     }
 
@@ -30,6 +33,7 @@ impl Failure {
             Self::Input(errors) => errors.render(has_color()),
             Self::BadOutput(error) => format!("error: {error}"),
             Self::Run(message) => format!("error: {message}"),
+            Self::Program(code) => format!("the program ended with exit code {code}"),
         };
         // There is nobody left to tell when standard error is closed.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());

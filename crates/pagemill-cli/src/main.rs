@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cuda;
 mod doctor;
 mod failure;
 mod list;
@@ -17,6 +18,7 @@ use args::{Arguments, Command, TextFormat};
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Cuda(arguments) => cuda::cuda(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Doctor(arguments) => match arguments.format {
             TextFormat::Table => output::print_text(&doctor::table()),

@@ -168,7 +168,9 @@ impl From<GpuError> for Fault {
                 Self::new(CudaError::MEMORY_ALLOCATION, message)
             }
             GpuError::Ptx(_) => Self::new(CudaError::INVALID_PTX, message),
-            GpuError::UnknownKernel { .. } => Self::new(CudaError::INVALID_DEVICE_FUNCTION, message),
+            GpuError::UnknownKernel { .. } => {
+                Self::new(CudaError::INVALID_DEVICE_FUNCTION, message)
+            }
             GpuError::Program { .. } => Self::sticky(CudaError::LAUNCH_FAILURE, message),
             _ => Self::new(CudaError::INVALID_VALUE, message),
         }
@@ -205,10 +207,19 @@ mod tests {
     fn codes_have_the_names_of_cuda() {
         assert_eq!(CudaError::INVALID_VALUE.name(), "cudaErrorInvalidValue");
         assert_eq!(CudaError::ILLEGAL_ADDRESS.name(), "cudaErrorIllegalAddress");
-        assert_eq!(CudaError::NO_KERNEL_IMAGE.name(), "cudaErrorNoKernelImageForDevice");
+        assert_eq!(
+            CudaError::NO_KERNEL_IMAGE.name(),
+            "cudaErrorNoKernelImageForDevice"
+        );
         assert_eq!(CudaError::LAUNCH_TIMEOUT.name(), "cudaErrorLaunchTimeout");
-        assert_eq!(CudaError::NOT_SUPPORTED.name_for_c().to_str(), Ok("cudaErrorNotSupported"));
+        assert_eq!(
+            CudaError::NOT_SUPPORTED.name_for_c().to_str(),
+            Ok("cudaErrorNotSupported")
+        );
         assert_eq!(CudaError(12_345).description(), "unrecognized error code");
-        assert_eq!(CudaError::SUCCESS.description_for_c().to_str(), Ok("no error"));
+        assert_eq!(
+            CudaError::SUCCESS.description_for_c().to_str(),
+            Ok("no error")
+        );
     }
 }

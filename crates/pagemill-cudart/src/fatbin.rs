@@ -91,7 +91,9 @@ pub fn whole_bytes(header: &[u8; HEADER_BYTES_MIN]) -> Result<usize, FatBinaryEr
         .zip(body_bytes)
         .and_then(|(header, body)| header.checked_add(body))
         .filter(|bytes| (HEADER_BYTES_MIN..1 << 40).contains(bytes))
-        .ok_or(FatBinaryError::Damaged("its header gives an impossible size"))
+        .ok_or(FatBinaryError::Damaged(
+            "its header gives an impossible size",
+        ))
 }
 
 fn body(binary: &[u8]) -> Result<&[u8], FatBinaryError> {
@@ -102,7 +104,9 @@ fn body(binary: &[u8]) -> Result<&[u8], FatBinaryError> {
     let header_bytes = u16_at(header, 6).map_or(0, usize::from);
     binary
         .get(header_bytes..whole)
-        .ok_or(FatBinaryError::Damaged("it is shorter than its header says"))
+        .ok_or(FatBinaryError::Damaged(
+            "it is shorter than its header says",
+        ))
 }
 
 /// One piece of device code.
@@ -173,8 +177,7 @@ impl<'a> Entry<'a> {
                 .map_err(|_| damaged("its PTX cannot be decompressed with LZ4"));
         }
         let zstd = damaged("its PTX cannot be decompressed with zstd");
-        let decoder =
-            ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| zstd.clone())?;
+        let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| zstd.clone())?;
         let mut plain = Vec::new();
         decoder
             .take(self.plain_bytes)
@@ -234,7 +237,13 @@ mod tests {
             (KIND_PTX, 90, 0x11, b"new", 0),
         ]);
         let images = ptx_images(&binary).expect("it is sound");
-        assert_eq!(images.iter().map(|image| (image.arch, image.text.as_str())).collect::<Vec<_>>(), [(90, "new"), (75, "old")]);
+        assert_eq!(
+            images
+                .iter()
+                .map(|image| (image.arch, image.text.as_str()))
+                .collect::<Vec<_>>(),
+            [(90, "new"), (75, "old")]
+        );
     }
 
     #[test]
@@ -256,7 +265,10 @@ mod tests {
     fn no_damage_goes_unnoticed_or_panics() {
         let text = "ret; ".repeat(20);
         let packed = lz4_flex::block::compress(text.as_bytes());
-        let sound = fat(&[(KIND_PTX, 75, FLAG_LZ4, &packed, text.len() as u64), (KIND_PTX, 80, FLAG_ZSTD, b"(\xb5/\xfdxx", 9)]);
+        let sound = fat(&[
+            (KIND_PTX, 75, FLAG_LZ4, &packed, text.len() as u64),
+            (KIND_PTX, 80, FLAG_ZSTD, b"(\xb5/\xfdxx", 9),
+        ]);
         for end in 0..sound.len() {
             let _ = ptx_images(&sound[..end]);
         }
@@ -268,6 +280,9 @@ mod tests {
             }
         }
         assert_eq!(ptx_images(b""), Err(FatBinaryError::NoFatBinary));
-        assert!(matches!(ptx_images(&sound[..40]), Err(FatBinaryError::Damaged(_))));
+        assert!(matches!(
+            ptx_images(&sound[..40]),
+            Err(FatBinaryError::Damaged(_))
+        ));
     }
 }

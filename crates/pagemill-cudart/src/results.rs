@@ -67,8 +67,7 @@ impl Results {
             path: path.to_path_buf(),
             reason,
         };
-        let entries =
-            std::fs::read_dir(folder).map_err(|error| at(folder, error.to_string()))?;
+        let entries = std::fs::read_dir(folder).map_err(|error| at(folder, error.to_string()))?;
         let mut found: Vec<(u32, PathBuf)> = entries
             .filter_map(|entry| {
                 let path = entry.ok()?.path();
@@ -113,7 +112,12 @@ mod tests {
             .write(folder.path(), 3)
             .expect("it can be written");
         let read = Results::read_all(folder.path()).expect("they can be read");
-        assert_eq!(read.iter().map(|results| results.program.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(
+            read.iter()
+                .map(|results| results.program.as_str())
+                .collect::<Vec<_>>(),
+            ["b", "a"]
+        );
         assert_eq!(read[1], results);
         std::fs::write(folder.path().join("results-4.json"), "{}").expect("it can be written");
         assert!(Results::read_all(folder.path()).is_err());

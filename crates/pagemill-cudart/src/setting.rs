@@ -67,7 +67,10 @@ impl Setting {
     pub fn from_folder(folder: &Path) -> Result<Self, SettingError> {
         let path = folder.join("scenario.toml");
         let given = path.to_str().ok_or_else(|| {
-            SettingError(format!("{ENVIRONMENT} names a folder that is no UTF-8: {}", folder.display()))
+            SettingError(format!(
+                "{ENVIRONMENT} names a folder that is no UTF-8: {}",
+                folder.display()
+            ))
         })?;
         let scenario = load(given, &[]).map_err(|errors| SettingError(errors.render(false)))?;
         Ok(Self {
@@ -82,7 +85,8 @@ impl Setting {
     /// Everything that is wrong with the scenario.
     pub fn from_text(text: &str) -> Result<Self, SettingError> {
         let source = SourceText::built_in("cuda.toml", text);
-        let scenario = load_text(&source, &[]).map_err(|errors| SettingError(errors.render(false)))?;
+        let scenario =
+            load_text(&source, &[]).map_err(|errors| SettingError(errors.render(false)))?;
         Self::of(scenario)
     }
 
@@ -116,9 +120,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        let sweep = format!("{DEFAULT_SCENARIO}\n[sweep]\n\"transfer.mode\" = [\"whole-page\", \"ideal-overlap\"]\n");
+        let sweep = format!(
+            "{DEFAULT_SCENARIO}\n[sweep]\n\"transfer.mode\" = [\"whole-page\", \"ideal-overlap\"]\n"
+        );
         for (text, part) in [(sweep.as_str(), "without a sweep"), ("kind = 3", "kind")] {
-            let error = Setting::from_text(text).expect_err("it is wrong").to_string();
+            let error = Setting::from_text(text)
+                .expect_err("it is wrong")
+                .to_string();
             assert!(error.contains(part), "{error}");
         }
         let missing = Path::new("/nonexistent/folder");

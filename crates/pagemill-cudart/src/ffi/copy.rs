@@ -22,7 +22,9 @@ impl Kind {
             return Err(Fault::new(CudaError::INVALID_MEMCPY_DIRECTION, message));
         }
         let wrong = |what: &str, address: u64| {
-            let message = format!("the {what} {address:#x} is no memory of the GPU, as the copy kind says it is");
+            let message = format!(
+                "the {what} {address:#x} is no memory of the GPU, as the copy kind says it is"
+            );
             Fault::new(CudaError::INVALID_VALUE, message)
         };
         if Self::TO_GPU.contains(&self.0) && to == Side::Host {
@@ -46,7 +48,13 @@ enum Wait {
 ///
 /// # Safety
 /// What the runtime does not know of both spans is memory of the program.
-unsafe fn copy(runtime: &mut Runtime, copy: &Copy3d, kind: Kind, stream: StreamId, wait: Wait) -> Done {
+unsafe fn copy(
+    runtime: &mut Runtime,
+    copy: &Copy3d,
+    kind: Kind,
+    stream: StreamId,
+    wait: Wait,
+) -> Done {
     if copy.extent.bytes() == Some(0) {
         return Ok(());
     }
@@ -60,7 +68,8 @@ unsafe fn copy(runtime: &mut Runtime, copy: &Copy3d, kind: Kind, stream: StreamI
     kind.check(copy, to_side, from_side)?;
     for slice in 0..copy.extent.slices {
         for row in 0..copy.extent.rows {
-            let (to_offset, from_offset) = (copy.to.offset(row, slice), copy.from.offset(row, slice));
+            let (to_offset, from_offset) =
+                (copy.to.offset(row, slice), copy.from.offset(row, slice));
             // SAFETY: `locate` has checked the bytes of known memory, the rest is the program's; the two may overlap.
             unsafe {
                 std::ptr::copy(
@@ -79,7 +88,14 @@ unsafe fn copy(runtime: &mut Runtime, copy: &Copy3d, kind: Kind, stream: StreamI
 ///
 /// # Safety
 /// What the runtime does not know of the span is memory of the program.
-unsafe fn fill(runtime: &mut Runtime, span: &Span, extent: &Extent, value: c_int, stream: StreamId, wait: Wait) -> Done {
+unsafe fn fill(
+    runtime: &mut Runtime,
+    span: &Span,
+    extent: &Extent,
+    value: c_int,
+    stream: StreamId,
+    wait: Wait,
+) -> Done {
     if extent.bytes() == Some(0) {
         return Ok(());
     }
@@ -107,7 +123,14 @@ fn finish(runtime: &mut Runtime, stream: StreamId, wait: Wait) -> Done {
 
 /// # Safety
 /// As [`copy`].
-unsafe fn linear(to: u64, from: u64, bytes: usize, kind: c_int, stream: *mut c_void, wait: Wait) -> Done {
+unsafe fn linear(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: c_int,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
     let bytes = bytes as u64;
     let plan = Copy3d {
         to: Span::linear(to, bytes),
@@ -132,7 +155,14 @@ fn span((pointer, pitch): Rows) -> Span {
 
 /// # Safety
 /// As [`copy`].
-unsafe fn rows(to: Rows, from: Rows, (width, height): (usize, usize), kind: c_int, stream: *mut c_void, wait: Wait) -> Done {
+unsafe fn rows(
+    to: Rows,
+    from: Rows,
+    (width, height): (usize, usize),
+    kind: c_int,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
     let plan = Copy3d {
         to: span(to),
         from: span(from),
@@ -216,7 +246,14 @@ struct Symbol {
 
 /// # Safety
 /// As [`copy`].
-unsafe fn symbol(symbol: &Symbol, host: u64, bytes: usize, to_symbol: bool, stream: *mut c_void, wait: Wait) -> Done {
+unsafe fn symbol(
+    symbol: &Symbol,
+    host: u64,
+    bytes: usize,
+    to_symbol: bool,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
     let (at, whole) = with_runtime(|runtime| runtime.symbol(address(symbol.shadow)))?;
     let end = symbol.offset.checked_add(bytes).map(|end| end as u64);
     if end.is_none_or(|end| end > whole) {
@@ -228,7 +265,11 @@ unsafe fn symbol(symbol: &Symbol, host: u64, bytes: usize, to_symbol: bool, stre
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
     let device = at + symbol.offset as u64;
-    let (to, from) = if to_symbol { (device, host) } else { (host, device) };
+    let (to, from) = if to_symbol {
+        (device, host)
+    } else {
+        (host, device)
+    };
     // SAFETY: by the contract of this function.
     unsafe { linear(to, from, bytes, Kind::DEFAULT.0, stream, wait) }
 }

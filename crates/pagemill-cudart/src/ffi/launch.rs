@@ -69,7 +69,11 @@ thread_local! {
 ///
 /// # Safety
 /// `arguments` points to a pointer for each parameter, which points to as many bytes as the parameter has.
-unsafe fn pack(arguments: *const *const c_void, params: &[Param], bytes: u32) -> Result<Vec<u8>, Fault> {
+unsafe fn pack(
+    arguments: *const *const c_void,
+    params: &[Param],
+    bytes: u32,
+) -> Result<Vec<u8>, Fault> {
     if arguments.is_null() && !params.is_empty() {
         return Err(null());
     }
@@ -93,13 +97,19 @@ unsafe fn pack(arguments: *const *const c_void, params: &[Param], bytes: u32) ->
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
     let launched = with_runtime(|runtime| {
         // SAFETY: by the contract of this function.
-        runtime.launch(FunctionKey(address(function)), shape, |params, bytes| unsafe {
-            pack(arguments, params, bytes)
-        })
+        runtime.launch(
+            FunctionKey(address(function)),
+            shape,
+            |params, bytes| unsafe { pack(arguments, params, bytes) },
+        )
     });
     match launched {
         // As on hardware: the launch itself went well, everything after it does not.
-        Err(Fault { sticky: true, message: Some(message), .. }) => {
+        Err(Fault {
+            sticky: true,
+            message: Some(message),
+            ..
+        }) => {
             super::complain("kernel launch", &message);
             Ok(())
         }

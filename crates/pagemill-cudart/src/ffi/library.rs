@@ -12,7 +12,10 @@ const HANDLE_BASE: u64 = 0x6c << 56;
 fn image(library: *mut c_void) -> Result<usize, Fault> {
     let number = address(library).checked_sub(HANDLE_BASE);
     number.map(|number| number as usize).ok_or_else(|| {
-        Fault::new(CudaError::INVALID_RESOURCE_HANDLE, format!("{library:p} is no library"))
+        Fault::new(
+            CudaError::INVALID_RESOURCE_HANDLE,
+            format!("{library:p} is no library"),
+        )
     })
 }
 

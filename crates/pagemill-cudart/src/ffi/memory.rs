@@ -141,7 +141,11 @@ fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_v
 
 fn advise(pointer: *const c_void, bytes: usize) -> Done {
     // Hints change no result; the policies of pagemill decide without them.
-    with_runtime(|runtime| runtime.managed_range(address(pointer), bytes as u64).map(|_| ()))
+    with_runtime(|runtime| {
+        runtime
+            .managed_range(address(pointer), bytes as u64)
+            .map(|_| ())
+    })
 }
 
 /// # Safety
@@ -150,9 +154,9 @@ unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, ro
     let row = width
         .checked_next_multiple_of(PITCH_BYTES)
         .ok_or_else(null)?;
-    let bytes = row.checked_mul(rows).ok_or_else(|| {
-        Fault::new(CudaError::MEMORY_ALLOCATION, "more than can be addressed")
-    })?;
+    let bytes = row
+        .checked_mul(rows)
+        .ok_or_else(|| Fault::new(CudaError::MEMORY_ALLOCATION, "more than can be addressed"))?;
     // SAFETY: by the contract of this function.
     unsafe {
         malloc(to, bytes)?;

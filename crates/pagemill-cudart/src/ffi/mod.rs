@@ -169,7 +169,10 @@ unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
             .unwrap_or_else(PoisonError::into_inner);
         if !named.iter().any(|known| known == name) {
             named.push(name.to_owned());
-            complain(name, "pagemill does not support this function; it returns cudaErrorNotSupported");
+            complain(
+                name,
+                "pagemill does not support this function; it returns cudaErrorNotSupported",
+            );
         }
         Err(Fault::silent(CudaError::NOT_SUPPORTED))
     })

@@ -73,7 +73,11 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
         (308, Some(308), Value::Int(WARP_THREADS)),
         (312, Some(312), Value::Size(PITCH_MAX)),
         (320, Some(320), Value::Int(threads)),
-        (324, Some(324), Value::Ints([threads, threads, threads.min(64)])),
+        (
+            324,
+            Some(324),
+            Value::Ints([threads, threads, threads.min(64)]),
+        ),
         (336, Some(336), Value::Ints(GRID_MAX)),
         (348, None, attribute(13)),
         (352, Some(352), Value::Size(CONSTANT_BYTES)),

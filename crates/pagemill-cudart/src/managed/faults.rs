@@ -27,7 +27,10 @@ fn granule_of(address: u64) -> Option<u64> {
 }
 
 fn granules(range: Range<u64>) -> Range<u64> {
-    match (granule_of(range.start), granule_of(range.end.saturating_sub(1))) {
+    match (
+        granule_of(range.start),
+        granule_of(range.end.saturating_sub(1)),
+    ) {
         (Some(first), Some(last)) => first..last + 1,
         _ => 0..0,
     }

@@ -57,7 +57,9 @@ impl Span {
 
     /// From the first byte to the end of the last.
     fn reach(&self, extent: &Extent) -> Option<u64> {
-        let slices = self.slice_bytes.checked_mul(extent.slices.checked_sub(1)?)?;
+        let slices = self
+            .slice_bytes
+            .checked_mul(extent.slices.checked_sub(1)?)?;
         let rows = self.pitch_bytes.checked_mul(extent.rows.checked_sub(1)?)?;
         slices.checked_add(rows)?.checked_add(extent.width_bytes)
     }
@@ -99,7 +101,10 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_PITCH, message));
         }
         let reach = span.reach(extent).ok_or_else(|| {
-            Fault::new(CudaError::INVALID_VALUE, "the copy is larger than any memory")
+            Fault::new(
+                CudaError::INVALID_VALUE,
+                "the copy is larger than any memory",
+            )
         })?;
         match self.side(span.address) {
             Side::Host => Ok((Side::Host, None)),

@@ -84,9 +84,8 @@ fn load(code: &Code, number: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
     match code {
         Code::Text(text) => Ok(gpu.load_module(&name, text)?),
         Code::Fat(binary) => {
-            let images = ptx_images(binary).map_err(|error| {
-                Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string())
-            })?;
+            let images = ptx_images(binary)
+                .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
             let mut first_error = None;
             for image in images {
                 match gpu.load_module(&format!("{name} compute_{}", image.arch), &image.text) {
@@ -94,10 +93,7 @@ fn load(code: &Code, number: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
                     Err(error) => first_error = first_error.or(Some(error)),
                 }
             }
-            Err(first_error.map_or_else(
-                || Fault::silent(CudaError::NO_KERNEL_IMAGE),
-                Fault::from,
-            ))
+            Err(first_error.map_or_else(|| Fault::silent(CudaError::NO_KERNEL_IMAGE), Fault::from))
         }
     }
 }

@@ -75,7 +75,11 @@ impl Runtime {
 
     fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
         let sm = &self.setting.machine.sm;
-        let threads: u64 = launch.block.iter().map(|&extent| u64::from(extent)).product();
+        let threads: u64 = launch
+            .block
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product();
         if threads > u64::from(sm.max_threads_per_block) {
             let message = format!(
                 "kernel {}: a block of {:?} has {threads} threads, this GPU allows {}",
@@ -83,7 +87,9 @@ impl Runtime {
             );
             return Err(Fault::new(CudaError::INVALID_CONFIGURATION, message));
         }
-        let shared = launch.shared_bytes.saturating_add(kernel.shared_bytes.into());
+        let shared = launch
+            .shared_bytes
+            .saturating_add(kernel.shared_bytes.into());
         if shared > u64::from(sm.shared_bytes) {
             let message = format!(
                 "kernel {}: a block needs {shared} bytes of shared memory, an SM of this GPU has {}",

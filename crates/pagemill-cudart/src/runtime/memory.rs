@@ -89,7 +89,9 @@ impl Runtime {
         owned: bool,
     ) -> Result<(), Fault> {
         let bytes = memory.len() as u64;
-        let lent = self.gpu.lend_host("pinned memory", VirtAddr(address), memory);
+        let lent = self
+            .gpu
+            .lend_host("pinned memory", VirtAddr(address), memory);
         lent.map_err(|error| {
             Fault::new(CudaError::HOST_MEMORY_ALREADY_REGISTERED, error.to_string())
         })?;
@@ -119,7 +121,10 @@ impl Runtime {
             } else {
                 (CudaError::HOST_MEMORY_NOT_REGISTERED, "registered memory")
             };
-            return Err(Fault::new(code, format!("no {what} starts at {address:#x}")));
+            return Err(Fault::new(
+                code,
+                format!("no {what} starts at {address:#x}"),
+            ));
         }
         self.synchronize();
         self.gpu.free(VirtAddr(address))?;
@@ -143,9 +148,15 @@ impl Runtime {
     }
 
     fn no_allocation(&self, address: u64) -> Fault {
-        let within = self.block_at(address).map_or_else(String::new, |(start, block)| {
-            format!("; it is {} bytes into an allocation of {}", address - start, block.bytes)
-        });
+        let within = self
+            .block_at(address)
+            .map_or_else(String::new, |(start, block)| {
+                format!(
+                    "; it is {} bytes into an allocation of {}",
+                    address - start,
+                    block.bytes
+                )
+            });
         let message = format!("no allocation of the GPU starts at {address:#x}{within}");
         Fault::new(CudaError::INVALID_VALUE, message)
     }
@@ -229,7 +240,8 @@ impl Runtime {
             let offset = address - start;
             return Ok((*buffer, offset..offset + bytes));
         }
-        let message = format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
+        let message =
+            format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
         Err(Fault::new(CudaError::INVALID_VALUE, message))
     }
 }

@@ -81,7 +81,10 @@ impl Runtime {
     ///
     /// # Errors
     /// Those of `work`. One that loses the GPU is also that of every later call.
-    pub fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn call<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         if let Some(code) = self.lost {
             return Err(Fault::silent(code));
         }

@@ -25,16 +25,15 @@ pub struct CudaPoint {
     pub command: Vec<String>,
     /// Where a run is stopped, and how many events of it are kept.
     pub limits: Limits,
-    /// The scenario with everything that was laid over it, as a file that stands for this point alone. Its machine is
-    /// `machines/<name>.toml` beside it.
-    pub scenario_text: String,
+    /// The scenario with everything that was laid over it, its machine by name.
+    scenario: Table,
     /// The machine with everything that was laid over it, as a file.
     pub machine_text: String,
 }
 
 impl CudaPoint {
     pub(crate) fn read(root: &mut Section<'_>, input: &PointInput<'_>) -> Option<Self> {
-        let scenario_text = input
+        let scenario = input
             .machine
             .map(|file| standalone(root.table(), &file.source.stem()));
         let command = root
@@ -53,26 +52,48 @@ impl CudaPoint {
             transfer: transfer?,
             command: command?,
             limits: limits?,
-            scenario_text: scenario_text?,
+            scenario: scenario?,
             machine_text: write_document(&input.machine?.table),
         })
     }
 }
 
-/// `scenario` with its machine by name, wherever the file is.
-fn standalone(scenario: &Table, machine: &str) -> String {
-    let mut scenario = scenario.clone();
-    let place = scenario.get("machine").map(|node| node.origin.clone());
-    if let Some(origin) = place {
-        let kind = Kind::String(machine.to_owned());
-        let node = Node {
-            origin: origin.clone(),
-            kind,
-        };
-        // A top-level key that is there can be replaced.
-        let _ = scenario.put(&["machine".to_owned()], &origin, node);
+impl CudaPoint {
+    /// The scenario as a file that stands for this point alone, keeping at most `events_max` events. Its machine is
+    /// `machines/<name>.toml` beside it, with the text `machine_text`.
+    pub fn scenario_text(&self, events_max: usize) -> String {
+        let mut scenario = self.scenario.clone();
+        let events = self.limits.timeline_events.min(events_max);
+        let events = i64::try_from(events).unwrap_or(i64::MAX);
+        replace(
+            &mut scenario,
+            &["limits", "timeline_events"],
+            Kind::Integer(events),
+        );
+        write_document(&scenario)
     }
-    write_document(&scenario)
+}
+
+/// `scenario` with its machine by name, wherever the file is.
+fn standalone(scenario: &Table, machine: &str) -> Table {
+    let mut scenario = scenario.clone();
+    let name = Kind::String(machine.to_owned());
+    replace(&mut scenario, &["machine"], name);
+    scenario
+}
+
+/// Puts a value where the scenario, which has been read, can have one.
+fn replace(scenario: &mut Table, path: &[&str], kind: Kind) {
+    let Some(origin) = scenario.get("machine").map(|node| node.origin.clone()) else {
+        return;
+    };
+    let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
+    let node = Node {
+        origin: origin.clone(),
+        kind,
+    };
+    // The tables on the way were read as tables.
+    let _ = scenario.put(&path, &origin, node);
 }
 
 fn command(node: &Node) -> Result<Vec<String>, Wrong> {
