@@ -1,12 +1,14 @@
 //! `kind = "cuda"`: somebody's CUDA program, unmodified, on a simulated GPU.
 
+use std::sync::Arc;
+
 use pagemill_sim::{GpuMachine, Limits};
 use pagemill_types::PageSize;
 
 use super::PointInput;
 use super::gpu::limits;
-use crate::document::{Kind, Node, Section, Table, write_document};
-use crate::machine::{self, Machine};
+use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
+use crate::machine::{self, Machine, MachineFile};
 use crate::quantity::{self, Wrong};
 use crate::transfer::Transfer;
 
@@ -53,7 +55,7 @@ impl CudaPoint {
             command: command?,
             limits: limits?,
             scenario: scenario?,
-            machine_text: write_document(&input.machine?.table),
+            machine_text: write_document(&with_sources(input.machine?)),
         })
     }
 }
@@ -94,6 +96,58 @@ fn replace(scenario: &mut Table, path: &[&str], kind: Kind) {
     };
     // The tables on the way were read as tables.
     let _ = scenario.put(&path, &origin, node);
+}
+
+/// The machine's table, where every value that replaces one of the file says so: in a file of its own it needs a source.
+fn with_sources(machine: &MachineFile) -> Table {
+    let mut table = machine.table.clone();
+    let mut replaced = Vec::new();
+    find_replaced(&table, &machine.source, &mut Vec::new(), &mut replaced);
+    for (path, node) in replaced {
+        let origin = node.origin.clone();
+        let source = if origin.source.is_argument() {
+            "--set"
+        } else {
+            "the scenario"
+        };
+        let text = Node {
+            origin: origin.clone(),
+            kind: Kind::String(source.to_owned()),
+        };
+        let mut value = Table::default();
+        let put = value
+            .put(&["value".to_owned()], &origin, node)
+            .and_then(|()| value.put(&["source".to_owned()], &origin, text));
+        let node = Node {
+            origin: origin.clone(),
+            kind: Kind::Table(value),
+        };
+        // Both puts are into tables that are there.
+        let _ = put.and_then(|()| table.put(&path, &origin, node));
+    }
+    table
+}
+
+fn find_replaced(
+    table: &Table,
+    home: &Arc<SourceText>,
+    above: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, Node)>,
+) {
+    for (key, node) in table.entries() {
+        above.push(key.name.clone());
+        match &node.kind {
+            Kind::Table(below) => find_replaced(below, home, above, found),
+            _ if above.len() > 1 && !Arc::ptr_eq(&node.origin.source, home) => {
+                // Inside of { value, source } everything is said already.
+                if !matches!(key.name.as_str(), "value" | "source") {
+                    found.push((above.clone(), node.clone()));
+                }
+            }
+            _ => {}
+        }
+        above.pop();
+    }
 }
 
 fn command(node: &Node) -> Result<Vec<String>, Wrong> {
