@@ -178,28 +178,23 @@ unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
     })
 }
 
-api! {
-    fn cudaGetLastError() {
-        let own = LAST_ERROR.replace(CudaError::SUCCESS);
-        last_error(own)
-    }
+// Not through `guard`, which would note the answer as a new error.
+#[unsafe(export_name = "pagemill_cudaGetLastError")]
+extern "C" fn get_last_error() -> i32 {
+    last_error(LAST_ERROR.replace(CudaError::SUCCESS)).0
+}
 
-    fn cudaPeekAtLastError() {
-        last_error(LAST_ERROR.get())
-    }
+#[unsafe(export_name = "pagemill_cudaPeekAtLastError")]
+extern "C" fn peek_at_last_error() -> i32 {
+    last_error(LAST_ERROR.get()).0
 }
 
 /// The error of a lost GPU stays; any other is told once.
-fn last_error(own: CudaError) -> Done {
+fn last_error(own: CudaError) -> CudaError {
     let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let lost = match &*state {
-        State::Ready(runtime) => runtime.lost(),
-        _ => None,
-    };
-    drop(state);
-    match lost.unwrap_or(own) {
-        CudaError::SUCCESS => Ok(()),
-        code => Err(Fault::silent(code)),
+    match &*state {
+        State::Ready(runtime) => runtime.lost().unwrap_or(own),
+        _ => own,
     }
 }
 
