@@ -34,6 +34,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pagemill-cudart",
+        &[
+            "pagemill-types",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-scenario",
+        ],
+    ),
+    (
         "pagemill-cli",
         &[
             "pagemill-types",
@@ -43,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-workloads",
             "pagemill-scenario",
             "pagemill-report",
+            "pagemill-cudart",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

@@ -96,12 +96,11 @@ unsafe fn pack(
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
     let launched = with_runtime(|runtime| {
-        // SAFETY: by the contract of this function.
-        runtime.launch(
-            FunctionKey(address(function)),
-            shape,
-            |params, bytes| unsafe { pack(arguments, params, bytes) },
-        )
+        let key = FunctionKey(address(function));
+        runtime.launch(key, shape, |params, bytes| {
+            // SAFETY: by the contract of this function.
+            unsafe { pack(arguments, params, bytes) }
+        })
     });
     match launched {
         // As on hardware: the launch itself went well, everything after it does not.

@@ -29,6 +29,7 @@ macro_rules! api {
         $(
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
             #[allow(non_snake_case)]
+            // SAFETY: see the module.
             unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 $crate::ffi::guard(stringify!($name), || $body)
             }
@@ -118,6 +119,7 @@ fn print(text: &str) {
     if text.is_empty() {
         return;
     }
+    // SAFETY: every C library has this variable, of this type.
     unsafe extern "C" {
         static stdout: *mut libc::FILE;
     }
@@ -157,6 +159,9 @@ fn null() -> Fault {
 }
 
 /// What the shims call for a function that pagemill does not have.
+///
+/// # Safety
+/// `name` is null or a C string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
     static NAMED: OnceLock<Mutex<Vec<String>>> = OnceLock::new();
@@ -211,4 +216,24 @@ extern "C" fn error_string(code: i32) -> *const c_char {
 /// A pointer of the program as an address.
 fn address(pointer: *const c_void) -> u64 {
     pointer as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_unknown_error() {
+        let code = guard("a test", || panic!("on purpose"));
+        assert_eq!(code, CudaError::UNKNOWN.0);
+        assert_eq!(get_last_error(), CudaError::UNKNOWN.0);
+        assert_eq!(get_last_error(), CudaError::SUCCESS.0);
+    }
+
+    #[test]
+    fn what_is_not_ready_is_no_error() {
+        let not_ready = guard("a test", || Err(Fault::silent(CudaError::NOT_READY)));
+        assert_eq!(not_ready, CudaError::NOT_READY.0);
+        assert_eq!(peek_at_last_error(), CudaError::SUCCESS.0);
+    }
 }

@@ -57,6 +57,8 @@ pub(super) unsafe fn unwrap(pointer: *const c_void) -> Result<&'static [u8], Fau
     unsafe { fat_binary(wrapper.data) }
 }
 
+/// # Safety
+/// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterFatBinary")]
 unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
     let mut number = usize::MAX;
@@ -91,6 +93,8 @@ extern "C" fn init_module(_handle: Handle) -> c_char {
     1
 }
 
+/// # Safety
+/// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterFunction")]
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn register_function(
@@ -115,6 +119,8 @@ unsafe extern "C" fn register_function(
     });
 }
 
+/// # Safety
+/// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterVar")]
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn register_variable(
@@ -137,6 +143,8 @@ unsafe extern "C" fn register_variable(
     });
 }
 
+/// # Safety
+/// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterManagedVar")]
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn register_managed_variable(

@@ -75,11 +75,8 @@ impl Runtime {
 
     fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
         let sm = &self.setting.machine.sm;
-        let threads: u64 = launch
-            .block
-            .iter()
-            .map(|&extent| u64::from(extent))
-            .product();
+        let extents = launch.block.iter().map(|&extent| u64::from(extent));
+        let threads = extents.fold(1, u64::saturating_mul);
         if threads > u64::from(sm.max_threads_per_block) {
             let message = format!(
                 "kernel {}: a block of {:?} has {threads} threads, this GPU allows {}",
