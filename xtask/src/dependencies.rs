@@ -53,6 +53,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pagemill-cudart",
+        &[
+            "pagemill-types",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-scenario",
+        ],
+    ),
+    (
         "pagemill-cli",
         &[
             "pagemill-types",
@@ -67,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-linux",
             "pagemill-zero-client",
             "pagemill-zero",
+            "pagemill-cudart",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
+use crate::cuda::Nvcc;
 use crate::process::{cargo, watch};
 use crate::tally::Tally;
 use crate::{check, kernels, system, vm, workspace};
@@ -12,6 +13,10 @@ const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 /// Sets up, checks, tests; whether nothing failed.
 pub fn run() -> Result<bool> {
     system::provide()?;
+    if let Err(error) = Nvcc::provide() {
+        // The tests that need it say so, and the comparison of the committed PTX fails with the reason.
+        eprintln!("{error:#}");
+    }
     let mut tally = check::run();
     run_cargo_tests(&mut tally)?;
     match kernels::compare(None) {

@@ -35,6 +35,8 @@ pub enum Command {
     Gpu(GpuCommand),
     /// Show how the misses of a trace follow its share of a cache
     Mrc(MrcArguments),
+    /// Run an unmodified CUDA program on a simulated GPU
+    Cuda(CudaArguments),
     /// List what can be named in a scenario
     List(ListArguments),
     /// Run an MPI program over the simulated network interface
@@ -70,6 +72,41 @@ pub struct RunArguments {
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// The program is started with pagemill's CUDA runtime in its library path; it has to be linked with `-cudart shared`
+/// and to have PTX in it. Its exit code is that of the command.
+#[derive(Args, Debug)]
+pub struct CudaArguments {
+    /// The machine, by name or by file
+    #[arg(long, value_name = "MACHINE", default_value = pagemill_cudart::DEFAULT_MACHINE)]
+    pub machine: String,
+
+    /// How managed memory gets to the GPU: a transfer mode of `pagemill list policies`
+    #[arg(long, value_name = "MODE", default_value = "multi-range")]
+    pub policy: String,
+
+    /// Set a value of the scenario or its machine; a list runs the program once for each
+    ///
+    /// Examples: --set machine.dram.capacity="2 GiB", --set transfer.page_size="64 KiB"
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Write results to standard output in this form, and the program's output to standard error
+    ///
+    /// Otherwise the program keeps standard output, and a table goes to standard error.
+    #[arg(long, value_enum)]
+    pub format: Option<RunFormat>,
+
+    /// Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments, after `--`
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

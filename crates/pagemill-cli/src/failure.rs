@@ -17,6 +17,8 @@ pub enum Failure {
     NoDevice(String),
     /// A run began and did not end well; no results were written.
     Run(String),
+    /// The user's own program ended with this code; its results were shown.
+    Program(u8),
 }
 
 impl Failure {
@@ -26,6 +28,7 @@ impl Failure {
             Self::Input(_) | Self::BadOutput(_) | Self::Usage(_) => ExitCode::from(2),
             Self::NoDevice(_) => ExitCode::from(3),
             Self::Run(_) => ExitCode::from(1),
+            Self::Program(code) => ExitCode::from(*code),
         }
     }
 
@@ -37,6 +40,7 @@ impl Failure {
             Self::Usage(message) | Self::NoDevice(message) | Self::Run(message) => {
                 format!("error: {message}")
             }
+            Self::Program(code) => format!("the program ended with exit code {code}"),
         };
         // There is nobody left to tell when standard error is closed.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());

@@ -4,6 +4,7 @@
 mod advise;
 mod args;
 mod compare;
+mod cuda;
 mod doctor;
 mod failure;
 mod gpu;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),
+        Command::Cuda(arguments) => cuda::cuda(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {
             Ok(code) => return code,

@@ -22,7 +22,41 @@ pub struct Allocation {
     name: String,
     address: u64,
     read_only: bool,
-    data: Vec<u8>,
+    data: Backing,
+}
+
+/// Where the bytes of an allocation are.
+#[derive(Debug)]
+enum Backing {
+    /// In memory of its own.
+    Owned(Box<[u8]>),
+    /// In memory that its lender shares with others.
+    Lent(&'static mut [u8]),
+}
+
+impl Backing {
+    #[inline(always)]
+    fn get(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+}
+
+impl Clone for Backing {
+    /// A copy has memory of its own, whoever has that of the original.
+    fn clone(&self) -> Self {
+        Self::Owned(self.get().into())
+    }
 }
 
 impl Allocation {
@@ -43,14 +77,14 @@ impl Allocation {
 
     /// Size in bytes.
     pub fn bytes(&self) -> u64 {
-        self.data.len() as u64
+        self.data.get().len() as u64
     }
 
     /// Offset of `address` in it, if all `bytes` bytes from there are inside.
     #[inline(always)]
     pub(crate) fn offset_of(&self, address: u64, bytes: u64) -> Option<usize> {
         let offset = address.wrapping_sub(self.address);
-        let len = self.data.len() as u64;
+        let len = self.data.get().len() as u64;
         (offset <= len && bytes <= len - offset).then_some(offset as usize)
     }
 }
@@ -157,11 +191,11 @@ impl Default for DeviceMemory {
 }
 
 /// `bytes` zero bytes whose pages are touched only when used, or `None` when the host has no room.
-fn zeroed(bytes: u64) -> Option<Vec<u8>> {
+fn zeroed(bytes: u64) -> Option<Box<[u8]>> {
     let len = usize::try_from(bytes).ok()?;
     // The zeroing allocation below cannot fail gracefully, so the room is tried out first; that touches nothing.
     Vec::<u8>::new().try_reserve_exact(len).ok()?;
-    Some(vec![0; len])
+    Some(vec![0; len].into_boxed_slice())
 }
 
 impl DeviceMemory {
@@ -235,7 +269,21 @@ impl DeviceMemory {
         address: u64,
         bytes: u64,
     ) -> Result<AllocationId, MemoryError> {
-        self.insert(name, address, bytes, false)
+        self.insert(name, address, bytes, false, None)
+    }
+
+    /// Makes `memory` an allocation at `address`: kernels work on the lender's bytes. [`DeviceMemory::free`] ends it.
+    ///
+    /// # Errors
+    /// When the range overlaps an allocation or wraps around.
+    pub fn lend_at(
+        &mut self,
+        name: &str,
+        address: u64,
+        memory: &'static mut [u8],
+    ) -> Result<AllocationId, MemoryError> {
+        let bytes = memory.len() as u64;
+        self.insert(name, address, bytes, false, Some(memory))
     }
 
     /// Allocates memory that device code may read and not write.
@@ -245,7 +293,7 @@ impl DeviceMemory {
         address: u64,
         bytes: u64,
     ) -> Result<AllocationId, MemoryError> {
-        self.insert(name, address, bytes, true)
+        self.insert(name, address, bytes, true, None)
     }
 
     fn insert(
@@ -254,6 +302,7 @@ impl DeviceMemory {
         address: u64,
         bytes: u64,
         read_only: bool,
+        lent: Option<&'static mut [u8]>,
     ) -> Result<AllocationId, MemoryError> {
         let refused = |reason| MemoryError::Refused {
             name: name.to_owned(),
@@ -279,7 +328,12 @@ impl DeviceMemory {
         let id = AllocationId(self.next_id);
         self.next_id += 1;
         self.generation = self.generation.wrapping_add(1);
-        let data = zeroed(bytes).ok_or_else(|| refused("this host has no room for that"))?;
+        let data = match lent {
+            Some(memory) => Backing::Lent(memory),
+            None => Backing::Owned(
+                zeroed(bytes).ok_or_else(|| refused("this host has no room for that"))?,
+            ),
+        };
         self.allocations.insert(
             at,
             Allocation {
@@ -326,7 +380,7 @@ impl DeviceMemory {
     /// When they are not all inside one allocation.
     pub fn bytes(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
         let (at, offset) = self.locate(address, len)?;
-        Ok(&self.allocations[at].data[offset..offset + len as usize])
+        Ok(&self.allocations[at].data.get()[offset..offset + len as usize])
     }
 
     /// Bytes at `address`, for writing by the host.
@@ -335,7 +389,7 @@ impl DeviceMemory {
     /// When they are not all inside one allocation.
     pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
         let (at, offset) = self.locate(address, len)?;
-        Ok(&mut self.allocations[at].data[offset..offset + len as usize])
+        Ok(&mut self.allocations[at].data.get_mut()[offset..offset + len as usize])
     }
 
     /// The allocation that holds `address`.
@@ -448,13 +502,13 @@ impl DeviceMemory {
     #[inline(always)]
     pub(crate) fn data(&self, at: usize) -> (u64, &[u8]) {
         let allocation = &self.allocations[at];
-        (allocation.address, &allocation.data)
+        (allocation.address, allocation.data.get())
     }
 
     #[inline(always)]
     pub(crate) fn data_mut(&mut self, at: usize) -> (u64, &mut [u8]) {
         let allocation = &mut self.allocations[at];
-        (allocation.address, &mut allocation.data)
+        (allocation.address, allocation.data.get_mut())
     }
 
     #[inline(always)]
@@ -517,6 +571,20 @@ mod tests {
         let error = memory.bytes(a + 3, 1).expect_err("it is gone").to_string();
         assert!(error.contains("freed allocation \"a\""), "{error}");
         assert_ne!(memory.alloc("b", 64, 1), Ok(a));
+    }
+
+    #[test]
+    fn lent_memory_is_the_lenders() {
+        let mut memory = DeviceMemory::new();
+        let lent = Box::leak(vec![7u8; 16].into_boxed_slice());
+        memory.lend_at("lent", 4096, lent).expect("it is free");
+        assert_eq!(memory.bytes(4104, 8).expect("inside"), [7; 8]);
+        assert!(memory.alloc_at("over", 4111, 1).is_err());
+        let mut copy = memory.clone();
+        copy.bytes_mut(4096, 1).expect("inside")[0] = 1;
+        assert_eq!(memory.bytes(4096, 1).expect("inside"), [7]);
+        memory.free(4096).expect("it is there");
+        assert!(memory.bytes(4096, 1).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::document::{Kind, Node};
-use crate::kind::{self, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint};
+use crate::kind::{self, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint};
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
 
@@ -25,6 +25,8 @@ pub enum PointSpec {
     Residency(Box<ResidencyPoint>),
     /// `kind = "nic"`: communication over simulated network interfaces.
     Nic(Box<NicPoint>),
+    /// `kind = "cuda"`: a CUDA program on a simulated GPU.
+    Cuda(Box<CudaPoint>),
 }
 
 impl PointSpec {
@@ -34,6 +36,7 @@ impl PointSpec {
             Self::Gpu(_) => kind::GPU,
             Self::Residency(_) => kind::RESIDENCY,
             Self::Nic(_) => kind::NIC,
+            Self::Cuda(_) => kind::CUDA,
         }
     }
 
@@ -43,6 +46,7 @@ impl PointSpec {
             Self::Gpu(point) => point.machine.description(),
             Self::Residency(point) => point.machine.description(),
             Self::Nic(point) => point.machine.description(),
+            Self::Cuda(point) => point.machine.description(),
         }
     }
 

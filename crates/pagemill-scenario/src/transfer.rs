@@ -1,6 +1,7 @@
 //! `[transfer]`: how data gets to the GPU.
 
 use pagemill_policy::migration::{FullSlotRule, MigrationSpec, POLICIES, PolicyEntry};
+use pagemill_sim::TransferMode;
 use pagemill_types::PageSize;
 
 use crate::document::{Kind, Node, Section};
@@ -41,6 +42,15 @@ pub fn transfer_modes() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Transfer {
+    /// How the simulator calls it.
+    pub fn simulated(&self) -> TransferMode {
+        match &self.migration {
+            Some(migration) => TransferMode::Migrate(migration.clone()),
+            None if self.mode == IDEAL_OVERLAP => TransferMode::IdealOverlap,
+            None => TransferMode::ProgrammerCopy,
+        }
+    }
+
     /// Reads `[transfer]`.
     pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
         let names: Vec<&str> = transfer_modes().map(|(name, _)| name).collect();

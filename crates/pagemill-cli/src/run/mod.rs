@@ -13,7 +13,7 @@ use pagemill_report::table::TableStyle;
 use pagemill_report::{
     OutputDir, OutputDirError, ResultSet, Row, csv, html, json, perfetto, table,
 };
-use pagemill_scenario::{Point, load};
+use pagemill_scenario::{Point, Scenario, load};
 
 use crate::args::{RunArguments, RunFormat};
 use crate::failure::Failure;
@@ -27,30 +27,63 @@ const TIMELINE_EVENTS_MAX: usize = 2_000_000;
 /// What one point came to.
 pub struct Outcome {
     row: Row,
+    /// Rows about parts of what `row` is about, which follow it.
+    details: Vec<Row>,
+    /// The exit code of the user's own program; 0 where there is none.
+    exit_code: u8,
     /// What happened, where the kind keeps events.
     events: Option<Box<dyn kind::PointEvents>>,
     /// What the program printed.
     output: String,
 }
 
+/// Where results go.
+pub struct Results<'a> {
+    /// The form of what is printed.
+    pub format: RunFormat,
+    /// Who has standard output.
+    pub stdout: Stdout,
+    /// The directory for files.
+    pub out: Option<&'a Path>,
+}
+
+/// Who has standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdout {
+    /// Results; what a program prints goes to standard error.
+    Results,
+    /// The user's program; the table goes to standard error.
+    Program,
+}
+
 /// Runs a scenario: all points, or an error and no results.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    interrupt::install();
     let scenario = load(&arguments.scenario, &arguments.sets)?;
-    if let Some(out) = &arguments.out {
-        OutputDir::check(out).map_err(Failure::BadOutput)?;
-    }
     let jobs = arguments
         .jobs
         .map_or_else(pool::available_cores, std::num::NonZero::get);
-    let events_max = match arguments.out {
+    let results = Results {
+        format: arguments.format,
+        stdout: Stdout::Results,
+        out: arguments.out.as_deref(),
+    };
+    run_scenario(&scenario, jobs, &results)
+}
+
+/// Runs all points, `jobs` at a time, or gives an error and no results.
+pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Result<(), Failure> {
+    interrupt::install();
+    if let Some(out) = to.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
+    let events_max = match to.out {
         Some(_) => TIMELINE_EVENTS_MAX / scenario.points.len(),
         None => 0,
     };
     let progress = Progress::new(scenario.points.len());
     let outcomes = pool::run_all(&scenario.points, jobs, |point| {
         let _shown = progress.begin(point);
-        kind::run(point, events_max)
+        kind::run(point, events_max, to.stdout)
     });
     progress.finish();
     let outcomes = outcomes.map_err(|(index, error)| {
@@ -62,18 +95,30 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
     results::show_output(&scenario.points, &outcomes);
     let set = results::result_set(
-        &scenario,
-        outcomes.iter().map(|outcome| outcome.row.clone()),
+        scenario,
+        outcomes
+            .iter()
+            .flat_map(|outcome| std::iter::once(&outcome.row).chain(&outcome.details))
+            .cloned(),
     );
-    if let Some(out) = &arguments.out {
+    if let Some(out) = to.out {
         write_files(out, &set, &scenario.points, &outcomes)
             .map_err(|error| Failure::Run(error.to_string()))?;
     }
-    show(&set, kind::view(&scenario.points[0].spec), arguments.format)
+    show(&set, kind::view(&scenario.points[0].spec), to)?;
+    match outcomes.iter().map(|outcome| outcome.exit_code).max() {
+        None | Some(0) => Ok(()),
+        Some(code) => Err(Failure::Program(code)),
+    }
 }
 
-fn show(set: &ResultSet, view: &View, format: RunFormat) -> Result<(), Failure> {
-    match format {
+fn show(set: &ResultSet, view: &View, to: &Results<'_>) -> Result<(), Failure> {
+    if to.stdout == Stdout::Program {
+        let table = table::render(&results::headline(set, view), &TableStyle::for_stdout());
+        eprint!("{table}");
+        return Ok(());
+    }
+    match to.format {
         RunFormat::Table => print_text(&table::render(
             &results::headline(set, view),
             &TableStyle::for_stdout(),

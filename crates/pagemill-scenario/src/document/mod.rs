@@ -4,7 +4,9 @@
 mod origin;
 mod section;
 mod tree;
+mod write;
 
 pub use origin::{Origin, SourceText};
 pub use section::{Reader, Section};
 pub use tree::{Key, Kind, Node, Table, parse_argument, parse_document};
+pub use write::write_document;

@@ -7,7 +7,7 @@ use super::PointInput;
 use crate::document::Section;
 use crate::machine::{self, Machine};
 use crate::quantity;
-use crate::transfer::{IDEAL_OVERLAP, Transfer};
+use crate::transfer::Transfer;
 use crate::workload::WorkloadSpec;
 
 /// Keys that every row holds under a shorter name.
@@ -40,10 +40,7 @@ impl GpuPoint {
                 .map_or(PageSize::MIB_2, |transfer| transfer.page);
             machine::gpu::read(file, page, input.reader)
         });
-        let limits = match root.optional_section("limits") {
-            Some(section) => read_limits(section),
-            None => Some(Limits::default()),
-        };
+        let limits = limits(root);
         Some(Self {
             machine: machine?,
             transfer: transfer?,
@@ -54,11 +51,15 @@ impl GpuPoint {
 
     /// How the simulator calls the transfer.
     pub fn transfer_mode(&self) -> TransferMode {
-        match &self.transfer.migration {
-            Some(migration) => TransferMode::Migrate(migration.clone()),
-            None if self.transfer.mode == IDEAL_OVERLAP => TransferMode::IdealOverlap,
-            None => TransferMode::ProgrammerCopy,
-        }
+        self.transfer.simulated()
+    }
+}
+
+/// Reads `[limits]`, which may be left out.
+pub(crate) fn limits(root: &mut Section<'_>) -> Option<Limits> {
+    match root.optional_section("limits") {
+        Some(section) => read_limits(section),
+        None => Some(Limits::default()),
     }
 }
 

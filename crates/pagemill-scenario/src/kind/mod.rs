@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
+pub mod cuda;
 pub mod gpu;
 pub mod nic;
 pub mod residency;
@@ -17,8 +18,11 @@ pub(crate) const RESIDENCY: &str = "residency";
 /// `kind = "nic"`: communication over simulated network interfaces.
 pub(crate) const NIC: &str = "nic";
 
+/// `kind = "cuda"`: a CUDA program on the GPU of `kind = "gpu"`.
+pub(crate) const CUDA: &str = "cuda";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, RESIDENCY, NIC];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -42,6 +46,7 @@ pub(crate) fn read(
         RESIDENCY => residency::ResidencyPoint::read(root, input)
             .map(|point| PointSpec::Residency(Box::new(point))),
         NIC => nic::NicPoint::read(root, input).map(|point| PointSpec::Nic(Box::new(point))),
+        CUDA => cuda::CudaPoint::read(root, input).map(|point| PointSpec::Cuda(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -52,6 +57,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
         GPU => gpu::SHORT_NAMES,
         RESIDENCY => residency::SHORT_NAMES,
         NIC => nic::SHORT_NAMES,
+        CUDA => cuda::SHORT_NAMES,
         _ => &[],
     }
 }

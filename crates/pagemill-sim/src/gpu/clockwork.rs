@@ -22,6 +22,8 @@ pub(super) struct Clockwork {
     pub(super) path: MemoryPath,
     engine: Engine,
     now: Picos,
+    /// When the last kernel ended: they run one after the other.
+    kernels_done: Picos,
     execution: ExecutionStats,
     kernel_time: Picos,
     copy_time: Picos,
@@ -42,6 +44,7 @@ impl Clockwork {
             path,
             engine: Engine::new(machine),
             now: Picos::ZERO,
+            kernels_done: Picos::ZERO,
             execution: ExecutionStats::default(),
             kernel_time: Picos::ZERO,
             copy_time: Picos::ZERO,
@@ -75,12 +78,8 @@ impl Clockwork {
             TransferMode::Migrate(_) => self.path.cpu_request(start, address, bytes),
         };
         if moved > 0 {
-            let kind = match direction {
-                Direction::ToGpu => TimelineKind::CopyToGpu,
-                Direction::ToCpu => TimelineKind::CopyFromGpu,
-            };
             self.path.timeline.record(|| TimelineEvent {
-                kind,
+                kind: copy_kind(direction),
                 start,
                 end,
                 bytes: moved,
@@ -88,6 +87,49 @@ impl Clockwork {
         }
         self.copy_time += end - start;
         self.now = end;
+    }
+
+    pub(super) fn now(&self) -> Picos {
+        self.now
+    }
+
+    pub(super) fn set_now(&mut self, now: Picos) {
+        self.now = now;
+    }
+
+    /// The host copies over the link, whatever the mode but the ideal one, and waits for it.
+    pub(super) fn transfer(&mut self, bytes: u64, direction: Direction) {
+        if self.mode == TransferMode::IdealOverlap {
+            return;
+        }
+        let start = self.now;
+        let end = self.path.link.transfer(start, direction, bytes).done;
+        self.path.timeline.record(|| TimelineEvent {
+            kind: copy_kind(direction),
+            start,
+            end,
+            bytes,
+        });
+        self.copy_time += end - start;
+        self.now = end;
+    }
+
+    /// Something of the GPU that is no kernel works for the host, which waits for it.
+    pub(super) fn occupy(&mut self, duration: Picos) {
+        self.copy_time += duration;
+        self.now += duration;
+    }
+
+    /// Managed bytes come to the GPU, and the host waits for them.
+    pub(super) fn prefetch(&mut self, address: u64, bytes: u64) {
+        let end = self.path.prefetch(self.now, address, bytes);
+        self.copy_time += end - self.now;
+        self.now = end;
+    }
+
+    /// Pages that migrate now have `bytes` of GPU memory; the oldest leave if that is too little.
+    pub(super) fn limit_frames(&mut self, bytes: u64) {
+        self.path.limit_frames(self.now, bytes);
     }
 
     /// A grid runs, and the host waits for its end.
@@ -99,7 +141,7 @@ impl Clockwork {
     where
         S: GridStream,
     {
-        let start = self.now;
+        let start = self.now.max(self.kernels_done);
         let before = self.path.stats();
         let left = self.instructions_left();
         let outcome = self
@@ -107,6 +149,7 @@ impl Clockwork {
             .run(start + self.launch_overhead, stream, &mut self.path, left)
             .map_err(|error| self.run_error(kernel, error))?;
         self.now = outcome.end;
+        self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
         self.path.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Kernel {
@@ -209,5 +252,12 @@ impl Clockwork {
             timeline: self.path.timeline,
             ..Report::default()
         }
+    }
+}
+
+fn copy_kind(direction: Direction) -> TimelineKind {
+    match direction {
+        Direction::ToGpu => TimelineKind::CopyToGpu,
+        Direction::ToCpu => TimelineKind::CopyFromGpu,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! What moves is decided by `pagemill_policy::migration`. Here it gets a migration-buffer entry and a place on the link.
 
+mod host;
+
 use super::SEGMENT_BYTES;
 use super::flights::{Flight, Flights};
 use super::machine::{CpuReturn, GpuMachine, MergeScope};
@@ -10,6 +12,7 @@ use crate::parts::entry_pool::EntryPool;
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_types::{PageRange, Picos, RangeSet};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Where a GPU request comes from and goes to.
@@ -31,7 +34,7 @@ pub(crate) enum Residency {
 }
 
 /// Counts of all migration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationCounts {
     /// Ranges moved to the GPU on demand, each with its own transfer and buffer entry.
     pub migrations: u64,
@@ -52,6 +55,7 @@ pub struct MigrationCounts {
     /// Migrations that found their partition's buffer full.
     pub buffer_stalls: u64,
     /// How long those waited for an entry, summed over them.
+    #[serde(with = "crate::gpu::serial")]
     pub buffer_stalled: Picos,
 }
 
@@ -312,9 +316,20 @@ impl Gmmu {
         if residents.holds(index) {
             return at;
         }
-        let Some(victim) = residents.admit(index) else {
-            return at;
-        };
+        match residents.admit(index) {
+            Some(victim) => self.move_out(at, victim, link, timeline),
+            None => at,
+        }
+    }
+
+    /// The page leaves GPU memory to make room. Returns when its frame is free.
+    fn move_out(
+        &mut self,
+        at: Picos,
+        victim: usize,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) -> Picos {
         // Bytes still on the way to the victim must land before they can go back.
         let from = at.max(self.flights[victim].until());
         let bytes = self.leave_gpu(victim);

@@ -78,23 +78,26 @@ pub struct Buffer {
 const PACKED_BYTES: u64 = 256;
 
 /// Most pages that state is kept for: a few gigabytes of host memory.
-const MAX_PAGES: u64 = 1 << 25;
+pub(super) const MAX_PAGES: u64 = 1 << 25;
 
 /// A simulated GPU and the data of one program.
 #[derive(Debug)]
 pub struct Gpu {
     pub(super) options: Options,
-    page: PageSize,
+    pub(super) page: PageSize,
     placement: Placement,
     host_reads: HostReads,
-    memory_bytes: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
     pub(super) memory: DeviceMemory,
     pub(super) output: Output,
     pub(super) modules: Vec<LoadedModule>,
     pub(super) timings: InstructionTimings,
     pub(super) clockwork: Clockwork,
-    next_address: u64,
     buffers: Vec<Buffer>,
+    pub(super) next_address: u64,
+    pub(super) allocated_bytes: u64,
+    /// Of `memory_bytes`, taken by memory that never moves.
+    pub(super) fixed_bytes: u64,
 }
 
 impl Gpu {
@@ -135,6 +138,8 @@ impl Gpu {
             clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             buffers: Vec::new(),
+            allocated_bytes: 0,
+            fixed_bytes: 0,
         })
     }
 
@@ -244,7 +249,7 @@ impl Gpu {
         Ok(())
     }
 
-    fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
+    pub(super) fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
         let address = buffer.address.0;
         let allocation = self
             .memory

@@ -302,6 +302,36 @@ impl MemoryPath {
         (done, moved)
     }
 
+    /// Managed bytes come to the GPU before anything asks for them; returns when all are there.
+    pub(crate) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
+        let Some(gmmu) = &mut self.gmmu else {
+            return at;
+        };
+        let done = gmmu.prefetch(at, address, bytes, &mut self.link, &mut self.timeline);
+        self.forget_evicted();
+        done
+    }
+
+    /// Pages that migrate now have `bytes` of GPU memory.
+    pub(crate) fn limit_frames(&mut self, at: Picos, bytes: u64) {
+        if let Some(gmmu) = &mut self.gmmu {
+            gmmu.limit_frames(at, bytes, &mut self.link, &mut self.timeline);
+        }
+        self.forget_evicted();
+    }
+
+    /// The managed bytes from `address` are no longer anything; nothing moves.
+    pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
+        if let Some(gmmu) = &mut self.gmmu
+            && bytes > 0
+        {
+            gmmu.forget(address, bytes);
+            let page_of = |address: u64| address >> SEGMENT_SHIFT >> self.page_segments_shift;
+            let (first, last) = (page_of(address), page_of(address + bytes - 1));
+            self.forget_pages(first, last);
+        }
+    }
+
     fn forget_evicted(&mut self) {
         while let Some(page) = self.gmmu.as_mut().and_then(Gmmu::take_evicted) {
             self.forget_pages(page, page);

@@ -2,10 +2,11 @@
 
 use super::machine::SmSpec;
 use super::stream::GridShape;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Resource that bounds the resident blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limiter {
     /// Resident blocks.
     Blocks,
@@ -32,7 +33,7 @@ impl fmt::Display for Limiter {
 }
 
 /// Blocks an SM holds, and why not more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupancy {
     /// Blocks resident at once; 0 if one does not fit.
     pub blocks_per_sm: u32,

@@ -56,7 +56,7 @@ pub(super) struct LoadedModule {
 }
 
 impl LoadedModule {
-    fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
+    pub(super) fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
             let names: Vec<&str> = self
                 .module
@@ -156,7 +156,7 @@ impl Gpu {
         }
     }
 
-    fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {
+    pub(super) fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {
         let index = module.0;
         self.modules
             .get(index as usize)

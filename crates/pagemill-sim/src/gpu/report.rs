@@ -3,9 +3,10 @@
 use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use super::timeline::Timeline;
 use pagemill_types::Picos;
+use serde::{Deserialize, Serialize};
 
 /// One launch by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchReport {
     /// The kernel.
     pub kernel: String,
@@ -21,7 +22,7 @@ impl LaunchReport {
 }
 
 /// A whole run: totals, launches, and events if asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// From the first request of the host to the end of the last, in nanoseconds.
     pub time_ns: u64,
@@ -54,6 +55,33 @@ pub struct Report {
 }
 
 impl Report {
+    /// The launches of each kernel as a run of their own, in the order of their first launch. What only a whole run has
+    /// (copies, allocations, what is left on the GPU) stays zero; `touched_bytes` counts first touches.
+    pub fn by_kernel(&self) -> Vec<(String, Self)> {
+        let mut kernels: Vec<(String, Self)> = Vec::new();
+        for launch in &self.launches {
+            let place = kernels.iter().position(|(name, _)| *name == launch.kernel);
+            let place = place.unwrap_or_else(|| {
+                kernels.push((launch.kernel.clone(), Self::default()));
+                kernels.len() - 1
+            });
+            kernels[place].1.add_launch(launch);
+        }
+        kernels
+    }
+
+    fn add_launch(&mut self, launch: &LaunchReport) {
+        let memory = &launch.stats.memory;
+        self.time_ns += launch.time().as_nanos();
+        self.kernel_time_ns += launch.time().as_nanos();
+        self.execution.add(&launch.stats.execution);
+        self.memory.add(memory);
+        self.migrated_bytes += memory.to_gpu.bytes;
+        self.returned_bytes += memory.to_cpu.bytes;
+        self.touched_bytes += memory.touched_bytes;
+        self.launches.push(launch.clone());
+    }
+
     /// Lookups without a translation at hand, of all lookups.
     pub fn tlb_miss_rate(&self) -> f64 {
         self.memory.tlb_miss_rate()

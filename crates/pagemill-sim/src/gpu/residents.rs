@@ -70,6 +70,16 @@ impl Residents {
         victim
     }
 
+    /// Sets how many frames there are, at least one. While more are used, returns a page that had to leave.
+    pub(crate) fn shrink(&mut self, frames: u64) -> Option<usize> {
+        self.frames = frames.max(1);
+        (self.used > self.frames).then(|| {
+            let oldest = self.oldest as usize;
+            self.release(oldest);
+            oldest
+        })
+    }
+
     /// The page gives its frame back, if it has one.
     pub(crate) fn release(&mut self, page: usize) {
         if self.links[page].resident {

@@ -6,9 +6,10 @@ use crate::parts::cache::CacheCounts;
 use crate::parts::dram::DramCounts;
 use crate::parts::link::Traffic;
 use pagemill_types::Picos;
+use serde::{Deserialize, Serialize};
 
 /// Counts of the memory side, summed over SMs and partitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStats {
     /// TLB lookups: one for each segment of each warp-wide access.
     pub tlb_lookups: u64,
@@ -99,6 +100,21 @@ fieldwise!(MigrationCounts {
 });
 
 impl MemoryStats {
+    /// Adds `other` field by field.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.tlb_lookups += other.tlb_lookups;
+        self.tlb_misses += other.tlb_misses;
+        self.tlb_merged_misses += other.tlb_merged_misses;
+        self.walks += other.walks;
+        self.l1.add(&other.l1);
+        self.l2.add(&other.l2);
+        self.dram.add(&other.dram);
+        self.to_gpu.add(&other.to_gpu);
+        self.to_cpu.add(&other.to_cpu);
+        self.migration.add(&other.migration);
+        self.touched_bytes += other.touched_bytes;
+    }
+
     /// What was counted since `earlier`; `touched_bytes` is how many were touched for the first time.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -118,7 +134,7 @@ impl MemoryStats {
 }
 
 /// What warps did in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionStats {
     /// Blocks run.
     pub blocks: u64,
@@ -141,11 +157,13 @@ fieldwise!(ExecutionStats {
 });
 
 /// One launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchStats {
     /// When the host launched.
+    #[serde(with = "crate::gpu::serial")]
     pub start: Picos,
     /// When the last block had ended and the last store was taken.
+    #[serde(with = "crate::gpu::serial")]
     pub end: Picos,
     /// What warps did.
     pub execution: ExecutionStats,

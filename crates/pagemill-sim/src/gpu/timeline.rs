@@ -1,9 +1,10 @@
 //! What happened when, for a picture: bounded, and off unless asked for.
 
 use pagemill_types::Picos;
+use serde::{Deserialize, Serialize};
 
 /// Kind of a span of time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimelineKind {
     /// A kernel ran.
     Kernel {
@@ -34,20 +35,22 @@ pub enum TimelineKind {
 }
 
 /// A span of time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineEvent {
     /// What happened.
     pub kind: TimelineKind,
     /// From.
+    #[serde(with = "crate::gpu::serial")]
     pub start: Picos,
     /// To.
+    #[serde(with = "crate::gpu::serial")]
     pub end: Picos,
     /// Bytes moved, if any.
     pub bytes: u64,
 }
 
 /// The events of a run, in the order they were decided, up to a limit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     limit: usize,
     events: Vec<TimelineEvent>,

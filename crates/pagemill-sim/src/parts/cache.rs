@@ -3,6 +3,7 @@
 
 use super::entry_pool::EntryPool;
 use pagemill_types::Picos;
+use serde::{Deserialize, Serialize};
 
 /// What a cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub enum Lookup {
 }
 
 /// Counts of one cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheCounts {
     /// Loads that found their line, its data there or on the way.
     pub load_hits: u64,

@@ -5,6 +5,7 @@
 
 use super::ports::Port;
 use pagemill_types::{Bandwidth, Clock, Picos};
+use serde::{Deserialize, Serialize};
 
 /// What one channel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ struct Bank {
 }
 
 /// Counts of one channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramCounts {
     /// Accesses that found their row open.
     pub row_hits: u64,

@@ -1,6 +1,7 @@
 //! The full-duplex link between CPU and GPU.
 
 use pagemill_types::{Bandwidth, Picos};
+use serde::{Deserialize, Serialize};
 
 /// What a CPU-GPU link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +47,14 @@ pub struct Transfer {
 }
 
 /// Bytes and time of one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Transfers made.
     pub transfers: u64,
     /// Payload bytes moved.
     pub bytes: u64,
     /// Time the wire was occupied.
+    #[serde(with = "crate::gpu::serial")]
     pub busy: Picos,
 }
 

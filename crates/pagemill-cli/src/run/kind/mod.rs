@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
+mod cuda;
 mod gpu;
 mod nic;
 mod residency;
@@ -8,8 +9,8 @@ use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
 use pagemill_scenario::{Point, PointSpec};
 
-use super::Outcome;
 use super::pool::PointError;
+use super::{Outcome, Stdout};
 
 /// What the rows of a kind hold, and how they are shown.
 pub struct View {
@@ -61,14 +62,17 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Gpu(_) => &gpu::VIEW,
         PointSpec::Residency(_) => &residency::VIEW,
         PointSpec::Nic(_) => &nic::VIEW,
+        PointSpec::Cuda(_) => &cuda::VIEW,
     }
 }
 
-/// Runs a point and keeps at most `events_max` events.
-pub fn run(point: &Point, events_max: usize) -> Result<Outcome, PointError> {
+/// Runs a point and keeps at most `events_max` events. Where the point is a program of the user, `stdout` says who has
+/// standard output.
+pub fn run(point: &Point, events_max: usize, stdout: Stdout) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
         PointSpec::Residency(spec) => residency::run(point, spec),
         PointSpec::Nic(spec) => nic::run(point, spec),
+        PointSpec::Cuda(spec) => cuda::run(point, spec, events_max, stdout),
     }
 }

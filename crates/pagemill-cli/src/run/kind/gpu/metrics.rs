@@ -161,8 +161,8 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     ),
 ];
 
-/// The row with everything that was measured.
-pub fn add_metrics(row: Row, report: &Report, checked: &Checked) -> Row {
+/// The row with everything that was measured; `checked` where somebody compared results with a reference.
+pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row {
     let (execution, memory) = (&report.execution, &report.memory);
     let repeated_bytes = memory.migration.repeated_bytes + memory.migration.refetched_bytes;
     let misses = memory.tlb_misses + memory.tlb_merged_misses;
@@ -185,9 +185,13 @@ pub fn add_metrics(row: Row, report: &Report, checked: &Checked) -> Row {
         .metric("l1_hit_rate", hit_rate(&memory.l1))
         .metric("l2_hit_rate", hit_rate(&memory.l2))
         .metric("dram_bytes", memory.dram.bytes);
-    add_migration(row, report)
-        .metric("checked_values", checked.values)
-        .metric("largest_error", checked.largest_error)
+    let row = add_migration(row, report);
+    match checked {
+        Some(checked) => row
+            .metric("checked_values", checked.values)
+            .metric("largest_error", checked.largest_error),
+        None => row,
+    }
 }
 
 fn add_migration(row: Row, report: &Report) -> Row {

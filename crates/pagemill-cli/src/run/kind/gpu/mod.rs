@@ -1,7 +1,7 @@
 //! `kind = "gpu"`: one program on one simulated GPU.
 
-mod metrics;
-mod plots;
+pub mod metrics;
+pub mod plots;
 mod timeline;
 
 use pagemill_report::{ColumnKind, Row};
@@ -38,7 +38,7 @@ pub const VIEW: View = View {
         base: PROGRAMMER_COPY,
         doc: "time_ns over that of programmer-copy with otherwise equal parameters",
     }),
-    plots: plots::plots,
+    plots: |rows, columns| plots::plots(rows, columns, "workload"),
 };
 
 /// Runs the program, which checks its own results, and keeps at most `events_max` events.
@@ -65,9 +65,11 @@ pub fn run(point: &Point, spec: &GpuPoint, events_max: usize) -> Result<Outcome,
             .parameter("workload", spec.workload.name)
             .parameter("mode", spec.transfer.mode),
     );
-    let row = add_metrics(row, &report, &checked);
+    let row = add_metrics(row, &report, Some(&checked));
     Ok(Outcome {
         row,
+        details: Vec::new(),
+        exit_code: 0,
         events: Some(Box::new(std::mem::take(&mut report.timeline))),
         output: report.output,
     })

@@ -3,8 +3,8 @@
 use pagemill_report::{Bars, Column, ColumnKind, ColumnRole, Lines, Plot, PlotForm, Row};
 use pagemill_scenario::PROGRAMMER_COPY;
 
-/// Figures of time, bytes and TLB misses.
-pub fn plots(rows: &[Row], columns: &[Column]) -> Vec<Plot> {
+/// Figures of time, bytes and TLB misses, side by side for each value of the column `x`.
+pub fn plots(rows: &[Row], columns: &[Column], x: &str) -> Vec<Plot> {
     if rows.len() < 2 {
         return Vec::new();
     }
@@ -19,7 +19,7 @@ pub fn plots(rows: &[Row], columns: &[Column]) -> Vec<Plot> {
     let has_base = rows
         .iter()
         .any(|row| row.get("mode") == Some(&PROGRAMMER_COPY.into()));
-    let mut plots = vec![bars("time", "Time", "time_ns", panel(number))];
+    let mut plots = vec![bars("time", "Time", "time_ns", x, panel(number))];
     if let (true, PlotForm::Bars(time)) = (has_base, &mut plots[0].form) {
         time.normalise_to = Some(PROGRAMMER_COPY.into());
         plots[0].y_title = "time over programmer-copy".to_owned();
@@ -28,11 +28,18 @@ pub fn plots(rows: &[Row], columns: &[Column]) -> Vec<Plot> {
         "bytes",
         "Bytes moved to the GPU",
         "migrated_bytes",
+        x,
         panel(number),
     ));
-    plots.push(bars("tlb", "TLB miss rate", "tlb_miss_rate", panel(number)));
+    plots.push(bars(
+        "tlb",
+        "TLB miss rate",
+        "tlb_miss_rate",
+        x,
+        panel(number),
+    ));
     if let Some(number) = number {
-        plots.push(lines(number));
+        plots.push(lines(number, x));
     }
     plots
 }
@@ -45,9 +52,9 @@ fn panel(number: Option<&Column>) -> Option<String> {
     number.map(|column| column.name.clone())
 }
 
-fn bars(id: &str, title: &str, metric: &str, panel_by: Option<String>) -> Plot {
+fn bars(id: &str, title: &str, metric: &str, x: &str, panel_by: Option<String>) -> Plot {
     let form = Bars {
-        x: "workload".to_owned(),
+        x: x.to_owned(),
         series: "mode".to_owned(),
         y: metric.to_owned(),
         log: metric != "tlb_miss_rate",
@@ -59,7 +66,7 @@ fn bars(id: &str, title: &str, metric: &str, panel_by: Option<String>) -> Plot {
     }
 }
 
-fn lines(number: &Column) -> Plot {
+fn lines(number: &Column, panel: &str) -> Plot {
     let form = Lines {
         x: number.name.clone(),
         series: "mode".to_owned(),
@@ -70,7 +77,7 @@ fn lines(number: &Column) -> Plot {
     };
     let title = format!("Time over {}", number.name);
     Plot {
-        panel_by: Some("workload".to_owned()),
+        panel_by: Some(panel.to_owned()),
         ..Plot::new("sweep", title, PlotForm::Lines(form))
     }
 }

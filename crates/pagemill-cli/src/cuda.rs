@@ -1,0 +1,38 @@
+//! `pagemill cuda`: a scenario of kind "cuda" made of the command line.
+
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::load_text;
+
+use crate::args::{CudaArguments, RunFormat};
+use crate::failure::Failure;
+use crate::run::{Results, Stdout, run_scenario};
+
+/// Runs the user's program, shows the report, and ends as the program did.
+pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
+    let text = scenario_text(arguments);
+    let scenario = load_text(&SourceText::built_in("cuda.toml", &text), &arguments.sets)?;
+    let results = Results {
+        format: arguments.format.unwrap_or(RunFormat::Table),
+        stdout: match arguments.format {
+            Some(_) => Stdout::Results,
+            None => Stdout::Program,
+        },
+        out: arguments.out.as_deref(),
+    };
+    // Programs of a sweep share standard output, and often files: one after the other.
+    run_scenario(&scenario, 1, &results)
+}
+
+fn scenario_text(arguments: &CudaArguments) -> String {
+    // A JSON string is a TOML string.
+    let string = |text: &str| serde_json::Value::from(text).to_string();
+    let words: Vec<String> = arguments.command.iter().map(|word| string(word)).collect();
+    let title = arguments.command.join(" ");
+    format!(
+        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\n\n[transfer]\nmode = {}\n",
+        string(&title),
+        string(&arguments.machine),
+        words.join(", "),
+        string(&arguments.policy),
+    )
+}

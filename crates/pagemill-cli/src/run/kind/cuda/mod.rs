@@ -1,0 +1,143 @@
+//! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
+
+mod child;
+
+use pagemill_cudart::Results;
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{CudaPoint, PROGRAMMER_COPY, Point};
+use pagemill_sim::Report;
+
+use super::gpu::metrics::{METRICS, add_metrics};
+use super::gpu::plots;
+use super::{Ratio, View};
+use crate::run::pool::PointError;
+use crate::run::results::parameters;
+use crate::run::{Outcome, Stdout};
+
+const TIME_RATIO: &str = "time_over_programmer_copy";
+
+/// The value of the column `kernel` in the row of the whole program.
+const WHOLE_PROGRAM: &str = "(all)";
+
+pub const VIEW: View = View {
+    identity: &[
+        (
+            "kernel",
+            ColumnKind::Text,
+            "the kernel; (all) is the whole program with its copies",
+        ),
+        ("program", ColumnKind::Text, "the program"),
+        (
+            "mode",
+            ColumnKind::Text,
+            "how its managed memory gets to the GPU",
+        ),
+    ],
+    metrics: METRICS,
+    headline: &[
+        "time_ns",
+        TIME_RATIO,
+        "launches",
+        "migrations",
+        "migrated_bytes",
+        "returned_bytes",
+        "tlb_miss_rate",
+        "thread_instructions",
+    ],
+    ratio: Some(Ratio {
+        column: TIME_RATIO,
+        of: "time_ns",
+        parameter: "mode",
+        base: PROGRAMMER_COPY,
+        doc: "time_ns over that of programmer-copy with otherwise equal parameters",
+    }),
+    plots: |rows, columns| plots::plots(rows, columns, "kernel"),
+};
+
+/// Runs the program to its end and reads what it left.
+pub fn run(
+    point: &Point,
+    spec: &CudaPoint,
+    events_max: usize,
+    stdout: Stdout,
+) -> Result<Outcome, PointError> {
+    let finished = child::run(spec, events_max, stdout).map_err(PointError::Failed)?;
+    let program = spec.command[0].clone();
+    let mut outcome = Outcome {
+        row: row(point, spec, &program, WHOLE_PROGRAM),
+        details: Vec::new(),
+        exit_code: finished.exit_code,
+        events: None,
+        output: String::new(),
+    };
+    let several = finished.results.len() > 1;
+    for (
+        number,
+        Results {
+            program: own,
+            mut report,
+            ..
+        },
+    ) in finished.results.into_iter().enumerate()
+    {
+        // A script may run several programs.
+        let program = if several {
+            format!("{own} #{}", number + 1)
+        } else {
+            program.clone()
+        };
+        let mut rows = rows(point, spec, &program, &report);
+        if number == 0 {
+            outcome.row = rows.remove(0);
+            outcome.events = Some(Box::new(std::mem::take(&mut report.timeline)));
+        }
+        outcome.details.append(&mut rows);
+    }
+    Ok(outcome)
+}
+
+/// One row for the program, and one for each kernel.
+fn rows(point: &Point, spec: &CudaPoint, program: &str, report: &Report) -> Vec<Row> {
+    let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
+    let kernels = report.by_kernel();
+    let kernels = kernels
+        .iter()
+        .map(|(name, part)| add_metrics(row(point, spec, program, &readable(name)), part, None));
+    std::iter::once(whole).chain(kernels).collect()
+}
+
+fn row(point: &Point, spec: &CudaPoint, program: &str, kernel: &str) -> Row {
+    let row = Row::new()
+        .parameter("kernel", kernel)
+        .parameter("program", program)
+        .parameter("mode", spec.transfer.mode);
+    parameters(point, row)
+}
+
+/// The name as it is in the source; C names stay as they are.
+fn readable(mangled: &str) -> String {
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type();
+    cpp_demangle::Symbol::new(mangled)
+        .ok()
+        .and_then(|symbol| symbol.demangle_with_options(&options).ok())
+        .unwrap_or_else(|| mangled.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        for (mangled, name) in [
+            ("_Z3addPKfS0_Pfi", "add"),
+            ("plain", "plain"),
+            ("_ZN2ns5sweepIfEEvPT_", "ns::sweep<float>"),
+            ("", ""),
+        ] {
+            assert_eq!(readable(mangled), name);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! CUDA's compiler and libraries, where `cargo xtask test` has put them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The Python packages of CUDA under `target/venv/cuda`.
+pub struct Toolkit {
+    packages: PathBuf,
+    /// Where compiled programs go.
+    folder: PathBuf,
+}
+
+/// The repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+impl Toolkit {
+    /// The toolkit; a test that has none is counted as skipped.
+    pub fn find() -> Option<Self> {
+        let libraries = root().join("target/venv/cuda/lib");
+        let packages = std::fs::read_dir(libraries)
+            .into_iter()
+            .flatten()
+            .filter_map(|python| Some(python.ok()?.path().join("site-packages/nvidia")))
+            .find(|packages| packages.join("cu13/bin/nvcc").is_file());
+        let Some(packages) = packages else {
+            pagemill_testkit::skip("there is no nvcc: `cargo xtask test` installs it");
+            return None;
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+        std::fs::create_dir_all(&folder).expect("a folder for programs");
+        Some(Self { packages, folder })
+    }
+
+    /// Compiles `source` with nvcc as a user does, and returns the program.
+    pub fn compile(&self, source: &Path, name: &str, flags: &[&str]) -> PathBuf {
+        let toolkit = self.packages.join("cu13");
+        let links = self.links("13", &toolkit.join("lib/libcudart.so.13"));
+        self.run(
+            Command::new(toolkit.join("bin/nvcc"))
+                .args(["-cudart", "shared", "-L"])
+                .arg(links)
+                .arg("-L")
+                .arg(toolkit.join("lib"))
+                .args(flags)
+                .arg(source),
+            name,
+        )
+    }
+
+    /// Compiles `source` with the host's compiler against CUDA 12; `None` where that is not installed, which is counted.
+    pub fn compile_for_12(&self, source: &Path, name: &str) -> Option<PathBuf> {
+        let runtime = self.packages.join("cuda_runtime");
+        let nvrtc = self.packages.join("cuda_nvrtc");
+        if !runtime.join("lib/libcudart.so.12").is_file() {
+            pagemill_testkit::skip("there is no CUDA 12 runtime: `cargo xtask test` installs it");
+            return None;
+        }
+        let compiler = self.packages.join("cuda_nvcc/include");
+        let links = self.links("12", &runtime.join("lib/libcudart.so.12"));
+        let mut command = Command::new("g++");
+        for include in [runtime.join("include"), nvrtc.join("include"), compiler] {
+            command.arg("-I").arg(include);
+        }
+        command
+            .arg(source)
+            .arg("-L")
+            .arg(links)
+            .arg("-lcudart")
+            .arg(nvrtc.join("lib/libnvrtc.so.12"))
+            .arg(rpath(&nvrtc.join("lib")));
+        Some(self.run(&mut command, name))
+    }
+
+    /// A folder with the one name that linkers look for.
+    fn links(&self, version: &str, library: &Path) -> PathBuf {
+        let folder = self.folder.join(format!("links{version}"));
+        std::fs::create_dir_all(&folder).expect("a folder for links");
+        let link = folder.join("libcudart.so");
+        if !link.exists() {
+            // Another test may have been quicker.
+            let _ = std::os::unix::fs::symlink(library, &link);
+        }
+        folder
+    }
+
+    fn run(&self, command: &mut Command, name: &str) -> PathBuf {
+        let program = self.folder.join(name);
+        let output = command
+            .arg("-o")
+            .arg(&program)
+            .output()
+            .expect("the compiler starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {errors}");
+        program
+    }
+}
+
+fn rpath(folder: &Path) -> impl AsRef<OsStr> {
+    format!("-Wl,-rpath,{}", folder.display())
+}

@@ -1,0 +1,387 @@
+//! Unmodified CUDA programs, compiled by CUDA's own compilers, on the simulated GPU.
+
+#[path = "common/mod.rs"]
+mod common;
+#[path = "common/cuda.rs"]
+mod toolkit;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Finished, pagemill};
+use serde_json::Value;
+use toolkit::{Toolkit, root};
+
+fn example(name: &str) -> PathBuf {
+    root().join(format!("examples/cuda/{name}.cu"))
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}"))
+}
+
+fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
+    let mut command = pagemill(&std::env::temp_dir());
+    command.arg("cuda").args(options).arg("--").arg(program);
+    Finished::from(
+        command
+            .args(arguments)
+            .output()
+            .expect("the command starts"),
+    )
+}
+
+/// The rows of a run, and what the program printed.
+fn rows(program: &Path, options: &[&str], arguments: &[&str]) -> (Vec<Value>, String) {
+    let options = [&["--format", "json"], options].concat();
+    let finished = run(program, &options, arguments);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows").clone();
+    (rows, finished.stderr)
+}
+
+fn number(row: &Value, metric: &str) -> u64 {
+    row[metric]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{metric} of {row}"))
+}
+
+/// Compiles and runs an example under `options`, which has to agree with its CPU reference, and returns its rows.
+fn agrees(name: &str, options: &[&str], arguments: &[&str]) -> Option<Vec<Value>> {
+    let program = Toolkit::find()?.compile(&example(name), name, &[]);
+    let (rows, printed) = rows(&program, options, arguments);
+    assert!(printed.contains("values agree with the CPU"), "{printed}");
+    Some(rows)
+}
+
+#[test]
+fn managed_vector_add() {
+    let Some(rows) = agrees("managed_vector_add", &[], &[]) else {
+        return;
+    };
+    let bytes = 3 * 100_000 * 4;
+    assert_eq!(rows[0]["kernel"], "(all)");
+    assert_eq!(rows[1]["kernel"], "add");
+    assert_eq!(number(&rows[0], "allocated_bytes"), bytes);
+    // Every byte goes to the GPU once and comes back once, in units of 1 KiB.
+    for metric in ["migrated_bytes", "returned_bytes"] {
+        let moved = number(&rows[0], metric);
+        assert!(
+            (bytes..bytes + 3 * 1024).contains(&moved),
+            "{metric} {moved}"
+        );
+    }
+    assert!(number(&rows[1], "time_ns") < number(&rows[0], "time_ns"));
+}
+
+#[test]
+fn streams_overlap() {
+    let Some(rows) = agrees("streams", &[], &[]) else {
+        return;
+    };
+    assert_eq!(number(&rows[0], "launches"), 8);
+    assert_eq!(number(&rows[0], "migrated_bytes"), 2 * 4 * 16384 * 4);
+}
+
+#[test]
+fn bfs_moves_the_flag_back_for_every_level() {
+    let Some(rows) = agrees("bfs", &["--policy", "whole-page"], &[]) else {
+        return;
+    };
+    let launches = number(&rows[1], "launches");
+    assert!(launches > 5);
+    assert!(number(&rows[0], "migrations") >= launches);
+}
+
+#[test]
+fn matmul() {
+    agrees("matmul", &["--policy", "single-range"], &[]);
+}
+
+#[test]
+fn reduction_has_a_row_for_each_template() {
+    let Some(rows) = agrees("reduction", &["--policy", "ideal-overlap"], &[]) else {
+        return;
+    };
+    let kernels: Vec<_> = rows
+        .iter()
+        .map(|row| row["kernel"].as_str().unwrap_or(""))
+        .collect();
+    assert_eq!(kernels, ["(all)", "sum<int>", "sum<float>", "sum<double>"]);
+}
+
+#[test]
+fn histogram() {
+    agrees("histogram", &["--policy", "programmer-copy"], &[]);
+}
+
+#[test]
+fn lookup() {
+    agrees("lookup", &["--set", "transfer.page_size=4 KiB"], &[]);
+}
+
+#[test]
+fn a_small_gpu_streams_over_more_than_it_has() {
+    let small = ["--set", "machine.dram.capacity=4 MiB"];
+    for policy in ["multi-range", "whole-page", "programmer-copy"] {
+        let options = [&small[..], &["--policy", policy]].concat();
+        let Some(rows) = agrees("oversubscribed", &options, &["8"]) else {
+            return;
+        };
+        let evictions = number(&rows[0], "evictions");
+        assert_eq!(
+            evictions > 0,
+            policy != "programmer-copy",
+            "{policy}: {evictions}"
+        );
+        let touched = 8 << 20;
+        assert!(
+            number(&rows[0], "migrated_bytes") >= 2 * touched,
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn every_compression_of_device_code_runs() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    for mode in ["none", "speed", "size"] {
+        let flag = format!("-compress-mode={mode}");
+        let program = toolkit.compile(
+            &example("managed_vector_add"),
+            &format!("add_{mode}"),
+            &[&flag],
+        );
+        let (_, printed) = rows(&program, &[], &[]);
+        assert!(printed.contains("100000 of 100000"), "{mode}: {printed}");
+    }
+}
+
+#[test]
+fn calls_do_what_cuda_says() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("calls.cu"), "calls", &[]);
+    let finished = run(&program, &[], &[]);
+    let expected = "thread 0 of kernel 1\nthread 1 of kernel 1\nafter the kernels\n0 wrong\n";
+    assert_eq!(
+        (finished.code, finished.stdout.as_str()),
+        (Some(0), expected),
+        "{}",
+        finished.stderr
+    );
+}
+
+/// The codes that the program got, and the lines of pagemill.
+fn faults(what: &str) -> Option<(String, String)> {
+    let program = Toolkit::find()?.compile(&source("faults.cu"), &format!("faults_{what}"), &[]);
+    let finished = run(&program, &[], &[what]);
+    assert_eq!(finished.code, Some(0), "{what}: {}", finished.stderr);
+    let codes = finished.stdout.replace("cudaError", "").replace("cuda", "");
+    let lines: Vec<&str> = finished
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("pagemill: "))
+        .collect();
+    Some((
+        codes.split_whitespace().collect::<Vec<_>>().join(" "),
+        lines.join("\n"),
+    ))
+}
+
+#[test]
+fn faults_give_the_codes_of_cuda_and_a_line_each() {
+    let cases = [
+        (
+            "bounds",
+            "Success IllegalAddress IllegalAddress IllegalAddress IllegalAddress",
+            "is out of bounds",
+            1,
+        ),
+        (
+            "misaligned",
+            "Success MisalignedAddress",
+            "is misaligned",
+            1,
+        ),
+        (
+            "assert",
+            "Success Assert",
+            "assertion `value == 1` failed",
+            1,
+        ),
+        ("trap", "Success LaunchFailure", "trap instruction", 1),
+        (
+            "threads",
+            "Success InvalidConfiguration Success InvalidConfiguration InvalidValue Success",
+            "has 2000 threads, this GPU allows 1024",
+            3,
+        ),
+        (
+            "free",
+            "Success InvalidValue InvalidValue Success InvalidValue Success InvalidValue HostMemoryNotRegistered",
+            "no allocation of the GPU starts at",
+            5,
+        ),
+        (
+            "copies",
+            "Success InvalidValue InvalidValue InvalidValue InvalidMemcpyDirection InvalidValue InvalidPitchValue InvalidSymbol",
+            "is no memory of the GPU",
+            7,
+        ),
+        (
+            "handles",
+            "Success InvalidResourceHandle InvalidResourceHandle Success InvalidResourceHandle InvalidDevice InvalidValue InvalidValue MemoryAllocation InvalidDeviceFunction",
+            "there is no device 3",
+            8,
+        ),
+        (
+            "unsupported",
+            "Success NotSupported NotSupported NotSupported",
+            "cudaGraphCreate: pagemill does not support",
+            1,
+        ),
+    ];
+    for (what, codes, line, lines) in cases {
+        let Some((found, said)) = faults(what) else {
+            return;
+        };
+        assert_eq!(found, codes, "{what}: {said}");
+        assert!(said.contains(line), "{what}: {said}");
+        assert_eq!(said.lines().count(), lines, "{what}: {said}");
+    }
+}
+
+#[test]
+fn machine_code_without_ptx_is_no_kernel_image() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let flags = ["-gencode", "arch=compute_75,code=sm_75"];
+    let program = toolkit.compile(&source("faults.cu"), "faults_cubin", &flags);
+    let finished = run(&program, &[], &["nothing"]);
+    assert_eq!(
+        finished.stdout,
+        "cudaSuccess\ncudaErrorNoKernelImageForDevice\n"
+    );
+    assert!(
+        finished.stderr.contains("sm_75 but no PTX"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn the_command_ends_as_the_program_does() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("faults.cu"), "faults_exit", &[]);
+    assert_eq!(run(&program, &[], &["nothing", "7"]).code, Some(7));
+    // The CPU has no business in memory of the GPU: a crash of the program, not of pagemill.
+    let crashed = run(&program, &[], &["crash"]);
+    assert_eq!(crashed.code, Some(128 + 11), "{}", crashed.stderr);
+    let other = run(Path::new("/bin/true"), &[], &[]);
+    assert_eq!(other.code, Some(1));
+    assert!(other.stderr.contains("-cudart shared"), "{}", other.stderr);
+    assert_eq!(
+        run(Path::new("/bin/sh"), &[], &["-c", "exit 5"]).code,
+        Some(5)
+    );
+    let missing = run(Path::new("/nonexistent/program"), &[], &[]);
+    assert_eq!(missing.code, Some(1));
+}
+
+#[test]
+fn wrong_settings_are_refused_before_anything_runs() {
+    for options in [
+        ["--machine", "gtx9999"],
+        ["--policy", "magic"],
+        ["--set", "transfer.unit=3 B"],
+    ] {
+        let finished = run(Path::new("/bin/true"), &options, &[]);
+        assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_sweep_runs_the_program_for_each_point() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&example("managed_vector_add"), "add_sweep", &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let modes = r#"transfer.mode=["ideal-overlap", "programmer-copy", "multi-range"]"#;
+    let (rows, _) = rows(
+        &program,
+        &["--set", modes, "--out", out.to_str().expect("UTF-8")],
+        &[],
+    );
+    assert_eq!(rows.len(), 6);
+    let time = |row: usize| number(&rows[row], "time_ns");
+    assert!(
+        time(0) < time(4) && time(4) < time(2),
+        "{} {} {}",
+        time(0),
+        time(4),
+        time(2)
+    );
+    let files = common::names(&out);
+    assert_eq!(
+        files,
+        [
+            "report.html",
+            "results.csv",
+            "results.json",
+            "timeline.pftrace"
+        ]
+    );
+}
+
+#[test]
+fn the_library_path_is_all_it_takes() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&example("managed_vector_add"), "add_alone", &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for shim in &pagemill_cudart::api::SHIMS {
+        std::fs::write(folder.path().join(shim.file_name), shim.bytes).expect("it can be written");
+    }
+    let library = Path::new(env!("CARGO_BIN_EXE_pagemill")).with_file_name("deps");
+    std::os::unix::fs::symlink(
+        library.join(pagemill_cudart::api::LIBRARY),
+        folder.path().join(pagemill_cudart::api::LIBRARY),
+    )
+    .expect("a link");
+    let output = Command::new(program)
+        .env("LD_LIBRARY_PATH", folder.path())
+        .output()
+        .expect("it starts");
+    let finished = Finished::from(output);
+    // The loader warns of symbols without a version; there is nothing to warn of.
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
+    assert!(finished.stdout.contains("100000 of 100000"));
+}
+
+#[test]
+fn programs_of_cuda_12_run() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let Some(program) = toolkit.compile_for_12(&source("library.cpp"), "library12") else {
+        return;
+    };
+    let (rows, printed) = rows(&program, &[], &[]);
+    assert!(
+        printed.contains("CUDA 12, 15 SMs at 1400000 kHz, 0 wrong"),
+        "{printed}"
+    );
+    assert_eq!(rows[1]["kernel"], "square");
+    assert_eq!(number(&rows[1], "launches"), 1);
+}

@@ -1,0 +1,90 @@
+// What goes wrong on purpose: the argument says what. Prints the name of every error code.
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define SHOW(call) printf("%s\n", cudaGetErrorName(call))
+
+__global__ void write_at(int *to, long long at) { to[at] = 7; }
+__global__ void misaligned(char *to) { *(int *)(to + 1) = 7; }
+__global__ void claim(int value) { assert(value == 1); }
+__global__ void stop() { __trap(); }
+__global__ void nothing() {}
+
+static int *memory;
+
+static void run(const char *what) {
+    if (!strcmp(what, "bounds")) {
+        write_at<<<1, 1>>>(memory, 1 << 20);
+        SHOW(cudaDeviceSynchronize());
+        SHOW(cudaGetLastError());
+        SHOW(cudaMalloc((void **)&memory, 4));
+        SHOW(cudaPeekAtLastError());
+    } else if (!strcmp(what, "misaligned")) {
+        misaligned<<<1, 1>>>((char *)memory);
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "assert")) {
+        claim<<<1, 1>>>(2);
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "trap")) {
+        stop<<<1, 1>>>();
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "threads")) {
+        nothing<<<1, 2000>>>();
+        SHOW(cudaGetLastError());
+        SHOW(cudaGetLastError());
+        nothing<<<0, 32>>>();
+        SHOW(cudaGetLastError());
+        nothing<<<1, 32, 1 << 20>>>();
+        SHOW(cudaGetLastError());
+        nothing<<<1, 32>>>();
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "free")) {
+        int local = 0;
+        SHOW(cudaFree(&local));
+        SHOW(cudaFree(memory + 1));
+        SHOW(cudaFree(memory));
+        SHOW(cudaFree(memory));
+        SHOW(cudaFree(nullptr));
+        SHOW(cudaFreeHost(&local));
+        SHOW(cudaHostUnregister(&local));
+    } else if (!strcmp(what, "copies")) {
+        char host[64];
+        SHOW(cudaMemcpy(memory, host, 65, cudaMemcpyHostToDevice));
+        SHOW(cudaMemcpy(host, host, 4, cudaMemcpyDeviceToHost));
+        SHOW(cudaMemcpy(memory, nullptr, 4, cudaMemcpyHostToDevice));
+        SHOW(cudaMemcpy(memory, host, 4, (cudaMemcpyKind)9));
+        SHOW(cudaMemset(host, 0, 4));
+        SHOW(cudaMemcpy2D(memory, 8, host, 8, 16, 2, cudaMemcpyHostToDevice));
+        SHOW(cudaMemcpyToSymbol((const void *)host, host, 4));
+    } else if (!strcmp(what, "handles")) {
+        float elapsed;
+        cudaEvent_t event;
+        SHOW(cudaStreamSynchronize((cudaStream_t)0x1234));
+        SHOW(cudaEventRecord((cudaEvent_t)0x1234));
+        SHOW(cudaEventCreate(&event));
+        SHOW(cudaEventElapsedTime(&elapsed, event, event));
+        SHOW(cudaSetDevice(3));
+        SHOW(cudaMalloc(nullptr, 4));
+        SHOW(cudaMallocManaged((void **)&memory, 0));
+        SHOW(cudaMalloc((void **)&memory, 1ull << 60));
+        SHOW(cudaLaunchKernel((const void *)&elapsed, dim3(1), dim3(1), nullptr, 0, nullptr));
+    } else if (!strcmp(what, "unsupported")) {
+        cudaGraph_t graph;
+        SHOW(cudaGraphCreate(&graph, 0));
+        SHOW(cudaGraphCreate(&graph, 0));
+        SHOW(cudaGetLastError());
+    } else if (!strcmp(what, "nothing")) {
+        nothing<<<1, 1>>>();
+        SHOW(cudaGetLastError());
+    } else if (!strcmp(what, "crash")) {
+        *(volatile int *)memory = 1;
+    }
+}
+
+int main(int argc, char **argv) {
+    SHOW(cudaMalloc((void **)&memory, 64));
+    run(argc > 1 ? argv[1] : "");
+    return argc > 2 ? atoi(argv[2]) : 0;
+}

@@ -1,0 +1,288 @@
+//! Fat binaries: the containers that nvcc puts device code into. Layout as cuobjdump shows it and nvcc 13 writes it.
+
+use std::io::Read;
+
+const MAGIC: u32 = 0xba55_ed50;
+const HEADER_BYTES_MIN: usize = 16;
+const ENTRY_BYTES_MIN: usize = 64;
+const KIND_PTX: u16 = 1;
+const KIND_CUBIN: u16 = 2;
+const FLAG_LZ4: u64 = 0x2000;
+const FLAG_ZSTD: u64 = 0x8000;
+/// More than any PTX text; a damaged size must not take all memory.
+const TEXT_BYTES_MAX: u64 = 1 << 30;
+
+/// PTX in a fat binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtxImage {
+    /// The architecture it was compiled for: 75 for `compute_75`.
+    pub arch: u32,
+    /// The text.
+    pub text: String,
+}
+
+/// What is wrong with a fat binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FatBinaryError {
+    /// It does not begin as one.
+    NoFatBinary,
+    /// It ends early, or a size in it is wrong.
+    Damaged(&'static str),
+    /// It has machine code only; the architectures.
+    CubinOnly(Vec<u32>),
+}
+
+impl std::fmt::Display for FatBinaryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoFatBinary => f.write_str("the device code is no fat binary of nvcc"),
+            Self::Damaged(what) => write!(f, "the fat binary is damaged: {what}"),
+            Self::CubinOnly(archs) => {
+                f.write_str("the program has machine code")?;
+                for arch in archs {
+                    write!(f, " sm_{arch}")?;
+                }
+                f.write_str(" but no PTX, which is what pagemill executes: compile with -gencode arch=compute_75,code=compute_75")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FatBinaryError {}
+
+/// Every PTX text in `binary`, the newest architecture first.
+///
+/// # Errors
+/// If it is no fat binary, is damaged, or has no PTX.
+pub fn ptx_images(binary: &[u8]) -> Result<Vec<PtxImage>, FatBinaryError> {
+    let mut images = Vec::new();
+    let mut cubins = Vec::new();
+    let mut rest = body(binary)?;
+    while rest.len() >= ENTRY_BYTES_MIN {
+        let entry = Entry::read(rest)?;
+        match entry.kind {
+            KIND_PTX => images.push(PtxImage {
+                arch: entry.arch,
+                text: entry.text()?,
+            }),
+            KIND_CUBIN => cubins.push(entry.arch),
+            _ => {}
+        }
+        rest = &rest[entry.whole_bytes..];
+    }
+    if images.is_empty() {
+        return Err(FatBinaryError::CubinOnly(cubins));
+    }
+    images.sort_by_key(|image| std::cmp::Reverse(image.arch));
+    Ok(images)
+}
+
+/// How long the fat binary that starts with `header` is, in bytes; the header is 16 bytes.
+///
+/// # Errors
+/// If it is no header.
+pub fn whole_bytes(header: &[u8; HEADER_BYTES_MIN]) -> Result<usize, FatBinaryError> {
+    if u32_at(header, 0) != Some(MAGIC) {
+        return Err(FatBinaryError::NoFatBinary);
+    }
+    let header_bytes = u16_at(header, 6).map(usize::from);
+    let body_bytes = u64_at(header, 8).and_then(|bytes| usize::try_from(bytes).ok());
+    header_bytes
+        .zip(body_bytes)
+        .and_then(|(header, body)| header.checked_add(body))
+        .filter(|bytes| (HEADER_BYTES_MIN..1 << 40).contains(bytes))
+        .ok_or(FatBinaryError::Damaged(
+            "its header gives an impossible size",
+        ))
+}
+
+fn body(binary: &[u8]) -> Result<&[u8], FatBinaryError> {
+    let header = binary
+        .first_chunk::<HEADER_BYTES_MIN>()
+        .ok_or(FatBinaryError::NoFatBinary)?;
+    let whole = whole_bytes(header)?;
+    let header_bytes = u16_at(header, 6).map_or(0, usize::from);
+    binary
+        .get(header_bytes..whole)
+        .ok_or(FatBinaryError::Damaged(
+            "it is shorter than its header says",
+        ))
+}
+
+/// One piece of device code.
+struct Entry<'a> {
+    kind: u16,
+    arch: u32,
+    flags: u64,
+    compressed_bytes: usize,
+    plain_bytes: u64,
+    payload: &'a [u8],
+    /// Header and payload.
+    whole_bytes: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn read(from: &'a [u8]) -> Result<Self, FatBinaryError> {
+        let damaged = FatBinaryError::Damaged;
+        let fields = || {
+            Some(Self {
+                kind: u16_at(from, 0)?,
+                arch: u32_at(from, 28)?,
+                flags: u64_at(from, 40)?,
+                compressed_bytes: u32_at(from, 16)? as usize,
+                plain_bytes: u64_at(from, 56)?,
+                payload: &[],
+                whole_bytes: 0,
+            })
+        };
+        let entry = fields().ok_or(damaged("an entry ends early"))?;
+        let header_bytes = u32_at(from, 4).unwrap_or(0) as usize;
+        let payload_bytes = u64_at(from, 8).and_then(|bytes| usize::try_from(bytes).ok());
+        let whole_bytes = payload_bytes
+            .and_then(|payload| header_bytes.checked_add(payload))
+            .filter(|_| header_bytes >= ENTRY_BYTES_MIN)
+            .ok_or(damaged("an entry has an impossible size"))?;
+        let payload = from
+            .get(header_bytes..whole_bytes)
+            .ok_or(damaged("an entry reaches past the end"))?;
+        Ok(Self {
+            payload,
+            whole_bytes,
+            ..entry
+        })
+    }
+
+    fn text(&self) -> Result<String, FatBinaryError> {
+        let mut bytes = self.plain()?;
+        // The text ends at a NUL and is padded behind.
+        let end = bytes.iter().position(|&byte| byte == 0);
+        bytes.truncate(end.unwrap_or(bytes.len()));
+        String::from_utf8(bytes).map_err(|_| FatBinaryError::Damaged("its PTX is no text"))
+    }
+
+    fn plain(&self) -> Result<Vec<u8>, FatBinaryError> {
+        let damaged = FatBinaryError::Damaged;
+        if self.flags & (FLAG_LZ4 | FLAG_ZSTD) == 0 {
+            return Ok(self.payload.to_vec());
+        }
+        if self.plain_bytes > TEXT_BYTES_MAX {
+            return Err(damaged("its PTX would be larger than 1 GiB"));
+        }
+        let packed = self
+            .payload
+            .get(..self.compressed_bytes)
+            .ok_or(damaged("compressed PTX reaches past its entry"))?;
+        if self.flags & FLAG_LZ4 != 0 {
+            return lz4_flex::block::decompress(packed, self.plain_bytes as usize)
+                .map_err(|_| damaged("its PTX cannot be decompressed with LZ4"));
+        }
+        let zstd = damaged("its PTX cannot be decompressed with zstd");
+        let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| zstd.clone())?;
+        let mut plain = Vec::new();
+        decoder
+            .take(self.plain_bytes)
+            .read_to_end(&mut plain)
+            .map_err(|_| zstd)?;
+        Ok(plain)
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fat binary of entries (kind, arch, flags, payload, plain size).
+    fn fat(entries: &[(u16, u32, u64, &[u8], u64)]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for (kind, arch, flags, payload, plain) in entries {
+            let padded = payload.len().next_multiple_of(8);
+            let mut header = [0u8; ENTRY_BYTES_MIN];
+            header[0..2].copy_from_slice(&kind.to_le_bytes());
+            header[4..8].copy_from_slice(&64u32.to_le_bytes());
+            header[8..16].copy_from_slice(&(padded as u64).to_le_bytes());
+            header[16..20].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+            header[28..32].copy_from_slice(&arch.to_le_bytes());
+            header[40..48].copy_from_slice(&flags.to_le_bytes());
+            header[56..64].copy_from_slice(&plain.to_le_bytes());
+            body.extend(header);
+            body.extend(*payload);
+            body.resize(body.len() + padded - payload.len(), 0);
+        }
+        let mut binary = Vec::new();
+        binary.extend(MAGIC.to_le_bytes());
+        binary.extend(1u16.to_le_bytes());
+        binary.extend(16u16.to_le_bytes());
+        binary.extend((body.len() as u64).to_le_bytes());
+        binary.extend(body);
+        binary
+    }
+
+    #[test]
+    fn the_newest_ptx_comes_first() {
+        let binary = fat(&[
+            (KIND_PTX, 75, 0x11, b"old\0\0", 0),
+            (KIND_CUBIN, 90, 0x11, b"ELF", 0),
+            (KIND_PTX, 90, 0x11, b"new", 0),
+        ]);
+        let images = ptx_images(&binary).expect("it is sound");
+        assert_eq!(
+            images
+                .iter()
+                .map(|image| (image.arch, image.text.as_str()))
+                .collect::<Vec<_>>(),
+            [(90, "new"), (75, "old")]
+        );
+    }
+
+    #[test]
+    fn lz4_is_unpacked() {
+        let text = "mov.u32 %r1, %r1; ".repeat(50);
+        let packed = lz4_flex::block::compress(text.as_bytes());
+        let binary = fat(&[(KIND_PTX, 75, FLAG_LZ4, &packed, text.len() as u64)]);
+        assert_eq!(ptx_images(&binary).expect("it is sound")[0].text, text);
+    }
+
+    #[test]
+    fn machine_code_alone_is_told_apart() {
+        let error = ptx_images(&fat(&[(KIND_CUBIN, 86, 0x11, b"ELF", 0)])).expect_err("no PTX");
+        assert_eq!(error, FatBinaryError::CubinOnly(vec![86]));
+        assert!(error.to_string().contains("sm_86"));
+    }
+
+    #[test]
+    fn no_damage_goes_unnoticed_or_panics() {
+        let text = "ret; ".repeat(20);
+        let packed = lz4_flex::block::compress(text.as_bytes());
+        let sound = fat(&[
+            (KIND_PTX, 75, FLAG_LZ4, &packed, text.len() as u64),
+            (KIND_PTX, 80, FLAG_ZSTD, b"(\xb5/\xfdxx", 9),
+        ]);
+        for end in 0..sound.len() {
+            let _ = ptx_images(&sound[..end]);
+        }
+        for at in 0..sound.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut damaged = sound.clone();
+                damaged[at] = value;
+                let _ = ptx_images(&damaged);
+            }
+        }
+        assert_eq!(ptx_images(b""), Err(FatBinaryError::NoFatBinary));
+        assert!(matches!(
+            ptx_images(&sound[..40]),
+            Err(FatBinaryError::Damaged(_))
+        ));
+    }
+}

@@ -1,0 +1,393 @@
+//! Copies and fills.
+
+use std::ffi::{c_int, c_void};
+
+use super::memory::{CudaExtent, PitchedPtr};
+use super::{Done, address, api, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId};
+
+/// `cudaMemcpyKind`: which side each pointer has to be on.
+#[derive(Clone, Copy)]
+struct Kind(c_int);
+
+impl Kind {
+    const DEFAULT: Self = Self(4);
+    const TO_GPU: [c_int; 2] = [1, 3];
+    const FROM_GPU: [c_int; 2] = [2, 3];
+
+    fn check(self, copy: &Copy3d, to: Side, from: Side) -> Done {
+        if !(0..=4).contains(&self.0) {
+            let message = format!("there is no copy kind {}", self.0);
+            return Err(Fault::new(CudaError::INVALID_MEMCPY_DIRECTION, message));
+        }
+        let wrong = |what: &str, address: u64| {
+            let message = format!(
+                "the {what} {address:#x} is no memory of the GPU, as the copy kind says it is"
+            );
+            Fault::new(CudaError::INVALID_VALUE, message)
+        };
+        if Self::TO_GPU.contains(&self.0) && to == Side::Host {
+            return Err(wrong("destination", copy.to.address));
+        }
+        if Self::FROM_GPU.contains(&self.0) && from == Side::Host {
+            return Err(wrong("source", copy.from.address));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the host waits for the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Yes,
+    No,
+}
+
+/// Does a copy and takes its time.
+///
+/// # Safety
+/// What the runtime does not know of both spans is memory of the program.
+unsafe fn copy(
+    runtime: &mut Runtime,
+    copy: &Copy3d,
+    kind: Kind,
+    stream: StreamId,
+    wait: Wait,
+) -> Done {
+    if copy.extent.bytes() == Some(0) {
+        return Ok(());
+    }
+    if copy.to.address == 0 || copy.from.address == 0 {
+        return Err(null());
+    }
+    let (to_side, to) = runtime.locate(&copy.to, &copy.extent)?;
+    let to = to.map_or(copy.to.address as *mut u8, <[u8]>::as_mut_ptr);
+    let (from_side, from) = runtime.locate(&copy.from, &copy.extent)?;
+    let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
+    kind.check(copy, to_side, from_side)?;
+    for slice in 0..copy.extent.slices {
+        for row in 0..copy.extent.rows {
+            let (to_offset, from_offset) =
+                (copy.to.offset(row, slice), copy.from.offset(row, slice));
+            // SAFETY: `locate` has checked the bytes of known memory, the rest is the program's; the two may overlap.
+            unsafe {
+                std::ptr::copy(
+                    from.add(from_offset as usize),
+                    to.add(to_offset as usize),
+                    copy.extent.width_bytes as usize,
+                );
+            }
+        }
+    }
+    runtime.charge_copy(copy, to_side, from_side, stream)?;
+    finish(runtime, stream, wait)
+}
+
+/// Fills memory and takes the time of it.
+///
+/// # Safety
+/// What the runtime does not know of the span is memory of the program.
+unsafe fn fill(
+    runtime: &mut Runtime,
+    span: &Span,
+    extent: &Extent,
+    value: c_int,
+    stream: StreamId,
+    wait: Wait,
+) -> Done {
+    if extent.bytes() == Some(0) {
+        return Ok(());
+    }
+    let (side, bytes) = runtime.locate(span, extent)?;
+    let Some(bytes) = bytes else {
+        let message = format!("{:#x} is no memory of the GPU", span.address);
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    };
+    for slice in 0..extent.slices {
+        for row in 0..extent.rows {
+            let start = span.offset(row, slice) as usize;
+            bytes[start..start + extent.width_bytes as usize].fill(value as u8);
+        }
+    }
+    runtime.charge_fill(span, extent, side, stream)?;
+    finish(runtime, stream, wait)
+}
+
+fn finish(runtime: &mut Runtime, stream: StreamId, wait: Wait) -> Done {
+    match wait {
+        Wait::Yes => runtime.synchronize_stream(stream),
+        Wait::No => Ok(()),
+    }
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn linear(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: c_int,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
+    let bytes = bytes as u64;
+    let plan = Copy3d {
+        to: Span::linear(to, bytes),
+        from: Span::linear(from, bytes),
+        extent: Extent::linear(bytes),
+    };
+    let stream = StreamId(address(stream));
+    // SAFETY: by the contract of this function.
+    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(kind), stream, wait) })
+}
+
+/// Pointer and pitch of one side of a copy of rows.
+type Rows = (*const c_void, usize);
+
+fn span((pointer, pitch): Rows) -> Span {
+    Span {
+        address: address(pointer),
+        pitch_bytes: pitch as u64,
+        slice_bytes: 0,
+    }
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn rows(
+    to: Rows,
+    from: Rows,
+    (width, height): (usize, usize),
+    kind: c_int,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
+    let plan = Copy3d {
+        to: span(to),
+        from: span(from),
+        extent: Extent {
+            width_bytes: width as u64,
+            rows: height as u64,
+            slices: 1,
+        },
+    };
+    let stream = StreamId(address(stream));
+    // SAFETY: by the contract of this function.
+    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(kind), stream, wait) })
+}
+
+/// `cudaPos`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Position {
+    x: usize,
+    y: usize,
+    z: usize,
+}
+
+/// `cudaMemcpy3DParms`.
+#[repr(C)]
+struct Memcpy3d {
+    from_array: *mut c_void,
+    from_position: Position,
+    from: PitchedPtr,
+    to_array: *mut c_void,
+    to_position: Position,
+    to: PitchedPtr,
+    extent: CudaExtent,
+    kind: c_int,
+}
+
+fn pitched(memory: PitchedPtr, position: Position) -> Option<Span> {
+    let slice = memory.pitch.checked_mul(memory.rows)?;
+    let offset = position
+        .z
+        .checked_mul(slice)?
+        .checked_add(position.y.checked_mul(memory.pitch)?)?
+        .checked_add(position.x)?;
+    Some(Span {
+        address: address(memory.pointer).checked_add(offset as u64)?,
+        pitch_bytes: memory.pitch as u64,
+        slice_bytes: slice as u64,
+    })
+}
+
+/// # Safety
+/// As [`copy`]; `parameters` is null or points to them.
+unsafe fn copy_3d(parameters: *const Memcpy3d, stream: *mut c_void, wait: Wait) -> Done {
+    if parameters.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let parameters = unsafe { parameters.read_unaligned() };
+    if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
+        let message = "pagemill does not support CUDA arrays";
+        return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+    }
+    let spans = pitched(parameters.to, parameters.to_position)
+        .zip(pitched(parameters.from, parameters.from_position));
+    let (to, from) = spans.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
+    let plan = Copy3d {
+        to,
+        from,
+        extent: parameters.extent.in_bytes(),
+    };
+    let stream = StreamId(address(stream));
+    // SAFETY: by the contract of this function.
+    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(parameters.kind), stream, wait) })
+}
+
+/// A symbol and where in it a copy begins.
+struct Symbol {
+    shadow: *const c_void,
+    offset: usize,
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn symbol(
+    symbol: &Symbol,
+    host: u64,
+    bytes: usize,
+    to_symbol: bool,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
+    let (at, whole) = with_runtime(|runtime| runtime.symbol(address(symbol.shadow)))?;
+    let end = symbol.offset.checked_add(bytes).map(|end| end as u64);
+    if end.is_none_or(|end| end > whole) {
+        let message = format!(
+            "bytes {}..{} are not within a variable of {whole} bytes",
+            symbol.offset,
+            symbol.offset.saturating_add(bytes)
+        );
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    let device = at + symbol.offset as u64;
+    let (to, from) = if to_symbol {
+        (device, host)
+    } else {
+        (host, device)
+    };
+    // SAFETY: by the contract of this function.
+    unsafe { linear(to, from, bytes, Kind::DEFAULT.0, stream, wait) }
+}
+
+/// # Safety
+/// As [`fill`].
+unsafe fn set(span: Span, extent: Extent, value: c_int, stream: *mut c_void, wait: Wait) -> Done {
+    let stream = StreamId(address(stream));
+    // SAFETY: by the contract of this function.
+    with_runtime(|runtime| unsafe { fill(runtime, &span, &extent, value, stream, wait) })
+}
+
+fn set_rows(pointer: *mut c_void, pitch: usize, width: usize, height: usize) -> (Span, Extent) {
+    let extent = Extent {
+        width_bytes: width as u64,
+        rows: height as u64,
+        slices: 1,
+    };
+    (span((pointer, pitch)), extent)
+}
+
+const LEGACY: *mut c_void = std::ptr::null_mut();
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { linear(address(to), address(from), bytes, kind, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpyAsync(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { linear(address(to), address(from), bytes, kind, stream, Wait::No) }
+    }
+
+    fn cudaMemcpyPeer(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize) {
+        // SAFETY: see above.
+        unsafe { linear(address(to), address(from), bytes, 4, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpyPeerAsync(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { linear(address(to), address(from), bytes, 4, stream, Wait::No) }
+    }
+
+    fn cudaMemcpy2D(to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { rows((to, to_pitch), (from, from_pitch), (width, height), kind, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpy2DAsync(to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream, Wait::No) }
+    }
+
+    fn cudaMemcpy3D(parameters: *const Memcpy3d) {
+        // SAFETY: see above.
+        unsafe { copy_3d(parameters, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpy3DAsync(parameters: *const Memcpy3d, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { copy_3d(parameters, stream, Wait::No) }
+    }
+
+    fn cudaMemcpyToSymbol(shadow: *const c_void, from: *const c_void, bytes: usize, offset: usize, _kind: c_int) {
+        // SAFETY: see above.
+        unsafe { symbol(&Symbol { shadow, offset }, address(from), bytes, true, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpyToSymbolAsync(shadow: *const c_void, from: *const c_void, bytes: usize, offset: usize, _kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { symbol(&Symbol { shadow, offset }, address(from), bytes, true, stream, Wait::No) }
+    }
+
+    fn cudaMemcpyFromSymbol(to: *mut c_void, shadow: *const c_void, bytes: usize, offset: usize, _kind: c_int) {
+        // SAFETY: see above.
+        unsafe { symbol(&Symbol { shadow, offset }, address(to), bytes, false, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemcpyFromSymbolAsync(to: *mut c_void, shadow: *const c_void, bytes: usize, offset: usize, _kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { symbol(&Symbol { shadow, offset }, address(to), bytes, false, stream, Wait::No) }
+    }
+
+    fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) {
+        let span = Span::linear(address(to), bytes as u64);
+        // SAFETY: see above.
+        unsafe { set(span, Extent::linear(bytes as u64), value, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemsetAsync(to: *mut c_void, value: c_int, bytes: usize, stream: *mut c_void) {
+        let span = Span::linear(address(to), bytes as u64);
+        // SAFETY: see above.
+        unsafe { set(span, Extent::linear(bytes as u64), value, stream, Wait::No) }
+    }
+
+    fn cudaMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) {
+        let (span, extent) = set_rows(to, pitch, width, height);
+        // SAFETY: see above.
+        unsafe { set(span, extent, value, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemset2DAsync(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: *mut c_void) {
+        let (span, extent) = set_rows(to, pitch, width, height);
+        // SAFETY: see above.
+        unsafe { set(span, extent, value, stream, Wait::No) }
+    }
+
+    fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: CudaExtent) {
+        let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
+        // SAFETY: see above.
+        unsafe { set(span, extent.in_bytes(), value, LEGACY, Wait::Yes) }
+    }
+
+    fn cudaMemset3DAsync(to: PitchedPtr, value: c_int, extent: CudaExtent, stream: *mut c_void) {
+        let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
+        // SAFETY: see above.
+        unsafe { set(span, extent.in_bytes(), value, stream, Wait::No) }
+    }
+}

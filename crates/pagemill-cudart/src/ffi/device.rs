@@ -1,0 +1,172 @@
+//! The one device, and what there is to say about it.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::properties::{self, Layout, attribute};
+use super::{Done, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+
+const DRIVER_VERSION: c_int = 13_000;
+const RUNTIME_VERSION_12: c_int = 12_090;
+const RUNTIME_VERSION_13: c_int = 13_000;
+
+fn only(device: c_int) -> Done {
+    if device == 0 {
+        return Ok(());
+    }
+    let message = format!("there is no device {device}: pagemill simulates one, device 0");
+    Err(Fault::new(CudaError::INVALID_DEVICE, message))
+}
+
+/// # Safety
+/// `to` is null or points to a structure of `layout`.
+unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Done {
+    only(device)?;
+    if to.is_null() {
+        return Err(null());
+    }
+    let bytes = with_runtime(|runtime| Ok(properties::device_properties(runtime, layout)))?;
+    // SAFETY: by the contract of this function.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
+    Ok(())
+}
+
+fn synchronize() -> Done {
+    with_runtime(|runtime| {
+        runtime.synchronize();
+        Ok(())
+    })
+}
+
+api! {
+    fn cudaGetDeviceCount(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, 1) }
+    }
+
+    fn cudaGetDevice(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaSetDevice(device: c_int) {
+        only(device)?;
+        with_runtime(|_| Ok(()))
+    }
+
+    fn cudaInitDevice(device: c_int, _device_flags: c_uint, _flags: c_uint) {
+        only(device)
+    }
+
+    fn cudaChooseDevice(to: *mut c_int, _properties: *const c_void) {
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaSetDeviceFlags(_flags: c_uint) {
+        Ok(())
+    }
+
+    fn cudaGetDeviceFlags(to: *mut c_uint) {
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaGetDeviceProperties(to: *mut c_void, device: c_int) {
+        // SAFETY: see the module.
+        unsafe { give_properties(to, device, Layout::Thirteen) }
+    }
+
+    fn cudaGetDeviceProperties_v12(to: *mut c_void, device: c_int) {
+        // SAFETY: see the module.
+        unsafe { give_properties(to, device, Layout::Twelve) }
+    }
+
+    fn cudaDeviceGetAttribute(to: *mut c_int, number: c_int, device: c_int) {
+        only(device)?;
+        let value = with_runtime(|runtime| {
+            attribute(runtime, number).ok_or_else(|| {
+                let message = format!("there is no device attribute {number}");
+                Fault::new(CudaError::INVALID_VALUE, message)
+            })
+        })?;
+        // SAFETY: see the module.
+        unsafe { give(to, value) }
+    }
+
+    fn cudaDeviceSynchronize() {
+        synchronize()
+    }
+
+    fn cudaThreadSynchronize() {
+        synchronize()
+    }
+
+    fn cudaDeviceReset() {
+        // What the program has not freed goes with the process.
+        synchronize()
+    }
+
+    fn cudaThreadExit() {
+        synchronize()
+    }
+
+    fn cudaDriverGetVersion(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, DRIVER_VERSION) }
+    }
+
+    fn cudaRuntimeGetVersion(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, RUNTIME_VERSION_13) }
+    }
+
+    fn cudaRuntimeGetVersion_v12(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, RUNTIME_VERSION_12) }
+    }
+
+    fn cudaDeviceGetCacheConfig(to: *mut c_int) {
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaDeviceSetCacheConfig(_preference: c_int) {
+        Ok(())
+    }
+
+    fn cudaDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
+        for to in [least, greatest] {
+            if !to.is_null() {
+                // SAFETY: see the module.
+                unsafe { give(to, 0)? };
+            }
+        }
+        Ok(())
+    }
+
+    fn cudaDeviceCanAccessPeer(to: *mut c_int, device: c_int, _peer: c_int) {
+        only(device)?;
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaDeviceGetPCIBusId(to: *mut c_char, bytes: c_int, device: c_int) {
+        only(device)?;
+        let id = c"0000:00:00.0".to_bytes_with_nul();
+        if to.is_null() || usize::try_from(bytes).map_or(true, |room| room < id.len()) {
+            return Err(null());
+        }
+        // SAFETY: the program says that there is room for that many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(id.as_ptr(), to.cast(), id.len()) };
+        Ok(())
+    }
+
+    fn cudaProfilerStart() {
+        Ok(())
+    }
+
+    fn cudaProfilerStop() {
+        Ok(())
+    }
+}

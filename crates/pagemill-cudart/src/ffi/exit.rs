@@ -1,0 +1,37 @@
+//! The end of the process: results are written once nobody can ask for anything any more.
+
+use std::sync::PoisonError;
+
+use super::{STATE, State, complain, print};
+use crate::results::Results;
+use crate::runtime::Runtime;
+
+/// Runs after the destructors of the program, which was loaded on top of this library.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = at_exit;
+
+extern "C" fn at_exit() {
+    let _ = std::panic::catch_unwind(|| {
+        let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = std::mem::replace(&mut *state, State::Finished);
+        drop(state);
+        if let State::Ready(mut runtime) = last {
+            print(&runtime.take_output());
+            write_results(*runtime);
+        }
+    });
+}
+
+fn write_results(runtime: Runtime) {
+    let Some(folder) = runtime.setting().results.clone() else {
+        return;
+    };
+    let program = std::env::args_os()
+        .next()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let results = Results::new(program, runtime.finish());
+    if let Err(error) = results.write(&folder, std::process::id()) {
+        complain("exit", &format!("cannot write results: {error}"));
+    }
+}

@@ -1,0 +1,238 @@
+//! Launches, in all the ways that compilers and people write them.
+
+use std::cell::RefCell;
+use std::ffi::{c_char, c_int, c_void};
+
+use pagemill_ptx::Param;
+
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{FunctionKey, Launch, StreamId};
+
+/// `dim3`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Dim3 {
+    x: u32,
+    y: u32,
+    z: u32,
+}
+
+impl Dim3 {
+    fn extents(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+/// `cudaLaunchConfig_t`.
+#[repr(C)]
+struct LaunchConfig {
+    grid: Dim3,
+    block: Dim3,
+    shared_bytes: usize,
+    stream: *mut c_void,
+    attributes: *const LaunchAttribute,
+    attribute_count: u32,
+}
+
+/// `cudaLaunchAttribute`.
+#[repr(C)]
+struct LaunchAttribute {
+    id: u32,
+    value: [u64; 8],
+}
+
+const ATTRIBUTE_CLUSTER: u32 = 4;
+
+/// `struct cudaFuncAttributes`: the fields up to the largest dynamic shared memory; programs make room for 144 bytes.
+#[repr(C)]
+struct FuncAttributes {
+    shared_bytes: usize,
+    constant_bytes: usize,
+    local_bytes: usize,
+    max_threads_per_block: c_int,
+    registers: c_int,
+    ptx_version: c_int,
+    binary_version: c_int,
+    cache_mode: c_int,
+    max_dynamic_shared_bytes: c_int,
+    carveout: c_int,
+    rest: [c_int; 21],
+}
+
+thread_local! {
+    /// Between `<<<>>>` and the stub of the kernel.
+    static CONFIGURATIONS: RefCell<Vec<Launch>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The argument block of a kernel, from the pointers to its arguments.
+///
+/// # Safety
+/// `arguments` points to a pointer for each parameter, which points to as many bytes as the parameter has.
+unsafe fn pack(
+    arguments: *const *const c_void,
+    params: &[Param],
+    bytes: u32,
+) -> Result<Vec<u8>, Fault> {
+    if arguments.is_null() && !params.is_empty() {
+        return Err(null());
+    }
+    let mut packed = vec![0u8; bytes as usize];
+    for (index, param) in params.iter().enumerate() {
+        // SAFETY: by the contract of this function.
+        let argument = unsafe { arguments.add(index).read_unaligned() };
+        let place = param.offset as usize..(param.offset + param.bytes) as usize;
+        let place = packed.get_mut(place).ok_or_else(null)?;
+        if argument.is_null() {
+            return Err(null());
+        }
+        // SAFETY: by the contract of this function; the place has as many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(argument.cast(), place.as_mut_ptr(), place.len()) };
+    }
+    Ok(packed)
+}
+
+/// # Safety
+/// As [`pack`].
+unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
+    let launched = with_runtime(|runtime| {
+        let key = FunctionKey(address(function));
+        runtime.launch(key, shape, |params, bytes| {
+            // SAFETY: by the contract of this function.
+            unsafe { pack(arguments, params, bytes) }
+        })
+    });
+    match launched {
+        // As on hardware: the launch itself went well, everything after it does not.
+        Err(Fault {
+            sticky: true,
+            message: Some(message),
+            ..
+        }) => {
+            super::complain("kernel launch", &message);
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+fn shape(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) -> Launch {
+    Launch {
+        grid: grid.extents(),
+        block: block.extents(),
+        shared_bytes: shared_bytes as u64,
+        stream: StreamId(address(stream)),
+    }
+}
+
+api! {
+    fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) {
+        CONFIGURATIONS.with_borrow_mut(|pushed| pushed.push(shape(grid, block, shared_bytes, stream)));
+        Ok(())
+    }
+
+    fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared_bytes: *mut usize, stream: *mut *mut c_void) {
+        let Some(popped) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else {
+            return Err(Fault::new(CudaError(52), "a kernel stub was called without <<<>>>"));
+        };
+        let dim3 = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
+        // SAFETY: see the module.
+        unsafe {
+            give(grid, dim3(popped.grid))?;
+            give(block, dim3(popped.block))?;
+            give(shared_bytes, popped.shared_bytes as usize)?;
+            give(stream, popped.stream.0 as *mut c_void)
+        }
+    }
+
+    fn __cudaGetKernel(to: *mut *mut c_void, stub: *const c_void) {
+        let key = with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
+        // SAFETY: see the module.
+        unsafe { give(to, key.0 as *mut c_void) }
+    }
+
+    fn cudaLaunchKernel(function: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, shared_bytes: usize, stream: *mut c_void) {
+        // SAFETY: see the module.
+        unsafe { launch(function, &shape(grid, block, shared_bytes, stream), arguments) }
+    }
+
+    fn cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, arguments: *const *const c_void) {
+        if config.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see the module.
+        let config = unsafe { config.read_unaligned() };
+        for index in 0..config.attribute_count as usize {
+            if config.attributes.is_null() {
+                return Err(null());
+            }
+            // SAFETY: see the module.
+            let attribute = unsafe { config.attributes.add(index).read_unaligned() };
+            let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
+            let z = attribute.value[1] as u32;
+            if attribute.id == ATTRIBUTE_CLUSTER && (x, y, z) != (1, 1, 1) {
+                let message = format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
+                return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+            }
+        }
+        let shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
+        // SAFETY: see the module.
+        unsafe { launch(function, &shape, arguments) }
+    }
+
+    fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) {
+        let found = with_runtime(|runtime| runtime.function_attributes(FunctionKey(address(function))))?;
+        let attributes = FuncAttributes {
+            shared_bytes: found.shared_bytes as usize,
+            constant_bytes: 0,
+            local_bytes: found.local_bytes as usize,
+            max_threads_per_block: found.max_threads_per_block as c_int,
+            registers: found.registers as c_int,
+            ptx_version: super::properties::COMPUTE_CAPABILITY,
+            binary_version: super::properties::COMPUTE_CAPABILITY,
+            cache_mode: 0,
+            max_dynamic_shared_bytes: found.max_dynamic_shared_bytes as c_int,
+            carveout: -1,
+            rest: [0; 21],
+        };
+        // SAFETY: see the module.
+        unsafe { give(to, attributes) }
+    }
+
+    fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, _value: c_int) {
+        // They say how fast a kernel may be or how much it may ask for, which a launch checks.
+        if !(8..=16).contains(&attribute) {
+            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no function attribute {attribute}")));
+        }
+        with_runtime(|runtime| runtime.function_attributes(FunctionKey(address(function))).map(|_| ()))
+    }
+
+    fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) {
+        with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(function))).map(|_| ()))
+    }
+
+    fn cudaFuncGetName(to: *mut *const c_char, function: *const c_void) {
+        let name = with_runtime(|runtime| Ok(runtime.kernel_name(FunctionKey(address(function)))?.to_owned()))?;
+        let name = std::ffi::CString::new(name).map_err(|_| null())?;
+        // Programs keep the pointer.
+        let name: &'static std::ffi::CStr = Box::leak(name.into_boxed_c_str());
+        // SAFETY: see the module.
+        unsafe { give(to, name.as_ptr()) }
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize) {
+        let threads = u32::try_from(threads).unwrap_or(0);
+        let key = FunctionKey(address(function));
+        let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
+        // SAFETY: see the module.
+        unsafe { give(to, blocks as c_int) }
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {
+        let threads = u32::try_from(threads).unwrap_or(0);
+        let key = FunctionKey(address(function));
+        let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
+        // SAFETY: see the module.
+        unsafe { give(to, blocks as c_int) }
+    }
+}

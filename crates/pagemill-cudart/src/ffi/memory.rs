@@ -1,0 +1,292 @@
+//! Allocations of every kind.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::{c_int, c_void};
+
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Extent, Side, StreamId};
+
+/// Rows of pitched memory start at multiples of this.
+const PITCH_BYTES: usize = 512;
+const PINNED_ALIGN_BYTES: usize = 4096;
+
+/// `cudaMemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Location {
+    kind: c_int,
+    id: c_int,
+}
+
+const LOCATION_DEVICE: c_int = 1;
+
+/// `cudaPitchedPtr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct PitchedPtr {
+    pub(super) pointer: *mut c_void,
+    pub(super) pitch: usize,
+    pub(super) width: usize,
+    pub(super) rows: usize,
+}
+
+/// `cudaExtent`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct CudaExtent {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) depth: usize,
+}
+
+impl CudaExtent {
+    pub(super) fn in_bytes(self) -> Extent {
+        Extent {
+            width_bytes: self.width as u64,
+            rows: self.height as u64,
+            slices: self.depth as u64,
+        }
+    }
+}
+
+/// `struct cudaPointerAttributes` of CUDA 12; later ones only add reserved fields.
+#[repr(C)]
+struct PointerAttributes {
+    kind: c_int,
+    device: c_int,
+    device_pointer: *mut c_void,
+    host_pointer: *mut c_void,
+}
+
+/// # Safety
+/// `to` is null or points to room for a pointer.
+unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    let address = with_runtime(|runtime| runtime.malloc(bytes as u64))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, address.unwrap_or(0) as *mut c_void) }
+}
+
+fn free(pointer: *mut c_void) -> Done {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    with_runtime(|runtime| runtime.free(address(pointer)))
+}
+
+/// # Safety
+/// `to` is null or points to room for a pointer.
+unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    if bytes == 0 {
+        // SAFETY: by the contract of this function.
+        return unsafe { give(to, std::ptr::null_mut()) };
+    }
+    let layout = pinned_layout(bytes)?;
+    // SAFETY: the layout has a size above zero.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() {
+        let message = format!("there is no room for {bytes} bytes of pinned memory");
+        return Err(Fault::new(CudaError::MEMORY_ALLOCATION, message));
+    }
+    // SAFETY: the memory is new, zero, and stays until `free_host`, after the runtime has given the slice back. Between
+    // calls the program uses it too; no Rust code holds a borrow of the bytes across calls.
+    let slice = unsafe { std::slice::from_raw_parts_mut(memory, bytes) };
+    let pinned = with_runtime(|runtime| runtime.pin(memory as u64, slice, true));
+    if let Err(fault) = pinned {
+        // SAFETY: it was allocated with this layout, and nobody has it.
+        unsafe { dealloc(memory, layout) };
+        return Err(fault);
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, memory.cast()) }
+}
+
+fn pinned_layout(bytes: usize) -> Result<Layout, Fault> {
+    Layout::from_size_align(bytes, PINNED_ALIGN_BYTES)
+        .map_err(|_| Fault::new(CudaError::MEMORY_ALLOCATION, "more than can be addressed"))
+}
+
+fn free_host(pointer: *mut c_void) -> Done {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    let bytes = with_runtime(|runtime| runtime.unpin(address(pointer), true))?;
+    let layout = pinned_layout(bytes as usize)?;
+    // SAFETY: `malloc_host` allocated it with this layout; the runtime has forgotten it.
+    unsafe { dealloc(pointer.cast(), layout) };
+    Ok(())
+}
+
+/// # Safety
+/// `pointer` points to `bytes` bytes that stay until they are unregistered.
+unsafe fn register(pointer: *mut c_void, bytes: usize) -> Done {
+    if pointer.is_null() || bytes == 0 {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function; as to sharing, see `malloc_host`.
+    let slice = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u8>(), bytes) };
+    with_runtime(|runtime| runtime.pin(address(pointer), slice, false))
+}
+
+fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_void) -> Done {
+    let stream = StreamId(address(stream));
+    with_runtime(|runtime| runtime.prefetch(address(pointer), bytes as u64, to_gpu, stream))
+}
+
+fn advise(pointer: *const c_void, bytes: usize) -> Done {
+    // Hints change no result; the policies of pagemill decide without them.
+    with_runtime(|runtime| {
+        runtime
+            .managed_range(address(pointer), bytes as u64)
+            .map(|_| ())
+    })
+}
+
+/// # Safety
+/// `to` and `pitch` are null or point to room for what they name.
+unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize) -> Done {
+    let row = width
+        .checked_next_multiple_of(PITCH_BYTES)
+        .ok_or_else(null)?;
+    let bytes = row
+        .checked_mul(rows)
+        .ok_or_else(|| Fault::new(CudaError::MEMORY_ALLOCATION, "more than can be addressed"))?;
+    // SAFETY: by the contract of this function.
+    unsafe {
+        malloc(to, bytes)?;
+        give(pitch, row)
+    }
+}
+
+api! {
+    fn cudaMalloc(to: *mut *mut c_void, bytes: usize) {
+        // SAFETY: see the module.
+        unsafe { malloc(to, bytes) }
+    }
+
+    fn cudaMallocAsync(to: *mut *mut c_void, bytes: usize, _stream: *mut c_void) {
+        // SAFETY: see the module.
+        unsafe { malloc(to, bytes) }
+    }
+
+    fn cudaFree(pointer: *mut c_void) {
+        free(pointer)
+    }
+
+    fn cudaFreeAsync(pointer: *mut c_void, _stream: *mut c_void) {
+        free(pointer)
+    }
+
+    fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, _flags: u32) {
+        if to.is_null() {
+            return Err(null());
+        }
+        let address = with_runtime(|runtime| runtime.malloc_managed(bytes as u64))?;
+        // SAFETY: see the module.
+        unsafe { give(to, address as *mut c_void) }
+    }
+
+    fn cudaMallocHost(to: *mut *mut c_void, bytes: usize) {
+        // SAFETY: see the module.
+        unsafe { malloc_host(to, bytes) }
+    }
+
+    fn cudaHostAlloc(to: *mut *mut c_void, bytes: usize, _flags: u32) {
+        // SAFETY: see the module.
+        unsafe { malloc_host(to, bytes) }
+    }
+
+    fn cudaFreeHost(pointer: *mut c_void) {
+        free_host(pointer)
+    }
+
+    fn cudaHostRegister(pointer: *mut c_void, bytes: usize, _flags: u32) {
+        // SAFETY: see the module.
+        unsafe { register(pointer, bytes) }
+    }
+
+    fn cudaHostUnregister(pointer: *mut c_void) {
+        with_runtime(|runtime| runtime.unpin(address(pointer), false).map(|_| ()))
+    }
+
+    fn cudaHostGetDevicePointer(to: *mut *mut c_void, pointer: *mut c_void, _flags: u32) {
+        if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
+            return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
+        }
+        // SAFETY: see the module.
+        unsafe { give(to, pointer) }
+    }
+
+    fn cudaHostGetFlags(to: *mut u32, pointer: *mut c_void) {
+        if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
+            return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
+        }
+        // SAFETY: see the module.
+        unsafe { give(to, 2) }
+    }
+
+    fn cudaMallocPitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize) {
+        // SAFETY: see the module.
+        unsafe { malloc_pitch(to, pitch, width, rows) }
+    }
+
+    fn cudaMalloc3D(to: *mut PitchedPtr, extent: CudaExtent) {
+        let rows = extent.height.checked_mul(extent.depth).ok_or_else(null)?;
+        let (mut pointer, mut pitch) = (std::ptr::null_mut(), 0);
+        // SAFETY: both are ours.
+        unsafe { malloc_pitch(&raw mut pointer, &raw mut pitch, extent.width, rows)? };
+        let pitched = PitchedPtr { pointer, pitch, width: extent.width, rows: extent.height };
+        // SAFETY: see the module.
+        unsafe { give(to, pitched) }
+    }
+
+    fn cudaMemGetInfo(free: *mut usize, total: *mut usize) {
+        let info = with_runtime(|runtime| Ok(runtime.memory_info()))?;
+        // SAFETY: see the module.
+        unsafe {
+            give(free, info.0 as usize)?;
+            give(total, info.1 as usize)
+        }
+    }
+
+    fn cudaPointerGetAttributes(to: *mut PointerAttributes, pointer: *const c_void) {
+        let side = with_runtime(|runtime| Ok(runtime.side(address(pointer))))?;
+        let own = pointer.cast_mut();
+        let none = std::ptr::null_mut();
+        let (kind, device, device_pointer, host_pointer) = match side {
+            Side::Host => (0, -2, none, own),
+            Side::Pinned => (1, 0, own, own),
+            Side::Device => (2, 0, own, none),
+            Side::Managed => (3, 0, own, own),
+        };
+        // SAFETY: see the module.
+        unsafe { give(to, PointerAttributes { kind, device, device_pointer, host_pointer }) }
+    }
+
+    fn cudaMemPrefetchAsync(pointer: *const c_void, bytes: usize, location: Location, _flags: u32, stream: *mut c_void) {
+        prefetch(pointer, bytes, location.kind == LOCATION_DEVICE, stream)
+    }
+
+    fn cudaMemPrefetchAsync_v1(pointer: *const c_void, bytes: usize, device: c_int, stream: *mut c_void) {
+        prefetch(pointer, bytes, device >= 0, stream)
+    }
+
+    fn cudaMemAdvise(pointer: *const c_void, bytes: usize, _advice: c_int, _location: Location) {
+        advise(pointer, bytes)
+    }
+
+    fn cudaMemAdvise_v1(pointer: *const c_void, bytes: usize, _advice: c_int, _device: c_int) {
+        advise(pointer, bytes)
+    }
+
+    fn cudaStreamAttachMemAsync(_stream: *mut c_void, pointer: *mut c_void, _bytes: usize, _flags: u32) {
+        // Every stream sees all managed memory.
+        with_runtime(|runtime| runtime.managed_range(address(pointer), 1).map(|_| ()))
+    }
+}

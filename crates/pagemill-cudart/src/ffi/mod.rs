@@ -1,0 +1,239 @@
+//! The C border. Every function checks its pointers, calls safe code, and turns what went wrong into a code and a line on
+//! standard error. No panic leaves it.
+//!
+//! What all of its `unsafe` rests on: the program keeps the contract of the CUDA runtime API, that is, a pointer argument
+//! that is not null points to what the API says, for as long as the API says.
+
+mod copy;
+mod device;
+mod exit;
+mod launch;
+mod library;
+mod memory;
+mod properties;
+mod registration;
+mod stream;
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::{CudaError, Fault};
+use crate::runtime::Runtime;
+use crate::setting::Setting;
+
+/// Exports functions of the CUDA runtime as `pagemill_<name>`, to which the shims jump.
+macro_rules! api {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {
+        $(
+            #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
+            #[allow(non_snake_case)]
+            // SAFETY: see the module.
+            unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
+                $crate::ffi::guard(stringify!($name), || $body)
+            }
+        )*
+    };
+}
+pub(crate) use api;
+
+/// What a border function comes to.
+type Done = Result<(), Fault>;
+
+enum State {
+    /// Nothing was asked yet.
+    Fresh,
+    Ready(Box<Runtime>),
+    /// The setting is wrong, which was said.
+    Failed,
+    /// The process ends.
+    Finished,
+}
+
+static STATE: Mutex<State> = Mutex::new(State::Fresh);
+
+thread_local! {
+    static LAST_ERROR: Cell<CudaError> = const { Cell::new(CudaError::SUCCESS) };
+}
+
+/// Runs the body of a border function.
+fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
+    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        let message = "a defect of pagemill (see above); the program gets cudaErrorUnknown";
+        Err(Fault::new(CudaError::UNKNOWN, message))
+    });
+    match outcome {
+        Ok(()) => CudaError::SUCCESS.0,
+        Err(fault) => {
+            if let Some(message) = &fault.message {
+                complain(function, message);
+            }
+            // A question whose answer is "not yet" is no error.
+            if fault.code != CudaError::NOT_READY {
+                LAST_ERROR.set(fault.code);
+            }
+            fault.code.0
+        }
+    }
+}
+
+fn complain(function: &str, message: &str) {
+    use std::io::Write;
+    // There is nobody left to tell when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "pagemill: {function}: {message}");
+}
+
+/// Asks the runtime, which is made for the first who asks.
+fn with_runtime<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if matches!(*state, State::Fresh) {
+        *state = match Setting::from_environment() {
+            Ok(setting) => match Runtime::new(setting) {
+                Ok(runtime) => State::Ready(Box::new(runtime)),
+                Err(fault) => {
+                    complain("start", fault.message.as_deref().unwrap_or("no machine"));
+                    State::Failed
+                }
+            },
+            Err(error) => {
+                complain("start", &error.to_string());
+                State::Failed
+            }
+        };
+    }
+    match &mut *state {
+        State::Ready(runtime) => {
+            let result = runtime.call(work);
+            let text = runtime.take_output();
+            drop(state);
+            print(&text);
+            result
+        }
+        _ => Err(Fault::silent(CudaError::INITIALIZATION)),
+    }
+}
+
+/// Shows what kernels printed where the program's own `printf` goes, in one order with it.
+fn print(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    // SAFETY: every C library has this variable, of this type.
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+    }
+    // SAFETY: the C library's stream lives as long as the process; the text is as long as is said.
+    unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+}
+
+/// Writes a result to where the program wants it.
+///
+/// # Safety
+/// `to` is null or points to room for a `T`.
+unsafe fn give<T>(to: *mut T, value: T) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// A C string of the program.
+///
+/// # Safety
+/// `text` is null or points to a string that ends with a NUL.
+unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Fault> {
+    if text.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str()
+        .map_err(|_| Fault::new(CudaError::INVALID_VALUE, "a name is no UTF-8"))
+}
+
+fn null() -> Fault {
+    Fault::new(CudaError::INVALID_VALUE, "a pointer that is needed is null")
+}
+
+/// What the shims call for a function that pagemill does not have.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
+    static NAMED: OnceLock<Mutex<Vec<String>>> = OnceLock::new();
+    guard("unsupported", || {
+        // SAFETY: the shims pass a string of their own.
+        let name = unsafe { text(name) }?;
+        let mut named = NAMED
+            .get_or_init(Mutex::default)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !named.iter().any(|known| known == name) {
+            named.push(name.to_owned());
+            complain(
+                name,
+                "pagemill does not support this function; it returns cudaErrorNotSupported",
+            );
+        }
+        Err(Fault::silent(CudaError::NOT_SUPPORTED))
+    })
+}
+
+// Not through `guard`, which would note the answer as a new error.
+#[unsafe(export_name = "pagemill_cudaGetLastError")]
+extern "C" fn get_last_error() -> i32 {
+    last_error(LAST_ERROR.replace(CudaError::SUCCESS)).0
+}
+
+#[unsafe(export_name = "pagemill_cudaPeekAtLastError")]
+extern "C" fn peek_at_last_error() -> i32 {
+    last_error(LAST_ERROR.get()).0
+}
+
+/// The error of a lost GPU stays; any other is told once.
+fn last_error(own: CudaError) -> CudaError {
+    let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*state {
+        State::Ready(runtime) => runtime.lost().unwrap_or(own),
+        _ => own,
+    }
+}
+
+#[unsafe(export_name = "pagemill_cudaGetErrorName")]
+extern "C" fn error_name(code: i32) -> *const c_char {
+    CudaError(code).name_for_c().as_ptr()
+}
+
+#[unsafe(export_name = "pagemill_cudaGetErrorString")]
+extern "C" fn error_string(code: i32) -> *const c_char {
+    CudaError(code).description_for_c().as_ptr()
+}
+
+/// A pointer of the program as an address.
+fn address(pointer: *const c_void) -> u64 {
+    pointer as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_unknown_error() {
+        let code = guard("a test", || panic!("on purpose"));
+        assert_eq!(code, CudaError::UNKNOWN.0);
+        assert_eq!(get_last_error(), CudaError::UNKNOWN.0);
+        assert_eq!(get_last_error(), CudaError::SUCCESS.0);
+    }
+
+    #[test]
+    fn what_is_not_ready_is_no_error() {
+        let not_ready = guard("a test", || Err(Fault::silent(CudaError::NOT_READY)));
+        assert_eq!(not_ready, CudaError::NOT_READY.0);
+        assert_eq!(peek_at_last_error(), CudaError::SUCCESS.0);
+    }
+}

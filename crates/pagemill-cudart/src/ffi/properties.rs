@@ -1,0 +1,157 @@
+//! What a program is told of its GPU: `cudaDeviceProp` and `cudaDeviceAttr`, from the machine file.
+
+use crate::runtime::Runtime;
+
+/// Compute capability times ten: what the default of CUDA 13's compiler is for.
+pub(super) const COMPUTE_CAPABILITY: i32 = 75;
+const CONSTANT_BYTES: u64 = 64 << 10;
+const GRID_MAX: [i32; 3] = [i32::MAX, 65_535, 65_535];
+const WARP_THREADS: i32 = 32;
+const PITCH_MAX: u64 = i32::MAX as u64;
+const TEXTURE_ALIGN: u64 = 512;
+const TEXTURE_PITCH_ALIGN: u64 = 32;
+
+/// How a structure lies in memory, which depends on the version of CUDA that the program was compiled with.
+#[derive(Clone, Copy)]
+pub(super) enum Layout {
+    /// CUDA 12: `cudaGetDeviceProperties_v2`.
+    Twelve,
+    /// CUDA 13.
+    Thirteen,
+}
+
+impl Layout {
+    /// Size of the structure in bytes.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Twelve => 1032,
+            Self::Thirteen => 1008,
+        }
+    }
+}
+
+enum Value {
+    Int(i32),
+    Ints([i32; 3]),
+    Size(u64),
+}
+
+/// A field, with its offset in both layouts; `None` where CUDA 13 has it no more.
+type Field = (usize, Option<usize>, Value);
+
+/// The structure as the program expects it; what is not known of a simulated GPU is zero.
+pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
+    let mut structure = vec![0u8; layout.bytes()];
+    let mut name = runtime.setting().machine_title.clone().into_bytes();
+    name.truncate(255);
+    structure[..name.len()].copy_from_slice(&name);
+    for (twelve, thirteen, value) in fields(runtime) {
+        let offset = match layout {
+            Layout::Twelve => Some(twelve),
+            Layout::Thirteen => thirteen,
+        };
+        let Some(offset) = offset else { continue };
+        let bytes = match value {
+            Value::Int(value) => value.to_le_bytes().to_vec(),
+            Value::Ints(values) => values.map(i32::to_le_bytes).concat(),
+            Value::Size(value) => value.to_le_bytes().to_vec(),
+        };
+        structure[offset..offset + bytes.len()].copy_from_slice(&bytes);
+    }
+    structure
+}
+
+fn fields(runtime: &Runtime) -> Vec<Field> {
+    let attribute = |number| Value::Int(attribute(runtime, number).unwrap_or(0));
+    let sm = runtime.machine().sm;
+    let shared = u64::from(sm.shared_bytes);
+    let threads = sm.max_threads_per_block as i32;
+    vec![
+        (288, Some(288), Value::Size(runtime.total_bytes())),
+        (296, Some(296), Value::Size(shared)),
+        (304, Some(304), attribute(12)),
+        (308, Some(308), Value::Int(WARP_THREADS)),
+        (312, Some(312), Value::Size(PITCH_MAX)),
+        (320, Some(320), Value::Int(threads)),
+        (
+            324,
+            Some(324),
+            Value::Ints([threads, threads, threads.min(64)]),
+        ),
+        (336, Some(336), Value::Ints(GRID_MAX)),
+        (348, None, attribute(13)),
+        (352, Some(352), Value::Size(CONSTANT_BYTES)),
+        (360, Some(360), attribute(75)),
+        (364, Some(364), attribute(76)),
+        (368, Some(368), Value::Size(TEXTURE_ALIGN)),
+        (376, Some(376), Value::Size(TEXTURE_PITCH_ALIGN)),
+        (388, Some(384), attribute(16)),
+        (400, Some(392), attribute(19)),
+        (576, Some(560), attribute(31)),
+        (600, Some(584), attribute(40)),
+        (604, Some(588), attribute(41)),
+        (608, None, attribute(36)),
+        (612, Some(592), attribute(37)),
+        (616, Some(596), attribute(38)),
+        (624, Some(604), attribute(39)),
+        (632, Some(612), attribute(79)),
+        (636, Some(616), attribute(80)),
+        (640, Some(624), Value::Size(shared)),
+        (648, Some(632), attribute(82)),
+        (652, Some(636), attribute(83)),
+        (676, Some(656), attribute(89)),
+        (696, Some(672), Value::Size(shared)),
+        (712, Some(688), attribute(106)),
+        (728, Some(704), attribute(99)),
+    ]
+}
+
+/// The highest attribute that CUDA 13 knows.
+const ATTRIBUTE_MAX: i32 = 160;
+
+/// The value of a `cudaDeviceAttr`: 0 for what this GPU does not have, `None` for what is no attribute.
+pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
+    let machine = runtime.machine();
+    let sm = &machine.sm;
+    let kilohertz = |hertz: u64| i32::try_from(hertz / 1000).unwrap_or(i32::MAX);
+    let bus_bits = || {
+        let per_second = machine.dram.bandwidth.bytes_per_second().saturating_mul(8);
+        // Two transfers a clock.
+        i32::try_from(per_second / (2 * machine.dram.clock.hertz()).max(1)).unwrap_or(i32::MAX)
+    };
+    let value = match number {
+        1 => sm.max_threads_per_block as i32,
+        2 | 3 => sm.max_threads_per_block as i32,
+        4 => sm.max_threads_per_block.min(64) as i32,
+        5..=7 => GRID_MAX[number as usize - 5],
+        8 | 81 | 97 => sm.shared_bytes as i32,
+        9 => CONSTANT_BYTES as i32,
+        10 => WARP_THREADS,
+        11 => PITCH_MAX as i32,
+        12 | 82 => sm.registers as i32,
+        13 => kilohertz(machine.core_clock.hertz()),
+        14 => TEXTURE_ALIGN as i32,
+        15 => 1,
+        16 => sm.count as i32,
+        19 => 1,
+        31 => 1,
+        36 => kilohertz(machine.dram.clock.hertz()),
+        37 => bus_bits(),
+        38 => machine.l2.bytes.saturating_mul(machine.dram.channels) as i32,
+        39 => sm.max_threads as i32,
+        // One copy engine for each direction of the link.
+        40 => 2,
+        41 => 1,
+        51 => TEXTURE_PITCH_ALIGN as i32,
+        75 => COMPUTE_CAPABILITY / 10,
+        76 => COMPUTE_CAPABILITY % 10,
+        79 | 80 => 1,
+        83 => 1,
+        89 => 1,
+        99 => 1,
+        106 => sm.max_blocks as i32,
+        1..=ATTRIBUTE_MAX => 0,
+        _ => return None,
+    };
+    Some(value)
+}

@@ -1,0 +1,182 @@
+//! What programs call before `main`: here is my device code, and this is what stands for what in it.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::{Done, address, api, guard, text, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::fatbin;
+
+/// `struct fatBinaryC_t` of fatbinary_section.h.
+#[repr(C)]
+struct Wrapper {
+    magic: u32,
+    version: u32,
+    data: *const u8,
+    /// A file name, or further fat binaries of a device link.
+    more: *const c_void,
+}
+
+const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+
+/// What a program holds for one of its fat binaries.
+type Handle = *mut *mut c_void;
+
+/// # Safety
+/// `data` points to a fat binary that stays.
+unsafe fn fat_binary(data: *const u8) -> Result<&'static [u8], Fault> {
+    let broken = |error: fatbin::FatBinaryError| {
+        Fault::new(CudaError::INVALID_KERNEL_IMAGE, error.to_string())
+    };
+    // SAFETY: a fat binary begins with a header of 16 bytes, by the contract of this function.
+    let header = unsafe { data.cast::<[u8; 16]>().read_unaligned() };
+    let bytes = fatbin::whole_bytes(&header).map_err(broken)?;
+    // SAFETY: the header says how long it is.
+    Ok(unsafe { std::slice::from_raw_parts(data, bytes) })
+}
+
+/// The fat binary of a wrapper, or one without a wrapper.
+///
+/// # Safety
+/// `pointer` points to either, and both stay.
+pub(super) unsafe fn unwrap(pointer: *const c_void) -> Result<&'static [u8], Fault> {
+    if pointer.is_null() {
+        return Err(super::null());
+    }
+    // SAFETY: both begin with a number of four bytes.
+    let magic = unsafe { pointer.cast::<u32>().read_unaligned() };
+    if magic != WRAPPER_MAGIC {
+        // SAFETY: by the contract of this function.
+        return unsafe { fat_binary(pointer.cast()) };
+    }
+    // SAFETY: the magic number says that it is a wrapper.
+    let wrapper = unsafe { pointer.cast::<Wrapper>().read_unaligned() };
+    if wrapper.data.is_null() {
+        return Err(super::null());
+    }
+    // SAFETY: a wrapper points to a fat binary.
+    unsafe { fat_binary(wrapper.data) }
+}
+
+/// # Safety
+/// See the module: only code of nvcc calls it.
+#[unsafe(export_name = "pagemill___cudaRegisterFatBinary")]
+unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
+    let mut number = usize::MAX;
+    guard("__cudaRegisterFatBinary", || {
+        // SAFETY: nvcc's code passes a wrapper in static memory.
+        let binary = unsafe { unwrap(pointer) }?;
+        number = with_runtime(|runtime| Ok(runtime.register_fat_binary(binary)))?;
+        Ok(())
+    });
+    // Programs never look into it; it lives as long as they do.
+    Box::leak(Box::new(number as *mut c_void))
+}
+
+/// # Safety
+/// `handle` came from `register_fat_binary`.
+unsafe fn image(handle: Handle) -> Result<usize, Fault> {
+    if handle.is_null() {
+        return Err(super::null());
+    }
+    // SAFETY: by the contract of this function.
+    Ok(unsafe { *handle } as usize)
+}
+
+#[unsafe(export_name = "pagemill___cudaRegisterFatBinaryEnd")]
+extern "C" fn register_fat_binary_end(_handle: Handle) {}
+
+#[unsafe(export_name = "pagemill___cudaUnregisterFatBinary")]
+extern "C" fn unregister_fat_binary(_handle: Handle) {}
+
+#[unsafe(export_name = "pagemill___cudaInitModule")]
+extern "C" fn init_module(_handle: Handle) -> c_char {
+    1
+}
+
+/// # Safety
+/// See the module: only code of nvcc calls it.
+#[unsafe(export_name = "pagemill___cudaRegisterFunction")]
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn register_function(
+    handle: Handle,
+    stub: *const c_void,
+    _device_stub: *mut c_char,
+    name: *const c_char,
+    _thread_limit: c_int,
+    _thread: *mut c_void,
+    _block: *mut c_void,
+    _block_size: *mut c_void,
+    _grid_size: *mut c_void,
+    _warp_size: *mut c_int,
+) {
+    guard("__cudaRegisterFunction", || {
+        // SAFETY: nvcc's code passes the handle it was given and a string constant.
+        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        with_runtime(|runtime| {
+            runtime.register_function(image, address(stub), name);
+            Ok(())
+        })
+    });
+}
+
+/// # Safety
+/// See the module: only code of nvcc calls it.
+#[unsafe(export_name = "pagemill___cudaRegisterVar")]
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn register_variable(
+    handle: Handle,
+    shadow: *mut c_char,
+    _device_address: *mut c_char,
+    name: *const c_char,
+    _external: c_int,
+    bytes: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    guard("__cudaRegisterVar", || {
+        // SAFETY: as above.
+        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        with_runtime(|runtime| {
+            runtime.register_variable(image, address(shadow.cast()), name, bytes as u64);
+            Ok(())
+        })
+    });
+}
+
+/// # Safety
+/// See the module: only code of nvcc calls it.
+#[unsafe(export_name = "pagemill___cudaRegisterManagedVar")]
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn register_managed_variable(
+    _handle: Handle,
+    _shadow: *mut *mut c_void,
+    _device_address: *mut c_char,
+    name: *const c_char,
+    _external: c_int,
+    _bytes: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    guard("__cudaRegisterManagedVar", || -> Done {
+        // SAFETY: as above.
+        let name = unsafe { text(name) }?;
+        let message = format!(
+            "pagemill does not support __managed__ variables, and the program has {name}: use cudaMallocManaged"
+        );
+        Err(Fault::new(CudaError::NOT_SUPPORTED, message))
+    });
+}
+
+api! {
+    fn cudaGetSymbolAddress(to: *mut *mut c_void, shadow: *const c_void) {
+        let (at, _) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
+        // SAFETY: see the module.
+        unsafe { super::give(to, at as *mut c_void) }
+    }
+
+    fn cudaGetSymbolSize(to: *mut usize, shadow: *const c_void) {
+        let (_, bytes) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
+        // SAFETY: see the module.
+        unsafe { super::give(to, bytes as usize) }
+    }
+}

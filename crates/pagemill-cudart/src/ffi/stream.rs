@@ -1,0 +1,145 @@
+//! Streams and events.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::StreamId;
+
+/// `cudaStreamNonBlocking`.
+const NON_BLOCKING: c_uint = 1;
+
+type HostFunction = extern "C" fn(*mut c_void);
+type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
+
+/// # Safety
+/// `to` is null or points to room for a handle.
+unsafe fn create(to: *mut *mut c_void, flags: c_uint) -> Done {
+    if flags > NON_BLOCKING {
+        let message = format!("there are no stream flags {flags:#x}");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    let stream = with_runtime(|runtime| Ok(runtime.create_stream(flags != NON_BLOCKING)))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, stream.0 as *mut c_void) }
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle.
+unsafe fn create_event(to: *mut *mut c_void) -> Done {
+    let event = with_runtime(|runtime| Ok(runtime.create_event()))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, event as *mut c_void) }
+}
+
+fn stream_id(stream: *mut c_void) -> StreamId {
+    StreamId(address(stream))
+}
+
+fn record(event: *mut c_void, stream: *mut c_void) -> Done {
+    with_runtime(|runtime| runtime.record_event(address(event), stream_id(stream)))
+}
+
+api! {
+    fn cudaStreamCreate(to: *mut *mut c_void) {
+        // SAFETY: see the module.
+        unsafe { create(to, 0) }
+    }
+
+    fn cudaStreamCreateWithFlags(to: *mut *mut c_void, flags: c_uint) {
+        // SAFETY: see the module.
+        unsafe { create(to, flags) }
+    }
+
+    fn cudaStreamCreateWithPriority(to: *mut *mut c_void, flags: c_uint, _priority: c_int) {
+        // SAFETY: see the module.
+        unsafe { create(to, flags) }
+    }
+
+    fn cudaStreamDestroy(stream: *mut c_void) {
+        with_runtime(|runtime| runtime.destroy_stream(stream_id(stream)))
+    }
+
+    fn cudaStreamSynchronize(stream: *mut c_void) {
+        with_runtime(|runtime| runtime.synchronize_stream(stream_id(stream)))
+    }
+
+    fn cudaStreamQuery(stream: *mut c_void) {
+        // The host takes no time of its own: a program that asks again and again has waited.
+        with_runtime(|runtime| runtime.synchronize_stream(stream_id(stream)))
+    }
+
+    fn cudaStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flags: c_uint) {
+        with_runtime(|runtime| runtime.wait_for_event(stream_id(stream), address(event)))
+    }
+
+    fn cudaStreamGetFlags(stream: *mut c_void, to: *mut c_uint) {
+        let non_blocking = with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, c_uint::from(non_blocking)) }
+    }
+
+    fn cudaStreamGetPriority(stream: *mut c_void, to: *mut c_int) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaStreamIsCapturing(stream: *mut c_void, to: *mut c_int) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaLaunchHostFunc(stream: *mut c_void, function: Option<HostFunction>, data: *mut c_void) {
+        let function = function.ok_or_else(null)?;
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // Everything before it in the stream has had its effect.
+        function(data);
+        Ok(())
+    }
+
+    fn cudaStreamAddCallback(stream: *mut c_void, function: Option<StreamCallback>, data: *mut c_void, _flags: c_uint) {
+        let function = function.ok_or_else(null)?;
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        function(stream, CudaError::SUCCESS.0, data);
+        Ok(())
+    }
+
+    fn cudaEventCreate(to: *mut *mut c_void) {
+        // SAFETY: see the module.
+        unsafe { create_event(to) }
+    }
+
+    fn cudaEventCreateWithFlags(to: *mut *mut c_void, _flags: c_uint) {
+        // SAFETY: see the module.
+        unsafe { create_event(to) }
+    }
+
+    fn cudaEventDestroy(event: *mut c_void) {
+        with_runtime(|runtime| runtime.destroy_event(address(event)))
+    }
+
+    fn cudaEventRecord(event: *mut c_void, stream: *mut c_void) {
+        record(event, stream)
+    }
+
+    fn cudaEventRecordWithFlags(event: *mut c_void, stream: *mut c_void, _flags: c_uint) {
+        record(event, stream)
+    }
+
+    fn cudaEventSynchronize(event: *mut c_void) {
+        with_runtime(|runtime| runtime.synchronize_event(address(event)))
+    }
+
+    fn cudaEventQuery(event: *mut c_void) {
+        // As cudaStreamQuery.
+        with_runtime(|runtime| runtime.synchronize_event(address(event)))
+    }
+
+    fn cudaEventElapsedTime(to: *mut f32, start: *mut c_void, end: *mut c_void) {
+        let elapsed = with_runtime(|runtime| runtime.elapsed_ms(address(start), address(end)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, elapsed) }
+    }
+}

@@ -1,0 +1,21 @@
+//! The CUDA runtime API over the simulated GPU, so that unmodified CUDA programs run. See `docs/adr/0011-cudart.md`.
+//!
+//! [`Runtime`] is what happens, in safe code. `ffi` is the C border: pointers in, error codes out. `managed` maps memory
+//! that both sides see.
+
+pub mod api;
+mod error;
+mod fatbin;
+mod ffi;
+mod managed;
+mod results;
+mod runtime;
+mod setting;
+
+pub use error::{CudaError, Fault};
+pub use fatbin::{FatBinaryError, ptx_images};
+pub use results::{Results, ResultsError};
+pub use runtime::{
+    Copy3d, Extent, FunctionAttributes, FunctionKey, Launch, Runtime, Side, Span, StreamId,
+};
+pub use setting::{DEFAULT_MACHINE, ENVIRONMENT, Setting, SettingError};

@@ -1,0 +1,171 @@
+//! Protection faults: how the CPU's touch of a page that is on the GPU is seen.
+//!
+//! The signal handler opens the granule and notes it. Everything else waits for the next call of the runtime, because a
+//! signal may come at any time, also while the runtime itself copies.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::bitmap::{BITS, Bitmap};
+use super::views::BASE;
+
+/// Granules that belong to a managed allocation.
+static LIVE: Bitmap = Bitmap::unmapped();
+/// Granules that the CPU has touched since [`take_touched`].
+static TOUCHED: Bitmap = Bitmap::unmapped();
+/// Touches that nobody has asked for yet.
+static PENDING: AtomicBool = AtomicBool::new(false);
+static GRANULE_SHIFT: AtomicU32 = AtomicU32::new(12);
+static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+fn granule_of(address: u64) -> Option<u64> {
+    let granule = address.checked_sub(BASE)? >> GRANULE_SHIFT.load(Ordering::Relaxed);
+    (granule < BITS).then_some(granule)
+}
+
+fn granules(range: Range<u64>) -> Range<u64> {
+    match (
+        granule_of(range.start),
+        granule_of(range.end.saturating_sub(1)),
+    ) {
+        (Some(first), Some(last)) => first..last + 1,
+        _ => 0..0,
+    }
+}
+
+/// From now on, faults in `range` are ours. Granules are `1 << granule_shift` bytes, the same in the whole process.
+pub(super) fn adopt(range: Range<u64>, granule_shift: u32) -> io::Result<()> {
+    GRANULE_SHIFT.store(granule_shift, Ordering::Relaxed);
+    LIVE.map()?;
+    TOUCHED.map()?;
+    install()?;
+    for granule in granules(range) {
+        LIVE.set(granule, true);
+        // What is fresh belongs to the CPU.
+        TOUCHED.set(granule, false);
+    }
+    Ok(())
+}
+
+/// Faults in `range` are ours no longer.
+pub(super) fn abandon(range: Range<u64>) {
+    for granule in granules(range) {
+        LIVE.set(granule, false);
+        TOUCHED.set(granule, false);
+    }
+}
+
+/// Closes `range` to the CPU, so that a touch is seen.
+///
+/// # Errors
+/// When the kernel has no room for more differently protected ranges.
+pub(crate) fn close(range: Range<u64>) -> io::Result<()> {
+    protect(range, libc::PROT_NONE)
+}
+
+/// Opens `range` to the CPU.
+///
+/// # Errors
+/// When the kernel has no room for more differently protected ranges.
+pub(crate) fn open(range: Range<u64>) -> io::Result<()> {
+    protect(range, libc::PROT_READ | libc::PROT_WRITE)
+}
+
+fn protect(range: Range<u64>, protection: libc::c_int) -> io::Result<()> {
+    let bytes = (range.end - range.start) as usize;
+    // SAFETY: the callers name parts of the CPU's views that `Views` mapped; whether those are open changes nothing for
+    // Rust code, which uses the other view.
+    let status = unsafe { libc::mprotect(range.start as *mut libc::c_void, bytes, protection) };
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Whether there was a touch since the last call of this function.
+pub(crate) fn any_touched() -> bool {
+    PENDING.swap(false, Ordering::AcqRel)
+}
+
+/// Calls `seen` with the start of every granule in `range` that the CPU has touched since the last call, ascending.
+pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64)) {
+    let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
+    for granule in granules(range) {
+        if TOUCHED.take(granule) {
+            seen(BASE + (granule << shift));
+        }
+    }
+}
+
+fn install() -> io::Result<()> {
+    if PREVIOUS.get().is_some() {
+        return Ok(());
+    }
+    let mut previous = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the action is zeroed (an empty mask, no flags) and then given our handler, which has the signature that
+    // SA_SIGINFO asks for; the previous action is written by the call before it is read.
+    let status = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_fault as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        libc::sigaction(libc::SIGSEGV, &raw const action, previous.as_mut_ptr())
+    };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the successful call has filled it.
+    let _ = PREVIOUS.set(unsafe { previous.assume_init() });
+    Ok(())
+}
+
+/// Only `mprotect` and atomics: both may be used in a signal handler.
+extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel gives a handler with SA_SIGINFO a valid siginfo, which for SIGSEGV has an address.
+    let address = unsafe { (*info).si_addr() } as u64;
+    if let Some(granule) = granule_of(address).filter(|&granule| LIVE.get(granule)) {
+        let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
+        let start = BASE + (granule << shift);
+        // SAFETY: reading and writing this thread's errno is always allowed; the interrupted code must not see ours.
+        let errno = unsafe { *libc::__errno_location() };
+        let opened = open(start..start + (1 << shift));
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+        if opened.is_ok() {
+            TOUCHED.set(granule, true);
+            PENDING.store(true, Ordering::Release);
+            return;
+        }
+    }
+    chain(signal, info, context);
+}
+
+/// Does what would have happened without us.
+fn chain(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    type WithInfo = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+    type Plain = extern "C" fn(libc::c_int);
+    let previous = PREVIOUS.get();
+    let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        // The fault happens again when we return, and then takes the program as it would have.
+        // SAFETY: setting the default action needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        return;
+    }
+    if previous.is_some_and(|previous| previous.sa_flags & libc::SA_SIGINFO != 0) {
+        // SAFETY: the program installed this address as a handler of this signature.
+        let handler = unsafe { std::mem::transmute::<usize, WithInfo>(handler) };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: as above, for a handler without SA_SIGINFO.
+        let handler = unsafe { std::mem::transmute::<usize, Plain>(handler) };
+        handler(signal);
+    }
+}

@@ -1,0 +1,11 @@
+//! Memory with one address on both sides: bytes mapped twice, and pages that notice when the CPU touches them.
+
+mod bitmap;
+mod faults;
+mod views;
+
+pub(crate) use faults::{any_touched, close, open, take_touched};
+pub(crate) use views::Views;
+
+/// Granules never get smaller than the CPU's pages.
+pub(crate) const GRANULE_BYTES_MIN: u64 = 4096;

@@ -1,0 +1,150 @@
+//! One managed allocation, mapped twice.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::faults;
+
+/// Where the simulator places managed memory; the CPU sees it there too.
+pub(super) const BASE: u64 = 1 << 40;
+
+/// The two mappings of one allocation: the program's, at the simulated address, and the simulator's.
+#[derive(Debug)]
+pub(crate) struct Views {
+    cpu: Range<u64>,
+    simulator: Range<u64>,
+}
+
+impl Views {
+    /// Maps `bytes` zero bytes at `address`, a multiple of the granule, and returns how the simulator sees them. The
+    /// mapping ends with a whole granule.
+    ///
+    /// # Errors
+    /// When the address is taken, or the system has no memory.
+    pub(crate) fn map(
+        address: u64,
+        bytes: u64,
+        granule_shift: u32,
+    ) -> io::Result<(Self, &'static mut [u8])> {
+        let mapped = bytes.next_multiple_of(1 << granule_shift);
+        let file = memory_file(mapped)?;
+        let cpu = map(&file, Some(address), mapped)?;
+        let simulator = match map(&file, None, mapped) {
+            Ok(simulator) => simulator,
+            Err(error) => {
+                unmap(cpu);
+                return Err(error);
+            }
+        };
+        let views = Self { cpu, simulator };
+        faults::adopt(views.cpu.clone(), granule_shift)?;
+        // SAFETY: the mapping is readable, writable, at least `bytes` long and stays until this `Views` is dropped, which
+        // its owner does after the simulator has given the slice back. Nobody else knows this address. The program may
+        // write the same bytes through its own view while it is not in a call of the runtime: such writes are as sudden
+        // as those of a device, and no Rust code holds a borrow of the bytes across calls.
+        let slice = unsafe {
+            std::slice::from_raw_parts_mut(views.simulator.start as *mut u8, bytes as usize)
+        };
+        Ok((views, slice))
+    }
+
+    /// The addresses that the CPU sees.
+    pub(crate) fn cpu(&self) -> Range<u64> {
+        self.cpu.clone()
+    }
+}
+
+impl Drop for Views {
+    fn drop(&mut self) {
+        faults::abandon(self.cpu.clone());
+        unmap(self.cpu.clone());
+        unmap(self.simulator.clone());
+    }
+}
+
+fn memory_file(bytes: u64) -> io::Result<OwnedFd> {
+    // SAFETY: the name is a C string; a returned descriptor is new and ours.
+    let file = unsafe {
+        match libc::memfd_create(c"pagemill-managed".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => return Err(io::Error::last_os_error()),
+            descriptor => OwnedFd::from_raw_fd(descriptor),
+        }
+    };
+    let length = i64::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::ftruncate(file.as_raw_fd(), length) } {
+        0 => Ok(file),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn map(file: &OwnedFd, address: Option<u64>, bytes: u64) -> io::Result<Range<u64>> {
+    let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let fixed = match address {
+        Some(_) => libc::MAP_FIXED_NOREPLACE,
+        None => 0,
+    };
+    // SAFETY: a new mapping either where nothing is (NOREPLACE fails otherwise) or wherever there is room.
+    let mapped = unsafe {
+        libc::mmap(
+            address.unwrap_or(0) as *mut libc::c_void,
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_NORESERVE | fixed,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if mapped == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let start = mapped as u64;
+    if address.is_some_and(|address| address != start) {
+        // Kernels before 4.17 take the address as a hint only.
+        unmap(start..start + bytes);
+        return Err(io::ErrorKind::AddrInUse.into());
+    }
+    Ok(start..start + bytes)
+}
+
+fn unmap(range: Range<u64>) {
+    // SAFETY: the range is one that `map` returned, and is not used any more.
+    unsafe {
+        libc::munmap(
+            range.start as *mut libc::c_void,
+            (range.end - range.start) as usize,
+        )
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beyond what any runtime of this test program places.
+    const ADDRESS: u64 = BASE + (1 << 43);
+
+    #[test]
+    fn both_views_are_the_same_bytes_and_touches_are_seen_once() {
+        let (views, bytes) = Views::map(ADDRESS, 3 * 4096 + 5, 12).expect("there is room");
+        assert_eq!(views.cpu(), ADDRESS..ADDRESS + 4 * 4096);
+        assert!(Views::map(ADDRESS + 4096, 1, 12).is_err(), "taken");
+        let cpu = ADDRESS as *mut u8;
+        // SAFETY: the view is open, and inside.
+        unsafe { cpu.add(4096).write_volatile(7) };
+        assert_eq!(bytes[4096], 7);
+        faults::close(views.cpu()).expect("it is mapped");
+        bytes[2 * 4096] = 9;
+        let mut seen = Vec::new();
+        faults::take_touched(views.cpu(), |start| seen.push(start));
+        assert!(seen.is_empty(), "nobody touched it");
+        // SAFETY: a fault opens the page.
+        assert_eq!(unsafe { cpu.add(2 * 4096).read_volatile() }, 9);
+        faults::take_touched(views.cpu(), |start| seen.push(start));
+        faults::take_touched(views.cpu(), |start| seen.push(start));
+        assert_eq!(seen, [ADDRESS + 2 * 4096]);
+        drop(views);
+        drop(Views::map(ADDRESS, 1, 12).expect("it is free again"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Copies and fills: which bytes go where is settled here, moving them between pointers is the border's.
+
+use super::memory::Side;
+use super::streams::StreamId;
+use super::{Runtime, link_direction};
+use crate::error::{CudaError, Fault};
+
+/// Bytes in three dimensions. A plain copy has one row of one slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Bytes of a row.
+    pub width_bytes: u64,
+    /// Rows of a slice.
+    pub rows: u64,
+    /// Slices.
+    pub slices: u64,
+}
+
+impl Extent {
+    /// `bytes` in a row.
+    pub fn linear(bytes: u64) -> Self {
+        Self {
+            width_bytes: bytes,
+            rows: 1,
+            slices: 1,
+        }
+    }
+
+    /// All bytes, or `None` if they cannot be counted.
+    pub fn bytes(&self) -> Option<u64> {
+        self.width_bytes
+            .checked_mul(self.rows)?
+            .checked_mul(self.slices)
+    }
+}
+
+/// Where the rows of an [`Extent`] lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Address of the first byte.
+    pub address: u64,
+    /// From one row to the next.
+    pub pitch_bytes: u64,
+    /// From one slice to the next.
+    pub slice_bytes: u64,
+}
+
+impl Span {
+    /// Consecutive bytes.
+    pub fn linear(address: u64, bytes: u64) -> Self {
+        Self {
+            address,
+            pitch_bytes: bytes,
+            slice_bytes: bytes,
+        }
+    }
+
+    /// From the first byte to the end of the last.
+    fn reach(&self, extent: &Extent) -> Option<u64> {
+        let slices = self
+            .slice_bytes
+            .checked_mul(extent.slices.checked_sub(1)?)?;
+        let rows = self.pitch_bytes.checked_mul(extent.rows.checked_sub(1)?)?;
+        slices.checked_add(rows)?.checked_add(extent.width_bytes)
+    }
+
+    /// Offset of a row.
+    pub fn offset(&self, row: u64, slice: u64) -> u64 {
+        row * self.pitch_bytes + slice * self.slice_bytes
+    }
+}
+
+/// A copy of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy3d {
+    /// To where.
+    pub to: Span,
+    /// From where.
+    pub from: Span,
+    /// How much.
+    pub extent: Extent,
+}
+
+impl Runtime {
+    /// Checks that memory that the runtime knows holds all rows of `span`, and returns which it is and all of its bytes
+    /// from the first to the last; `None` for the bytes of host memory.
+    ///
+    /// # Errors
+    /// If rows overlap or reach past the allocation.
+    pub fn locate(
+        &mut self,
+        span: &Span,
+        extent: &Extent,
+    ) -> Result<(Side, Option<&mut [u8]>), Fault> {
+        let is_pitched = extent.rows > 1 || extent.slices > 1;
+        if is_pitched && span.pitch_bytes < extent.width_bytes {
+            let message = format!(
+                "a pitch of {} bytes is less than a row of {}",
+                span.pitch_bytes, extent.width_bytes
+            );
+            return Err(Fault::new(CudaError::INVALID_PITCH, message));
+        }
+        let reach = span.reach(extent).ok_or_else(|| {
+            Fault::new(
+                CudaError::INVALID_VALUE,
+                "the copy is larger than any memory",
+            )
+        })?;
+        match self.side(span.address) {
+            Side::Host => Ok((Side::Host, None)),
+            side => Ok((side, Some(self.bytes_mut(span.address, reach)?))),
+        }
+    }
+
+    /// Takes the time of a copy between two sides; `copy` says where it happens.
+    ///
+    /// # Errors
+    /// If there is no such stream.
+    pub fn charge_copy(
+        &mut self,
+        copy: &Copy3d,
+        to: Side,
+        from: Side,
+        stream: StreamId,
+    ) -> Result<(), Fault> {
+        let bytes = copy.extent.bytes().unwrap_or(u64::MAX);
+        let on_board = self.on_board_copy(bytes, bytes);
+        let managed_from = self.managed_span(&copy.from, &copy.extent, from);
+        let managed_to = self.managed_span(&copy.to, &copy.extent, to);
+        self.enqueue(stream, |gpu| {
+            if let Some((buffer, range)) = managed_from {
+                gpu.copy_from_gpu(buffer, range)?;
+            }
+            if let Some((buffer, range)) = managed_to {
+                gpu.copy_to_gpu(buffer, range)?;
+            }
+            match (to == Side::Device, from == Side::Device) {
+                (true, true) => gpu.occupy(on_board),
+                (false, false) => {}
+                (to_gpu, _) => gpu.transfer(bytes, link_direction(to_gpu)),
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes the time of filling memory.
+    ///
+    /// # Errors
+    /// If there is no such stream.
+    pub fn charge_fill(
+        &mut self,
+        span: &Span,
+        extent: &Extent,
+        side: Side,
+        stream: StreamId,
+    ) -> Result<(), Fault> {
+        let on_board = self.on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
+        let managed = self.managed_span(span, extent, side);
+        self.enqueue(stream, |gpu| {
+            match (managed, side) {
+                (Some((buffer, range)), _) => gpu.copy_to_gpu(buffer, range)?,
+                (None, Side::Device) => gpu.occupy(on_board),
+                (None, _) => {}
+            }
+            Ok(())
+        })
+    }
+
+    fn managed_span(
+        &self,
+        span: &Span,
+        extent: &Extent,
+        side: Side,
+    ) -> Option<(pagemill_sim::Buffer, std::ops::Range<u64>)> {
+        if side != Side::Managed {
+            return None;
+        }
+        self.managed_range(span.address, span.reach(extent)?).ok()
+    }
+}

@@ -1,0 +1,212 @@
+//! Device code of the program: registered when the program starts, loaded when it is used.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use pagemill_sim::{Gpu, ModuleId};
+
+use super::Runtime;
+use crate::error::{CudaError, Fault};
+use crate::fatbin::ptx_images;
+
+/// What stands for a kernel: the address of its host stub, or a handle of [`Runtime::kernel_handle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FunctionKey(pub u64);
+
+/// Set in handles and in no address of user space.
+const HANDLE_TAG: u64 = 0x6b << 56;
+
+/// Device code and what has become of it.
+struct Image {
+    code: Code,
+    loaded: Option<Result<ModuleId, Fault>>,
+}
+
+enum Code {
+    /// A fat binary.
+    Fat(Cow<'static, [u8]>),
+    /// PTX text.
+    Text(String),
+}
+
+/// A kernel by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KernelName {
+    image: usize,
+    name: String,
+}
+
+/// A variable by name.
+#[derive(Clone, Debug)]
+struct Variable {
+    image: usize,
+    name: String,
+    bytes: u64,
+}
+
+/// All device code.
+#[derive(Default)]
+pub(super) struct Images {
+    images: Vec<Image>,
+    kernels: Vec<KernelName>,
+    /// By the address of the host stub: index into `kernels`.
+    stubs: BTreeMap<u64, usize>,
+    /// By the address of the host's shadow.
+    variables: BTreeMap<u64, Variable>,
+}
+
+impl Images {
+    fn add(&mut self, code: Code) -> usize {
+        self.images.push(Image { code, loaded: None });
+        self.images.len() - 1
+    }
+
+    /// The kernel's number, the same for the same name.
+    fn number(&mut self, kernel: KernelName) -> usize {
+        if let Some(at) = self.kernels.iter().position(|known| *known == kernel) {
+            return at;
+        }
+        self.kernels.push(kernel);
+        self.kernels.len() - 1
+    }
+
+    fn module(&mut self, image: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
+        let at = &mut self.images[image];
+        let code = &at.code;
+        at.loaded
+            .get_or_insert_with(|| load(code, image, gpu))
+            .clone()
+    }
+}
+
+fn load(code: &Code, number: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
+    let name = format!("module {number}");
+    match code {
+        Code::Text(text) => Ok(gpu.load_module(&name, text)?),
+        Code::Fat(binary) => {
+            let images = ptx_images(binary)
+                .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+            let mut first_error = None;
+            for image in images {
+                match gpu.load_module(&format!("{name} compute_{}", image.arch), &image.text) {
+                    Ok(module) => return Ok(module),
+                    Err(error) => first_error = first_error.or(Some(error)),
+                }
+            }
+            Err(first_error.map_or_else(|| Fault::silent(CudaError::NO_KERNEL_IMAGE), Fault::from))
+        }
+    }
+}
+
+impl Runtime {
+    /// Takes note of a fat binary; it is read when it is used. Returns its number.
+    pub fn register_fat_binary(&mut self, binary: impl Into<Cow<'static, [u8]>>) -> usize {
+        self.images.add(Code::Fat(binary.into()))
+    }
+
+    /// Takes note of PTX text. Returns its number.
+    pub fn register_ptx(&mut self, text: String) -> usize {
+        self.images.add(Code::Text(text))
+    }
+
+    /// The host stub at address `stub` stands for the kernel `name` of an image.
+    pub fn register_function(&mut self, image: usize, stub: u64, name: &str) {
+        let name = name.to_owned();
+        let number = self.images.number(KernelName { image, name });
+        self.images.stubs.insert(stub, number);
+    }
+
+    /// The host variable at `shadow` stands for the variable `name` of an image.
+    pub fn register_variable(&mut self, image: usize, shadow: u64, name: &str, bytes: u64) {
+        let name = name.to_owned();
+        let variable = Variable { image, name, bytes };
+        self.images.variables.insert(shadow, variable);
+    }
+
+    /// Loads an image now.
+    ///
+    /// # Errors
+    /// If there is none of this number, or it cannot be executed.
+    pub fn load_image(&mut self, image: usize) -> Result<(), Fault> {
+        if image >= self.images.images.len() {
+            return Err(Fault::silent(CudaError::INVALID_RESOURCE_HANDLE));
+        }
+        self.images.module(image, &mut self.gpu).map(|_| ())
+    }
+
+    /// The handle of the kernel `name` of an image, whose code is loaded for it.
+    ///
+    /// # Errors
+    /// If the image cannot be executed, or has no such kernel.
+    pub fn kernel_of_image(&mut self, image: usize, name: &str) -> Result<FunctionKey, Fault> {
+        self.load_image(image)?;
+        let name = name.to_owned();
+        let number = self.images.number(KernelName { image, name });
+        let key = FunctionKey(HANDLE_TAG | number as u64);
+        self.kernel(key)?;
+        Ok(key)
+    }
+
+    /// A handle for the kernel of a host stub, good for as long as the program runs.
+    ///
+    /// # Errors
+    /// If no kernel was registered for it.
+    pub fn kernel_handle(&self, key: FunctionKey) -> Result<FunctionKey, Fault> {
+        Ok(FunctionKey(HANDLE_TAG | self.kernel_number(key)? as u64))
+    }
+
+    fn kernel_number(&self, key: FunctionKey) -> Result<usize, Fault> {
+        let number = (key.0 ^ HANDLE_TAG) as usize;
+        let known = match self.images.stubs.get(&key.0) {
+            Some(&number) => Some(number),
+            None => (number < self.images.kernels.len()).then_some(number),
+        };
+        known.ok_or_else(|| {
+            let message = format!("{:#x} is no kernel that was registered", key.0);
+            Fault::new(CudaError::INVALID_DEVICE_FUNCTION, message)
+        })
+    }
+
+    /// The name that a kernel has in its PTX.
+    ///
+    /// # Errors
+    /// If there is no such kernel.
+    pub fn kernel_name(&self, key: FunctionKey) -> Result<&str, Fault> {
+        Ok(&self.images.kernels[self.kernel_number(key)?].name)
+    }
+
+    /// A kernel and its module, loaded if need be.
+    pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, String), Fault> {
+        let KernelName { image, name } = self.images.kernels[self.kernel_number(key)?].clone();
+        let module = self.images.module(image, &mut self.gpu)?;
+        self.gpu.kernel(module, &name)?;
+        Ok((module, name))
+    }
+
+    /// Address and size on the GPU of the variable that `shadow` stands for.
+    ///
+    /// # Errors
+    /// If no variable was registered for it, or its image cannot be executed.
+    pub fn symbol(&mut self, shadow: u64) -> Result<(u64, u64), Fault> {
+        let variable = self.images.variables.get(&shadow).cloned().ok_or_else(|| {
+            let message = format!("{shadow:#x} is no __device__ or __constant__ variable");
+            Fault::new(CudaError::INVALID_SYMBOL, message)
+        })?;
+        let address = self.global_of_image(variable.image, &variable.name)?;
+        Ok((address, variable.bytes))
+    }
+
+    /// Address of the variable `name` of an image.
+    ///
+    /// # Errors
+    /// If the image cannot be executed, or has no such variable.
+    pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<u64, Fault> {
+        self.load_image(image)?;
+        let module = self.images.module(image, &mut self.gpu)?;
+        let address = self.gpu.symbol_address(module, name);
+        address.map(|address| address.0).ok_or_else(|| {
+            let message = format!("the device code has no variable {name:?}");
+            Fault::new(CudaError::INVALID_SYMBOL, message)
+        })
+    }
+}

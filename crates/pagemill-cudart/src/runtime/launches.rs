@@ -1,0 +1,154 @@
+//! Kernels: launching them, and what they need.
+
+use pagemill_ptx::{Kernel, Param};
+use pagemill_sim::{GridShape, occupancy};
+
+use super::Runtime;
+use super::images::FunctionKey;
+use super::streams::StreamId;
+use crate::error::{CudaError, Fault};
+
+/// Shape and place of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block in bytes.
+    pub shared_bytes: u64,
+    /// Where it waits for its turn.
+    pub stream: StreamId,
+}
+
+/// What a kernel needs, as `cudaFuncGetAttributes` tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionAttributes {
+    /// Static shared memory of a block in bytes.
+    pub shared_bytes: u64,
+    /// Local memory of a thread in bytes.
+    pub local_bytes: u64,
+    /// Most threads that a block can have.
+    pub max_threads_per_block: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Most dynamic shared memory of a block in bytes.
+    pub max_dynamic_shared_bytes: u64,
+}
+
+impl Runtime {
+    /// Launches a kernel. `pack` gets its parameters and the size of its argument block, and returns the block.
+    ///
+    /// # Errors
+    /// A shape that is not possible, or whatever stopped the kernel.
+    pub fn launch(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<(), Fault> {
+        let (module, name) = self.kernel(key)?;
+        let kernel = self.gpu.kernel(module, &name)?;
+        self.check_shape(kernel, launch)?;
+        let arguments = pack(&kernel.params, kernel.param_bytes)?;
+        let shared_bytes = launch.shared_bytes as u32;
+        let copies = self.is_programmer_copy();
+        let start = self.clocks.start(launch.stream)?;
+        self.gpu.set_now(start);
+        if copies {
+            Self::copy_open_pages(&mut self.gpu, &mut self.blocks);
+        }
+        let result = self.gpu.launch_packed(
+            module,
+            &name,
+            launch.grid,
+            launch.block,
+            shared_bytes,
+            &arguments,
+        );
+        let end = self.gpu.now();
+        self.clocks.end(launch.stream, end)?;
+        self.close_pages_on_gpu();
+        result?;
+        Ok(())
+    }
+
+    fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
+        let sm = &self.setting.machine.sm;
+        let extents = launch.block.iter().map(|&extent| u64::from(extent));
+        let threads = extents.fold(1, u64::saturating_mul);
+        if threads > u64::from(sm.max_threads_per_block) {
+            let message = format!(
+                "kernel {}: a block of {:?} has {threads} threads, this GPU allows {}",
+                kernel.name, launch.block, sm.max_threads_per_block
+            );
+            return Err(Fault::new(CudaError::INVALID_CONFIGURATION, message));
+        }
+        let shared = launch
+            .shared_bytes
+            .saturating_add(kernel.shared_bytes.into());
+        if shared > u64::from(sm.shared_bytes) {
+            let message = format!(
+                "kernel {}: a block needs {shared} bytes of shared memory, an SM of this GPU has {}",
+                kernel.name, sm.shared_bytes
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        Ok(())
+    }
+
+    /// What a kernel needs.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or its image cannot be executed.
+    pub fn function_attributes(&mut self, key: FunctionKey) -> Result<FunctionAttributes, Fault> {
+        let (module, name) = self.kernel(key)?;
+        let sm = self.setting.machine.sm;
+        let kernel = self.gpu.kernel(module, &name)?;
+        let limit = kernel.max_threads.unwrap_or(sm.max_threads_per_block);
+        Ok(FunctionAttributes {
+            shared_bytes: kernel.shared_bytes.into(),
+            local_bytes: kernel.local_bytes.into(),
+            max_threads_per_block: limit.min(sm.max_threads_per_block),
+            registers: kernel.registers_per_thread.min(sm.max_registers_per_thread),
+            max_dynamic_shared_bytes: sm.shared_bytes.saturating_sub(kernel.shared_bytes).into(),
+        })
+    }
+
+    /// Names, offsets and sizes of a kernel's parameters.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or its image cannot be executed.
+    pub fn parameters(&mut self, key: FunctionKey) -> Result<&[Param], Fault> {
+        let (module, name) = self.kernel(key)?;
+        Ok(&self.gpu.kernel(module, &name)?.params)
+    }
+
+    /// How many blocks of `threads` threads an SM holds at once.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or a block has no threads.
+    pub fn blocks_per_sm(
+        &mut self,
+        key: FunctionKey,
+        threads: u32,
+        dynamic_shared_bytes: u64,
+    ) -> Result<u32, Fault> {
+        let attributes = self.function_attributes(key)?;
+        if threads == 0 {
+            return Err(Fault::silent(CudaError::INVALID_VALUE));
+        }
+        let shared = attributes.shared_bytes.saturating_add(dynamic_shared_bytes);
+        let shape = GridShape {
+            blocks: 1,
+            threads_per_block: threads,
+            warps_per_block: threads.div_ceil(32),
+            registers_per_thread: attributes.registers,
+            shared_bytes_per_block: u32::try_from(shared).unwrap_or(u32::MAX),
+        };
+        if shape.shared_bytes_per_block > self.setting.machine.sm.shared_bytes {
+            return Ok(0);
+        }
+        Ok(occupancy(&self.setting.machine.sm, &shape).blocks_per_sm)
+    }
+}

@@ -1,0 +1,247 @@
+//! Allocations: what is where.
+
+use pagemill_sim::Buffer;
+use pagemill_types::VirtAddr;
+
+use super::Runtime;
+use super::pages::ManagedPages;
+use crate::error::{CudaError, Fault};
+
+/// GPU memory of a machine that does not limit it, as programs are told.
+const UNLIMITED_BYTES: u64 = 64 << 30;
+
+/// Which memory an address belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Always on the GPU.
+    Device,
+    /// Wherever it was used last.
+    Managed,
+    /// CPU memory that the GPU can use.
+    Pinned,
+    /// CPU memory that the runtime knows nothing of.
+    Host,
+}
+
+/// One allocation.
+pub(super) struct Block {
+    pub(super) bytes: u64,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Device(Buffer),
+    Managed(Buffer, ManagedPages),
+    Pinned(Pinned),
+}
+
+/// Who owns pinned memory.
+pub(super) enum Pinned {
+    /// The runtime: it is given back when it is freed.
+    Owned,
+    /// The program, which registered it.
+    Registered,
+}
+
+impl Runtime {
+    /// `cudaMalloc`: memory that is always on the GPU. Nothing for zero bytes.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn malloc(&mut self, bytes: u64) -> Result<Option<u64>, Fault> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        self.gpu.set_now(self.clocks.host());
+        let buffer = self.gpu.alloc_fixed("cudaMalloc", bytes)?;
+        // Pages may have moved out for it.
+        self.clocks.host_waits(self.gpu.now());
+        let kind = Kind::Device(buffer);
+        self.blocks.insert(buffer.address.0, Block { bytes, kind });
+        Ok(Some(buffer.address.0))
+    }
+
+    /// `cudaMallocManaged`: memory with one address on both sides.
+    ///
+    /// # Errors
+    /// Zero bytes, or the system has no room at the address.
+    pub fn malloc_managed(&mut self, bytes: u64) -> Result<u64, Fault> {
+        if bytes == 0 {
+            let message = "a managed allocation needs at least one byte";
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let address = self.gpu.next_managed_address().0;
+        let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.page_size())?;
+        let buffer = self.gpu.lend_managed("cudaMallocManaged", memory)?;
+        let kind = Kind::Managed(buffer, pages);
+        self.blocks.insert(address, Block { bytes, kind });
+        Ok(address)
+    }
+
+    /// Makes host memory at `address` usable by kernels. `owned` says whether the runtime allocated it.
+    ///
+    /// # Errors
+    /// If some of it is known already.
+    pub fn pin(
+        &mut self,
+        address: u64,
+        memory: &'static mut [u8],
+        owned: bool,
+    ) -> Result<(), Fault> {
+        let bytes = memory.len() as u64;
+        let lent = self
+            .gpu
+            .lend_host("pinned memory", VirtAddr(address), memory);
+        lent.map_err(|error| {
+            Fault::new(CudaError::HOST_MEMORY_ALREADY_REGISTERED, error.to_string())
+        })?;
+        let kind = Kind::Pinned(if owned {
+            Pinned::Owned
+        } else {
+            Pinned::Registered
+        });
+        self.blocks.insert(address, Block { bytes, kind });
+        Ok(())
+    }
+
+    /// Ends `cudaHostRegister`, or gives back memory of `cudaMallocHost`; returns how many bytes.
+    ///
+    /// # Errors
+    /// If nothing of the kind starts at `address`.
+    pub fn unpin(&mut self, address: u64, owned: bool) -> Result<u64, Fault> {
+        let block = self.blocks.get(&address);
+        let is_it = block.is_some_and(|block| match block.kind {
+            Kind::Pinned(Pinned::Owned) => owned,
+            Kind::Pinned(Pinned::Registered) => !owned,
+            _ => false,
+        });
+        if !is_it {
+            let (code, what) = if owned {
+                (CudaError::INVALID_VALUE, "allocation of cudaMallocHost")
+            } else {
+                (CudaError::HOST_MEMORY_NOT_REGISTERED, "registered memory")
+            };
+            return Err(Fault::new(
+                code,
+                format!("no {what} starts at {address:#x}"),
+            ));
+        }
+        self.synchronize();
+        self.gpu.free(VirtAddr(address))?;
+        let block = self.blocks.remove(&address);
+        Ok(block.map_or(0, |block| block.bytes))
+    }
+
+    /// `cudaFree` of an address other than null; waits for the GPU.
+    ///
+    /// # Errors
+    /// If no allocation of the GPU starts there.
+    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
+        self.synchronize();
+        match self.blocks.get(&address).map(|block| &block.kind) {
+            Some(Kind::Device(buffer)) => self.gpu.free_fixed(*buffer)?,
+            Some(Kind::Managed(..)) => self.gpu.free(VirtAddr(address))?,
+            _ => return Err(self.no_allocation(address)),
+        }
+        self.blocks.remove(&address);
+        Ok(())
+    }
+
+    fn no_allocation(&self, address: u64) -> Fault {
+        let within = self
+            .block_at(address)
+            .map_or_else(String::new, |(start, block)| {
+                format!(
+                    "; it is {} bytes into an allocation of {}",
+                    address - start,
+                    block.bytes
+                )
+            });
+        let message = format!("no allocation of the GPU starts at {address:#x}{within}");
+        Fault::new(CudaError::INVALID_VALUE, message)
+    }
+
+    /// The allocation that holds `address`, with its start.
+    pub(super) fn block_at(&self, address: u64) -> Option<(u64, &Block)> {
+        let (&start, block) = self.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes).then_some((start, block))
+    }
+
+    /// Which memory `address` belongs to.
+    pub fn side(&self, address: u64) -> Side {
+        match self.block_at(address).map(|(_, block)| &block.kind) {
+            Some(Kind::Device(_)) => Side::Device,
+            Some(Kind::Managed(..)) => Side::Managed,
+            Some(Kind::Pinned(_)) => Side::Pinned,
+            // Variables of modules are no allocations of the program.
+            None if self.gpu.bytes(VirtAddr(address), 1).is_ok() => Side::Device,
+            None => Side::Host,
+        }
+    }
+
+    /// The bytes at `address` of memory that the runtime knows.
+    ///
+    /// # Errors
+    /// If they are not all within one allocation.
+    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
+        self.gpu
+            .bytes_mut(VirtAddr(address), bytes)
+            .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
+    }
+
+    /// Free and total bytes of GPU memory, as `cudaMemGetInfo` tells them.
+    pub fn memory_info(&self) -> (u64, u64) {
+        let total = self.total_bytes();
+        (total.saturating_sub(self.gpu.fixed_bytes()), total)
+    }
+
+    /// GPU memory in bytes.
+    pub fn total_bytes(&self) -> u64 {
+        self.setting.machine.memory_bytes.unwrap_or(UNLIMITED_BYTES)
+    }
+
+    /// Moves all managed pages of `address..address + bytes` to one side before they are needed.
+    ///
+    /// # Errors
+    /// If the bytes are not all managed.
+    pub fn prefetch(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        to_gpu: bool,
+        stream: super::StreamId,
+    ) -> Result<(), Fault> {
+        let (buffer, range) = self.managed_range(address, bytes)?;
+        self.enqueue(stream, |gpu| {
+            if to_gpu {
+                gpu.prefetch(buffer, range)?;
+            } else {
+                gpu.copy_from_gpu(buffer, range)?;
+            }
+            Ok(())
+        })?;
+        self.close_pages_on_gpu();
+        Ok(())
+    }
+
+    /// The managed buffer that holds all of `address..address + bytes`, and where in it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn managed_range(
+        &self,
+        address: u64,
+        bytes: u64,
+    ) -> Result<(Buffer, std::ops::Range<u64>), Fault> {
+        if let Some((start, block)) = self.block_at(address)
+            && let Kind::Managed(buffer, _) = &block.kind
+            && bytes <= start + block.bytes - address
+        {
+            let offset = address - start;
+            return Ok((*buffer, offset..offset + bytes));
+        }
+        let message =
+            format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
+        Err(Fault::new(CudaError::INVALID_VALUE, message))
+    }
+}

@@ -1,0 +1,150 @@
+//! What the CUDA runtime does, behind its C border and without a pointer.
+
+mod copies;
+mod images;
+mod launches;
+mod memory;
+mod pages;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use pagemill_sim::parts::link::Direction;
+use pagemill_sim::{Gpu, GpuMachine, Options, Report, TransferMode};
+use pagemill_types::Picos;
+
+use crate::error::{CudaError, Fault};
+use crate::setting::Setting;
+
+pub use copies::{Copy3d, Extent, Span};
+pub use images::FunctionKey;
+pub use launches::{FunctionAttributes, Launch};
+pub use memory::Side;
+pub use streams::StreamId;
+
+use images::Images;
+use memory::Block;
+use streams::Clocks;
+
+/// Allocations by their first address.
+type Blocks = BTreeMap<u64, Block>;
+
+/// One simulated GPU, and what a program has on it.
+pub struct Runtime {
+    setting: Setting,
+    gpu: Gpu,
+    clocks: Clocks,
+    blocks: Blocks,
+    images: Images,
+    /// The state of the GPU at the last look for pages that have gone there.
+    migrations_seen: u64,
+    lost: Option<CudaError>,
+}
+
+impl Runtime {
+    /// An idle GPU with nothing on it.
+    ///
+    /// # Errors
+    /// If the machine cannot be built.
+    pub fn new(setting: Setting) -> Result<Self, Fault> {
+        let options = Options {
+            timing: true,
+            timeline: setting.limits.timeline_events > 0,
+            limits: setting.limits,
+        };
+        let gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
+            .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+        Ok(Self {
+            setting,
+            gpu,
+            clocks: Clocks::default(),
+            blocks: Blocks::new(),
+            images: Images::default(),
+            migrations_seen: 0,
+            lost: None,
+        })
+    }
+
+    /// What it is made of.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The GPU's values.
+    pub fn machine(&self) -> &GpuMachine {
+        &self.setting.machine
+    }
+
+    /// Does `work`, unless the GPU is lost; pages that the CPU has touched since the last call come back first.
+    ///
+    /// # Errors
+    /// Those of `work`. One that loses the GPU is also that of every later call.
+    pub fn call<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if let Some(code) = self.lost {
+            return Err(Fault::silent(code));
+        }
+        self.return_touched();
+        let result = work(self);
+        if let Err(fault) = &result
+            && fault.sticky
+        {
+            self.lost = Some(fault.code);
+        }
+        result
+    }
+
+    /// The error that every call returns once a kernel has gone astray.
+    pub fn lost(&self) -> Option<CudaError> {
+        self.lost
+    }
+
+    /// What kernels printed since the last call.
+    pub fn take_output(&mut self) -> String {
+        self.gpu.take_output()
+    }
+
+    /// Waits for everything and says what it came to.
+    pub fn finish(mut self) -> Report {
+        self.return_touched();
+        self.gpu.set_now(self.clocks.end_of_all());
+        self.gpu.finish()
+    }
+
+    /// Does something on the GPU for `stream`; returns when it is done, which the host does not wait for.
+    fn enqueue<T>(
+        &mut self,
+        stream: StreamId,
+        work: impl FnOnce(&mut Gpu) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let start = self.clocks.start(stream)?;
+        self.gpu.set_now(start);
+        let result = work(&mut self.gpu)?;
+        let end = self.gpu.now();
+        self.clocks.end(stream, end)?;
+        Ok(result)
+    }
+
+    fn is_programmer_copy(&self) -> bool {
+        self.setting.mode == TransferMode::ProgrammerCopy
+    }
+
+    /// How long the GPU's memory needs to read and write `bytes`.
+    fn on_board_copy(&self, read_bytes: u64, written_bytes: u64) -> Picos {
+        let bytes = read_bytes.saturating_add(written_bytes);
+        self.setting.machine.dram.bandwidth.time_for(bytes)
+    }
+}
+
+/// The direction of a copy between the CPU and memory that is always on the GPU.
+fn link_direction(to_gpu: bool) -> Direction {
+    if to_gpu {
+        Direction::ToGpu
+    } else {
+        Direction::ToCpu
+    }
+}

@@ -1,0 +1,345 @@
+use super::*;
+
+const SCENARIO: &str = r#"
+title = "A test"
+kind = "cuda"
+machine = "gtx480"
+program.command = ["test"]
+transfer = { mode = "whole-page", page_size = "4 KiB" }
+"#;
+
+const PTX: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.global .u32 counter = 3;
+.visible .entry store(.param .u64 to, .param .u32 value) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [to];
+  cvta.to.global.u64 %rd2, %rd1;
+  ld.param.u32 %r1, [value];
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+";
+
+fn runtime() -> Runtime {
+    let setting = Setting::from_text(SCENARIO).expect("it is sound");
+    Runtime::new(setting).expect("it can be built")
+}
+
+fn one_thread(stream: StreamId) -> Launch {
+    Launch {
+        grid: [1; 3],
+        block: [1; 3],
+        shared_bytes: 0,
+        stream,
+    }
+}
+
+fn arguments(to: u64, value: u32) -> Vec<u8> {
+    [&to.to_le_bytes()[..], &value.to_le_bytes()].concat()
+}
+
+fn store(runtime: &mut Runtime, to: u64, value: u32, stream: StreamId) -> Result<(), Fault> {
+    runtime.call(|runtime| {
+        let image = match runtime.load_image(0) {
+            Ok(()) => 0,
+            Err(_) => runtime.register_ptx(PTX.to_owned()),
+        };
+        let key = runtime.kernel_of_image(image, "store")?;
+        runtime.launch(key, &one_thread(stream), |params, bytes| {
+            assert_eq!(
+                params
+                    .iter()
+                    .map(|param| (param.offset, param.bytes))
+                    .collect::<Vec<_>>(),
+                [(0, 8), (8, 4)]
+            );
+            assert_eq!(bytes, 12);
+            Ok(arguments(to, value))
+        })
+    })
+}
+
+#[test]
+fn a_kernel_writes_what_the_host_reads() {
+    let mut runtime = runtime();
+    let memory = runtime
+        .malloc(64)
+        .expect("there is room")
+        .expect("not empty");
+    assert_eq!(runtime.malloc(0), Ok(None));
+    store(&mut runtime, memory + 8, 77, StreamId::LEGACY).expect("it runs");
+    assert_eq!(
+        runtime.bytes_mut(memory + 8, 4),
+        Ok(&mut 77u32.to_le_bytes()[..])
+    );
+    assert_eq!(runtime.side(memory + 63), Side::Device);
+    assert_eq!(runtime.side(memory + 64), Side::Host);
+    let symbol = runtime.global_of_image(0, "counter").expect("it is there");
+    assert_eq!(runtime.side(symbol), Side::Device);
+    assert_eq!(
+        runtime.bytes_mut(symbol, 4),
+        Ok(&mut 3u32.to_le_bytes()[..])
+    );
+    runtime.free(memory).expect("it is there");
+    assert_eq!(
+        runtime.free(memory).expect_err("it is gone").code,
+        CudaError::INVALID_VALUE
+    );
+    assert_eq!(runtime.memory_info().0, runtime.total_bytes());
+}
+
+#[test]
+fn managed_pages_close_when_they_leave_and_come_back_when_touched() {
+    let mut runtime = runtime();
+    let memory = runtime.malloc_managed(3 * 4096).expect("there is room");
+    store(&mut runtime, memory + 4096, 5, StreamId::LEGACY).expect("it runs");
+    assert!(
+        runtime
+            .gpu
+            .is_on_gpu(pagemill_types::VirtAddr(memory + 4096))
+    );
+    // SAFETY: the managed memory is mapped; the fault of a page on the GPU opens it.
+    let seen = unsafe { (memory as *const u32).byte_add(4096).read_volatile() };
+    assert_eq!(seen, 5);
+    runtime.call(|_| Ok(())).expect("nothing is wrong");
+    assert!(
+        !runtime
+            .gpu
+            .is_on_gpu(pagemill_types::VirtAddr(memory + 4096))
+    );
+    let report = runtime.finish();
+    assert_eq!(report.memory.migration.returned_pages, 1);
+    assert_eq!(report.returned_bytes, 4096);
+}
+
+#[test]
+fn a_stray_kernel_loses_the_gpu() {
+    let mut runtime = runtime();
+    let fault = store(&mut runtime, 12, 0, StreamId::LEGACY).expect_err("nothing is there");
+    assert_eq!(
+        (fault.code, fault.sticky),
+        (CudaError::ILLEGAL_ADDRESS, true)
+    );
+    let later = runtime
+        .call(|runtime| runtime.malloc(4))
+        .expect_err("it is lost");
+    assert_eq!(later, Fault::silent(CudaError::ILLEGAL_ADDRESS));
+}
+
+#[test]
+fn what_cannot_be_launched_does_no_harm() {
+    let mut runtime = runtime();
+    let image = runtime.register_ptx("this is no PTX".to_owned());
+    assert_eq!(
+        runtime.load_image(image).expect_err("no PTX").code,
+        CudaError::INVALID_PTX
+    );
+    let image = runtime.register_fat_binary(&b"neither"[..]);
+    assert_eq!(
+        runtime.load_image(image).expect_err("no binary").code,
+        CudaError::NO_KERNEL_IMAGE
+    );
+    assert_eq!(
+        runtime.load_image(99).expect_err("none").code,
+        CudaError::INVALID_RESOURCE_HANDLE
+    );
+    let image = runtime.register_ptx(PTX.to_owned());
+    let missing = runtime
+        .kernel_of_image(image, "other")
+        .expect_err("not there");
+    assert_eq!(missing.code, CudaError::INVALID_DEVICE_FUNCTION);
+    let key = runtime
+        .kernel_of_image(image, "store")
+        .expect("it is there");
+    let wrong = |launch: Launch, runtime: &mut Runtime| {
+        let pack = |_: &[pagemill_ptx::Param], _| Ok(arguments(0, 0));
+        runtime
+            .launch(key, &launch, pack)
+            .expect_err("it cannot be")
+            .code
+    };
+    let one = one_thread(StreamId::LEGACY);
+    let cases = [
+        (
+            Launch {
+                block: [1025, 1, 1],
+                ..one
+            },
+            CudaError::INVALID_CONFIGURATION,
+        ),
+        (
+            Launch {
+                block: [u32::MAX; 3],
+                ..one
+            },
+            CudaError::INVALID_CONFIGURATION,
+        ),
+        (
+            Launch {
+                grid: [1, 0, 1],
+                ..one
+            },
+            CudaError::INVALID_CONFIGURATION,
+        ),
+        (
+            Launch {
+                shared_bytes: u64::MAX,
+                ..one
+            },
+            CudaError::INVALID_VALUE,
+        ),
+        (
+            Launch {
+                stream: StreamId(0x9999),
+                ..one
+            },
+            CudaError::INVALID_RESOURCE_HANDLE,
+        ),
+    ];
+    for (launch, code) in cases {
+        assert_eq!(wrong(launch, &mut runtime), code, "{launch:?}");
+    }
+    assert_eq!(runtime.lost(), None);
+    assert_eq!(
+        runtime.blocks_per_sm(key, 256, 0).map(|blocks| blocks > 0),
+        Ok(true)
+    );
+    assert_eq!(runtime.blocks_per_sm(key, 2000, 0), Ok(0));
+    assert!(runtime.blocks_per_sm(key, 0, 0).is_err());
+}
+
+#[test]
+fn streams_wait_for_whom_they_must() {
+    let mut runtime = runtime();
+    let memory = runtime
+        .malloc(64)
+        .expect("there is room")
+        .expect("not empty");
+    let (blocking, free) = (runtime.create_stream(true), runtime.create_stream(false));
+    let events = [(); 4].map(|()| runtime.create_event());
+    store(&mut runtime, memory, 1, blocking).expect("it runs");
+    runtime
+        .record_event(events[0], blocking)
+        .expect("both are there");
+    // The default stream waits for the blocking stream, the other does not.
+    runtime
+        .record_event(events[1], StreamId::LEGACY)
+        .expect("both are there");
+    runtime
+        .record_event(events[2], free)
+        .expect("both are there");
+    let elapsed = |runtime: &Runtime, start: usize, end: usize| {
+        runtime
+            .elapsed_ms(events[start], events[end])
+            .expect("recorded")
+    };
+    assert_eq!(elapsed(&runtime, 0, 1), 0.0);
+    assert!(elapsed(&runtime, 2, 0) > 0.0);
+    runtime
+        .wait_for_event(free, events[0])
+        .expect("both are there");
+    runtime
+        .record_event(events[3], free)
+        .expect("both are there");
+    assert_eq!(elapsed(&runtime, 0, 3), 0.0);
+    runtime.synchronize_stream(blocking).expect("it is there");
+    runtime
+        .record_event(events[2], free)
+        .expect("both are there");
+    assert_eq!(
+        elapsed(&runtime, 0, 2),
+        0.0,
+        "the host has waited, so everything is later"
+    );
+    runtime.destroy_stream(free).expect("it is there");
+    assert!(
+        runtime.destroy_stream(free).is_err() && runtime.destroy_stream(StreamId::LEGACY).is_err()
+    );
+    runtime.destroy_event(events[0]).expect("it is there");
+    assert!(runtime.record_event(events[0], blocking).is_err());
+}
+
+#[test]
+fn copies_take_the_time_of_the_link() {
+    let mut runtime = runtime();
+    let bytes = 16_000_000u64;
+    let memory = runtime
+        .malloc(bytes)
+        .expect("there is room")
+        .expect("not empty");
+    let copy = Copy3d {
+        to: Span::linear(memory, bytes),
+        from: Span::linear(8, bytes),
+        extent: Extent::linear(bytes),
+    };
+    let located = runtime
+        .locate(&copy.to, &copy.extent)
+        .expect("it is inside");
+    assert_eq!(
+        (located.0, located.1.map(|bytes| bytes.len() as u64)),
+        (Side::Device, Some(bytes))
+    );
+    assert!(
+        runtime
+            .locate(&Span::linear(memory + 1, bytes), &copy.extent)
+            .is_err()
+    );
+    let (start, end) = (runtime.create_event(), runtime.create_event());
+    runtime
+        .record_event(start, StreamId::LEGACY)
+        .expect("both are there");
+    runtime
+        .charge_copy(&copy, Side::Device, Side::Host, StreamId::LEGACY)
+        .expect("the stream is there");
+    runtime
+        .record_event(end, StreamId::LEGACY)
+        .expect("both are there");
+    // 16 MB at 16 GB/s, and 500 ns.
+    let elapsed = runtime.elapsed_ms(start, end).expect("recorded");
+    assert!((elapsed - 1.0005).abs() < 1e-4, "{elapsed}");
+}
+
+#[test]
+fn rows_must_not_overlap_nor_reach_past_the_end() {
+    let mut runtime = runtime();
+    let memory = runtime
+        .malloc(100)
+        .expect("there is room")
+        .expect("not empty");
+    let extent = Extent {
+        width_bytes: 10,
+        rows: 5,
+        slices: 2,
+    };
+    let span = |pitch_bytes, slice_bytes| Span {
+        address: memory,
+        pitch_bytes,
+        slice_bytes,
+    };
+    assert!(runtime.locate(&span(10, 50), &extent).is_ok());
+    let codes = [(9, 50), (11, 50), (10, 51), (u64::MAX, 1)].map(|(pitch, slice)| {
+        let fault = runtime
+            .locate(&span(pitch, slice), &extent)
+            .expect_err("too far");
+        fault.code
+    });
+    assert_eq!(
+        codes,
+        [
+            CudaError::INVALID_PITCH,
+            CudaError::INVALID_VALUE,
+            CudaError::INVALID_VALUE,
+            CudaError::INVALID_VALUE
+        ]
+    );
+    assert_eq!(
+        runtime
+            .locate(&span(1, 1), &Extent::linear(1))
+            .map(|found| found.0),
+        Ok(Side::Device)
+    );
+}

@@ -1,0 +1,135 @@
+//! Which machine and which policy a program runs on: a scenario of kind "cuda".
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{PointSpec, Scenario, load, load_text};
+use pagemill_sim::{GpuMachine, Limits, TransferMode};
+
+/// The environment variable that names a folder: `scenario.toml` in it is read, `results-<pid>.json` is written to it.
+pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
+
+/// The machine of programs that nobody chose one for.
+pub const DEFAULT_MACHINE: &str = "gtx480";
+
+const DEFAULT_SCENARIO: &str = r#"
+title = "A CUDA program"
+kind = "cuda"
+machine = "gtx480"
+program.command = ["program"]
+transfer.mode = "multi-range"
+"#;
+
+/// What a runtime is made of.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The GPU and its link.
+    pub machine: GpuMachine,
+    /// The machine's name in a line.
+    pub machine_title: String,
+    /// How managed memory gets to the GPU.
+    pub mode: TransferMode,
+    /// Where a run is stopped, and how many events are kept.
+    pub limits: Limits,
+    /// Where results go; `None` for nowhere.
+    pub results: Option<PathBuf>,
+}
+
+/// Why there is no setting.
+#[derive(Debug)]
+pub struct SettingError(String);
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.trim_end())
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl Setting {
+    /// What the environment says, or the default.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the scenario.
+    pub fn from_environment() -> Result<Self, SettingError> {
+        match std::env::var_os(ENVIRONMENT) {
+            Some(folder) => Self::from_folder(Path::new(&folder)),
+            None => Self::from_text(DEFAULT_SCENARIO),
+        }
+    }
+
+    /// Reads `scenario.toml` in `folder`; results go to the same folder.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the scenario.
+    pub fn from_folder(folder: &Path) -> Result<Self, SettingError> {
+        let path = folder.join("scenario.toml");
+        let given = path.to_str().ok_or_else(|| {
+            SettingError(format!(
+                "{ENVIRONMENT} names a folder that is no UTF-8: {}",
+                folder.display()
+            ))
+        })?;
+        let scenario = load(given, &[]).map_err(|errors| SettingError(errors.render(false)))?;
+        Ok(Self {
+            results: Some(folder.to_path_buf()),
+            ..Self::of(scenario)?
+        })
+    }
+
+    /// Reads a scenario from its text; results go nowhere.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the scenario.
+    pub fn from_text(text: &str) -> Result<Self, SettingError> {
+        let source = SourceText::built_in("cuda.toml", text);
+        let scenario =
+            load_text(&source, &[]).map_err(|errors| SettingError(errors.render(false)))?;
+        Self::of(scenario)
+    }
+
+    fn of(scenario: Scenario) -> Result<Self, SettingError> {
+        let mut points = scenario.points.into_iter();
+        match (points.next().map(|point| point.spec), points.next()) {
+            (Some(PointSpec::Cuda(point)), None) => Ok(Self {
+                machine: point.machine.spec,
+                machine_title: point.machine.title,
+                mode: point.transfer.simulated(),
+                limits: point.limits,
+                results: None,
+            }),
+            _ => Err(SettingError(format!(
+                "{ENVIRONMENT} needs a scenario of kind \"cuda\" without a sweep; `pagemill cuda` writes one"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_sound() {
+        let setting = Setting::from_text(DEFAULT_SCENARIO).expect("it is sound");
+        assert!(matches!(setting.mode, TransferMode::Migrate(_)));
+        assert!(DEFAULT_SCENARIO.contains(DEFAULT_MACHINE));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let sweep = format!(
+            "{DEFAULT_SCENARIO}\n[sweep]\n\"transfer.mode\" = [\"whole-page\", \"ideal-overlap\"]\n"
+        );
+        for (text, part) in [(sweep.as_str(), "without a sweep"), ("kind = 3", "kind")] {
+            let error = Setting::from_text(text)
+                .expect_err("it is wrong")
+                .to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let missing = Path::new("/nonexistent/folder");
+        assert!(Setting::from_folder(missing).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! What a runtime asks of the GMMU outside of kernels: prefetches, room for other memory, frees.
+
+use super::{Flight, Gmmu};
+use crate::gpu::timeline::{Timeline, TimelineEvent, TimelineKind};
+use crate::parts::link::{Direction, Link};
+use pagemill_policy::migration::{GpuDecision, Page, PageState};
+use pagemill_types::{PageRange, Picos};
+
+impl Gmmu {
+    /// Every byte from `address` comes to the GPU, a transfer for each range that is missing. No request waits for it
+    /// yet, so it takes no migration-buffer entry. Returns when the last byte is there.
+    pub(crate) fn prefetch(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) -> Picos {
+        let page_bytes = 1u64 << self.page_shift;
+        let end = address + bytes;
+        let mut from = address;
+        let mut all_done = at;
+        while from < end {
+            let index = ((from >> self.page_shift) - self.first_page) as usize;
+            let page_start = from & !(page_bytes - 1);
+            let page_end = page_start + page_bytes;
+            let range = PageRange {
+                start: (from - page_start) as u32,
+                end: (end.min(page_end) - page_start) as u32,
+            };
+            self.planned.clear();
+            let missing = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
+            if missing != GpuDecision::Local {
+                let room = self.make_room(at, index, link, timeline);
+                for place in 0..self.planned.len() {
+                    let range = self.planned[place];
+                    let start = room + self.fault_overhead;
+                    let done = link.transfer(start, Direction::ToGpu, range.bytes()).done;
+                    self.flights[index].insert(at, Flight { range, done });
+                    self.counts.migrations += 1;
+                    self.counts.migrated_bytes += range.bytes();
+                    all_done = all_done.max(done);
+                }
+            }
+            from = page_end;
+        }
+        timeline.record(|| TimelineEvent {
+            kind: TimelineKind::CopyToGpu,
+            start: at,
+            end: all_done,
+            bytes,
+        });
+        all_done
+    }
+
+    /// GPU memory for pages that migrate is `bytes` from now on, at least a page; the oldest pages leave if they are more.
+    pub(crate) fn limit_frames(
+        &mut self,
+        at: Picos,
+        bytes: u64,
+        link: &mut Link,
+        timeline: &mut Timeline,
+    ) {
+        let frames = bytes >> self.page_shift;
+        while let Some(victim) = self
+            .residents
+            .as_mut()
+            .and_then(|residents| residents.shrink(frames))
+        {
+            self.move_out(at, victim, link, timeline);
+        }
+    }
+
+    /// The pages that hold the bytes from `address` are empty and in CPU memory again; nothing moves.
+    pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
+        let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
+        for index in page_of(address)..=page_of(address + bytes - 1) {
+            self.pages[index] = Page::new();
+            self.settled[index] = false;
+            self.forget_flights(index);
+            if let Some(residents) = &mut self.residents {
+                residents.release(index);
+            }
+        }
+    }
+
+    /// Whether any byte of the page at `address` is in GPU memory.
+    pub(crate) fn is_on_gpu(&self, address: u64) -> bool {
+        let index = (address >> self.page_shift).wrapping_sub(self.first_page) as usize;
+        self.pages
+            .get(index)
+            .is_some_and(|page| page.state() != PageState::ValidInCpu)
+    }
+}

@@ -1,0 +1,236 @@
+//! What a CUDA runtime asks of a GPU beyond a built-in program: memory that is always on the GPU, memory that the caller
+//! owns, freeing, prefetching, and a host whose clock is kept outside.
+
+use super::error::GpuError;
+use super::host::{Buffer, Gpu, MAX_PAGES};
+use super::memory_path::MANAGED_BASE;
+use super::program::ModuleId;
+use crate::parts::link::Direction;
+use pagemill_ptx::{Kernel, MemoryError};
+use pagemill_types::{PageSize, Picos, VirtAddr};
+use std::ops::Range;
+
+/// Alignment of memory that is always on the GPU, as `cudaMalloc` promises.
+const FIXED_ALIGN_BYTES: u64 = 256;
+
+impl Gpu {
+    /// The host's clock: when its next request starts, unless the part that serves it is busy.
+    pub fn now(&self) -> Picos {
+        self.clockwork.now()
+    }
+
+    /// Sets the host's clock, forward or back: requests of several streams take turns. Kernels still run one after the
+    /// other.
+    pub fn set_now(&mut self, now: Picos) {
+        self.clockwork.set_now(now);
+    }
+
+    /// The pages that move and that TLBs translate.
+    pub fn page_size(&self) -> PageSize {
+        self.page
+    }
+
+    /// Whether pages move on demand.
+    pub fn migrates(&self) -> bool {
+        self.clockwork.migrates()
+    }
+
+    /// Allocates `bytes` zero bytes that are always on the GPU, whatever the transfer mode. They take room from pages
+    /// that migrate, which move out for them.
+    ///
+    /// # Errors
+    /// Zero bytes, or more than GPU memory holds.
+    pub fn alloc_fixed(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
+        if bytes == 0 {
+            return Err(GpuError::EmptyAllocation {
+                name: name.to_owned(),
+            });
+        }
+        let after = self.fixed_bytes.saturating_add(bytes);
+        // A page that migrates needs a frame at least.
+        let kept = if self.migrates() {
+            self.page.bytes()
+        } else {
+            0
+        };
+        if let Some(capacity) = self.memory_bytes
+            && after > capacity.saturating_sub(kept)
+        {
+            return Err(GpuError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                used: self.fixed_bytes,
+                capacity,
+            });
+        }
+        let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
+        self.set_fixed_bytes(after);
+        self.allocated_bytes += bytes;
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
+    }
+
+    fn set_fixed_bytes(&mut self, bytes: u64) {
+        self.fixed_bytes = bytes;
+        if let Some(capacity) = self.memory_bytes {
+            self.clockwork.limit_frames(capacity.saturating_sub(bytes));
+        }
+    }
+
+    /// Bytes that [`Gpu::alloc_fixed`] has handed out and that were not freed.
+    pub fn fixed_bytes(&self) -> u64 {
+        self.fixed_bytes
+    }
+
+    /// Where [`Gpu::lend_managed`] will place its next memory.
+    pub fn next_managed_address(&self) -> VirtAddr {
+        VirtAddr(self.next_address)
+    }
+
+    /// Makes `memory` managed: pages that migrate, in CPU memory at first. It is at [`Gpu::next_managed_address`].
+    ///
+    /// # Errors
+    /// Zero bytes, or more pages than state is kept for.
+    pub fn lend_managed(
+        &mut self,
+        name: &str,
+        memory: &'static mut [u8],
+    ) -> Result<Buffer, GpuError> {
+        let (address, bytes) = (self.next_address, memory.len() as u64);
+        let after = address - MANAGED_BASE + bytes.next_multiple_of(self.page.bytes());
+        let pages = after / self.page.bytes();
+        if bytes == 0 || pages > MAX_PAGES {
+            return Err(match bytes {
+                0 => GpuError::EmptyAllocation {
+                    name: name.to_owned(),
+                },
+                _ => GpuError::TooManyPages {
+                    name: name.to_owned(),
+                    bytes,
+                    pages,
+                    most: MAX_PAGES,
+                },
+            });
+        }
+        self.memory.lend_at(name, address, memory)?;
+        self.next_address = MANAGED_BASE + after;
+        self.allocated_bytes += bytes;
+        self.clockwork.path.grow(self.next_address);
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
+    }
+
+    /// Makes `memory` of the host readable and writable for kernels, at `address`. It never moves, and an access costs
+    /// what one to GPU memory does.
+    ///
+    /// # Errors
+    /// If something else is there.
+    pub fn lend_host(
+        &mut self,
+        name: &str,
+        address: VirtAddr,
+        memory: &'static mut [u8],
+    ) -> Result<(), GpuError> {
+        self.memory.lend_at(name, address.0, memory)?;
+        Ok(())
+    }
+
+    /// Gives back what was allocated or lent at `address`. Nothing moves: what is freed is not needed.
+    ///
+    /// # Errors
+    /// If no allocation starts there.
+    pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
+        let bytes = self
+            .memory
+            .find(address.0)
+            .and_then(|id| self.memory.allocation(id))
+            .map_or(0, pagemill_ptx::Allocation::bytes);
+        self.memory.free(address.0)?;
+        if (MANAGED_BASE..self.next_address).contains(&address.0) {
+            self.clockwork.path.forget(address.0, bytes);
+        }
+        Ok(())
+    }
+
+    /// As [`Gpu::free`], of memory of [`Gpu::alloc_fixed`], whose room becomes free.
+    ///
+    /// # Errors
+    /// If no allocation starts there.
+    pub fn free_fixed(&mut self, buffer: Buffer) -> Result<(), GpuError> {
+        self.memory.free(buffer.address.0)?;
+        self.set_fixed_bytes(self.fixed_bytes.saturating_sub(buffer.bytes));
+        Ok(())
+    }
+
+    /// The bytes at `address`, wherever they are. Costs no time.
+    ///
+    /// # Errors
+    /// If they are not all within one allocation.
+    pub fn bytes(&self, address: VirtAddr, bytes: u64) -> Result<&[u8], MemoryError> {
+        self.memory.bytes(address.0, bytes)
+    }
+
+    /// The bytes at `address` for writing. Costs no time.
+    ///
+    /// # Errors
+    /// If they are not all within one allocation.
+    pub fn bytes_mut(&mut self, address: VirtAddr, bytes: u64) -> Result<&mut [u8], MemoryError> {
+        self.memory.bytes_mut(address.0, bytes)
+    }
+
+    /// The host copies `bytes` over the link, between its memory and memory that is always on the GPU.
+    pub fn transfer(&mut self, bytes: u64, direction: Direction) {
+        if self.options.timing && bytes > 0 {
+            self.clockwork.transfer(bytes, direction);
+        }
+    }
+
+    /// The GPU's own copy engine or a fill is busy for `duration`.
+    pub fn occupy(&mut self, duration: Picos) {
+        if self.options.timing {
+            self.clockwork.occupy(duration);
+        }
+    }
+
+    /// Brings all of `range` of a managed buffer to the GPU before anything asks for it.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn prefetch(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+        self.check_range(buffer, &range)?;
+        if self.options.timing && range.start < range.end {
+            self.clockwork
+                .prefetch(buffer.address.0 + range.start, range.end - range.start);
+        }
+        Ok(())
+    }
+
+    /// Whether any byte of the managed page at `address` is in GPU memory.
+    pub fn is_on_gpu(&self, address: VirtAddr) -> bool {
+        let gmmu = self.clockwork.path.gmmu.as_ref();
+        gmmu.is_some_and(|gmmu| gmmu.is_on_gpu(address.0))
+    }
+
+    /// How often anything moved to the GPU so far; equal counts mean that no page went there in between.
+    pub fn migrations(&self) -> u64 {
+        let gmmu = self.clockwork.path.gmmu.as_ref();
+        gmmu.map_or(0, |gmmu| gmmu.counts().migrations)
+    }
+
+    /// A kernel of a loaded module.
+    ///
+    /// # Errors
+    /// No such module or kernel.
+    pub fn kernel(&self, module: ModuleId, name: &str) -> Result<&Kernel, GpuError> {
+        self.loaded(module)?.kernel(name)
+    }
+
+    /// What kernels printed since the last call.
+    pub fn take_output(&mut self) -> String {
+        self.output.take()
+    }
+}
