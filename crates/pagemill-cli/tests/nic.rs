@@ -61,5 +61,9 @@ fn a_program_that_never_ends_fails_and_says_where() {
         .error(1)
         .replace('\n', " ");
     assert!(text.contains("rank 1") && text.contains("wait"), "{text}");
-    let _ = names(folder.path());
+    assert_eq!(
+        names(folder.path()),
+        ["stuck.goal", "stuck.toml"],
+        "nothing was written"
+    );
 }
