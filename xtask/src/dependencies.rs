@@ -34,6 +34,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pagemill-fabric",
+        &["pagemill-types", "pagemill-policy", "pagemill-sim"],
+    ),
+    (
         "pagemill-cli",
         &[
             "pagemill-types",
@@ -43,6 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-workloads",
             "pagemill-scenario",
             "pagemill-report",
+            "pagemill-fabric",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

@@ -1,5 +1,6 @@
 //! Debian packages that the tests need beside a Rust toolchain.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 6] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -23,6 +24,29 @@ const NEEDS: [Need; 2] = [
         what: "Python with the module venv, which nvcc is installed by",
         package: "python3-venv",
         is_there: || python().is_some(),
+    },
+    Need {
+        what: "Open MPI with its compilers, which pagemill-fabric runs programs of",
+        package: "libopenmpi-dev openmpi-bin",
+        is_there: || {
+            process::succeeds("mpicc", &["--version"])
+                && process::succeeds("mpirun", &["--version"])
+        },
+    },
+    Need {
+        what: "libfabric's headers, which pagemill-fabric's structures are compared with",
+        package: "libfabric-dev",
+        is_there: || Path::new("/usr/include/rdma/providers/fi_prov.h").exists(),
+    },
+    Need {
+        what: "NetPIPE, which measures the simulated network",
+        package: "netpipe-openmpi",
+        is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
+    },
+    Need {
+        what: "mpi4py, which tests objects and collectives",
+        package: "python3-mpi4py",
+        is_there: || process::succeeds("/usr/bin/python3", &["-c", "import mpi4py"]),
     },
 ];
 
@@ -38,7 +62,10 @@ pub fn provide() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|need| need.package.split(' '))
+        .collect();
     let reasons: Vec<String> = missing
         .iter()
         .map(|need| format!("  {}: {}", need.package, need.what))

@@ -11,7 +11,7 @@ use crate::workspace;
 const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 1] = ["pagemill-ptx"];
+const MAY_BE_UNSAFE: [&str; 2] = ["pagemill-ptx", "pagemill-fabric"];
 
 /// Folders with nothing of ours in them.
 const SKIPPED_FOLDERS: [&str; 5] = ["target", ".git", "corpus", "artifacts", "node_modules"];

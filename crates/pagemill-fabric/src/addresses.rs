@@ -88,7 +88,11 @@ mod tests {
         assert_eq!(first, PAGE);
         map.give_back(first, 20_000);
         assert_eq!(map.borrow(20_000), first);
-        assert_eq!(map.borrow(20_000), first + 24_576, "the first one is in use");
+        assert_eq!(
+            map.borrow(20_000),
+            first + 24_576,
+            "the first one is in use"
+        );
     }
 
     #[test]

@@ -35,7 +35,11 @@ pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_voi
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-unsafe extern "C" fn tell(time: *mut libc::timeval, _: *mut c_void, caller: *const c_void) -> c_int {
+unsafe extern "C" fn tell(
+    time: *mut libc::timeval,
+    _: *mut c_void,
+    caller: *const c_void,
+) -> c_int {
     let now = match is_wanted() && is_of_program(caller) {
         true => virtual_time().unwrap_or_else(real_time),
         false => real_time(),
@@ -62,7 +66,10 @@ fn virtual_time() -> Option<libc::timeval> {
 }
 
 fn real_time() -> libc::timeval {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: a place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
     libc::timeval {

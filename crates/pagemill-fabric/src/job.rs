@@ -54,7 +54,10 @@ impl std::error::Error for JobError {}
 ///
 /// # Errors
 /// If the job's board cannot be opened or is full.
-pub fn enter(memory: impl FnOnce() -> Box<dyn Memory>, has_start_line: bool) -> Result<(), JobError> {
+pub fn enter(
+    memory: impl FnOnce() -> Box<dyn Memory>,
+    has_start_line: bool,
+) -> Result<(), JobError> {
     let mut slot = process::lock();
     if slot.is_some() {
         return Ok(());
@@ -76,7 +79,8 @@ pub fn enter(memory: impl FnOnce() -> Box<dyn Memory>, has_start_line: bool) -> 
         patience,
         has_start_line,
     };
-    let station = Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
+    let station =
+        Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
     *slot = Some(Process::new(station));
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::machine;
 use crate::preload::CLOCK_VARIABLE;
 
 /// The library's file, as cargo builds it.
-pub const LIBRARY: &str = "libpagemill_fi.so";
+pub const LIBRARY: &str = "libpagemill_fabric.so";
 
 /// The name under which libfabric finds it.
 const PROVIDER_FILE: &str = "libpagemill-fi.so";
@@ -63,7 +63,10 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoLibrary { searched } => {
-                let searched: Vec<String> = searched.iter().map(|path| path.display().to_string()).collect();
+                let searched: Vec<String> = searched
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
                 write!(
                     f,
                     "{LIBRARY} is not in {}; build it: cargo build --release -p pagemill-fabric",
@@ -84,8 +87,15 @@ impl std::error::Error for LaunchError {}
 /// If it is in none of these places.
 pub fn find_library(executable: &Path) -> Result<PathBuf, LaunchError> {
     let folder = executable.parent().unwrap_or(Path::new("."));
-    let searched = vec![folder.to_owned(), folder.join("deps"), folder.join("../lib")];
-    let found = searched.iter().map(|folder| folder.join(LIBRARY)).find(|path| path.is_file());
+    let searched = vec![
+        folder.to_owned(),
+        folder.join("deps"),
+        folder.join("../lib"),
+    ];
+    let found = searched
+        .iter()
+        .map(|folder| folder.join(LIBRARY))
+        .find(|path| path.is_file());
     found.ok_or(LaunchError::NoLibrary { searched })
 }
 
@@ -108,7 +118,8 @@ impl Job {
             .prefix("pagemill-mpi-")
             .tempdir()
             .map_err(LaunchError::Folder)?;
-        std::os::unix::fs::symlink(&library, folder.path().join(PROVIDER_FILE)).map_err(LaunchError::Folder)?;
+        std::os::unix::fs::symlink(&library, folder.path().join(PROVIDER_FILE))
+            .map_err(LaunchError::Folder)?;
         Ok(Self {
             shared,
             library,

@@ -4,10 +4,10 @@
 //! [shared memory](board); the time they take is the simulated interface's. `docs/mpi.md` tells how to use it,
 //! `docs/adr/0008-fabric.md` why it is built like this.
 
+pub mod addresses;
 pub mod board;
 pub mod clock;
 pub mod counters;
-pub mod addresses;
 pub mod ffi;
 pub mod job;
 pub mod launch;

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use pagemill_policy::translation::{AttSpec, TableLayout, find_organisation};
 use pagemill_sim::nic::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec, WireSpec,
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
+    WireSpec,
 };
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
@@ -49,7 +50,10 @@ pub fn write(machine: &NicMachine) -> String {
     writer.put("ports.on_chip", ports.on_chip);
     put_engine(&mut writer, engine);
     put_att(&mut writer, att);
-    writer.put("table.in_main_memory", u8::from(table.place == TablePlace::MainMemory));
+    writer.put(
+        "table.in_main_memory",
+        u8::from(table.place == TablePlace::MainMemory),
+    );
     writer.put("table.lookup_latency", table.lookup_latency.0);
     writer.put("table.fetches_in_flight", table.fetches_in_flight);
     put_wire(&mut writer, wire);
@@ -62,7 +66,10 @@ pub fn write(machine: &NicMachine) -> String {
 /// # Errors
 /// A value is missing or none of its kind.
 pub fn read(text: &str) -> Result<NicMachine, MachineTextError> {
-    let values = text.lines().filter_map(|line| line.split_once('=')).collect();
+    let values = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .collect();
     let reader = Reader { values };
     Ok(NicMachine {
         name: reader.text("name")?.to_owned(),
@@ -121,7 +128,9 @@ impl Reader<'_> {
 }
 
 fn wrong(key: &str) -> MachineTextError {
-    MachineTextError { key: key.to_owned() }
+    MachineTextError {
+        key: key.to_owned(),
+    }
 }
 
 fn put_host(writer: &mut Writer, host: &HostSpec) {
@@ -178,7 +187,10 @@ fn put_engine(writer: &mut Writer, engine: &EngineSpec) {
         receive_latency,
         segment_bytes,
     } = engine;
-    writer.put("engine.pushed", u8::from(*descriptors == DescriptorPath::Pushed));
+    writer.put(
+        "engine.pushed",
+        u8::from(*descriptors == DescriptorPath::Pushed),
+    );
     writer.put("engine.descriptor_bytes", descriptor_bytes);
     writer.put("engine.completion_bytes", completion_bytes);
     writer.put("engine.mp_gap", mp_gap.0);
@@ -230,7 +242,8 @@ fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
     let organisation = find_organisation(reader.text("att.organisation")?);
     Ok(AttSpec {
         layout: TableLayout {
-            page: PageSize::new(reader.get("att.page_bytes")?).map_err(|_| wrong("att.page_bytes"))?,
+            page: PageSize::new(reader.get("att.page_bytes")?)
+                .map_err(|_| wrong("att.page_bytes"))?,
             entry_bytes: reader.get("att.entry_bytes")?,
             group_entries: reader.get("att.group_entries")?,
         },
@@ -314,10 +327,18 @@ mod tests {
     fn every_missing_line_is_named() {
         let text = write(&NicMachine::pni());
         for (index, line) in text.lines().enumerate() {
-            let others: Vec<&str> = text.lines().enumerate().filter(|(other, _)| *other != index).map(|(_, line)| line).collect();
+            let others: Vec<&str> = text
+                .lines()
+                .enumerate()
+                .filter(|(other, _)| *other != index)
+                .map(|(_, line)| line)
+                .collect();
             let (key, _) = line.split_once('=').expect("a key");
             assert_eq!(read(&others.join("\n")), Err(wrong(key)));
         }
-        assert_eq!(read(&text.replace("wire.hops=", "wire.hops=x")), Err(wrong("wire.hops")));
+        assert_eq!(
+            read(&text.replace("wire.hops=", "wire.hops=x")),
+            Err(wrong("wire.hops"))
+        );
     }
 }

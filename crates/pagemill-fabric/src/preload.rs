@@ -44,13 +44,19 @@ impl Behind {
         let found = unsafe {
             let next = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
             if next.is_null() {
-                let mpi = libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
-                if mpi.is_null() { next } else { libc::dlsym(mpi, self.name.as_ptr()) }
+                let mpi =
+                    libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                if mpi.is_null() {
+                    next
+                } else {
+                    libc::dlsym(mpi, self.name.as_ptr())
+                }
             } else {
                 next
             }
         };
-        self.address.store(found.expose_provenance(), Ordering::Relaxed);
+        self.address
+            .store(found.expose_provenance(), Ordering::Relaxed);
         found
     }
 }
@@ -72,7 +78,8 @@ fn initialise(call: impl FnOnce() -> c_int) -> c_int {
 const NO_MPI: c_int = 16;
 
 type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
-type InitThread = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
+type InitThread =
+    unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
 
 macro_rules! initialisers {
     ($($name:ident($behind:ident: $text:literal);)*) => {$(

@@ -133,7 +133,14 @@ impl Process {
     }
 
     /// Sends a message.
-    pub fn send(&mut self, dest: u32, to: Match, data: Option<u64>, buffer: &Buffer, notify: Notify) {
+    pub fn send(
+        &mut self,
+        dest: u32,
+        to: Match,
+        data: Option<u64>,
+        buffer: &Buffer,
+        notify: Notify,
+    ) {
         if !self.station.has_port(dest, to.port) {
             return self.refuse(Kind::Send, to.tag.is_some(), buffer.address(), notify);
         }
@@ -149,7 +156,15 @@ impl Process {
     }
 
     /// Reads or writes memory of another process.
-    pub fn access(&mut self, kind: Kind, (dest, port): (u32, u32), offset: u64, key: RemoteKey, buffer: Buffer, notify: Notify) {
+    pub fn access(
+        &mut self,
+        kind: Kind,
+        (dest, port): (u32, u32),
+        offset: u64,
+        key: RemoteKey,
+        buffer: Buffer,
+        notify: Notify,
+    ) {
         if !self.station.has_port(dest, port) {
             return self.refuse(kind, false, buffer.address(), notify);
         }

@@ -45,11 +45,21 @@ fn bandwidth_is_the_same_in_every_run_and_below_the_wire() {
     assert_eq!(first, run_ranks(2, &program).result());
     let wire = NicMachine::pni().wire.bandwidth.bytes_per_second() as f64 / 1e9;
     let rate = |ways: &str| -> f64 {
-        let line = first.lines().rfind(|line| line.starts_with(ways)).expect("a line");
-        line.split(' ').nth(2).expect("a rate").parse().expect("a number")
+        let line = first
+            .lines()
+            .rfind(|line| line.starts_with(ways))
+            .expect("a line");
+        line.split(' ')
+            .nth(2)
+            .expect("a rate")
+            .parse()
+            .expect("a number")
     };
     assert!(rate("one") < wire && rate("one") > 0.8 * wire, "{first}");
-    assert!(rate("both") < 2.0 * wire && rate("both") > 1.5 * wire, "{first}");
+    assert!(
+        rate("both") < 2.0 * wire && rate("both") > 1.5 * wire,
+        "{first}"
+    );
 }
 
 #[test]
@@ -60,9 +70,18 @@ fn every_form_of_communication_is_right_and_takes_the_same_time_in_every_run() {
     let programs = Programs::new();
     let program = programs.compile("mpicc", "collectives", &[]);
     for ranks in [2, 3, 8] {
-        let (first, second) = (run_ranks(ranks, &program).result(), run_ranks(ranks, &program).result());
+        let (first, second) = (
+            run_ranks(ranks, &program).result(),
+            run_ranks(ranks, &program).result(),
+        );
         assert_eq!(sorted(&first), sorted(&second), "{ranks} ranks");
-        assert_eq!(first.lines().filter(|line| line.starts_with("rank")).count(), ranks as usize);
+        assert_eq!(
+            first
+                .lines()
+                .filter(|line| line.starts_with("rank"))
+                .count(),
+            ranks as usize
+        );
     }
 }
 
@@ -100,21 +119,39 @@ fn netpipe_measures_the_simulated_interface() {
     let measure = |options: &[&str], clocks: Clocks| {
         let table = folder.path().join("np.out");
         let mut command = mpirun(2);
-        command.arg("NPopenmpi").args(["-u", "70000", "-n", "20", "-o"]).arg(&table).args(options);
+        command
+            .arg("NPopenmpi")
+            .args(["-u", "70000", "-n", "20", "-o"])
+            .arg(&table)
+            .args(options);
         let finished = run(&NicMachine::pni(), clocks, command);
-        assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
+        assert_eq!(
+            finished.code,
+            Some(0),
+            "{}\n{}",
+            finished.stdout,
+            finished.stderr
+        );
         (finished, table)
     };
     let read = |(_, table)| std::fs::read_to_string(table).expect("a table");
     let first = read(measure(&[], Clocks::Program));
     assert_eq!(first, read(measure(&[], Clocks::Program)));
     // Bytes, Mbit/s, seconds. One byte takes about a microsecond, the clock's resolution spread over 20 repetitions.
-    let seconds: f64 = first.lines().next().and_then(|line| line.split_whitespace().nth(2)).and_then(|word| word.parse().ok()).expect("a time");
+    let seconds: f64 = first
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().nth(2))
+        .and_then(|word| word.parse().ok())
+        .expect("a time");
     assert!((1e-6..2e-6).contains(&seconds), "{first}");
     // Its own check of every byte.
     let (checked, _) = measure(&["-i"], Clocks::Mpi);
     let said = format!("{}{}", checked.stdout, checked.stderr);
-    assert!(said.contains("Integrity check") || said.contains("passed"), "{said}");
+    assert!(
+        said.contains("Integrity check") || said.contains("passed"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -126,7 +163,11 @@ fn a_killed_rank_leaves_nothing_behind() {
     let program = programs.compile("mpicc", "killed", &[]);
     let finished = run_ranks(2, &program);
     assert_ne!(finished.code, Some(0), "{}", finished.stdout);
-    assert_eq!(finished.stations.len(), 2, "the counters outlive the processes");
+    assert_eq!(
+        finished.stations.len(),
+        2,
+        "the counters outlive the processes"
+    );
     let mapped = |process: &std::fs::DirEntry| {
         let maps = std::fs::read_to_string(process.path().join("maps")).unwrap_or_default();
         let own = process.file_name().to_string_lossy() == std::process::id().to_string();

@@ -1,5 +1,4 @@
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, Table, TableStyle};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
@@ -10,15 +9,21 @@ const MICROSECOND_PS: f64 = 1e6;
 /// What each process' interface counted: one column a process, one line a counter that is not zero everywhere.
 pub fn table(machine: &str, stations: &[StationView]) -> String {
     let mut table = Table::new();
-    table.load_preset(NOTHING);
-    let ranks = stations.iter().map(|station| format!("rank {}", station.index));
+    table.force_no_tty();
+    table.load_style(TableStyle::new());
+    let ranks = stations
+        .iter()
+        .map(|station| format!("rank {}", station.index));
     table.set_header(std::iter::once(format!("interface {machine}")).chain(ranks));
     let clocks = stations
         .iter()
         .map(|station| format!("{:.3}", station.clock_ps as f64 / MICROSECOND_PS));
     table.add_row(std::iter::once("virtual time, us".to_owned()).chain(clocks));
     for (place, counter) in Counter::ALL.iter().enumerate() {
-        let values: Vec<u64> = stations.iter().map(|station| value(station, place)).collect();
+        let values: Vec<u64> = stations
+            .iter()
+            .map(|station| value(station, place))
+            .collect();
         if values.iter().any(|value| *value != 0) {
             let values = values.iter().map(u64::to_string);
             table.add_row(std::iter::once(counter.name().to_owned()).chain(values));
@@ -27,12 +32,17 @@ pub fn table(machine: &str, stations: &[StationView]) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }
 
 /// Says so if the times may differ from run to run.
 pub fn order_warning(stations: &[StationView]) -> Option<String> {
-    let sum = |counter: Counter| -> u64 { stations.iter().map(|station| value(station, counter as usize)).sum() };
+    let sum = |counter: Counter| -> u64 {
+        stations
+            .iter()
+            .map(|station| value(station, counter as usize))
+            .sum()
+    };
     let (late, forced) = (sum(Counter::LateSteps), sum(Counter::ForcedSteps));
     (late + forced > 0).then(|| {
         format!(

@@ -48,7 +48,10 @@ impl Layout {
     /// Where the ring of a pair starts.
     pub fn ring(source: u32, dest: u32) -> usize {
         let (source, dest) = (source as usize, dest as usize);
-        assert!(source < STATIONS_MAX && dest < STATIONS_MAX, "ring {source} -> {dest}");
+        assert!(
+            source < STATIONS_MAX && dest < STATIONS_MAX,
+            "ring {source} -> {dest}"
+        );
         Self::RINGS + (dest * STATIONS_MAX + source) * Self::RING_WORDS
     }
 }

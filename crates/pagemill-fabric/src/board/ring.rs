@@ -26,7 +26,8 @@ impl Producer {
 
     /// Words that can be written now.
     pub fn room(&self) -> usize {
-        let used = self.words[TAIL].load(Ordering::Relaxed) - self.words[HEAD].load(Ordering::Acquire);
+        let used =
+            self.words[TAIL].load(Ordering::Relaxed) - self.words[HEAD].load(Ordering::Acquire);
         self.words.len() - DATA - used as usize
     }
 
@@ -37,7 +38,8 @@ impl Producer {
         }
         let tail = self.words[TAIL].load(Ordering::Relaxed);
         for (index, word) in words.iter().enumerate() {
-            self.slot(tail + index as u64).store(*word, Ordering::Relaxed);
+            self.slot(tail + index as u64)
+                .store(*word, Ordering::Relaxed);
         }
         self.words[TAIL].store(tail + words.len() as u64, Ordering::Release);
         true
@@ -98,7 +100,10 @@ impl Consumer {
         let words = missing.div_ceil(8).min(self.available());
         let head = self.words[HEAD].load(Ordering::Relaxed);
         for index in 0..words as u64 {
-            let word = self.slot(head + index).load(Ordering::Relaxed).to_le_bytes();
+            let word = self
+                .slot(head + index)
+                .load(Ordering::Relaxed)
+                .to_le_bytes();
             let take = (full - bytes.len()).min(8);
             bytes.extend_from_slice(&word[..take]);
         }

@@ -130,7 +130,14 @@ fn map(file: Option<&OwnedFd>) -> Result<&'static [AtomicU64], SegmentError> {
             }
             // SAFETY: the kernel picks the place, so nothing else is mapped over.
             unsafe {
-                rustix::mm::mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file.as_fd(), 0)
+                rustix::mm::mmap(
+                    std::ptr::null_mut(),
+                    bytes,
+                    access,
+                    MapFlags::SHARED,
+                    file.as_fd(),
+                    0,
+                )
             }
         }
         None => {

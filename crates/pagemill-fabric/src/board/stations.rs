@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Board;
 use super::layout::{COUNTERS, Layout, STATIONS_MAX};
 use super::lock::{Guard, is_alive};
-use super::Board;
 
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -92,7 +92,9 @@ impl Board {
 
     /// Whether a station has an endpoint.
     pub fn has_port(&self, index: u32, port: u32) -> bool {
-        self.is_joined(index) && port < u64::BITS && self.get(index, Layout::PORTS) & (1 << port) != 0
+        self.is_joined(index)
+            && port < u64::BITS
+            && self.get(index, Layout::PORTS) & (1 << port) != 0
     }
 
     /// The earliest time at which any other station can still send something that is not in a ring yet. Stations that are

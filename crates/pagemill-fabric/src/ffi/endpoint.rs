@@ -72,14 +72,21 @@ impl Endpoint {
     }
 
     /// Who hears of an operation.
-    pub fn notify(&self, process: &mut Process, side: Side, flags: u64, context: *mut c_void) -> Notify {
+    pub fn notify(
+        &self,
+        process: &mut Process,
+        side: Side,
+        flags: u64,
+        context: *mut c_void,
+    ) -> Notify {
         let binding = match side {
             Side::Transmit => self.tx,
             Side::Receive => self.rx,
         };
         // SAFETY: libfabric does not let a queue be closed before the endpoint that it is bound to.
         let queue = binding.map(|binding| unsafe { (*binding.queue).id(process) });
-        let of_success = binding.is_some_and(|binding| !binding.is_selective || flags & FI_COMPLETION != 0);
+        let of_success =
+            binding.is_some_and(|binding| !binding.is_selective || flags & FI_COMPLETION != 0);
         Notify {
             queue,
             of_success,
@@ -109,7 +116,11 @@ pub unsafe fn buffer_of(pieces: *const libc::iovec, count: usize) -> Buffer {
     }
     // SAFETY: the caller's promise.
     let pieces = unsafe { std::slice::from_raw_parts(pieces, count) };
-    Buffer::of(pieces.iter().map(|piece| (piece.iov_base.expose_provenance() as u64, piece.iov_len)))
+    Buffer::of(
+        pieces
+            .iter()
+            .map(|piece| (piece.iov_base.expose_provenance() as u64, piece.iov_len)),
+    )
 }
 
 /// A buffer in one piece.
@@ -153,7 +164,12 @@ static CONNECTION_OPS: Table<fi_ops_cm> = Table(fi_ops_cm {
 
 /// # Safety
 /// As libfabric calls it.
-pub unsafe extern "C" fn open(_: *mut fid_domain, info: *mut fi_info, endpoint: *mut *mut fid_ep, context: *mut c_void) -> c_int {
+pub unsafe extern "C" fn open(
+    _: *mut fid_domain,
+    info: *mut fi_info,
+    endpoint: *mut *mut fid_ep,
+    context: *mut c_void,
+) -> c_int {
     if let Err(error) = job::enter(memory::own_memory, crate::preload::is_starting()) {
         eprintln!("pagemill: {error}");
         return -FI_ENODATA;
@@ -187,8 +203,14 @@ pub unsafe extern "C" fn open(_: *mut fid_domain, info: *mut fi_info, endpoint: 
             port,
             station: process.station.index(),
             is_enabled: false,
-            tx_op_flags: flags(info.and_then(|info| info.tx_attr.as_ref()).map(|tx| tx.op_flags)),
-            rx_op_flags: flags(info.and_then(|info| info.rx_attr.as_ref()).map(|rx| rx.op_flags)),
+            tx_op_flags: flags(
+                info.and_then(|info| info.tx_attr.as_ref())
+                    .map(|tx| tx.op_flags),
+            ),
+            rx_op_flags: flags(
+                info.and_then(|info| info.rx_attr.as_ref())
+                    .map(|rx| rx.op_flags),
+            ),
             tx: None,
             rx: None,
             vector: std::ptr::null(),
@@ -263,7 +285,11 @@ unsafe extern "C" fn getname(handle: *mut fid, address: *mut c_void, bytes: *mut
     // SAFETY: our own handle; `bytes` says how much room `address` has.
     unsafe {
         let endpoint = &*handle.cast::<Endpoint>();
-        give_address(Address::new(endpoint.station, endpoint.port), address, bytes)
+        give_address(
+            Address::new(endpoint.station, endpoint.port),
+            address,
+            bytes,
+        )
     }
 }
 
@@ -276,11 +302,16 @@ unsafe extern "C" fn cancel(handle: *mut fid, context: *mut c_void) -> isize {
     })
 }
 
-unsafe extern "C" fn getopt(_: *mut fid, _: c_int, _: c_int, _: *mut c_void, _: *mut usize) -> c_int {
+unsafe extern "C" fn getopt(
+    _: *mut fid,
+    _: c_int,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut usize,
+) -> c_int {
     -FI_ENOSYS
 }
 
 unsafe extern "C" fn setopt(_: *mut fid, _: c_int, _: c_int, _: *const c_void, _: usize) -> c_int {
     -FI_ENOSYS
 }
-

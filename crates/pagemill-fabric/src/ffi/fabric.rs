@@ -50,7 +50,12 @@ static EVENT_OPS: Table<fi_ops_eq> = Table(fi_ops_eq {
 });
 
 /// An event queue. Nothing of this provider happens in the background, so it stays empty.
-unsafe extern "C" fn open_event_queue(_: *mut fid_fabric, _: *mut c_void, queue: *mut *mut fid_eq, context: *mut c_void) -> c_int {
+unsafe extern "C" fn open_event_queue(
+    _: *mut fid_fabric,
+    _: *mut c_void,
+    queue: *mut *mut fid_eq,
+    context: *mut c_void,
+) -> c_int {
     let made = give(fid_eq {
         fid: fid {
             fclass: FI_CLASS_EQ,
@@ -64,11 +69,24 @@ unsafe extern "C" fn open_event_queue(_: *mut fid_fabric, _: *mut c_void, queue:
     0
 }
 
-unsafe extern "C" fn no_event(_: *mut fid_eq, _: *mut u32, _: *mut c_void, _: usize, _: u64) -> isize {
+unsafe extern "C" fn no_event(
+    _: *mut fid_eq,
+    _: *mut u32,
+    _: *mut c_void,
+    _: usize,
+    _: u64,
+) -> isize {
     super::code(FI_EAGAIN)
 }
 
-unsafe extern "C" fn no_event_in_time(_: *mut fid_eq, _: *mut u32, _: *mut c_void, _: usize, _: c_int, _: u64) -> isize {
+unsafe extern "C" fn no_event_in_time(
+    _: *mut fid_eq,
+    _: *mut u32,
+    _: *mut c_void,
+    _: usize,
+    _: c_int,
+    _: u64,
+) -> isize {
     super::code(FI_EAGAIN)
 }
 
@@ -76,6 +94,12 @@ unsafe extern "C" fn no_error(_: *mut fid_eq, _: *mut fi_eq_err_entry, _: u64) -
     super::code(FI_ENODATA)
 }
 
-unsafe extern "C" fn no_text(_: *mut fid_eq, _: c_int, _: *const c_void, _: *mut c_char, _: usize) -> *const c_char {
+unsafe extern "C" fn no_text(
+    _: *mut fid_eq,
+    _: c_int,
+    _: *const c_void,
+    _: *mut c_char,
+    _: usize,
+) -> *const c_char {
     c"".as_ptr()
 }

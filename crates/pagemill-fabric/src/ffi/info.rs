@@ -37,8 +37,14 @@ const OFFERED: u64 = FI_MSG
 
 /// Capabilities of the sending side, and of the receiving one.
 const SENDING: u64 = FI_MSG | FI_TAGGED | FI_RMA | FI_READ | FI_WRITE | FI_SEND;
-const RECEIVING: u64 =
-    FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE | FI_DIRECTED_RECV;
+const RECEIVING: u64 = FI_MSG
+    | FI_TAGGED
+    | FI_RMA
+    | FI_RECV
+    | FI_REMOTE_READ
+    | FI_REMOTE_WRITE
+    | FI_SOURCE
+    | FI_DIRECTED_RECV;
 
 /// Ordering of messages is kept; any other is not promised.
 const ORDER: u64 = FI_ORDER_SAS;
@@ -115,7 +121,11 @@ unsafe fn wish(api_version: u32, hints: Option<&fi_info>) -> Option<Wish> {
             }
         }
         if let Some(tx) = hints.tx_attr.as_ref() {
-            if tx.caps & !OFFERED != 0 || tx.msg_order & !ORDER != 0 || tx.inject_size > INJECT_BYTES || tx.iov_limit > PIECES_MAX {
+            if tx.caps & !OFFERED != 0
+                || tx.msg_order & !ORDER != 0
+                || tx.inject_size > INJECT_BYTES
+                || tx.iov_limit > PIECES_MAX
+            {
                 return None;
             }
             wish.tx_op_flags = tx.op_flags;
@@ -127,7 +137,10 @@ unsafe fn wish(api_version: u32, hints: Option<&fi_info>) -> Option<Wish> {
             wish.rx_op_flags = rx.op_flags;
         }
         if let Some(domain) = hints.domain_attr.as_ref() {
-            if domain.cq_data_size > 8 || domain.data_progress == FI_PROGRESS_AUTO || !is_name(domain.name, c"pagemill0") {
+            if domain.cq_data_size > 8
+                || domain.data_progress == FI_PROGRESS_AUTO
+                || !is_name(domain.name, c"pagemill0")
+            {
                 return None;
             }
             if domain.av_type != FI_AV_UNSPEC {
@@ -184,7 +197,11 @@ unsafe fn build(wish: &Wish) -> Option<*mut fi_info> {
             libc::free(info.cast());
             return None;
         }
-        let caps = if wish.caps == 0 { OFFERED } else { with_secondary(wish.caps) };
+        let caps = if wish.caps == 0 {
+            OFFERED
+        } else {
+            with_secondary(wish.caps)
+        };
         (*info).caps = caps;
         fill_sides(&mut *info, wish, caps);
         fill_endpoint(&mut *(*info).ep_attr);

@@ -32,7 +32,13 @@ fn receiving(endpoint: &Endpoint, buffer: Buffer, number: u64, context: *mut c_v
     }
 }
 
-fn sending(endpoint: &Endpoint, buffer: Buffer, number: u64, data: Option<u64>, context: *mut c_void) -> Sending {
+fn sending(
+    endpoint: &Endpoint,
+    buffer: Buffer,
+    number: u64,
+    data: Option<u64>,
+    context: *mut c_void,
+) -> Sending {
     Sending {
         buffer,
         number,
@@ -53,7 +59,10 @@ unsafe extern "C" fn recv(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_receive(endpoint, receiving(endpoint, one_piece(buffer, bytes), number, context))
+    post_receive(
+        endpoint,
+        receiving(endpoint, one_piece(buffer, bytes), number, context),
+    )
 }
 
 unsafe extern "C" fn recvv(
@@ -90,7 +99,10 @@ unsafe extern "C" fn send(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_send(endpoint, sending(endpoint, one_piece(buffer, bytes), number, None, context))
+    post_send(
+        endpoint,
+        sending(endpoint, one_piece(buffer, bytes), number, None, context),
+    )
 }
 
 unsafe extern "C" fn sendv(
@@ -118,9 +130,17 @@ unsafe extern "C" fn sendmsg(endpoint: *mut fid_ep, message: *const fi_msg, flag
     }
 }
 
-unsafe extern "C" fn inject(endpoint: *mut fid_ep, buffer: *const c_void, bytes: usize, number: u64) -> isize {
+unsafe extern "C" fn inject(
+    endpoint: *mut fid_ep,
+    buffer: *const c_void,
+    bytes: usize,
+    number: u64,
+) -> isize {
     // SAFETY: a handle of ours.
-    post_inject(unsafe { Endpoint::of(endpoint) }, injected(buffer, bytes, number, None, None))
+    post_inject(
+        unsafe { Endpoint::of(endpoint) },
+        injected(buffer, bytes, number, None, None),
+    )
 }
 
 unsafe extern "C" fn senddata(
@@ -134,10 +154,28 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_send(endpoint, sending(endpoint, one_piece(buffer, bytes), number, Some(data), context))
+    post_send(
+        endpoint,
+        sending(
+            endpoint,
+            one_piece(buffer, bytes),
+            number,
+            Some(data),
+            context,
+        ),
+    )
 }
 
-unsafe extern "C" fn injectdata(endpoint: *mut fid_ep, buffer: *const c_void, bytes: usize, data: u64, number: u64) -> isize {
+unsafe extern "C" fn injectdata(
+    endpoint: *mut fid_ep,
+    buffer: *const c_void,
+    bytes: usize,
+    data: u64,
+    number: u64,
+) -> isize {
     // SAFETY: a handle of ours.
-    post_inject(unsafe { Endpoint::of(endpoint) }, injected(buffer, bytes, number, None, Some(data)))
+    post_inject(
+        unsafe { Endpoint::of(endpoint) },
+        injected(buffer, bytes, number, None, Some(data)),
+    )
 }

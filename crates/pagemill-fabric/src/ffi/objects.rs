@@ -45,7 +45,13 @@ pub unsafe extern "C" fn no_control(_: *mut fid, _: c_int, _: *mut c_void) -> c_
 }
 
 /// No further tables.
-pub unsafe extern "C" fn no_ops(_: *mut fid, _: *const c_char, _: u64, _: *mut *mut c_void, _: *mut c_void) -> c_int {
+pub unsafe extern "C" fn no_ops(
+    _: *mut fid,
+    _: *const c_char,
+    _: u64,
+    _: *mut *mut c_void,
+    _: *mut c_void,
+) -> c_int {
     -FI_ENOSYS
 }
 

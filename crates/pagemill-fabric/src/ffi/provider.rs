@@ -30,9 +30,12 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
 
 extern "C" fn cleanup() {}
 
-unsafe extern "C" fn open_fabric(_: *mut fi_fabric_attr, fabric: *mut *mut fid_fabric, context: *mut c_void) -> c_int {
+unsafe extern "C" fn open_fabric(
+    _: *mut fi_fabric_attr,
+    fabric: *mut *mut fid_fabric,
+    context: *mut c_void,
+) -> c_int {
     // SAFETY: libfabric hands a place for the result.
     unsafe { *fabric = fabric::open(context) };
     0
 }
-

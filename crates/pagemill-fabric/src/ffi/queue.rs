@@ -33,7 +33,8 @@ impl Queue {
 
     /// Remembers the vector that sources are looked up in.
     pub fn set_vector(&self, vector: *const Vector) {
-        *self.vector.lock().unwrap_or_else(PoisonError::into_inner) = Some(vector.expose_provenance());
+        *self.vector.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(vector.expose_provenance());
     }
 
     fn failed(&self) -> std::sync::MutexGuard<'_, VecDeque<Entry>> {
@@ -64,10 +65,17 @@ static QUEUE_OPS: Table<fi_ops_cq> = Table(fi_ops_cq {
 
 /// # Safety
 /// As libfabric calls it.
-pub unsafe extern "C" fn open(_: *mut fid_domain, attr: *mut fi_cq_attr, queue: *mut *mut fid_cq, context: *mut c_void) -> c_int {
+pub unsafe extern "C" fn open(
+    _: *mut fid_domain,
+    attr: *mut fi_cq_attr,
+    queue: *mut *mut fid_cq,
+    context: *mut c_void,
+) -> c_int {
     // SAFETY: null or valid, and a place for the result, by libfabric's contract.
     unsafe {
-        let format = attr.as_ref().map_or(FI_CQ_FORMAT_UNSPEC, |attr| attr.format);
+        let format = attr
+            .as_ref()
+            .map_or(FI_CQ_FORMAT_UNSPEC, |attr| attr.format);
         let made = give(Queue {
             handle: fid_cq {
                 fid: fid {
@@ -78,7 +86,11 @@ pub unsafe extern "C" fn open(_: *mut fid_domain, attr: *mut fi_cq_attr, queue: 
                 ops: &QUEUE_OPS.0,
             },
             id: Mutex::new(None),
-            format: if format == FI_CQ_FORMAT_UNSPEC { FI_CQ_FORMAT_CONTEXT } else { format },
+            format: if format == FI_CQ_FORMAT_UNSPEC {
+                FI_CQ_FORMAT_CONTEXT
+            } else {
+                format
+            },
             failed: Mutex::new(VecDeque::new()),
             vector: Mutex::new(None),
         });
@@ -94,7 +106,11 @@ unsafe extern "C" fn close(handle: *mut fid) -> c_int {
     // SAFETY: our own handle, closed once.
     unsafe {
         let queue = &*handle.cast::<Queue>();
-        let id = queue.id.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let id = queue
+            .id
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let (Some(process), Some(id)) = (process::lock().as_mut(), id) {
             process.close_queue(id);
         }
@@ -117,7 +133,12 @@ unsafe extern "C" fn read(queue: *mut fid_cq, buffer: *mut c_void, count: usize)
     unsafe { readfrom(queue, buffer, count, std::ptr::null_mut()) }
 }
 
-unsafe extern "C" fn readfrom(queue: *mut fid_cq, buffer: *mut c_void, count: usize, sources: *mut u64) -> isize {
+unsafe extern "C" fn readfrom(
+    queue: *mut fid_cq,
+    buffer: *mut c_void,
+    count: usize,
+    sources: *mut u64,
+) -> isize {
     // SAFETY: our own handle.
     let queue = unsafe { &*queue.cast::<Queue>() };
     if !queue.failed().is_empty() {
@@ -203,7 +224,9 @@ fn full_entry(entry: &Entry) -> fi_cq_tagged_entry {
 unsafe fn put(entry: &Entry, format: c_int, place: *mut u8) {
     let full = full_entry(entry);
     // SAFETY: the caller's promise of room for one entry of the format.
-    unsafe { std::ptr::copy_nonoverlapping((&raw const full).cast::<u8>(), place, entry_bytes(format)) }
+    unsafe {
+        std::ptr::copy_nonoverlapping((&raw const full).cast::<u8>(), place, entry_bytes(format))
+    }
 }
 
 unsafe extern "C" fn readerr(queue: *mut fid_cq, error: *mut fi_cq_err_entry, _: u64) -> isize {
@@ -243,9 +266,24 @@ fn error_number(entry: &Entry) -> c_int {
     }
 }
 
-unsafe extern "C" fn sread(queue: *mut fid_cq, buffer: *mut c_void, count: usize, _: *const c_void, timeout_ms: c_int) -> isize {
+unsafe extern "C" fn sread(
+    queue: *mut fid_cq,
+    buffer: *mut c_void,
+    count: usize,
+    _: *const c_void,
+    timeout_ms: c_int,
+) -> isize {
     // SAFETY: the same contract, and no sources.
-    unsafe { sreadfrom(queue, buffer, count, std::ptr::null_mut(), std::ptr::null(), timeout_ms) }
+    unsafe {
+        sreadfrom(
+            queue,
+            buffer,
+            count,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            timeout_ms,
+        )
+    }
 }
 
 unsafe extern "C" fn sreadfrom(
@@ -270,7 +308,13 @@ unsafe extern "C" fn sreadfrom(
     }
 }
 
-unsafe extern "C" fn strerror(_: *mut fid_cq, error: c_int, _: *const c_void, _: *mut c_char, _: usize) -> *const c_char {
+unsafe extern "C" fn strerror(
+    _: *mut fid_cq,
+    error: c_int,
+    _: *const c_void,
+    _: *mut c_char,
+    _: usize,
+) -> *const c_char {
     let text = match error {
         FI_ENOMSG => c"there is no such message",
         FI_ETRUNC => c"the message is longer than the buffer",

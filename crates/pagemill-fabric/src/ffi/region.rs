@@ -26,13 +26,21 @@ static REGION_OPS: Table<fi_ops> = Table(fi_ops {
     ops_set: None,
 });
 
-fn add(address: *const c_void, bytes: usize, region: *mut *mut fid_mr, context: *mut c_void) -> c_int {
+fn add(
+    address: *const c_void,
+    bytes: usize,
+    region: *mut *mut fid_mr,
+    context: *mut c_void,
+) -> c_int {
     let mut process = process::lock();
     let Some(process) = process.as_mut() else {
         // There is no interface before the first endpoint.
         return -FI_EOPBADSTATE;
     };
-    let Some(key) = process.station.register(address.expose_provenance() as u64, bytes as u64) else {
+    let Some(key) = process
+        .station
+        .register(address.expose_provenance() as u64, bytes as u64)
+    else {
         return -FI_ENOMEM;
     };
     let made = give(fid_mr {
@@ -82,7 +90,12 @@ unsafe extern "C" fn register_pieces(
     add(piece.iov_base, piece.iov_len, region, context)
 }
 
-unsafe extern "C" fn register_by(_: *mut fid, attr: *const fi_mr_attr, _flags: u64, region: *mut *mut fid_mr) -> c_int {
+unsafe extern "C" fn register_by(
+    _: *mut fid,
+    attr: *const fi_mr_attr,
+    _flags: u64,
+    region: *mut *mut fid_mr,
+) -> c_int {
     // SAFETY: valid attributes, with as many pieces as they say.
     unsafe {
         let attr = &*attr;

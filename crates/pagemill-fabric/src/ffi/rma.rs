@@ -43,12 +43,26 @@ fn post(endpoint: &Endpoint, access: Access) -> isize {
     endpoint.with(|process| {
         let mut notify = endpoint.notify(process, Side::Transmit, access.flags, access.context);
         notify.of_success &= access.tells_success;
-        process.access(access.kind, (dest.station, dest.port), access.offset, RemoteKey(access.key), access.buffer, notify);
+        process.access(
+            access.kind,
+            (dest.station, dest.port),
+            access.offset,
+            RemoteKey(access.key),
+            access.buffer,
+            notify,
+        );
         0
     })
 }
 
-fn plain(endpoint: &Endpoint, kind: Kind, buffer: Buffer, number: u64, (offset, key): (u64, u64), context: *mut c_void) -> isize {
+fn plain(
+    endpoint: &Endpoint,
+    kind: Kind,
+    buffer: Buffer,
+    number: u64,
+    (offset, key): (u64, u64),
+    context: *mut c_void,
+) -> isize {
     let access = Access {
         kind,
         buffer,
@@ -62,7 +76,12 @@ fn plain(endpoint: &Endpoint, kind: Kind, buffer: Buffer, number: u64, (offset, 
     post(endpoint, access)
 }
 
-unsafe fn of_message(endpoint: *mut fid_ep, kind: Kind, message: *const fi_msg_rma, flags: u64) -> isize {
+unsafe fn of_message(
+    endpoint: *mut fid_ep,
+    kind: Kind,
+    message: *const fi_msg_rma,
+    flags: u64,
+) -> isize {
     // SAFETY: a handle of ours, and a valid message.
     unsafe {
         let message = &*message;
@@ -96,7 +115,14 @@ unsafe extern "C" fn read(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    plain(endpoint, Kind::Read, one_piece(buffer, bytes), number, (offset, key), context)
+    plain(
+        endpoint,
+        Kind::Read,
+        one_piece(buffer, bytes),
+        number,
+        (offset, key),
+        context,
+    )
 }
 
 unsafe extern "C" fn readv(
@@ -114,7 +140,11 @@ unsafe extern "C" fn readv(
     plain(endpoint, Kind::Read, buffer, number, (offset, key), context)
 }
 
-unsafe extern "C" fn readmsg(endpoint: *mut fid_ep, message: *const fi_msg_rma, flags: u64) -> isize {
+unsafe extern "C" fn readmsg(
+    endpoint: *mut fid_ep,
+    message: *const fi_msg_rma,
+    flags: u64,
+) -> isize {
     // SAFETY: the same contract.
     unsafe { of_message(endpoint, Kind::Read, message, flags) }
 }
@@ -131,7 +161,14 @@ unsafe extern "C" fn write(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    plain(endpoint, Kind::Write, one_piece(buffer, bytes), number, (offset, key), context)
+    plain(
+        endpoint,
+        Kind::Write,
+        one_piece(buffer, bytes),
+        number,
+        (offset, key),
+        context,
+    )
 }
 
 unsafe extern "C" fn writev(
@@ -146,15 +183,33 @@ unsafe extern "C" fn writev(
 ) -> isize {
     // SAFETY: a handle of ours, and `count` pieces.
     let (endpoint, buffer) = unsafe { (Endpoint::of(endpoint), buffer_of(pieces, count)) };
-    plain(endpoint, Kind::Write, buffer, number, (offset, key), context)
+    plain(
+        endpoint,
+        Kind::Write,
+        buffer,
+        number,
+        (offset, key),
+        context,
+    )
 }
 
-unsafe extern "C" fn writemsg(endpoint: *mut fid_ep, message: *const fi_msg_rma, flags: u64) -> isize {
+unsafe extern "C" fn writemsg(
+    endpoint: *mut fid_ep,
+    message: *const fi_msg_rma,
+    flags: u64,
+) -> isize {
     // SAFETY: the same contract.
     unsafe { of_message(endpoint, Kind::Write, message, flags) }
 }
 
-unsafe extern "C" fn inject(endpoint: *mut fid_ep, buffer: *const c_void, bytes: usize, number: u64, offset: u64, key: u64) -> isize {
+unsafe extern "C" fn inject(
+    endpoint: *mut fid_ep,
+    buffer: *const c_void,
+    bytes: usize,
+    number: u64,
+    offset: u64,
+    key: u64,
+) -> isize {
     if bytes > INJECT_BYTES {
         return code(FI_EMSGSIZE);
     }
@@ -187,6 +242,14 @@ unsafe extern "C" fn writedata(
     code(FI_EOPNOTSUPP)
 }
 
-unsafe extern "C" fn injectdata(_: *mut fid_ep, _: *const c_void, _: usize, _: u64, _: u64, _: u64, _: u64) -> isize {
+unsafe extern "C" fn injectdata(
+    _: *mut fid_ep,
+    _: *const c_void,
+    _: usize,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) -> isize {
     code(FI_EOPNOTSUPP)
 }

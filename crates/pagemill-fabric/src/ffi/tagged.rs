@@ -156,7 +156,11 @@ unsafe extern "C" fn recvv(
     post_receive(endpoint, receiving)
 }
 
-unsafe extern "C" fn recvmsg(endpoint: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
+unsafe extern "C" fn recvmsg(
+    endpoint: *mut fid_ep,
+    message: *const fi_msg_tagged,
+    flags: u64,
+) -> isize {
     // SAFETY: a handle of ours, and a valid message.
     unsafe {
         let message = &*message;
@@ -216,7 +220,11 @@ unsafe extern "C" fn sendv(
     post_send(endpoint, sending)
 }
 
-unsafe extern "C" fn sendmsg(endpoint: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
+unsafe extern "C" fn sendmsg(
+    endpoint: *mut fid_ep,
+    message: *const fi_msg_tagged,
+    flags: u64,
+) -> isize {
     // SAFETY: a handle of ours, and a valid message.
     unsafe {
         let message = &*message;
@@ -232,7 +240,13 @@ unsafe extern "C" fn sendmsg(endpoint: *mut fid_ep, message: *const fi_msg_tagge
     }
 }
 
-unsafe extern "C" fn inject(endpoint: *mut fid_ep, buffer: *const c_void, bytes: usize, number: u64, tag: u64) -> isize {
+unsafe extern "C" fn inject(
+    endpoint: *mut fid_ep,
+    buffer: *const c_void,
+    bytes: usize,
+    number: u64,
+    tag: u64,
+) -> isize {
     let sending = injected(buffer, bytes, number, Some(tag), None);
     // SAFETY: a handle of ours.
     post_inject(unsafe { Endpoint::of(endpoint) }, sending)
@@ -275,7 +289,13 @@ unsafe extern "C" fn injectdata(
 }
 
 /// A send without a context.
-pub fn injected(buffer: *const c_void, bytes: usize, number: u64, tag: Option<u64>, data: Option<u64>) -> Sending {
+pub fn injected(
+    buffer: *const c_void,
+    bytes: usize,
+    number: u64,
+    tag: Option<u64>,
+    data: Option<u64>,
+) -> Sending {
     Sending {
         buffer: one_piece(buffer, bytes),
         number,

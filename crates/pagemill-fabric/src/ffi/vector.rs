@@ -58,7 +58,9 @@ impl Vector {
         let address = match &self.table {
             Some(table) => {
                 let table = table.lock().unwrap_or_else(PoisonError::into_inner);
-                usize::try_from(number).ok().and_then(|index| table.get(index).copied())?
+                usize::try_from(number)
+                    .ok()
+                    .and_then(|index| table.get(index).copied())?
             }
             None => Address::new(number as u32, (number >> 32) as u32),
         };
@@ -108,7 +110,12 @@ static VECTOR_OPS: Table<fi_ops_av> = Table(fi_ops_av {
 
 /// # Safety
 /// As libfabric calls it.
-pub unsafe extern "C" fn open(_: *mut fid_domain, attr: *mut fi_av_attr, vector: *mut *mut fid_av, context: *mut c_void) -> c_int {
+pub unsafe extern "C" fn open(
+    _: *mut fid_domain,
+    attr: *mut fi_av_attr,
+    vector: *mut *mut fid_av,
+    context: *mut c_void,
+) -> c_int {
     // SAFETY: null or valid, and a place for the result, by libfabric's contract.
     unsafe {
         let is_table = attr.as_ref().is_some_and(|attr| attr.r#type == FI_AV_TABLE);
@@ -168,7 +175,12 @@ unsafe extern "C" fn remove(_: *mut fid_av, _: *mut u64, _: usize, _: u64) -> c_
     0
 }
 
-unsafe extern "C" fn lookup(vector: *mut fid_av, number: u64, address: *mut c_void, bytes: *mut usize) -> c_int {
+unsafe extern "C" fn lookup(
+    vector: *mut fid_av,
+    number: u64,
+    address: *mut c_void,
+    bytes: *mut usize,
+) -> c_int {
     // SAFETY: our own handle; `bytes` says how much room `address` has.
     unsafe {
         let Some(found) = (*vector.cast::<Vector>()).find(number) else {
@@ -193,7 +205,12 @@ pub unsafe fn give_address(found: Address, address: *mut c_void, bytes: *mut usi
     }
 }
 
-unsafe extern "C" fn straddr(_: *mut fid_av, address: *const c_void, text: *mut c_char, bytes: *mut usize) -> *const c_char {
+unsafe extern "C" fn straddr(
+    _: *mut fid_av,
+    address: *const c_void,
+    text: *mut c_char,
+    bytes: *mut usize,
+) -> *const c_char {
     // SAFETY: an address of ours; `bytes` says how much room `text` has.
     unsafe {
         let address = address.cast::<Address>().read_unaligned();

@@ -1,7 +1,8 @@
 //! What goes through a ring: a packet of the simulated network, what libfabric adds to it, and the payload.
 
 use pagemill_sim::nic::{
-    Body, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId, Request, Status,
+    Body, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId, Request,
+    Status,
 };
 use pagemill_types::Picos;
 
@@ -56,7 +57,11 @@ impl Frame {
         let kinds = head[2].to_le_bytes();
         let flight = Flight {
             kind: flight_kind(kinds[0])?,
-            lane: if kinds[1] == 0 { Lane::Message } else { Lane::Bulk },
+            lane: if kinds[1] == 0 {
+                Lane::Message
+            } else {
+                Lane::Bulk
+            },
             port: PortId(head[3] as u32),
             bytes: head[4],
             from: place(head[5], kinds[2], head[6])?,
@@ -211,19 +216,27 @@ mod tests {
                 bytes,
                 send: Request(send)
             }),
-            (word(), word(), word(), word()).prop_map(|(send, receive, address, bytes)| Body::Clear {
-                send: Request(send),
-                receive: Request(receive),
-                address,
-                bytes
+            (word(), word(), word(), word()).prop_map(|(send, receive, address, bytes)| {
+                Body::Clear {
+                    send: Request(send),
+                    receive: Request(receive),
+                    address,
+                    bytes,
+                }
             }),
             (word(), word()).prop_map(|(send, receive)| Body::Data {
                 send: Request(send),
                 receive: Request(receive)
             }),
-            word().prop_map(|operation| Body::Write { operation: Request(operation) }),
-            word().prop_map(|operation| Body::Read { operation: Request(operation) }),
-            word().prop_map(|operation| Body::ReadData { operation: Request(operation) }),
+            word().prop_map(|operation| Body::Write {
+                operation: Request(operation)
+            }),
+            word().prop_map(|operation| Body::Read {
+                operation: Request(operation)
+            }),
+            word().prop_map(|operation| Body::ReadData {
+                operation: Request(operation)
+            }),
             (word(), 0..STATUSES.len()).prop_map(|(operation, status)| Body::Acknowledge {
                 operation: Request(operation),
                 status: STATUSES[status]

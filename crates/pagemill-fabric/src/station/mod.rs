@@ -137,7 +137,14 @@ impl Station {
     }
 
     /// Sends the bytes of `buffer`. What becomes of it is told by [`Station::poll`], under `ticket`.
-    pub fn send(&mut self, dest: u32, tag: u64, data: Option<u64>, buffer: &Buffer, ticket: Ticket) {
+    pub fn send(
+        &mut self,
+        dest: u32,
+        tag: u64,
+        data: Option<u64>,
+        buffer: &Buffer,
+        ticket: Ticket,
+    ) {
         let bytes = buffer.bytes() as u64;
         let address = self.addresses.borrow(bytes);
         let send = Send {
@@ -147,13 +154,24 @@ impl Station {
             address,
         };
         self.count(Counter::Sends, Counter::SentBytes, bytes);
-        self.ask(ticket, Kind::Send, (buffer.clone(), address), data, |rank, at, steps| {
-            rank.send(at, &send, steps)
-        });
+        self.ask(
+            ticket,
+            Kind::Send,
+            (buffer.clone(), address),
+            data,
+            |rank, at, steps| rank.send(at, &send, steps),
+        );
     }
 
     /// Waits for a message of `source`, or of anybody, whose tag is `tag` but for the bits of `ignore`.
-    pub fn receive(&mut self, source: Option<u32>, tag: u64, ignore: u64, buffer: Buffer, ticket: Ticket) {
+    pub fn receive(
+        &mut self,
+        source: Option<u32>,
+        tag: u64,
+        ignore: u64,
+        buffer: Buffer,
+        ticket: Ticket,
+    ) {
         let bytes = buffer.bytes() as u64;
         let address = self.addresses.borrow(bytes);
         let receive = Receive {
@@ -163,34 +181,55 @@ impl Station {
             bytes,
             address,
         };
-        self.ask(ticket, Kind::Receive, (buffer, address), None, |rank, at, steps| {
-            rank.receive(at, &receive, steps)
-        });
+        self.ask(
+            ticket,
+            Kind::Receive,
+            (buffer, address),
+            None,
+            |rank, at, steps| rank.receive(at, &receive, steps),
+        );
     }
 
     /// Writes the bytes of `buffer` to `offset` in the memory that `dest` has registered under `key`.
-    pub fn write(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, ticket: Ticket) {
+    pub fn write(
+        &mut self,
+        dest: u32,
+        offset: u64,
+        key: RemoteKey,
+        buffer: Buffer,
+        ticket: Ticket,
+    ) {
         let rma = self.rma(dest, offset, key, &buffer);
         self.count(Counter::Writes, Counter::WrittenBytes, rma.bytes);
-        self.ask(ticket, Kind::Write, (buffer, rma.address), None, |rank, at, steps| {
-            rank.write(at, &rma, steps)
-        });
+        self.ask(
+            ticket,
+            Kind::Write,
+            (buffer, rma.address),
+            None,
+            |rank, at, steps| rank.write(at, &rma, steps),
+        );
     }
 
     /// Reads into `buffer` from `offset` in the memory that `dest` has registered under `key`.
     pub fn read(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: Buffer, ticket: Ticket) {
         let rma = self.rma(dest, offset, key, &buffer);
         self.count(Counter::Reads, Counter::ReadBytes, rma.bytes);
-        self.ask(ticket, Kind::Read, (buffer, rma.address), None, |rank, at, steps| {
-            rank.read(at, &rma, steps)
-        });
+        self.ask(
+            ticket,
+            Kind::Read,
+            (buffer, rma.address),
+            None,
+            |rank, at, steps| rank.read(at, &rma, steps),
+        );
     }
 
     fn rma(&mut self, dest: u32, offset: u64, key: RemoteKey, buffer: &Buffer) -> Rma {
         let bytes = buffer.bytes() as u64;
         Rma {
             dest,
-            remote_address: key.address(self.addresses.page_bytes()).saturating_add(offset),
+            remote_address: key
+                .address(self.addresses.page_bytes())
+                .saturating_add(offset),
             key: key.key(),
             bytes,
             address: self.addresses.borrow(bytes),
@@ -211,7 +250,8 @@ impl Station {
 
     /// Takes a registration back; tells whether there was one.
     pub fn deregister(&mut self, key: RemoteKey) -> bool {
-        self.addresses.deregister(key.address(self.addresses.page_bytes()));
+        self.addresses
+            .deregister(key.address(self.addresses.page_bytes()));
         self.rank.deregister(key.key())
     }
 
@@ -354,4 +394,3 @@ impl Station {
         self.counters.set_all(&self.rank.counts());
     }
 }
-

@@ -127,7 +127,11 @@ impl Station {
         loop {
             let next = self.next_arrival();
             let is_certain = !self.is_started || next < self.horizon_ps;
-            if next > until_ps || next == NEVER || !is_certain || self.wires.earliest_partial() <= next {
+            if next > until_ps
+                || next == NEVER
+                || !is_certain
+                || self.wires.earliest_partial() <= next
+            {
                 return;
             }
             self.process_first();
@@ -150,7 +154,9 @@ impl Station {
     }
 
     fn next_arrival(&self) -> u64 {
-        self.inbox.first_key_value().map_or(NEVER, |(key, _): (&PacketKey, _)| key.0)
+        self.inbox
+            .first_key_value()
+            .map_or(NEVER, |(key, _): (&PacketKey, _)| key.0)
     }
 
     fn next_ready(&self) -> u64 {
@@ -173,7 +179,10 @@ impl Station {
                 continue;
             }
             // What is not in a ring yet counts as not sent yet.
-            let unsent = self.wires.earliest_unsent().saturating_sub(self.lookahead_ps);
+            let unsent = self
+                .wires
+                .earliest_unsent()
+                .saturating_sub(self.lookahead_ps);
             let known = self.next_arrival().min(self.wires.earliest_partial());
             let base = next_ps.min(known).min(unsent);
             let others = self.board.earliest_other(self.index);

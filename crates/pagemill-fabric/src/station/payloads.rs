@@ -55,12 +55,17 @@ impl Payloads {
 
     /// The data that came with the oldest message of a source with this tag.
     pub fn data_of(&self, source: u32, tag: u64) -> Option<u64> {
-        let from = MessageId { source, sequence: 0 };
+        let from = MessageId {
+            source,
+            sequence: 0,
+        };
         let to = MessageId {
             source,
             sequence: u64::MAX,
         };
         let mut of_source = self.stored.range(from..=to);
-        of_source.find(|(_, stored)| stored.tag == tag).and_then(|(_, stored)| stored.data)
+        of_source
+            .find(|(_, stored)| stored.tag == tag)
+            .and_then(|(_, stored)| stored.data)
     }
 }

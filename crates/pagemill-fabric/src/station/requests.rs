@@ -108,13 +108,18 @@ impl Requests {
 
     /// The buffer of a request; an empty one if it is over.
     pub fn buffer(&self, request: Request) -> Buffer {
-        self.open.get(&request).map(|open| open.buffer.clone()).unwrap_or_default()
+        self.open
+            .get(&request)
+            .map(|open| open.buffer.clone())
+            .unwrap_or_default()
     }
 
     /// The buffer of the request that was made last.
     pub fn latest_buffer(&self) -> Buffer {
         let latest = self.open.last_key_value();
-        latest.map(|(_, open)| open.buffer.clone()).unwrap_or_default()
+        latest
+            .map(|(_, open)| open.buffer.clone())
+            .unwrap_or_default()
     }
 
     /// The data that goes with a request.
@@ -128,7 +133,14 @@ impl Requests {
     }
 
     /// Puts a message into the buffer of its request.
-    pub fn fill(&mut self, request: Request, data: Option<u64>, payload: &[u8], bytes: u64, memory: &mut dyn Memory) {
+    pub fn fill(
+        &mut self,
+        request: Request,
+        data: Option<u64>,
+        payload: &[u8],
+        bytes: u64,
+        memory: &mut dyn Memory,
+    ) {
         let Some(open) = self.open.get_mut(&request) else {
             return;
         };

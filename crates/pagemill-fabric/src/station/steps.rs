@@ -32,7 +32,8 @@ impl Station {
                     bytes,
                 } => {
                     if let Some((data, payload)) = self.payloads.take(message) {
-                        self.requests.fill(request, data, &payload, bytes, self.memory.as_mut());
+                        self.requests
+                            .fill(request, data, &payload, bytes, self.memory.as_mut());
                     }
                 }
                 Step::Store {
@@ -91,7 +92,10 @@ impl Station {
             Body::Write { operation } => self.requests.buffer(operation).load(memory),
             Body::ReadData { .. } => {
                 let mut payload = Vec::new();
-                if let Some(real) = self.addresses.real_of(packet.flight.from.address, bytes as u64) {
+                if let Some(real) = self
+                    .addresses
+                    .real_of(packet.flight.from.address, bytes as u64)
+                {
                     memory.load(real, bytes, &mut payload);
                 }
                 payload
@@ -108,8 +112,10 @@ impl Station {
             self.counters.add(Counter::ErrorCompletions, 1);
         }
         if let Some((done, open)) = self.requests.finish(request, Outcome::of(completion)) {
-            self.addresses.give_back(open.simulated, open.buffer.bytes() as u64);
-            self.ready.insert((at_ps, request.0), Ready { done, cost_ps });
+            self.addresses
+                .give_back(open.simulated, open.buffer.bytes() as u64);
+            self.ready
+                .insert((at_ps, request.0), Ready { done, cost_ps });
         }
     }
 }

@@ -87,7 +87,10 @@ impl Wires {
 
     /// Arrival of the earliest frame whose payload is still coming.
     pub fn earliest_partial(&self) -> u64 {
-        let partial = self.incoming.iter().filter_map(|ring| ring.partial.as_ref());
+        let partial = self
+            .incoming
+            .iter()
+            .filter_map(|ring| ring.partial.as_ref());
         let arrivals = partial.map(|(frame, _)| frame.packet.key().0.0);
         arrivals.min().unwrap_or(NEVER)
     }

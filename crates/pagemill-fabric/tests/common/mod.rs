@@ -19,19 +19,28 @@ pub fn lacks_open_mpi() -> Option<&'static str> {
     if !succeeds("mpicc", &["--version"]) {
         return Some("there is no mpicc");
     }
-    let components = Command::new("ompi_info").args(["--param", "mtl", "ofi"]).output();
-    let has_ofi = components.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("mtl ofi") || String::from_utf8_lossy(&output.stdout).contains("MCA mtl: ofi"));
+    let components = Command::new("ompi_info")
+        .args(["--param", "mtl", "ofi"])
+        .output();
+    let has_ofi = components.is_ok_and(|output| {
+        String::from_utf8_lossy(&output.stdout).contains("mtl ofi")
+            || String::from_utf8_lossy(&output.stdout).contains("MCA mtl: ofi")
+    });
     (!has_ofi).then_some("there is no Open MPI with the component `mtl ofi`")
 }
 
 /// What is lacking to compile against libfabric, if anything.
 pub fn lacks_libfabric() -> Option<&'static str> {
     let headers = Path::new("/usr/include/rdma/fabric.h").exists();
-    (!headers || !succeeds("cc", &["--version"])).then_some("there are no headers of libfabric, or no C compiler")
+    (!headers || !succeeds("cc", &["--version"]))
+        .then_some("there are no headers of libfabric, or no C compiler")
 }
 
 pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
     output.is_ok_and(|output| output.status.success())
 }
 
@@ -48,7 +57,9 @@ impl Programs {
 
     /// Compiles `tests/programs/<name>.c`.
     pub fn compile(&self, compiler: &str, name: &str, libraries: &[&str]) -> PathBuf {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/programs")
+            .join(format!("{name}.c"));
         let program = self.folder.path().join(name);
         let output = Command::new(compiler)
             .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
@@ -57,7 +68,11 @@ impl Programs {
             .args(libraries)
             .output()
             .expect("the compiler starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         program
     }
 
@@ -81,14 +96,22 @@ impl Finished {
         for station in &self.stations {
             let of = |counter: Counter| station.counters[counter as usize];
             let order = (of(Counter::LateSteps), of(Counter::ForcedSteps));
-            assert_eq!(order, (0, 0), "rank {} lost the order of time", station.index);
+            assert_eq!(
+                order,
+                (0, 0),
+                "rank {} lost the order of time",
+                station.index
+            );
         }
         self.stdout
     }
 
     /// The sum of a counter.
     pub fn sum(&self, counter: Counter) -> u64 {
-        self.stations.iter().map(|station| station.counters[counter as usize]).sum()
+        self.stations
+            .iter()
+            .map(|station| station.counters[counter as usize])
+            .sum()
     }
 }
 
@@ -97,7 +120,9 @@ pub fn mpirun(ranks: u32) -> Command {
     let mut command = Command::new("mpirun");
     command.args(["-n", &ranks.to_string()]);
     // Only containers and test machines run as root; there it is meant.
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command
 }
 
@@ -107,7 +132,10 @@ pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finish
     let library = find_library(&executable).expect("cargo has built the library");
     let job = Job::new(machine, &library).expect("a job");
     job.prepare(&mut command, clocks, None);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     let stdout = reader(child.stdout.take().expect("piped"));
     let stderr = reader(child.stderr.take().expect("piped"));
