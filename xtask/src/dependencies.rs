@@ -62,6 +62,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pagemill-fabric",
+        &["pagemill-types", "pagemill-policy", "pagemill-sim"],
+    ),
+    (
         "pagemill-cli",
         &[
             "pagemill-types",
@@ -77,6 +81,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-zero-client",
             "pagemill-zero",
             "pagemill-cudart",
+            "pagemill-fabric",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

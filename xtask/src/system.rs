@@ -1,5 +1,6 @@
 //! Debian packages that the tests need beside a Rust toolchain.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 7] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -27,7 +28,30 @@ const NEEDS: [Need; 3] = [
     Need {
         what: "an OpenCL device where there is no GPU",
         package: "pocl-opencl-icd",
-        is_there: || std::path::Path::new("/etc/OpenCL/vendors/pocl.icd").exists(),
+        is_there: || Path::new("/etc/OpenCL/vendors/pocl.icd").exists(),
+    },
+    Need {
+        what: "Open MPI with its compilers, which pagemill-fabric runs programs of",
+        package: "libopenmpi-dev openmpi-bin",
+        is_there: || {
+            process::succeeds("mpicc", &["--version"])
+                && process::succeeds("mpirun", &["--version"])
+        },
+    },
+    Need {
+        what: "libfabric's headers, which pagemill-fabric's structures are compared with",
+        package: "libfabric-dev",
+        is_there: || Path::new("/usr/include/rdma/providers/fi_prov.h").exists(),
+    },
+    Need {
+        what: "NetPIPE, which measures the simulated network",
+        package: "netpipe-openmpi",
+        is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
+    },
+    Need {
+        what: "mpi4py, which tests objects and collectives",
+        package: "python3-mpi4py",
+        is_there: || process::succeeds("/usr/bin/python3", &["-c", "import mpi4py"]),
     },
 ];
 
@@ -43,7 +67,10 @@ pub fn provide() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|need| need.package.split(' '))
+        .collect();
     let reasons: Vec<String> = missing
         .iter()
         .map(|need| format!("  {}: {}", need.package, need.what))

@@ -11,8 +11,9 @@ use crate::workspace;
 const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 7] = [
+const MAY_BE_UNSAFE: [&str; 8] = [
     "pagemill-cudart",
+    "pagemill-fabric",
     "pagemill-gpu",
     "pagemill-linux",
     "pagemill-ptx",

@@ -17,7 +17,7 @@ use crate::machine;
 use crate::preload::CLOCK_VARIABLE;
 
 /// The library's file, as cargo builds it.
-pub const LIBRARY: &str = "libpagemill_fi.so";
+pub const LIBRARY: &str = "libpagemill_fabric.so";
 
 /// The name under which libfabric finds it.
 const PROVIDER_FILE: &str = "libpagemill-fi.so";

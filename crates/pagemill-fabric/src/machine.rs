@@ -186,6 +186,7 @@ fn put_engine(writer: &mut Writer, engine: &EngineSpec) {
         send_latency,
         receive_latency,
         segment_bytes,
+        translate_ahead,
     } = engine;
     writer.put(
         "engine.pushed",
@@ -198,6 +199,7 @@ fn put_engine(writer: &mut Writer, engine: &EngineSpec) {
     writer.put("engine.send_latency", send_latency.0);
     writer.put("engine.receive_latency", receive_latency.0);
     writer.put("engine.segment_bytes", segment_bytes);
+    writer.put("engine.translate_ahead", u8::from(*translate_ahead));
 }
 
 fn engine(reader: &Reader<'_>) -> Result<EngineSpec, MachineTextError> {
@@ -213,6 +215,7 @@ fn engine(reader: &Reader<'_>) -> Result<EngineSpec, MachineTextError> {
         send_latency: reader.time("engine.send_latency")?,
         receive_latency: reader.time("engine.receive_latency")?,
         segment_bytes: reader.get("engine.segment_bytes")?,
+        translate_ahead: reader.get::<u8>("engine.translate_ahead")? != 0,
     })
 }
 

@@ -1,5 +1,4 @@
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, Table, TableStyle};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
@@ -10,7 +9,8 @@ const MICROSECOND_PS: f64 = 1e6;
 /// What each process' interface counted: one column a process, one line a counter that is not zero everywhere.
 pub fn table(machine: &str, stations: &[StationView]) -> String {
     let mut table = Table::new();
-    table.load_preset(NOTHING);
+    table.force_no_tty();
+    table.load_style(TableStyle::new());
     let ranks = stations
         .iter()
         .map(|station| format!("rank {}", station.index));
@@ -32,7 +32,7 @@ pub fn table(machine: &str, stations: &[StationView]) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }
 
 /// Says so if the times may differ from run to run.

@@ -37,6 +37,19 @@ pub struct Outcome {
     output: String,
 }
 
+impl Outcome {
+    /// A row, and nothing else to tell.
+    fn of(row: Row) -> Self {
+        Self {
+            row,
+            details: Vec::new(),
+            exit_code: 0,
+            events: None,
+            output: String::new(),
+        }
+    }
+}
+
 /// Where results go.
 pub struct Results<'a> {
     /// The form of what is printed.

@@ -64,11 +64,8 @@ pub fn run(
     let finished = child::run(spec, events_max, stdout).map_err(PointError::Failed)?;
     let program = spec.command[0].clone();
     let mut outcome = Outcome {
-        row: row(point, spec, &program, WHOLE_PROGRAM),
-        details: Vec::new(),
         exit_code: finished.exit_code,
-        events: None,
-        output: String::new(),
+        ..Outcome::of(row(point, spec, &program, WHOLE_PROGRAM))
     };
     let several = finished.results.len() > 1;
     for (

@@ -67,10 +67,8 @@ pub fn run(point: &Point, spec: &GpuPoint, events_max: usize) -> Result<Outcome,
     );
     let row = add_metrics(row, &report, Some(&checked));
     Ok(Outcome {
-        row,
-        details: Vec::new(),
-        exit_code: 0,
         events: Some(Box::new(std::mem::take(&mut report.timeline))),
         output: report.output,
+        ..Outcome::of(row)
     })
 }

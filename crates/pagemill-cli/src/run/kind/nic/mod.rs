@@ -34,11 +34,7 @@ pub fn run(point: &Point, spec: &NicPoint) -> Result<Outcome, PointError> {
         point,
         Row::new().parameter("workload", spec.workload.name()),
     );
-    Ok(Outcome {
-        row: measured.add_to(row),
-        events: None,
-        output: String::new(),
-    })
+    Ok(Outcome::of(measured.add_to(row)))
 }
 
 fn measure(spec: &NicPoint) -> Result<Measured, String> {

@@ -70,9 +70,5 @@ pub fn run(point: &Point, spec: &ResidencyPoint) -> Result<Outcome, PointError> 
             .parameter("stripe_bytes", spec.point.stripe_bytes)
             .parameter("oversubscription_factor", spec.point.factor),
     );
-    Ok(Outcome {
-        row: metrics::add_metrics(row, &report),
-        events: None,
-        output: String::new(),
-    })
+    Ok(Outcome::of(metrics::add_metrics(row, &report)))
 }
