@@ -121,10 +121,12 @@ proptest! {
                         prop_assert!(!faults || throttled || spec.host_page == HostPage::Kib64, "page {page} still faults");
                     }
                 }
-                Event::Counted { block, page, accesses } if block < driver.blocks() => {
-                    if driver.count_remote(block, page, accesses) {
-                        driver.service_counter(block, now, &mut effects);
-                    }
+                Event::Counted {
+                    block,
+                    page,
+                    accesses,
+                } if block < driver.blocks() && driver.count_remote(block, page, accesses) => {
+                    driver.service_counter(block, now, &mut effects);
                 }
                 Event::Called { first_page, pages, action } => {
                     let start = u64::from(first_page) * 4096;

@@ -51,7 +51,14 @@ fn show(errors: &InputErrors) -> String {
 
 /// The line without the names that grow with every new program and scenario.
 fn without_list(line: &str) -> String {
-    for list in [" workloads: ", " built-in scenarios: ", " holds: "] {
+    for list in [
+        " workloads: ",
+        " built-in scenarios: ",
+        " holds: ",
+        " machines: ",
+        " machines by name: ",
+        " kinds of scenario: ",
+    ] {
         if let Some((before, _)) = line.split_once(list) {
             return format!("{before}{list}...");
         }
@@ -130,7 +137,7 @@ fn machines_that_are_not_there() {
   ·           ────────
 4 │
   ╰────
- help: did you mean `gtx480`? machines: gtx480
+ help: did you mean `gtx480`? machines: ...
 "#);
     assert_snapshot!(replaced("gtx480", "machines/mine.toml"), @r#"
  × cannot read the machine file scenarios/machines/mine.toml: No such file or directory (os error 2)
@@ -140,7 +147,7 @@ fn machines_that_are_not_there() {
   ·           ────────────────────
 4 │
   ╰────
- help: a path is relative to the scenario; machines by name: gtx480
+ help: a path is relative to the scenario; machines by name: ...
 "#);
     assert_snapshot!(replaced("\"gtx480\"", "480"), @r#"
  × `machine` is 480: a text in quotes is needed
@@ -183,7 +190,7 @@ fn names_that_are_unknown() {
   ·        ─────
 3 │ machine = "gtx480"
   ╰────
- help: kinds of scenario: gpu
+ help: kinds of scenario: ...
 "#);
     assert_snapshot!(set(&["transfer.when_full=biggest"]), @r#"
  × `transfer.when_full` is "biggest": this is none of the rules for full range slots

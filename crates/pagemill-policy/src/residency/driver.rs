@@ -7,8 +7,8 @@ use super::eviction::Eviction;
 use super::growth::{Growth, GrowthContext};
 use super::thrashing::Thrashing;
 use super::{
-    Action, BIG_PAGE_PAGES, BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverSpec, DriverSpecError,
-    PAGE_BYTES, PageMask, Side, ThrashingHint,
+    Action, BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverSpec, DriverSpecError, PAGE_BYTES,
+    PageMask, Side, ThrashingHint,
 };
 
 /// What the GPU meets when it touches a page.
@@ -300,6 +300,9 @@ impl Driver {
         let Some(thrashing) = &mut self.thrashing else {
             return *faulted;
         };
+        if thrashing.is_quiet() {
+            return *faulted;
+        }
         for page in faulted.pages() {
             match thrashing.hint(block, page, now) {
                 ThrashingHint::None => {}
@@ -404,6 +407,9 @@ impl Driver {
 
     /// The pages of `block` that belong to the allocation.
     fn extent(&self, block: u32) -> PageMask {
+        if block + 1 < self.blocks() {
+            return PageMask::FULL;
+        }
         let pages = self.spec.allocation_bytes.div_ceil(PAGE_BYTES);
         let before = u64::from(block) * u64::from(BLOCK_PAGES);
         PageMask::range(0..(pages - before).min(u64::from(BLOCK_PAGES)) as u32)
@@ -414,10 +420,7 @@ impl Driver {
         if self.spec.host_page.pages() == 1 {
             return *pages;
         }
-        pages.pages().fold(PageMask::EMPTY, |grown, page| {
-            let start = page - page % BIG_PAGE_PAGES;
-            grown.or(&PageMask::range(start..start + BIG_PAGE_PAGES))
-        })
+        pages.big_pages()
     }
 }
 

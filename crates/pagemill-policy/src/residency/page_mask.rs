@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::BLOCK_PAGES;
+use super::{BIG_PAGE_PAGES, BLOCK_PAGES};
 
 const WORDS: usize = BLOCK_PAGES as usize / 64;
 
@@ -48,10 +48,28 @@ impl PageMask {
 
     /// Pages of `range` that are in the set.
     pub fn count_in(&self, range: Range<u32>) -> u32 {
-        let words = self.0.iter().enumerate();
+        let words = (range.start / 64) as usize..(range.end.div_ceil(64) as usize).min(WORDS);
         words
-            .map(|(index, word)| (word & word_of(&range, index)).count_ones())
+            .map(|index| (self.0[index] & word_of(&range, index)).count_ones())
             .sum()
+    }
+
+    /// The set grown to whole aligned 64 KiB.
+    #[must_use]
+    pub fn big_pages(&self) -> Self {
+        const BIG_PAGE: u64 = (1 << BIG_PAGE_PAGES) - 1;
+        Self(self.0.map(|word| {
+            (0..64)
+                .step_by(BIG_PAGE_PAGES as usize)
+                .fold(0, |grown, shift| {
+                    let big_page = BIG_PAGE << shift;
+                    if word & big_page == 0 {
+                        grown
+                    } else {
+                        grown | big_page
+                    }
+                })
+        }))
     }
 
     /// Pages in either set.

@@ -81,6 +81,10 @@ impl Thrashing {
         let lapse = self.spec.lapse;
         let recent = &mut self.recent[block as usize];
         recent.retain(|(at, _)| now.saturating_since(*at) <= lapse);
+        if recent.is_empty() {
+            recent.push((now, *moved));
+            return;
+        }
         let again = recent
             .iter()
             .fold(PageMask::EMPTY, |pages, (_, earlier)| pages.or(earlier))
@@ -96,11 +100,13 @@ impl Thrashing {
         }
     }
 
+    /// Whether no page has thrashed lately.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// What to do with a fault on page `page` of `block`.
     pub(super) fn hint(&mut self, block: u32, page: u32, now: Picos) -> ThrashingHint {
-        if self.pages.is_empty() {
-            return ThrashingHint::None;
-        }
         let number = page_number(block, page);
         let Some(history) = self.pages.get_mut(&number) else {
             return ThrashingHint::None;

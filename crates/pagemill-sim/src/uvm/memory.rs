@@ -33,67 +33,27 @@ pub(super) struct Memory {
     pub mover: Mover,
     pub translations: Translations,
     pub wires: Wires,
-    /// The last page of the step at hand, and what became of it: neighbouring warps meet the same.
-    last: Option<(u32, Found)>,
-}
-
-/// What the first access to a page in a step found.
-#[derive(Clone, Copy, Debug)]
-enum Found {
-    Local { ready: Picos, delay: Picos },
-    Remote { delay: Picos },
-    Fault,
 }
 
 impl Memory {
-    pub(super) fn new(mover: Mover, translations: Translations, wires: Wires) -> Self {
-        Self {
-            mover,
-            translations,
-            wires,
-            last: None,
-        }
-    }
-
-    /// Another step, another time: what was found holds no more.
-    #[inline]
-    pub(super) fn begin_step(&mut self) {
-        self.last = None;
-    }
-
     /// An SM behind `utlb` reads `piece` at `at`.
     #[inline]
     pub(super) fn access(&mut self, at: Picos, utlb: u32, piece: Piece) -> Access {
-        let found = match self.last {
-            Some((page, found)) if page == piece.page => found,
-            _ => {
-                let found = self.find(at, utlb, piece.page);
-                self.last = Some((piece.page, found));
-                found
-            }
-        };
-        match found {
-            Found::Local { ready, delay } => self.read_local(at, ready, delay, piece),
-            Found::Remote { delay } => self.read_remote(at, delay, piece),
-            Found::Fault => Access::Fault,
-        }
-    }
-
-    #[inline]
-    fn find(&mut self, at: Picos, utlb: u32, page: u32) -> Found {
+        let page = piece.page;
         let (touch, ready) = match &self.mover {
             Mover::Driver(handler) => (handler.driver().touch(page), handler.ready_at(page)),
             Mover::Partial(_) => (Touch::Local, at),
         };
         match touch {
-            Touch::Local => Found::Local {
-                ready,
-                delay: self.translations.delay(at, utlb, page, false),
-            },
-            Touch::Remote => Found::Remote {
-                delay: self.translations.delay(at, utlb, page, true),
-            },
-            Touch::Fault => Found::Fault,
+            Touch::Local => {
+                let delay = self.translations.delay(at, utlb, page, false);
+                self.read_local(at, ready, delay, piece)
+            }
+            Touch::Remote => {
+                let delay = self.translations.delay(at, utlb, page, true);
+                self.read_remote(at, delay, piece)
+            }
+            Touch::Fault => Access::Fault,
         }
     }
 

@@ -7,24 +7,24 @@ const SEGMENT_BYTES: u64 = 128;
 /// Bytes of the least that memory delivers.
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// The part of a read that lies in one 4 KiB page.
+/// The part of a step's reads that lies in one 4 KiB page, without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// The page, counted from the start of the allocation.
     pub page: u32,
     /// First byte in the page.
     pub offset: u16,
-    /// Bytes, at most 128.
+    /// Bytes, at most 4096.
     pub bytes: u16,
-    /// Segments touched: a request each.
+    /// Segments touched by each read, summed: a request each.
     pub requests: u16,
-    /// Sectors touched.
+    /// Sectors touched by each read, summed.
     pub sectors: u16,
 }
 
 /// The pieces of `read`, in order; a read of 128 bytes has at most two.
 #[inline]
-pub(super) fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
+fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
     let mut start = read.start;
     let end = start + u64::from(read.bytes);
     std::iter::from_fn(move || {
@@ -43,6 +43,22 @@ pub(super) fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
         start = stop;
         Some(piece)
     })
+}
+
+/// Appends the pieces of `read` to `pieces`. What goes on where the last piece ends, in the same page, joins it:
+/// neighbouring warps read neighbouring bytes, each with requests of its own.
+#[inline]
+pub(super) fn add_pieces(read: WarpRead, pieces_of_step: &mut Vec<Piece>) {
+    for piece in pieces(read) {
+        match pieces_of_step.last_mut() {
+            Some(last) if last.page == piece.page && last.offset + last.bytes == piece.offset => {
+                last.bytes += piece.bytes;
+                last.requests += piece.requests;
+                last.sectors += piece.sectors;
+            }
+            _ => pieces_of_step.push(piece),
+        }
+    }
 }
 
 /// Aligned stretches of `unit` bytes that `start..stop` touches.
@@ -75,5 +91,20 @@ mod tests {
     fn a_read_across_pages_is_two_pieces() {
         assert_eq!(shape(4096 - 4, 128), [(0, 4, 1, 1), (1, 124, 1, 4)]);
         assert_eq!(shape(0, 4), [(0, 4, 1, 1)]);
+    }
+
+    #[test]
+    fn neighbouring_warps_share_a_piece_and_keep_their_requests() {
+        let mut step = Vec::new();
+        for warp in 0..4 {
+            let start = 4096 - 256 + 4 + warp * 128;
+            add_pieces(WarpRead { start, bytes: 128 }, &mut step);
+        }
+        let shape: Vec<_> = step
+            .iter()
+            .map(|piece| (piece.page, piece.bytes, piece.requests))
+            .collect();
+        // The second warp reads across the end of the page.
+        assert_eq!(shape, [(0, 252, 3), (1, 260, 5)]);
     }
 }

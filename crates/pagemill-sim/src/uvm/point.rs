@@ -163,11 +163,11 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
         gpu_bytes,
         stripe_bytes: point.stripe_bytes,
     };
-    let mut memory = Memory::new(
-        mover(machine, point, &*strategy, &placement)?,
-        Translations::new(machine),
-        Wires::new(machine),
-    );
+    let mut memory = Memory {
+        mover: mover(machine, point, &*strategy, &placement)?,
+        translations: Translations::new(machine),
+        wires: Wires::new(machine),
+    };
     let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding);
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;

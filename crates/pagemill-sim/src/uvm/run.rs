@@ -8,7 +8,7 @@ use super::fault_handler::HandlerStep;
 use super::grid::Actor;
 use super::machine::UvmMachine;
 use super::memory::{Access, Memory, Mover};
-use super::piece::pieces;
+use super::piece::{Piece, add_pieces};
 use crate::gpu::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
 
 /// The driver's number in the heap; no actor has it.
@@ -33,6 +33,7 @@ pub(super) struct Kernel<'a> {
     buffer: &'a mut FaultBuffer,
     driver_awake: bool,
     step: Vec<WarpRead>,
+    pieces: Vec<Piece>,
     awake: Vec<Waiter>,
     end: Picos,
     pub reads: u64,
@@ -54,6 +55,7 @@ impl<'a> Kernel<'a> {
             buffer,
             driver_awake: false,
             step: Vec::new(),
+            pieces: Vec::new(),
             awake: Vec::new(),
             end: Picos::ZERO,
             reads: 0,
@@ -92,26 +94,27 @@ impl<'a> Kernel<'a> {
             return;
         }
         self.reads += self.step.len() as u64;
-        self.memory.begin_step();
+        self.pieces.clear();
+        for &read in &self.step {
+            add_pieces(read, &mut self.pieces);
+        }
         let utlb = self.actors[actor as usize].utlb;
         let mut sleep = Sleep {
             waiting: 0,
             done: at,
         };
         let mut call_driver = false;
-        for index in 0..self.step.len() {
-            for piece in pieces(self.step[index]) {
-                match self.memory.access(at, utlb, piece) {
-                    Access::Done(done) => sleep.done = sleep.done.max(done),
-                    Access::Reported(done) => {
-                        sleep.done = sleep.done.max(done);
-                        call_driver = true;
-                    }
-                    Access::Fault => {
-                        sleep.waiting += 1;
-                        self.buffer.fault(Waiter { actor, utlb, piece });
-                        call_driver = true;
-                    }
+        for &piece in &self.pieces {
+            match self.memory.access(at, utlb, piece) {
+                Access::Done(done) => sleep.done = sleep.done.max(done),
+                Access::Reported(done) => {
+                    sleep.done = sleep.done.max(done);
+                    call_driver = true;
+                }
+                Access::Fault => {
+                    sleep.waiting += 1;
+                    self.buffer.fault(Waiter { actor, utlb, piece });
+                    call_driver = true;
                 }
             }
         }
@@ -188,7 +191,6 @@ impl<'a> Kernel<'a> {
     }
 
     fn repeat(&mut self, now: Picos, waiter: Waiter) {
-        self.memory.begin_step();
         let sleep = &mut self.sleeps[waiter.actor as usize];
         match self.memory.access(now, waiter.utlb, waiter.piece) {
             Access::Done(done) | Access::Reported(done) => {

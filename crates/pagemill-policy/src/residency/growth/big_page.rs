@@ -1,5 +1,5 @@
 use super::{Growth, GrowthContext, GrowthEntry};
-use crate::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask};
+use crate::residency::PageMask;
 
 /// Moves every aligned 64 KiB in which a page faulted.
 #[derive(Clone, Copy, Debug)]
@@ -16,17 +16,6 @@ impl BigPage {
 
 impl Growth for BigPage {
     fn grow(&self, context: &GrowthContext) -> PageMask {
-        big_pages(&context.faulted)
+        context.faulted.big_pages()
     }
-}
-
-/// `pages` grown to whole aligned 64 KiB.
-pub(super) fn big_pages(pages: &PageMask) -> PageMask {
-    (0..BLOCK_PAGES)
-        .step_by(BIG_PAGE_PAGES as usize)
-        .map(|start| start..start + BIG_PAGE_PAGES)
-        .filter(|big_page| pages.count_in(big_page.clone()) > 0)
-        .fold(PageMask::EMPTY, |grown, big_page| {
-            grown.or(&PageMask::range(big_page))
-        })
 }

@@ -1,6 +1,5 @@
 use std::ops::Range;
 
-use super::big_page::big_pages;
 use super::{Growth, GrowthContext, GrowthEntry};
 use crate::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask};
 
@@ -22,7 +21,7 @@ impl DensityTree {
 
 impl Growth for DensityTree {
     fn grow(&self, context: &GrowthContext) -> PageMask {
-        let wanted = big_pages(&context.faulted);
+        let wanted = context.faulted.big_pages();
         let dense = context.resident.or(&wanted).without(&context.barred);
         self.dense_parts(0..BLOCK_PAGES, &wanted, &dense)
     }
