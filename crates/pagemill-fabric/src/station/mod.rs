@@ -279,14 +279,18 @@ impl Station {
             bytes: 0,
             address: 0,
         };
-        let Some((source, tag, bytes)) = self.rank.probe(&receive) else {
+        let mut found = self.rank.probe(&receive);
+        if found.is_none() {
             self.idle_polls = self.idle_polls.saturating_add(1);
             if self.idle_polls > IDLE_POLLS {
-                self.wait_for_next();
+                self.wait_for_next(true);
+                found = self.rank.probe(&receive);
                 std::thread::yield_now();
             }
-            return None;
-        };
+        }
+        let (source, tag, bytes) = found?;
+        // It came while the program waited.
+        self.clock_ps = self.clock_ps.max(self.asked_ps);
         self.idle_polls = 0;
         Some(Outcome {
             status: Status::Success,
@@ -326,7 +330,7 @@ impl Station {
         if self.idle_polls < IDLE_POLLS {
             return None;
         }
-        self.wait_for_next();
+        self.wait_for_next(false);
         let done = self.take_ready();
         match done {
             Some(_) => self.idle_polls = 0,

@@ -73,7 +73,8 @@ impl Station {
     /// Waits until no message can come any more that arrives up to now, and processes those that did.
     fn settle(&mut self) {
         self.pump();
-        if self.is_started && self.horizon_ps <= self.clock_ps {
+        let is_open = self.horizon_ps.min(self.wires.earliest_partial()) <= self.clock_ps;
+        if self.is_started && is_open {
             self.wait_for_others();
         }
         self.process_until(self.clock_ps);
@@ -100,8 +101,9 @@ impl Station {
         }
     }
 
-    /// Moves on to the next event if it is certain which one that is.
-    pub(super) fn wait_for_next(&mut self) {
+    /// Moves on to the next event of the program if it is certain which one that is; for one that `looks_for_messages`,
+    /// every packet may be one.
+    pub(super) fn wait_for_next(&mut self, looks_for_messages: bool) {
         loop {
             let next = self.next_arrival().min(self.next_ready());
             if self.is_started {
@@ -119,6 +121,9 @@ impl Station {
                 return self.publish();
             }
             self.process_first();
+            if looks_for_messages {
+                return;
+            }
         }
     }
 
@@ -179,13 +184,13 @@ impl Station {
                 continue;
             }
             // What is not in a ring yet counts as not sent yet.
-            let unsent = self
-                .wires
-                .earliest_unsent()
-                .saturating_sub(self.lookahead_ps);
+            let unsent = self.wires.earliest_unsent();
             let known = self.next_arrival().min(self.wires.earliest_partial());
-            let base = next_ps.min(known).min(unsent);
-            let others = self.board.earliest_other(self.index);
+            let base = next_ps
+                .min(known)
+                .min(unsent.saturating_sub(self.lookahead_ps));
+            // Who gets it can answer, but does not know of it yet.
+            let others = self.board.earliest_other(self.index).min(unsent);
             self.board.set_base(&held, self.index, base);
             self.base_ps = base;
             self.horizon_ps = others.saturating_add(self.lookahead_ps);

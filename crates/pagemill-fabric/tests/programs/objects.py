@@ -23,6 +23,7 @@ if rank == 0:
     assert sorted(world.recv(source=MPI.ANY_SOURCE) for _ in range(size - 1)) == list(range(1, size))
 else:
     world.send(rank, dest=0)
+world.Barrier()
 
 for count in 1, 100, 50_000:
     mine, theirs = array.array("d", [rank + 0.5] * count), array.array("d", [0.0] * count)
@@ -40,6 +41,7 @@ if rank == 0:
         assert data == bytes([status.Get_source()] * 10 * status.Get_source())
 else:
     world.Send(bytes([rank] * 10 * rank), dest=0)
+world.Barrier()
 
 half = world.Split(rank % 2, rank)
 assert half.allreduce(rank, op=MPI.MAX) % 2 == rank % 2
