@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # The first program of the guest. Results go to the second serial port, everything else to the console.
 /bin/busybox --install -s /bin
-export PATH=/bin
+export PATH=/bin:/usr/bin
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
