@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -36,7 +37,7 @@ struct options {
 	const char *helper;	/* another program */
 	bool kills_helper;
 	bool expects_leak;
-	bool expects_clean;	/* some faults must meet a clean page */
+	bool expects_clean;	/* faults must meet clean pages, in pool by this helper */
 	bool expects_helper;	/* the helper must clean for some faults that wait */
 };
 
@@ -138,6 +139,7 @@ static const struct {
 	{ "faults_cpu", "cleaned_by_cpu", "faults" },
 	{ "faults_helper", "cleaned_by_helper", "faults" },
 	{ "faults_async", "not_waited_for", "faults" },
+	{ "pool_cleaned", "cleaned_while_free", "pages" },
 	{ "timeouts", "deadlines_missed", "pieces" },
 	{ "recalled", "called_back", "pieces" },
 	{ "refused", "lies_refused", "pieces" },
@@ -232,6 +234,8 @@ static struct findings run(struct options *options)
 	else
 		helper = zero_helper_start(options->engine, false);
 	found = all_rounds(options);
+	if (helper && waitpid(helper, NULL, WNOHANG))
+		guest_fail("the helper died");
 	atomic_store(&over, true);
 	if (options->kills_helper)
 		pthread_join(killer, NULL);
@@ -245,10 +249,11 @@ int main(int argc, char **argv)
 	struct options options = parse(argc, argv);
 	struct findings found;
 	uint64_t before[TOLD];
-	uint64_t clean, helped;
+	uint64_t clean, helped, pooled;
 	bool is_broken;
 
 	read_counters(before);
+	pooled = zero_counter("pool_cleaned");
 	zero_set("verify", options.verify);
 	zero_set("deadline_us", options.deadline_us);
 	zero_set("mode", options.mode);
@@ -259,6 +264,9 @@ int main(int argc, char **argv)
 	helped = zero_counter("faults_helper") - before[2];
 	if (options.expects_clean && !clean)
 		guest_fail("no fault met a clean page");
+	if (options.expects_clean && !strcmp(options.mode, "pool") &&
+	    zero_counter("pool_cleaned") == pooled)
+		guest_fail("the helper cleaned no page");
 	if (options.expects_helper && !helped)
 		guest_fail("the helper cleaned for no fault");
 	is_broken = found.leaked_pages || found.wiped_pages;

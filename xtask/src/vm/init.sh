@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # The first program of the guest. Results go to the second serial port, everything else to the console.
 /bin/busybox --install -s /bin
-export PATH=/bin
+export PATH=/bin:/usr/bin
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
@@ -17,16 +17,16 @@ report() {
 
 # The last line that is no value tells the reason best.
 reason() {
-	grep -v '^value ' /tmp/out | tail -n 1
+	grep -v '^value ' /suite/out | tail -n 1
 }
 
 # Output is shown as it comes and kept; the exit code takes the way around.
 shown() {
 	{
 		"$@" 2>&1
-		echo $? >/tmp/code
-	} | tee /tmp/out >/dev/console
-	return "$(cat /tmp/code)"
+		echo $? >/suite/code
+	} | tee /suite/out >/dev/console
+	return "$(cat /suite/code)"
 }
 
 run_tests() {
@@ -35,7 +35,7 @@ run_tests() {
 		report start "$name"
 		shown sh -c "$command" </dev/null
 		code=$?
-		grep '^value ' /tmp/out | while read -r line; do report "$line"; done
+		grep '^value ' /suite/out | while read -r line; do report "$line"; done
 		case $code in
 		0) report pass "$name" ;;
 		77) report skip "$name" "$(reason)" ;;
