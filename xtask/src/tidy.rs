@@ -144,9 +144,13 @@ fn unsafe_without_reason(file: &SourceFile) -> Vec<(usize, String)> {
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
     let opens = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
-        [" {", " fn", " impl", " extern"]
-            .iter()
-            .any(|next| code.contains(&format!("{KEYWORD}{next}")))
+        // The type of a function says nothing that could be explained.
+        let is_type = code.contains(" fn(");
+        let openings = [" {", " fn", " impl", " extern"];
+        !is_type
+            && openings
+                .iter()
+                .any(|next| code.contains(&format!("{KEYWORD}{next}")))
     };
     let is_explained = |index: usize| {
         let above = lines[..index].iter().rev();
@@ -292,6 +296,8 @@ mod tests {
             breached("a/b.rs", concat!("// no un", "safe { here }")),
             [0; 0]
         );
+        let types = concat!("close: un", "safe extern \"C\" fn(*mut c_void) -> c_int,");
+        assert_eq!(breached("a/b.rs", types), [0; 0]);
     }
 
     #[test]

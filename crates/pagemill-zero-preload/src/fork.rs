@@ -42,17 +42,24 @@ unsafe extern "C" fn before() {
 unsafe extern "C" fn in_parent() {
     close(&WRITE_END);
     let read_end = READ_END.load(Ordering::Relaxed);
+    if read_end >= 0 {
+        wait_for_end(read_end);
+    }
+    close(&READ_END);
+}
+
+/// Waits until the other end is closed.
+fn wait_for_end(descriptor: c_int) {
     let mut byte = 0_u8;
-    while read_end >= 0 {
+    loop {
         // SAFETY: writes at most one byte to a live local.
-        let count = unsafe { libc::read(read_end, (&raw mut byte).cast(), 1) };
+        let count = unsafe { libc::read(descriptor, (&raw mut byte).cast(), 1) };
         let was_interrupted =
             count < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
         if !was_interrupted {
-            break;
+            return;
         }
     }
-    close(&READ_END);
 }
 
 // SAFETY: called by `fork`, on the only thread of the child.

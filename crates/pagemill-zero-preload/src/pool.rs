@@ -2,8 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use pagemill_linux::Mapping;
 use pagemill_zero_client::{Client, Lease, Request, socket_path};
@@ -52,17 +54,34 @@ pub fn with_blocks<T>(act: impl FnOnce(&mut Blocks) -> T) -> Option<T> {
 
 /// Smallest `malloc` that comes from the pool, in bytes.
 pub fn least_bytes() -> usize {
-    static LEAST: OnceLock<usize> = OnceLock::new();
-    *LEAST.get_or_init(|| {
-        let set = std::env::var("PAGEMILL_ZERO_MIN").ok();
-        set.and_then(|text| text.parse().ok()).unwrap_or(4 << 20)
-    })
+    /// 0: not looked up yet.
+    static LEAST: AtomicUsize = AtomicUsize::new(0);
+    match LEAST.load(Ordering::Relaxed) {
+        0 => {
+            let set = setting(c"PAGEMILL_ZERO_MIN").unwrap_or(4 << 20).max(1);
+            LEAST.store(set, Ordering::Relaxed);
+            set
+        }
+        known => known,
+    }
 }
 
 /// Whether mappings without `MAP_HUGETLB` come from the pool.
 pub fn takes_plain_mappings() -> bool {
-    static TAKES: OnceLock<bool> = OnceLock::new();
-    *TAKES.get_or_init(|| std::env::var("PAGEMILL_ZERO_MMAP").is_ok_and(|text| text == "1"))
+    setting(c"PAGEMILL_ZERO_MMAP") == Some(1)
+}
+
+/// A number of the environment, read without allocating: it is wanted inside of `malloc`.
+fn setting(name: &CStr) -> Option<usize> {
+    // SAFETY: the name ends with a zero byte; what is returned is a string of the environment, or null.
+    let text = unsafe {
+        let text = libc::getenv(name.as_ptr());
+        if text.is_null() {
+            return None;
+        }
+        CStr::from_ptr(text)
+    };
+    text.to_str().ok()?.parse().ok()
 }
 
 impl Blocks {

@@ -64,7 +64,9 @@ int main(void) {
 fn library() -> PathBuf {
     let test = std::env::current_exe().expect("this program");
     let folder = test.parent().expect("a folder");
-    folder.join("libpagemill_zero_preload.so")
+    let library = folder.join("libpagemill_zero_preload.so");
+    assert!(library.is_file(), "no {}", library.display());
+    library
 }
 
 fn build(folder: &Path) -> PathBuf {

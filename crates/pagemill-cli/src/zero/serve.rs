@@ -37,7 +37,7 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 }
 
 fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
-    let usage = |message: String| Failure::Usage(message);
+    let usage = Failure::Usage;
     let size = HugeSize::parse(&arguments.size).ok_or_else(|| {
         usage(format!(
             "there are no huge pages of {}: use 2M or 1G",

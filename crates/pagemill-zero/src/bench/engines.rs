@@ -4,24 +4,26 @@ use super::pool::{BenchError, SIZE};
 use super::samples::Samples;
 use super::{Plan, claim, result};
 use crate::engines::ENGINES;
-use pagemill_linux::clock::monotonic_ns;
+use pagemill_linux::clock::{monotonic_ns, thread_cpu_ns};
 use pagemill_linux::hugetlb::{HugeFile, Reserve};
 
 const ROUNDS: usize = 15;
 
-/// Every engine on the same huge pages, beside the kernel's own clearing of such pages.
+/// Every engine on the same huge pages, beside the kernel's own clearing of such pages. Claims are judged by CPU time, which other
+/// programs on the machine do not change.
 pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
     let _reserve = Reserve::more(SIZE, plan.pages)?;
     let pages = plan.pages as f64;
     let mut rows = Vec::new();
-    let mut kernel_ns = Samples::default();
+    let (mut kernel_ns, mut kernel_cpu_ns) = (Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
         let file = HugeFile::create(SIZE, plan.pages)?;
-        let begun = monotonic_ns();
+        let (begun, cpu) = (monotonic_ns(), thread_cpu_ns());
         file.populate()?;
         kernel_ns.push((monotonic_ns() - begun) as f64 / pages);
+        kernel_cpu_ns.push((thread_cpu_ns() - cpu) as f64 / pages);
     }
-    rows.push(row("kernel", kernel_ns.median(), kernel_ns.median()));
+    rows.push(row("kernel", kernel_ns.median(), kernel_cpu_ns.median()));
     let mut of_cpu = Vec::new();
     let file = HugeFile::create(SIZE, plan.pages)?;
     file.populate()?;
@@ -43,7 +45,7 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
             entry.name.to_owned()
         };
         rows.push(row(&label, wall_ns.median(), cpu_ns.median()));
-        of_cpu.push((entry.name, wall_ns.median()));
+        of_cpu.push((entry.name, cpu_ns.median()));
     }
     let auto_ns = of_cpu.first().map_or(f64::MAX, |(_, ns)| *ns);
     let best_ns = of_cpu.iter().map(|(_, ns)| *ns).fold(f64::MAX, f64::min);
@@ -51,7 +53,7 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
         claim(
             "engine-over-kernel",
             "the chosen CPU engine clears at least 3 times as fast as the kernel",
-            kernel_ns.median() / auto_ns,
+            kernel_cpu_ns.median() / auto_ns,
             3.0,
             false,
         ),

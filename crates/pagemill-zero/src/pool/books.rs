@@ -57,6 +57,7 @@ impl Books {
     ) -> Result<Places, Refusal> {
         let pages = self.pages_for(bytes, page_bytes)?;
         self.check_possible(pages, single_file)?;
+        self.check_quota(peer.user, pages)?;
         let Some(plan) = self.plan(peer.user, pages, single_file) else {
             self.make_room(peer.user, pages);
             return Err(self.exhausted(pages));
@@ -64,6 +65,7 @@ impl Books {
         let planned: usize = (plan.iter().zip(&self.shelves))
             .map(|(files, shelf)| files * shelf.spec.file_pages)
             .sum();
+        // Files may be longer than what was asked for.
         self.check_quota(peer.user, planned)?;
         let mut places = Places::new();
         for (index, files) in plan.into_iter().enumerate() {

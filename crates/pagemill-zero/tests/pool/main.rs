@@ -2,5 +2,6 @@
 
 mod behaved;
 mod hostile;
+mod recipes;
 mod running;
 mod users;
