@@ -183,7 +183,7 @@ fn names_that_are_unknown() {
   ·        ─────
 3 │ machine = "gtx480"
   ╰────
- help: kinds of scenario: gpu
+ help: kinds of scenario: gpu, cuda
 "#);
     assert_snapshot!(set(&["transfer.when_full=biggest"]), @r#"
  × `transfer.when_full` is "biggest": this is none of the rules for full range slots

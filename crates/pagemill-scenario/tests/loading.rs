@@ -31,6 +31,7 @@ fn load_with(text: &str, sets: &[&str]) -> Scenario {
 fn gpu(point: &Point) -> &pagemill_scenario::GpuPoint {
     match &point.spec {
         PointSpec::Gpu(gpu) => gpu,
+        PointSpec::Cuda(_) => panic!("{point} is of another kind"),
     }
 }
 
