@@ -144,13 +144,10 @@ fn unsafe_without_reason(file: &SourceFile) -> Vec<(usize, String)> {
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
     let opens = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
-        // The type of a function says nothing that could be explained.
-        let is_type = code.contains(" fn(");
-        let openings = [" {", " fn", " impl", " extern"];
-        !is_type
-            && openings
-                .iter()
-                .any(|next| code.contains(&format!("{KEYWORD}{next}")))
+        let follows = |next: &str| code.contains(&format!("{KEYWORD}{next}"));
+        // What a private function may be called with is said where it is called.
+        let is_offered = code.starts_with("pub ") && !code.contains(" fn(");
+        follows(" {") || follows(" impl") || is_offered && (follows(" fn") || follows(" extern"))
     };
     let is_explained = |index: usize| {
         let above = lines[..index].iter().rev();

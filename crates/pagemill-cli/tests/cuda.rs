@@ -1,5 +1,7 @@
 //! Unmodified CUDA programs, compiled by CUDA's own compilers, on the simulated GPU.
 
+// Each test program needs a part of it.
+#[allow(dead_code)]
 #[path = "common/mod.rs"]
 mod common;
 #[path = "common/cuda.rs"]

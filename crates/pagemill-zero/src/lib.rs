@@ -3,7 +3,7 @@
 //! * [`engines`]: who writes the zeroes, behind one interface.
 //! * [`kernel`]: the helper of the kernel module.
 //! * [`pool`]: the daemon that keeps files of clean huge pages and lends them.
-//! * [`bench`]: what both cost on this machine.
+//! * [`mod@bench`]: what both cost on this machine.
 //!
 //! Unsafe code is in the engines: instructions that the compiler has no safe words for.
 

@@ -150,7 +150,7 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         89 => 1,
         99 => 1,
         106 => sm.max_blocks as i32,
-        1..=ATTRIBUTE_MAX => 0,
+        _ if (1..=ATTRIBUTE_MAX).contains(&number) => 0,
         _ => return None,
     };
     Some(value)

@@ -138,11 +138,10 @@ fn find_replaced(
         above.push(key.name.clone());
         match &node.kind {
             Kind::Table(below) => find_replaced(below, home, above, found),
+            // Inside of { value, source } everything is said already.
+            _ if matches!(key.name.as_str(), "value" | "source") => {}
             _ if above.len() > 1 && !Arc::ptr_eq(&node.origin.source, home) => {
-                // Inside of { value, source } everything is said already.
-                if !matches!(key.name.as_str(), "value" | "source") {
-                    found.push((above.clone(), node.clone()));
-                }
+                found.push((above.clone(), node.clone()));
             }
             _ => {}
         }

@@ -1,0 +1,84 @@
+//! Scenarios of kind "cuda": what `pagemill cuda` hands to the process of a program is the point it was made from.
+
+use std::path::Path;
+
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{CudaPoint, PointSpec, load, load_text};
+
+const TEXT: &str = r#"
+title = "A program \"quoted\""
+kind = "cuda"
+machine = "gtx480"
+[program]
+command = ["./a b", "--x=1"]
+[transfer]
+mode = "multi-range"
+[sweep]
+"machine.link.bandwidth" = ["16 GB/s", "32 GB/s"]
+"transfer.unit" = ["1 KiB", "4 KiB"]
+"#;
+
+fn points(text: &str, sets: &[&str]) -> Result<Vec<CudaPoint>, String> {
+    let source = SourceText::file(Path::new("scenarios/test.toml"), text.to_owned());
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let scenario = load_text(&source, &sets).map_err(|errors| errors.render(false))?;
+    let specs = scenario.points.into_iter().map(|point| match point.spec {
+        PointSpec::Cuda(point) => *point,
+        other => panic!("{} is another kind", other.kind()),
+    });
+    Ok(specs.collect())
+}
+
+#[test]
+fn every_point_stands_in_files_of_its_own() {
+    let sets = [
+        "machine.dram.capacity=2 GiB",
+        "machine.tlb.ports={ value = 2, source = \"a test\" }",
+    ];
+    let points = points(TEXT, &sets).expect("it is sound");
+    assert_eq!(points.len(), 4);
+    for point in &points {
+        let folder = tempfile::tempdir().expect("a folder");
+        let machines = folder.path().join("machines");
+        std::fs::create_dir(&machines).expect("a folder");
+        std::fs::write(machines.join("gtx480.toml"), &point.machine_text).expect("a file");
+        let file = folder.path().join("scenario.toml");
+        std::fs::write(&file, point.scenario_text(7)).expect("a file");
+        let scenario = load(file.to_str().expect("UTF-8"), &[]).expect("it is sound");
+        let [one] = &scenario.points[..] else {
+            panic!("{} points", scenario.points.len());
+        };
+        let PointSpec::Cuda(read) = &one.spec else {
+            panic!("another kind");
+        };
+        assert_eq!(read.machine.spec, point.machine.spec);
+        assert_eq!(read.machine.spec.memory_bytes, Some(2 << 30));
+        assert_eq!(read.machine.spec.tlb.ports, 2);
+        assert_eq!(read.transfer, point.transfer);
+        assert_eq!(read.command, ["./a b", "--x=1"]);
+        assert_eq!(read.limits.timeline_events, 7);
+        assert_eq!(scenario.title, "A program \"quoted\"");
+        let capacity = read
+            .machine
+            .settings
+            .iter()
+            .find(|setting| setting.key == "dram.capacity");
+        assert_eq!(
+            capacity.map(|setting| setting.source.as_str()),
+            Some("--set")
+        );
+    }
+}
+
+#[test]
+fn a_command_is_words() {
+    for (command, part) in [
+        ("[]", "a list of words"),
+        ("\"./a\"", "a list of words"),
+        ("[1]", "a list of words"),
+    ] {
+        let text = TEXT.replace("[\"./a b\", \"--x=1\"]", command);
+        let error = points(&text, &[]).expect_err("it is wrong");
+        assert!(error.contains(part), "{error}");
+    }
+}
