@@ -44,9 +44,9 @@ pub unsafe fn mmap(
     file: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
+    let number = libc::SYS_mmap;
     // SAFETY: the caller's promise; the system call takes these arguments and returns -1 or an address.
-    let result =
-        unsafe { libc::syscall(libc::SYS_mmap, start, bytes, access, flags, file, offset) };
+    let result = unsafe { libc::syscall(number, start, bytes, access, flags, file, offset) };
     std::ptr::with_exposed_provenance_mut(result as usize)
 }
 

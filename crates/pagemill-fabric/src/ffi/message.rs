@@ -137,10 +137,8 @@ unsafe extern "C" fn inject(
     number: u64,
 ) -> isize {
     // SAFETY: a handle of ours.
-    post_inject(
-        unsafe { Endpoint::of(endpoint) },
-        injected(buffer, bytes, number, None, None),
-    )
+    let endpoint = unsafe { Endpoint::of(endpoint) };
+    post_inject(endpoint, injected(buffer, bytes, number, None, None))
 }
 
 unsafe extern "C" fn senddata(
@@ -174,8 +172,6 @@ unsafe extern "C" fn injectdata(
     number: u64,
 ) -> isize {
     // SAFETY: a handle of ours.
-    post_inject(
-        unsafe { Endpoint::of(endpoint) },
-        injected(buffer, bytes, number, None, Some(data)),
-    )
+    let endpoint = unsafe { Endpoint::of(endpoint) };
+    post_inject(endpoint, injected(buffer, bytes, number, None, Some(data)))
 }

@@ -28,6 +28,9 @@ extern "C" fn unsupported() -> isize {
 }
 
 /// Frees a `T`: the `close` of objects that hold nothing else.
+///
+/// # Safety
+/// `handle` belongs to a `T` that libfabric will not use again.
 pub unsafe extern "C" fn close<T>(handle: *mut fid) -> c_int {
     // SAFETY: libfabric closes each of our handles once, and this function is in the table of `T`s only.
     unsafe { free::<T>(handle) };
@@ -35,17 +38,17 @@ pub unsafe extern "C" fn close<T>(handle: *mut fid) -> c_int {
 }
 
 /// No binding.
-pub unsafe extern "C" fn no_bind(_: *mut fid, _: *mut fid, _: u64) -> c_int {
+pub extern "C" fn no_bind(_: *mut fid, _: *mut fid, _: u64) -> c_int {
     -FI_ENOSYS
 }
 
 /// No control.
-pub unsafe extern "C" fn no_control(_: *mut fid, _: c_int, _: *mut c_void) -> c_int {
+pub extern "C" fn no_control(_: *mut fid, _: c_int, _: *mut c_void) -> c_int {
     -FI_ENOSYS
 }
 
 /// No further tables.
-pub unsafe extern "C" fn no_ops(
+pub extern "C" fn no_ops(
     _: *mut fid,
     _: *const c_char,
     _: u64,
