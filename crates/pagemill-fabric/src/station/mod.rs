@@ -339,6 +339,11 @@ impl Station {
         done
     }
 
+    /// Copies from the program's memory, at no cost.
+    pub fn copy_in(&self, buffer: &Buffer) -> Vec<u8> {
+        buffer.load(self.memory.as_ref())
+    }
+
     /// Copies to the program's memory, at no cost.
     pub fn copy_out(&mut self, buffer: &Buffer, bytes: &[u8]) {
         buffer.store(self.memory.as_mut(), bytes);
@@ -377,7 +382,8 @@ impl Station {
         self.asked_ps
     }
 
-    fn take_ready(&mut self) -> Option<Done> {
+    /// What the program may see now, without looking for more.
+    pub fn take_ready(&mut self) -> Option<Done> {
         let (key, _) = self.ready.first_key_value()?;
         if key.0 > self.clock_ps {
             return None;
