@@ -50,6 +50,8 @@ struct Posted {
     notify: Notify,
     is_tagged: bool,
     address: u64,
+    /// The bytes of a send whose buffer the program may use again at once.
+    _kept: Option<Vec<u8>>,
 }
 
 /// A message that the program has claimed and not fetched.
@@ -148,6 +150,24 @@ impl Process {
         self.station.send(dest, to.word(), data, buffer, ticket);
     }
 
+    /// Sends a message whose buffer the program may use again at once.
+    pub fn inject(
+        &mut self,
+        dest: u32,
+        to: Match,
+        data: Option<u64>,
+        buffer: &Buffer,
+        notify: Notify,
+    ) {
+        let mut kept = self.station.copy_in(buffer);
+        let address = kept.as_mut_ptr().expose_provenance() as u64;
+        let copy = Buffer::new(address, kept.len());
+        self.send(dest, to, data, &copy, notify);
+        if let Some(posted) = self.posted.get_mut(&self.next) {
+            posted._kept = Some(kept);
+        }
+    }
+
     /// Receives a message.
     pub fn receive(&mut self, source: Option<u32>, from: Match, buffer: Buffer, notify: Notify) {
         let ticket = self.post(notify, from.tag.is_some(), buffer.address());
@@ -177,6 +197,10 @@ impl Process {
 
     /// Looks for a message, and takes it out of the reach of others if `claims`; the queue gets the answer.
     pub fn peek(&mut self, source: Option<u32>, from: Match, claims: bool, notify: Notify) {
+        // A program that looks for messages and for nothing else is told of the rest, too.
+        while let Some(done) = self.station.take_ready() {
+            self.route(&done);
+        }
         let found = self.station.peek(source, from.word(), from.ignored());
         if let (Some(outcome), true) = (found, claims) {
             self.claim(&outcome, notify.context);
@@ -245,6 +269,7 @@ impl Process {
             notify,
             is_tagged,
             address,
+            _kept: None,
         };
         self.posted.insert(self.next, posted);
         Ticket(self.next)

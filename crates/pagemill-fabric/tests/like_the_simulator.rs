@@ -117,7 +117,7 @@ fn ping_pong_takes_the_simulated_time_to_the_picosecond() {
     }
     let pni = NicMachine::pni();
     let mut other = NicMachine::pni();
-    other.messages.eager_bytes = 128;
+    other.messages.eager_bytes = 256;
     other.wire.hops = 3;
     other.att.prefetch_groups = 0;
     for machine in [pni, other] {

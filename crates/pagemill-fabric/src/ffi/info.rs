@@ -84,7 +84,7 @@ pub unsafe extern "C" fn getinfo(
     // SAFETY: `build` allocates as libfabric frees; `info` is the caller's place.
     match unsafe { build(&wish) } {
         Some(built) => {
-            // SAFETY: the caller's place, as above.
+            // SAFETY: the caller's place.
             unsafe { *info = built };
             0
         }

@@ -227,7 +227,6 @@ unsafe extern "C" fn inject(
     post(unsafe { Endpoint::of(endpoint) }, access)
 }
 
-#[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn writedata(
     _: *mut fid_ep,
     _: *const c_void,

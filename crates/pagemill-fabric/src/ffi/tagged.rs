@@ -64,7 +64,11 @@ fn post(endpoint: &Endpoint, sending: Sending, may_tell_success: bool) -> isize 
             tag: sending.tag,
             ignore: 0,
         };
-        process.send(dest.station, to, sending.data, &sending.buffer, notify);
+        if may_tell_success && sending.flags & FI_INJECT == 0 {
+            process.send(dest.station, to, sending.data, &sending.buffer, notify);
+        } else {
+            process.inject(dest.station, to, sending.data, &sending.buffer, notify);
+        }
         0
     })
 }

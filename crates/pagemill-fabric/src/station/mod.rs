@@ -73,6 +73,8 @@ pub struct Station {
     is_started: bool,
     /// Polls in a row that brought nothing.
     idle_polls: u32,
+    /// The program looked for a message and found none: it may see every packet.
+    is_looking: bool,
     /// Nothing that is not in `inbox` arrives before this.
     horizon_ps: u64,
     /// What the board was last told.
@@ -117,6 +119,7 @@ impl Station {
             clock_ps: 0,
             is_started: !settings.has_start_line,
             idle_polls: 0,
+            is_looking: false,
             horizon_ps: 0,
             base_ps: 0,
             asked_ps: 0,
@@ -280,6 +283,7 @@ impl Station {
             address: 0,
         };
         let mut found = self.rank.probe(&receive);
+        self.is_looking = found.is_none();
         if found.is_none() {
             self.idle_polls = self.idle_polls.saturating_add(1);
             if self.idle_polls > IDLE_POLLS {
@@ -330,13 +334,18 @@ impl Station {
         if self.idle_polls < IDLE_POLLS {
             return None;
         }
-        self.wait_for_next(false);
+        self.wait_for_next(self.is_looking);
         let done = self.take_ready();
         match done {
             Some(_) => self.idle_polls = 0,
             None => std::thread::yield_now(),
         }
         done
+    }
+
+    /// Copies from the program's memory, at no cost.
+    pub fn copy_in(&self, buffer: &Buffer) -> Vec<u8> {
+        buffer.load(self.memory.as_ref())
     }
 
     /// Copies to the program's memory, at no cost.
@@ -377,7 +386,8 @@ impl Station {
         self.asked_ps
     }
 
-    fn take_ready(&mut self) -> Option<Done> {
+    /// What the program may see now, without looking for more.
+    pub fn take_ready(&mut self) -> Option<Done> {
         let (key, _) = self.ready.first_key_value()?;
         if key.0 > self.clock_ps {
             return None;

@@ -57,6 +57,7 @@ impl Station {
             self.counters.add(Counter::LateSteps, 1);
         }
         self.idle_polls = 0;
+        self.is_looking = false;
         self.settle();
     }
 
