@@ -36,7 +36,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pagemill-zero-client", &["pagemill-linux"]),
-    ("pagemill-zero-cabi", &["pagemill-zero-client"]),
+    (
+        "pagemill-zero-cabi",
+        &["pagemill-linux", "pagemill-zero-client"],
+    ),
     (
         "pagemill-zero-preload",
         &["pagemill-linux", "pagemill-zero-client"],

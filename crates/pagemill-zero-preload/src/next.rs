@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
+// SAFETY: glibc has these functions, with these types.
 unsafe extern "C" {
     fn __libc_malloc(bytes: usize) -> *mut c_void;
     fn __libc_calloc(count: usize, bytes: usize) -> *mut c_void;
@@ -44,10 +45,10 @@ pub unsafe fn mmap(
     file: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
+    let number = libc::SYS_mmap;
     // SAFETY: the caller's promise; the system call takes these arguments and returns -1 or an address.
-    let result =
-        unsafe { libc::syscall(libc::SYS_mmap, start, bytes, access, flags, file, offset) };
-    std::ptr::with_exposed_provenance_mut(result as usize)
+    let start = unsafe { libc::syscall(number, start, bytes, access, flags, file, offset) };
+    std::ptr::with_exposed_provenance_mut(start as usize)
 }
 
 /// # Safety
@@ -60,6 +61,7 @@ pub unsafe fn munmap(start: *mut c_void, bytes: usize) -> c_int {
 /// # Safety
 /// `memory` came from the C library, or is null.
 pub unsafe fn malloc_usable_size(memory: *mut c_void) -> usize {
+    // SAFETY: its caller keeps the promise of `malloc_usable_size`.
     type Function = unsafe extern "C" fn(*mut c_void) -> usize;
     static FOUND: OnceLock<Option<Function>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
