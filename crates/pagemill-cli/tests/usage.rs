@@ -25,6 +25,7 @@ Commands:
   run     Run a scenario and show its results
   list    List what can be named in a scenario
   doctor  Show which real backends this machine has, and what would enable the others
+  zero    Huge pages that are clean before anyone waits for them
   help    Print this message or the help of the given subcommand(s)
 
 Options:
