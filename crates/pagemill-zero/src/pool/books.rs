@@ -41,7 +41,12 @@ impl Books {
                 .map(|spec| Shelf::new(config.size, spec))
                 .collect(),
             charged_pages: BTreeMap::new(),
-            quota_pages: config.quota_pages,
+            // A quota of everything is none: then it is pages that lack, and waiting helps.
+            quota_pages: if config.quota_pages < config.pages() {
+                config.quota_pages
+            } else {
+                usize::MAX
+            },
             recycle: config.recycle,
             counters: Counters::default(),
         }
