@@ -23,6 +23,7 @@ Usage: pagemill <COMMAND>
 
 Commands:
   run     Run a scenario and show its results
+  cuda    Run an unmodified CUDA program on a simulated GPU
   list    List what can be named in a scenario
   doctor  Show which real backends this machine has, and what would enable the others
   help    Print this message or the help of the given subcommand(s)

@@ -100,8 +100,10 @@ fn copies_of_two_streams_share_the_link_and_nothing_else() {
 
 #[test]
 fn a_report_goes_through_a_file_unchanged() {
-    let mut options = Options::default();
-    options.timeline = true;
+    let options = Options {
+        timeline: true,
+        ..Options::default()
+    };
     let mut gpu = Gpu::new(&machine(2), whole_page(), options).expect("the machine is sound");
     let buffer = lend(&mut gpu, 3 * PAGE as usize);
     gpu.prefetch(buffer, 0..buffer.bytes).expect("inside");
