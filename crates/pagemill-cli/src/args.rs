@@ -30,19 +30,19 @@ pub enum Command {
     Advise(AdviseArguments),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
+    /// List what can be named in a scenario
+    List(ListArguments),
+    /// Show which real backends this machine has, and what would enable the others
+    Doctor(DoctorArguments),
+    /// Run an unmodified CUDA program on a simulated GPU
+    Cuda(CudaArguments),
+    /// Run an MPI program over the simulated network interface
+    Mpi(MpiArguments),
     /// Run benchmarks on the real GPU of this machine
     #[command(subcommand)]
     Gpu(GpuCommand),
     /// Show how the misses of a trace follow its share of a cache
     Mrc(MrcArguments),
-    /// Run an unmodified CUDA program on a simulated GPU
-    Cuda(CudaArguments),
-    /// List what can be named in a scenario
-    List(ListArguments),
-    /// Run an MPI program over the simulated network interface
-    Mpi(MpiArguments),
-    /// Show which real backends this machine has, and what would enable the others
-    Doctor(DoctorArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
 }

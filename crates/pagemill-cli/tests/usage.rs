@@ -25,9 +25,13 @@ Commands:
   run      Run a scenario and show its results
   advise   Rank the ways to place data that does not fit GPU memory, by simulation
   compare  Show two results side by side, with the error of each point
-  gpu      Run benchmarks on the real GPU of this machine
   list     List what can be named in a scenario
   doctor   Show which real backends this machine has, and what would enable the others
+  cuda     Run an unmodified CUDA program on a simulated GPU
+  mpi      Run an MPI program over the simulated network interface
+  gpu      Run benchmarks on the real GPU of this machine
+  mrc      Show how the misses of a trace follow its share of a cache
+  zero     Huge pages that are clean before anyone waits for them
   help     Print this message or the help of the given subcommand(s)
 
 Options:

@@ -7,6 +7,7 @@ mod progress;
 mod results;
 mod timeline;
 
+use std::io::Write;
 use std::path::Path;
 
 use pagemill_report::table::TableStyle;
@@ -128,7 +129,8 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
 fn show(set: &ResultSet, view: &View, to: &Results<'_>) -> Result<(), Failure> {
     if to.stdout == Stdout::Program {
         let table = table::render(&results::headline(set, view), &TableStyle::for_stdout());
-        eprint!("{table}");
+        // There is nobody left to tell when standard error is closed.
+        let _ = write!(std::io::stderr(), "{table}");
         return Ok(());
     }
     match to.format {

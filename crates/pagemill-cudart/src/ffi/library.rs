@@ -76,11 +76,15 @@ api! {
         unsafe { give(to, key.0 as *mut c_void) }
     }
 
-    fn cudaLibraryGetGlobal(to: *mut *mut c_void, _bytes: *mut usize, library: *mut c_void, name: *const c_char) {
+    fn cudaLibraryGetGlobal(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
         let image = image(library)?;
         // SAFETY: see the module.
         let name = unsafe { text(name) }?;
-        let at = with_runtime(|runtime| runtime.global_of_image(image, name))?;
+        let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
+        if !bytes.is_null() {
+            // SAFETY: see the module.
+            unsafe { give(bytes, size as usize)? };
+        }
         // SAFETY: see the module.
         unsafe { give(to, at as *mut c_void) }
     }

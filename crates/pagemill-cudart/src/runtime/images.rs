@@ -192,19 +192,20 @@ impl Runtime {
             let message = format!("{shadow:#x} is no __device__ or __constant__ variable");
             Fault::new(CudaError::INVALID_SYMBOL, message)
         })?;
-        let address = self.global_of_image(variable.image, &variable.name)?;
+        let (address, _) = self.global_of_image(variable.image, &variable.name)?;
         Ok((address, variable.bytes))
     }
 
-    /// Address of the variable `name` of an image.
+    /// Address and size of the variable `name` of an image.
     ///
     /// # Errors
     /// If the image cannot be executed, or has no such variable.
-    pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<u64, Fault> {
+    pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<(u64, u64), Fault> {
         self.load_image(image)?;
         let module = self.images.module(image, &mut self.gpu)?;
-        let address = self.gpu.symbol_address(module, name);
-        address.map(|address| address.0).ok_or_else(|| {
+        let found = self.gpu.symbol_address(module, name);
+        let found = found.and_then(|at| Some((at.0, self.gpu.allocation_bytes(at)?)));
+        found.ok_or_else(|| {
             let message = format!("the device code has no variable {name:?}");
             Fault::new(CudaError::INVALID_SYMBOL, message)
         })

@@ -1,6 +1,6 @@
 //! Managed pages as the CPU may use them: open where they are in CPU memory, closed where they are not.
 
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 
 use pagemill_sim::{Gpu, TransferMode};
@@ -162,7 +162,9 @@ fn warn_of_map_count() {
     use std::sync::Once;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        eprintln!(
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
             "pagemill: the system allows no more protected ranges, so all pages of an allocation came back at once: raise \
              vm.max_map_count or transfer.page_size"
         );

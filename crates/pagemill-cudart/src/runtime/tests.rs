@@ -78,7 +78,8 @@ fn a_kernel_writes_what_the_host_reads() {
     );
     assert_eq!(runtime.side(memory + 63), Side::Device);
     assert_eq!(runtime.side(memory + 64), Side::Host);
-    let symbol = runtime.global_of_image(0, "counter").expect("it is there");
+    let (symbol, bytes) = runtime.global_of_image(0, "counter").expect("it is there");
+    assert_eq!(bytes, 4);
     assert_eq!(runtime.side(symbol), Side::Device);
     assert_eq!(
         runtime.bytes_mut(symbol, 4),

@@ -144,11 +144,7 @@ impl Gpu {
     /// # Errors
     /// If no allocation starts there.
     pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
-        let bytes = self
-            .memory
-            .find(address.0)
-            .and_then(|id| self.memory.allocation(id))
-            .map_or(0, pagemill_ptx::Allocation::bytes);
+        let bytes = self.allocation_bytes(address).unwrap_or(0);
         self.memory.free(address.0)?;
         if (MANAGED_BASE..self.next_address).contains(&address.0) {
             self.clockwork.path.forget(address.0, bytes);
@@ -164,6 +160,12 @@ impl Gpu {
         self.memory.free(buffer.address.0)?;
         self.set_fixed_bytes(self.fixed_bytes.saturating_sub(buffer.bytes));
         Ok(())
+    }
+
+    /// Size in bytes of the allocation that holds `address`; `None` where nothing is allocated.
+    pub fn allocation_bytes(&self, address: VirtAddr) -> Option<u64> {
+        let allocation = self.memory.allocation(self.memory.find(address.0)?)?;
+        Some(allocation.bytes())
     }
 
     /// The bytes at `address`, wherever they are. Costs no time.

@@ -1,5 +1,6 @@
 //! The process of the user's program: what it finds beside it, and how it ends.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -38,7 +39,12 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
                 spec.command[0]
             ));
         }
-        eprintln!("pagemill: {} left no results ({status})", spec.command[0]);
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "pagemill: {} left no results ({status})",
+            spec.command[0]
+        );
     }
     Ok(Finished { exit_code, results })
 }
