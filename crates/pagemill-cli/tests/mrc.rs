@@ -44,7 +44,7 @@ fn a_loop_misses_until_it_fits() {
         .map(|row| row["stack_distance_miss_ratio"].as_f64().expect("a ratio"))
         .collect();
     assert_eq!(approximate, [1.0, 1.0, 0.1, 0.1]);
-    let facts = &json["summary"];
+    let facts = &json["summary"]["facts"];
     assert_eq!(facts["task_0_class"], "A", "{facts}");
     assert_eq!(facts["task_0_best_quota_colors"], 3, "{facts}");
 }
