@@ -168,7 +168,8 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
         translations: Translations::new(machine),
         wires: Wires::new(machine),
     };
-    let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding);
+    let blocks = pattern.bytes.div_ceil(BLOCK_BYTES) as u32;
+    let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding, blocks);
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
