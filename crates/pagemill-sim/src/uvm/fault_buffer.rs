@@ -23,6 +23,8 @@ const NONE: u32 = u32::MAX;
 struct Entry {
     page: u32,
     utlb: u32,
+    /// Its place in the table of `utlb`.
+    slot: u32,
     not_before: Picos,
     /// Counts entries up as they are made: the order of the buffer.
     number: u64,
@@ -59,11 +61,11 @@ impl Table {
         Some(self.entries[place])
     }
 
-    fn remove(&mut self, entry: u32) {
-        if let Some(place) = self.entries.iter().position(|&held| held == entry) {
-            self.pages.swap_remove(place);
-            self.entries.swap_remove(place);
-        }
+    /// Takes the entry at `slot` out; answers which one is there now, if any is.
+    fn remove(&mut self, slot: u32) -> Option<u32> {
+        self.pages.swap_remove(slot as usize);
+        self.entries.swap_remove(slot as usize);
+        self.entries.get(slot as usize).copied()
     }
 }
 
@@ -122,6 +124,7 @@ impl FaultBuffer {
         let entry = Entry {
             page,
             utlb: waiter.utlb,
+            slot: self.tables[waiter.utlb as usize].pages.len() as u32,
             not_before: Picos::ZERO,
             number: self.made,
             older: self.newest,
@@ -209,7 +212,10 @@ impl FaultBuffer {
             let entry = &mut self.entries[id as usize];
             awake.push(entry.first);
             awake.append(&mut entry.more);
-            self.tables[entry.utlb as usize].remove(id);
+            let slot = entry.slot;
+            if let Some(moved) = self.tables[entry.utlb as usize].remove(slot) {
+                self.entries[moved as usize].slot = slot;
+            }
             self.free.push(id);
         }
         self.ended = ended;
