@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
+use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANISATIONS;
 use pagemill_scenario::{MACHINES, NIC_WORKLOADS, SCENARIOS, load, transfer_modes};
 use pagemill_workloads::{Parameter, Unit};
@@ -104,12 +105,30 @@ fn policies() -> Vec<Item> {
             keys: keys.iter().map(|key| transfer_key(key)).collect(),
         }
     };
-    let organisations = ORGANISATIONS.iter().map(|organisation| Item {
-        name: organisation.name.to_owned(),
-        summary: format!("ATT cache: {}", organisation.summary),
+    let of_kind = |kind: &str, name: &str, summary: &str| Item {
+        name: name.to_owned(),
+        summary: format!("{kind}: {summary}"),
         keys: Vec::new(),
-    });
-    transfer_modes().map(item).chain(organisations).collect()
+    };
+    let organisations = ORGANISATIONS
+        .iter()
+        .map(|entry| of_kind("ATT cache", entry.name, entry.summary));
+    let strategies = STRATEGIES
+        .iter()
+        .map(|entry| of_kind("residency strategy", entry.name, entry.summary));
+    let growths = GROWTHS
+        .iter()
+        .map(|entry| of_kind("residency growth", entry.name, entry.summary));
+    let evictions = EVICTIONS
+        .iter()
+        .map(|entry| of_kind("residency eviction", entry.name, entry.summary));
+    transfer_modes()
+        .map(item)
+        .chain(organisations)
+        .chain(strategies)
+        .chain(growths)
+        .chain(evictions)
+        .collect()
 }
 
 fn transfer_key(key: &str) -> (String, String, String) {

@@ -101,6 +101,7 @@ fn point(pattern: AccessPattern, strategy: &str, factor: f64) -> UvmPoint {
         stripe_bytes: 2 * MIB,
         random_page_bytes: 2 * MIB,
         loops: 1,
+        reuse: false,
         seed: 0,
         partial: partial(),
     }
@@ -201,6 +202,18 @@ fn partial_pages_move_what_is_read_and_little_else() {
     let random = report(AccessPattern::RandomWarp, "partial-pages", 2.0);
     let driver = report(AccessPattern::RandomWarp, "on-demand", 2.0);
     assert!(random.migrated_bytes < driver.migrated_bytes);
+}
+
+#[test]
+fn data_that_fit_stay_between_loops_if_they_may() {
+    let machine = machine();
+    let mut point = point(AccessPattern::BlockStride, "on-demand", 0.75);
+    let once = run(&machine, &point).unwrap();
+    point.loops = 3;
+    point.reuse = true;
+    let kept = run(&machine, &point).unwrap();
+    assert_eq!(kept.migrated_bytes, once.migrated_bytes);
+    assert!(kept.time.0 < once.time.0);
 }
 
 #[test]

@@ -56,12 +56,14 @@ pub struct Effects {
 
 impl Effects {
     fn clear(&mut self) {
-        let mut evictions = std::mem::take(&mut self.evictions);
-        evictions.clear();
-        *self = Self {
-            evictions,
-            ..Self::default()
-        };
+        self.fetched = PageMask::EMPTY;
+        self.mapped = PageMask::EMPTY;
+        self.throttled = PageMask::EMPTY;
+        self.throttled_until = Picos::ZERO;
+        self.pinned = PageMask::EMPTY;
+        self.host_unmapped = PageMask::EMPTY;
+        self.new_chunk = false;
+        self.evictions.clear();
     }
 }
 
@@ -85,6 +87,21 @@ struct Advice {
     read_mostly: PageMask,
 }
 
+static NO_ADVICE: Advice = Advice {
+    prefers_cpu: PageMask::EMPTY,
+    prefers_gpu: PageMask::EMPTY,
+    accessed_by_gpu: PageMask::EMPTY,
+    read_mostly: PageMask::EMPTY,
+};
+
+/// Where the pages of a block are and who has them mapped. A fault needs all three, so they lie side by side.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    resident: PageMask,
+    mapped: PageMask,
+    host_mapped: PageMask,
+}
+
 /// The unified-memory driver's view of one allocation: where each page is, and what happens to it.
 ///
 /// All data start in CPU memory, mapped by the CPU alone.
@@ -93,9 +110,8 @@ pub struct Driver {
     spec: DriverSpec,
     growth: Box<dyn Growth>,
     eviction: Box<dyn Eviction>,
-    resident: Vec<PageMask>,
-    mapped: Vec<PageMask>,
-    host_mapped: Vec<PageMask>,
+    places: Vec<Places>,
+    /// Empty until the program advises anything.
     advice: Vec<Advice>,
     chunks: ChunkList,
     chunk_limit: u32,
@@ -116,10 +132,15 @@ impl Driver {
         let mut driver = Self {
             growth: (spec.growth.build)(spec.density_percent),
             eviction: (spec.eviction.build)(),
-            resident: vec![PageMask::EMPTY; blocks as usize],
-            mapped: vec![PageMask::EMPTY; blocks as usize],
-            host_mapped: Vec::new(),
-            advice: vec![Advice::default(); blocks as usize],
+            places: vec![
+                Places {
+                    resident: PageMask::EMPTY,
+                    mapped: PageMask::EMPTY,
+                    host_mapped: PageMask::FULL,
+                };
+                blocks as usize
+            ],
+            advice: Vec::new(),
             chunks: ChunkList::new(blocks),
             chunk_limit,
             thrashing: spec.thrashing.map(|spec| Thrashing::new(spec, blocks)),
@@ -127,22 +148,26 @@ impl Driver {
             traffic: Traffic::default(),
             spec: spec.clone(),
         };
-        driver.host_mapped = (0..blocks).map(|block| driver.extent(block)).collect();
+        let last_extent = driver.extent(blocks.saturating_sub(1));
+        if let Some(last) = driver.places.last_mut() {
+            last.host_mapped = last_extent;
+        }
         Ok(driver)
     }
 
     /// Blocks of the allocation.
     pub fn blocks(&self) -> u32 {
-        self.resident.len() as u32
+        self.places.len() as u32
     }
 
     /// What the GPU meets at page number `page`, counted from the start of the allocation.
     #[inline]
     pub fn touch(&self, page: u32) -> Touch {
         let (block, page) = ((page / BLOCK_PAGES) as usize, page % BLOCK_PAGES);
-        if self.resident[block].contains(page) {
+        let places = &self.places[block];
+        if places.resident.contains(page) {
             Touch::Local
-        } else if self.mapped[block].contains(page) {
+        } else if places.mapped.contains(page) {
             Touch::Remote
         } else {
             Touch::Fault
@@ -151,12 +176,12 @@ impl Driver {
 
     /// The pages of `block` in GPU memory.
     pub fn resident(&self, block: u32) -> &PageMask {
-        &self.resident[block as usize]
+        &self.places[block as usize].resident
     }
 
     /// The pages of `block` in CPU memory that the GPU has mapped.
     pub fn mapped(&self, block: u32) -> &PageMask {
-        &self.mapped[block as usize]
+        &self.places[block as usize].mapped
     }
 
     /// The blocks that hold GPU memory.
@@ -179,9 +204,9 @@ impl Driver {
         effects.clear();
         let wanted = self.host_pages(faulted).and(&self.extent(block));
         let wanted = wanted
-            .without(&self.resident[block as usize])
-            .without(&self.mapped[block as usize]);
-        let stay = wanted.and(&self.advice[block as usize].prefers_cpu);
+            .without(&self.places[block as usize].resident)
+            .without(&self.places[block as usize].mapped);
+        let stay = wanted.and(&self.advice_of(block).prefers_cpu);
         let moving = self.heed_thrashing(block, &wanted.without(&stay), now, effects);
         effects.mapped = effects.mapped.or(&stay);
         self.map_in_place(block, &effects.mapped);
@@ -210,9 +235,9 @@ impl Driver {
             return;
         };
         let accessed = counters.take(block);
-        let advice = &self.advice[block as usize];
+        let advice = self.advice_of(block);
         let moving = accessed
-            .and(&self.mapped[block as usize])
+            .and(&self.places[block as usize].mapped)
             .without(&advice.prefers_cpu);
         let moving = self.without_pinned(block, &moving);
         if moving.is_empty() {
@@ -250,13 +275,16 @@ impl Driver {
         let mut released = 0;
         while let Some((block, page)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
             let page = PageMask::range(page..page + 1).without(&self.advised_mapping(block));
-            self.mapped[block as usize] = self.mapped[block as usize].without(&page);
+            self.places[block as usize].mapped = self.places[block as usize].mapped.without(&page);
             released += 1;
         }
         released
     }
 
     fn call_block(&mut self, block: u32, pages: &PageMask, action: Action, effects: &mut Effects) {
+        if self.advice.is_empty() {
+            self.advice = vec![Advice::default(); self.places.len()];
+        }
         let advice = &mut self.advice[block as usize];
         match action {
             Action::PreferredLocation(Side::Cpu) => {
@@ -270,17 +298,17 @@ impl Driver {
             Action::ReadMostly => advice.read_mostly = advice.read_mostly.or(pages),
             Action::AccessedByGpu => {
                 advice.accessed_by_gpu = advice.accessed_by_gpu.or(pages);
-                effects.mapped = pages.without(&self.resident[block as usize]);
+                effects.mapped = pages.without(&self.places[block as usize].resident);
                 self.map_in_place(block, &effects.mapped);
             }
             Action::Prefetch(Side::Gpu) => {
-                let fetched = pages.without(&self.resident[block as usize]);
+                let fetched = pages.without(&self.places[block as usize].resident);
                 if !fetched.is_empty() {
                     self.bring(block, &fetched, effects);
                 }
             }
             Action::Prefetch(Side::Cpu) => {
-                let leaving = pages.and(&self.resident[block as usize]);
+                let leaving = pages.and(&self.places[block as usize].resident);
                 if !leaving.is_empty() {
                     let evicted = self.send_back(block, &leaving);
                     effects.evictions.push(evicted);
@@ -319,7 +347,7 @@ impl Driver {
 
     /// What moves for `moving`: grown by the policy unless the program prefers another place.
     fn grown(&self, block: u32, moving: &PageMask) -> PageMask {
-        let advice = &self.advice[block as usize];
+        let advice = self.advice_of(block);
         let barred = PageMask::FULL
             .without(&self.extent(block))
             .or(&advice.prefers_cpu);
@@ -327,7 +355,7 @@ impl Driver {
             return *moving;
         }
         let grown = self.growth.grow(&GrowthContext {
-            resident: self.resident[block as usize],
+            resident: self.places[block as usize].resident,
             faulted: *moving,
             barred,
             host_page_pages: self.spec.host_page.pages(),
@@ -335,7 +363,7 @@ impl Driver {
         let grown = grown
             .or(moving)
             .without(&barred)
-            .without(&self.resident[block as usize]);
+            .without(&self.places[block as usize].resident);
         self.without_pinned(block, &grown)
     }
 
@@ -350,7 +378,7 @@ impl Driver {
     }
 
     fn map_in_place(&mut self, block: u32, pages: &PageMask) {
-        self.mapped[block as usize] = self.mapped[block as usize].or(pages);
+        self.places[block as usize].mapped = self.places[block as usize].mapped.or(pages);
     }
 
     /// Moves `fetched`, none of it there yet, to GPU memory, and makes room for it first.
@@ -360,7 +388,7 @@ impl Driver {
                 let Some(victim) = self.eviction.victim(&self.chunks, block) else {
                     break;
                 };
-                let leaving = self.resident[victim as usize];
+                let leaving = self.places[victim as usize].resident;
                 let evicted = self.send_back(victim, &leaving);
                 effects.evictions.push(evicted);
             }
@@ -368,22 +396,24 @@ impl Driver {
             effects.new_chunk = true;
         }
         let index = block as usize;
-        let kept = self.advice[index].read_mostly;
-        effects.host_unmapped = self.host_mapped[index].and(fetched).without(&kept);
+        let kept = self.advice_of(block).read_mostly;
+        effects.host_unmapped = self.places[index].host_mapped.and(fetched).without(&kept);
         effects.fetched = *fetched;
-        self.host_mapped[index] = self.host_mapped[index].without(&effects.host_unmapped);
-        self.mapped[index] = self.mapped[index].without(fetched);
-        self.resident[index] = self.resident[index].or(fetched);
+        self.places[index].host_mapped = self.places[index]
+            .host_mapped
+            .without(&effects.host_unmapped);
+        self.places[index].mapped = self.places[index].mapped.without(fetched);
+        self.places[index].resident = self.places[index].resident.or(fetched);
         self.traffic.pages_in += u64::from(fetched.count());
     }
 
     /// Moves `leaving`, all of it there, back to CPU memory; an empty chunk is given back.
     fn send_back(&mut self, block: u32, leaving: &PageMask) -> Evicted {
         let index = block as usize;
-        let dropped = leaving.and(&self.advice[index].read_mostly);
+        let dropped = leaving.and(&self.advice_of(block).read_mostly);
         let copied = leaving.without(&dropped);
-        self.resident[index] = self.resident[index].without(leaving);
-        if self.resident[index].is_empty() {
+        self.places[index].resident = self.places[index].resident.without(leaving);
+        if self.places[index].resident.is_empty() {
             self.chunks.remove(block);
         }
         let stays_mapped = if self.counters.is_some() {
@@ -401,8 +431,12 @@ impl Driver {
         }
     }
 
+    fn advice_of(&self, block: u32) -> &Advice {
+        self.advice.get(block as usize).unwrap_or(&NO_ADVICE)
+    }
+
     fn advised_mapping(&self, block: u32) -> PageMask {
-        self.advice[block as usize].accessed_by_gpu
+        self.advice_of(block).accessed_by_gpu
     }
 
     /// The pages of `block` that belong to the allocation.

@@ -5,6 +5,9 @@ use super::{BIG_PAGE_PAGES, BLOCK_PAGES};
 
 const WORDS: usize = BLOCK_PAGES as usize / 64;
 
+/// Aligned 64 KiB of a block.
+pub(super) const BIG_PAGES: usize = (BLOCK_PAGES / BIG_PAGE_PAGES) as usize;
+
 /// A set of the 512 pages of 4 KiB in a 2 MiB block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageMask([u64; WORDS]);
@@ -38,11 +41,14 @@ impl PageMask {
 
     /// Whether no page is in the set.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
+        self.0.iter().fold(0, |all, word| all | word) == 0
     }
 
     /// Pages in the set.
     pub fn count(&self) -> u32 {
+        if self.is_empty() {
+            return 0;
+        }
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
@@ -58,18 +64,26 @@ impl PageMask {
     #[must_use]
     pub fn big_pages(&self) -> Self {
         const BIG_PAGE: u64 = (1 << BIG_PAGE_PAGES) - 1;
+        /// The first page of each 64 KiB.
+        const FIRSTS: u64 = 0x0001_0001_0001_0001;
         Self(self.0.map(|word| {
-            (0..64)
-                .step_by(BIG_PAGE_PAGES as usize)
-                .fold(0, |grown, shift| {
-                    let big_page = BIG_PAGE << shift;
-                    if word & big_page == 0 {
-                        grown
-                    } else {
-                        grown | big_page
-                    }
-                })
+            let pairs = word | word >> 1;
+            let fours = pairs | pairs >> 2;
+            let eights = fours | fours >> 4;
+            ((eights | eights >> 8) & FIRSTS) * BIG_PAGE
         }))
+    }
+
+    /// For each aligned 64 KiB, in order, how many of its pages are in the set.
+    pub(super) fn big_page_counts(&self) -> [u16; BIG_PAGES] {
+        let mut counts = [0; BIG_PAGES];
+        for (of_word, word) in counts.chunks_exact_mut(BIG_PAGES / WORDS).zip(self.0) {
+            for (index, count) in of_word.iter_mut().enumerate() {
+                let pages = (word >> (index as u32 * BIG_PAGE_PAGES)) as u16;
+                *count = pages.count_ones() as u16;
+            }
+        }
+        counts
     }
 
     /// Pages in either set.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use pagemill_types::Picos;
 
@@ -56,12 +56,22 @@ struct PageHistory {
     pinned_until: Option<Picos>,
 }
 
+/// Pages of a block that moved to the GPU.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    at: Picos,
+    block: u32,
+    pages: PageMask,
+}
+
 /// Which pages thrash. Remembers only migrations of the last lapse and pages that had an event.
 #[derive(Clone, Debug)]
 pub(super) struct Thrashing {
     spec: ThrashingSpec,
-    /// For each block its migrations of the last lapse.
-    recent: Vec<Vec<(Picos, PageMask)>>,
+    /// The migrations of the last lapse, in order of time.
+    recent: VecDeque<Move>,
+    /// When each block was last migrated; most were not lately, and then `recent` need not be searched.
+    last_moves: Vec<Option<Picos>>,
     pages: BTreeMap<u64, PageHistory>,
     pins: BTreeMap<(Picos, u64), ()>,
 }
@@ -70,7 +80,8 @@ impl Thrashing {
     pub(super) fn new(spec: ThrashingSpec, blocks: u32) -> Self {
         Self {
             spec,
-            recent: vec![Vec::new(); blocks as usize],
+            recent: VecDeque::new(),
+            last_moves: vec![None; blocks as usize],
             pages: BTreeMap::new(),
             pins: BTreeMap::new(),
         }
@@ -79,17 +90,27 @@ impl Thrashing {
     /// The pages `moved` of `block` move to the GPU at `now`.
     pub(super) fn migrated(&mut self, block: u32, moved: &PageMask, now: Picos) {
         let lapse = self.spec.lapse;
-        let recent = &mut self.recent[block as usize];
-        recent.retain(|(at, _)| now.saturating_since(*at) <= lapse);
-        if recent.is_empty() {
-            recent.push((now, *moved));
-            return;
+        let is_recent = |at: Picos| now.saturating_since(at) <= lapse;
+        while self
+            .recent
+            .front()
+            .is_some_and(|oldest| !is_recent(oldest.at))
+        {
+            self.recent.pop_front();
         }
-        let again = recent
-            .iter()
-            .fold(PageMask::EMPTY, |pages, (_, earlier)| pages.or(earlier))
-            .and(moved);
-        recent.push((now, *moved));
+        let before = self.last_moves[block as usize].replace(now);
+        let mut again = PageMask::EMPTY;
+        if before.is_some_and(is_recent) {
+            let of_block = self.recent.iter().filter(|earlier| earlier.block == block);
+            again = of_block
+                .fold(again, |pages, earlier| pages.or(&earlier.pages))
+                .and(moved);
+        }
+        self.recent.push_back(Move {
+            at: now,
+            block,
+            pages: *moved,
+        });
         for page in again.pages() {
             let history = self.pages.entry(page_number(block, page)).or_default();
             if now.saturating_since(history.last_event) > lapse {

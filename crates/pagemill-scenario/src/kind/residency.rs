@@ -104,6 +104,7 @@ fn read_point(access: &Access, mut section: Section<'_>, seed: u64) -> Option<Uv
     };
     let ballast = section.or("ballast", default_ballast, quantity::probability);
     let loops = section.or("loops", 1, quantity::count(1..=1000));
+    let reuse = section.or("reuse", false, quantity::boolean);
     let partial = read_partial(&mut section);
     Some(UvmPoint {
         pattern: access.pattern,
@@ -114,6 +115,7 @@ fn read_point(access: &Access, mut section: Section<'_>, seed: u64) -> Option<Uv
         stripe_bytes: stripe_bytes?,
         random_page_bytes: access.random_page_bytes,
         loops: loops? as u32,
+        reuse: reuse?,
         seed,
         partial: partial?,
     })

@@ -136,36 +136,57 @@ impl Tlb {
             return Some(*hint as usize);
         }
         let first = (page as usize % self.sets) * self.ways;
-        let way = self.pages[first..first + self.ways]
+        let set = &self.pages[first..first + self.ways];
+        // Most searches past the hint find nothing; a look at the whole set without a branch says so fastest.
+        if !set
             .iter()
-            .position(|&held| held == page)?;
+            .fold(false, |found, &held| found | (held == page))
+        {
+            return None;
+        }
+        let way = set.iter().position(|&held| held == page)?;
         *hint = (first + way) as u32;
         Some(first + way)
     }
 
     fn reserve(&mut self, at: Picos, page: u32) -> TlbMiss {
         let first = (page as usize % self.sets) * self.ways;
-        let mut slot = first;
-        let mut best = (Picos(u64::MAX), u64::MAX);
-        for (index, entry) in self.entries[first..first + self.ways].iter().enumerate() {
-            let key = (entry.known_at.max(at), entry.last_use);
-            if key < best {
-                best = key;
-                slot = first + index;
-            }
-        }
+        let (way, known_at) = victim(&self.entries[first..first + self.ways], at);
+        let slot = first + way;
         self.uses += 1;
         self.pages[slot] = page;
         self.entries[slot] = Entry {
-            known_at: best.0,
+            known_at,
             last_use: self.uses,
         };
         self.hints[page as usize % HINTS] = slot as u32;
         TlbMiss {
             slot: slot as u32,
-            start: best.0,
+            start: known_at,
         }
     }
+}
+
+/// Which entry of a set is replaced at `at`, and when it can be had: the least recently used of those without a walk
+/// under way, else the one whose walk ends first.
+fn victim(set: &[Entry], at: Picos) -> (usize, Picos) {
+    let mut way = 0;
+    let mut oldest = u64::MAX;
+    for (index, entry) in set.iter().enumerate() {
+        let last_use = if entry.known_at <= at {
+            entry.last_use
+        } else {
+            u64::MAX
+        };
+        way = if last_use < oldest { index } else { way };
+        oldest = oldest.min(last_use);
+    }
+    if oldest < u64::MAX {
+        return (way, at);
+    }
+    let waiting = set.iter().enumerate();
+    let first = waiting.min_by_key(|(_, entry)| (entry.known_at, entry.last_use));
+    first.map_or((0, at), |(way, entry)| (way, entry.known_at))
 }
 
 #[cfg(test)]

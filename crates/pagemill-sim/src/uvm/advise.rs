@@ -20,7 +20,7 @@ pub struct AdvicePoint {
     pub ballast: f64,
     /// Granule of striping in bytes.
     pub stripe_bytes: u64,
-    /// Times that the data are read.
+    /// Times that the data are read; they stay where the last time left them.
     pub loops: u32,
     /// Seed of random reads.
     pub seed: u64,
@@ -72,6 +72,7 @@ fn with_strategy(point: &AdvicePoint, strategy: &'static StrategyEntry) -> UvmPo
         stripe_bytes: point.stripe_bytes,
         random_page_bytes: pagemill_policy::residency::BLOCK_BYTES,
         loops: point.loops,
+        reuse: true,
         seed: point.seed,
         partial: point.partial.clone(),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use pagemill_policy::residency::BLOCK_PAGES;
 use pagemill_types::Picos;
 
 use super::piece::Piece;
@@ -14,13 +15,58 @@ pub(super) struct Waiter {
     pub piece: Piece,
 }
 
+/// No entry.
+const NONE: u32 = u32::MAX;
+
 /// A page that the SMs of one first-level TLB have faulted on.
 #[derive(Clone, Debug)]
 struct Entry {
     page: u32,
     utlb: u32,
+    /// Its place in the table of `utlb`.
+    slot: u32,
     not_before: Picos,
-    waiters: Vec<Waiter>,
+    /// Counts entries up as they are made: the order of the buffer.
+    number: u64,
+    older: u32,
+    newer: u32,
+    /// The next entry of the same block, in no order.
+    next_of_block: u32,
+    /// Mostly the only one, so it lies here.
+    first: Waiter,
+    more: Vec<Waiter>,
+}
+
+/// What the SMs of a first-level TLB have faulted on, and accesses that found the table full.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    pages: Vec<u32>,
+    /// The entry of each of `pages`.
+    entries: Vec<u32>,
+    blocked: VecDeque<Waiter>,
+}
+
+impl Table {
+    /// The entry of `page`. Most pages have none, which a look at all of them finds fastest.
+    #[inline]
+    fn find(&self, page: u32) -> Option<u32> {
+        let found = self
+            .pages
+            .iter()
+            .fold(false, |found, &held| found | (held == page));
+        if !found {
+            return None;
+        }
+        let place = self.pages.iter().position(|&held| held == page)?;
+        Some(self.entries[place])
+    }
+
+    /// Takes the entry at `slot` out; answers which one is there now, if any is.
+    fn remove(&mut self, slot: u32) -> Option<u32> {
+        self.pages.swap_remove(slot as usize);
+        self.entries.swap_remove(slot as usize);
+        self.entries.get(slot as usize).copied()
+    }
 }
 
 /// The fault buffer. Faults that a flush drops come back in the order they had, so they simply stay.
@@ -28,11 +74,14 @@ struct Entry {
 pub(super) struct FaultBuffer {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    queue: VecDeque<u32>,
-    /// For each first-level TLB its entries in the queue, and accesses that found its table full.
-    outstanding: Vec<Vec<u32>>,
-    blocked: Vec<VecDeque<Waiter>>,
+    oldest: u32,
+    newest: u32,
+    /// An entry of each block, if it has one.
+    of_block: Vec<u32>,
+    tables: Vec<Table>,
     limit: usize,
+    /// Entries that a replay ends. Reused.
+    ended: Vec<u32>,
     /// Accesses that faulted, merged or not.
     pub faults: u64,
     /// Entries made.
@@ -40,102 +89,170 @@ pub(super) struct FaultBuffer {
 }
 
 impl FaultBuffer {
-    pub(super) fn new(utlbs: u32, limit: u32) -> Self {
+    pub(super) fn new(utlbs: u32, limit: u32, blocks: u32) -> Self {
         Self {
             entries: Vec::new(),
             free: Vec::new(),
-            queue: VecDeque::new(),
-            outstanding: vec![Vec::new(); utlbs as usize],
-            blocked: vec![VecDeque::new(); utlbs as usize],
+            oldest: NONE,
+            newest: NONE,
+            of_block: vec![NONE; blocks as usize],
+            tables: vec![Table::default(); utlbs as usize],
             limit: limit as usize,
+            ended: Vec::new(),
             faults: 0,
             made: 0,
         }
     }
 
     /// An access faults: it joins the entry of its page, makes one, or waits for the table.
+    #[inline]
     pub(super) fn fault(&mut self, waiter: Waiter) {
         self.faults += 1;
-        self.enter(waiter);
+        let table = &mut self.tables[waiter.utlb as usize];
+        if let Some(entry) = table.find(waiter.piece.page) {
+            self.entries[entry as usize].more.push(waiter);
+        } else if table.pages.len() >= self.limit {
+            table.blocked.push_back(waiter);
+        } else {
+            self.enter(waiter);
+        }
     }
 
     fn enter(&mut self, waiter: Waiter) {
-        let outstanding = &mut self.outstanding[waiter.utlb as usize];
         let page = waiter.piece.page;
-        let same = outstanding
-            .iter()
-            .find(|&&entry| self.entries[entry as usize].page == page);
-        if let Some(&entry) = same {
-            self.entries[entry as usize].waiters.push(waiter);
-        } else if outstanding.len() >= self.limit {
-            self.blocked[waiter.utlb as usize].push_back(waiter);
-        } else {
-            let id = self.free.pop().unwrap_or_else(|| {
-                self.entries.push(Entry {
-                    page,
-                    utlb: 0,
-                    not_before: Picos::ZERO,
-                    waiters: Vec::new(),
-                });
-                self.entries.len() as u32 - 1
-            });
-            let entry = &mut self.entries[id as usize];
-            entry.page = page;
-            entry.utlb = waiter.utlb;
-            entry.not_before = Picos::ZERO;
-            entry.waiters.push(waiter);
-            outstanding.push(id);
-            self.queue.push_back(id);
-            self.made += 1;
+        let of_block = &mut self.of_block[(page / BLOCK_PAGES) as usize];
+        let entry = Entry {
+            page,
+            utlb: waiter.utlb,
+            slot: self.tables[waiter.utlb as usize].pages.len() as u32,
+            not_before: Picos::ZERO,
+            number: self.made,
+            older: self.newest,
+            newer: NONE,
+            next_of_block: *of_block,
+            first: waiter,
+            more: Vec::new(),
+        };
+        let id = self.free.pop().unwrap_or(self.entries.len() as u32);
+        match self.entries.get_mut(id as usize) {
+            Some(freed) => {
+                let more = std::mem::take(&mut freed.more);
+                *freed = Entry { more, ..entry };
+            }
+            None => self.entries.push(entry),
         }
+        *of_block = id;
+        match self.entries.get_mut(self.newest as usize) {
+            Some(newest) => newest.newer = id,
+            None => self.oldest = id,
+        }
+        self.newest = id;
+        let table = &mut self.tables[waiter.utlb as usize];
+        table.pages.push(page);
+        table.entries.push(id);
+        self.made += 1;
+    }
+
+    /// The entries in the order of the buffer.
+    fn in_order(&self) -> impl Iterator<Item = &Entry> {
+        let mut at = self.oldest;
+        std::iter::from_fn(move || {
+            let entry = self.entries.get(at as usize)?;
+            at = entry.newer;
+            Some(entry)
+        })
     }
 
     /// The pages of the first `limit` entries that may be served at `now`, in the order of the buffer.
     pub(super) fn fetch(&self, now: Picos, limit: u32, pages: &mut Vec<u32>) {
         pages.clear();
-        let due = self
-            .queue
-            .iter()
-            .map(|&id| &self.entries[id as usize])
-            .filter(|entry| entry.not_before <= now);
+        let due = self.in_order().filter(|entry| entry.not_before <= now);
         pages.extend(due.take(limit as usize).map(|entry| entry.page));
     }
 
     /// When the first entry may be served, if there is one.
     pub(super) fn next_due(&self) -> Option<Picos> {
-        let due = self.queue.iter();
-        due.map(|&id| self.entries[id as usize].not_before).min()
+        let mut first = None;
+        for entry in self.in_order() {
+            if entry.not_before == Picos::ZERO {
+                return Some(Picos::ZERO);
+            }
+            first =
+                Some(first.map_or(entry.not_before, |first: Picos| first.min(entry.not_before)));
+        }
+        first
     }
 
     /// Leaves the entries of `page` alone until `until`.
     pub(super) fn put_off(&mut self, page: u32, until: Picos) {
-        for &id in &self.queue {
-            let entry = &mut self.entries[id as usize];
+        let mut at = self.of_block[(page / BLOCK_PAGES) as usize];
+        while let Some(entry) = self.entries.get_mut(at as usize) {
             if entry.page == page {
                 entry.not_before = until;
             }
+            at = entry.next_of_block;
         }
     }
 
-    /// Replay: takes the accesses out whose page `is_there` now. Those that were blocked by a full table of their
-    /// first-level TLB come along when it has room, and may fault anew.
-    pub(super) fn replay(&mut self, is_there: impl Fn(u32) -> bool, awake: &mut Vec<Waiter>) {
-        let mut kept = VecDeque::with_capacity(self.queue.len());
-        while let Some(id) = self.queue.pop_front() {
+    /// Replay: takes the accesses out whose page `is_there` now, which only pages of the `changed` blocks can be.
+    /// Those that were blocked by a full table of their first-level TLB come along when it has room, and may fault anew.
+    pub(super) fn replay(
+        &mut self,
+        changed: &[u32],
+        is_there: impl Fn(u32) -> bool,
+        awake: &mut Vec<Waiter>,
+    ) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for &block in changed {
+            self.take_ended(block, &is_there, &mut ended);
+        }
+        ended.sort_unstable_by_key(|&id| self.entries[id as usize].number);
+        for id in ended.drain(..) {
+            self.unlink(id);
             let entry = &mut self.entries[id as usize];
-            if !is_there(entry.page) {
-                kept.push_back(id);
-                continue;
+            awake.push(entry.first);
+            awake.append(&mut entry.more);
+            let slot = entry.slot;
+            if let Some(moved) = self.tables[entry.utlb as usize].remove(slot) {
+                self.entries[moved as usize].slot = slot;
             }
-            awake.append(&mut entry.waiters);
-            let utlb = entry.utlb as usize;
-            self.outstanding[utlb].retain(|&other| other != id);
             self.free.push(id);
         }
-        self.queue = kept;
-        for (utlb, blocked) in self.blocked.iter_mut().enumerate() {
-            let room = self.limit - self.outstanding[utlb].len();
+        self.ended = ended;
+        for table in &mut self.tables {
+            let room = self.limit - table.pages.len();
+            let blocked = &mut table.blocked;
             awake.extend(blocked.drain(..room.min(blocked.len())));
+        }
+    }
+
+    /// Moves the entries of `block` whose page is there from its list to `ended`.
+    fn take_ended(&mut self, block: u32, is_there: impl Fn(u32) -> bool, ended: &mut Vec<u32>) {
+        let mut kept = NONE;
+        let mut at = self.of_block[block as usize];
+        while let Some(entry) = self.entries.get_mut(at as usize) {
+            let next = entry.next_of_block;
+            if is_there(entry.page) {
+                ended.push(at);
+            } else {
+                entry.next_of_block = kept;
+                kept = at;
+            }
+            at = next;
+        }
+        self.of_block[block as usize] = kept;
+    }
+
+    /// Takes `id` out of the order of the buffer.
+    fn unlink(&mut self, id: u32) {
+        let Entry { older, newer, .. } = self.entries[id as usize];
+        match self.entries.get_mut(older as usize) {
+            Some(older) => older.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.entries.get_mut(newer as usize) {
+            Some(newer) => newer.older = older,
+            None => self.newest = older,
         }
     }
 }

@@ -56,6 +56,8 @@ struct Batch {
     entries: u64,
     /// Counter reports still to be served.
     reports: usize,
+    /// The blocks served so far.
+    served: Vec<u32>,
     /// The block whose effects wait for their copy.
     arriving: Option<u32>,
     start: Picos,
@@ -112,6 +114,11 @@ impl FaultHandler {
 
     pub(super) fn driver(&self) -> &Driver {
         &self.driver
+    }
+
+    /// The blocks of the batch at hand: only their pages can have come.
+    pub(super) fn served(&self) -> &[u32] {
+        &self.batch.served
     }
 
     /// When what was last brought to the block of `page` has arrived.
@@ -207,6 +214,7 @@ impl FaultHandler {
         self.batch.start = now;
         self.batch.copied = now;
         self.batch.arriving = None;
+        self.batch.served.clear();
         self.counts.batches += 1;
         self.counts.entries += self.batch.entries;
         self.phase = Phase::Blocks;
@@ -237,6 +245,7 @@ impl FaultHandler {
         };
         self.counts.blocks += 1;
         self.batch.arriving = Some(block);
+        self.batch.served.push(block);
         let (sent, copied) = send_back(&self.effects, &self.costs, now, wires);
         self.batch.copied = self.batch.copied.max(copied);
         let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);

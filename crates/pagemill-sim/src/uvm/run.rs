@@ -182,8 +182,8 @@ impl<'a> Kernel<'a> {
         };
         let driver = handler.driver();
         let mut awake = std::mem::take(&mut self.awake);
-        self.buffer
-            .replay(|page| driver.touch(page) != Touch::Fault, &mut awake);
+        let is_there = |page| driver.touch(page) != Touch::Fault;
+        self.buffer.replay(handler.served(), is_there, &mut awake);
         for waiter in awake.drain(..) {
             self.repeat(now, waiter);
         }

@@ -1,7 +1,6 @@
-use std::ops::Range;
-
 use super::{Growth, GrowthContext, GrowthEntry};
-use crate::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask};
+use crate::residency::page_mask::BIG_PAGES;
+use crate::residency::{BLOCK_PAGES, PageMask};
 
 /// Grows faults to 64 KiB, and from there to the largest aligned power of two that is dense enough: more than the
 /// threshold of its pages are in GPU memory or come there now (`uvm_perf_prefetch.c` of NVIDIA's driver).
@@ -20,27 +19,27 @@ impl DensityTree {
 }
 
 impl Growth for DensityTree {
+    /// Whatever a dense tree holds lies in every dense tree above it, so the largest are the union of all.
     fn grow(&self, context: &GrowthContext) -> PageMask {
         let wanted = context.faulted.big_pages();
         let dense = context.resident.or(&wanted).without(&context.barred);
-        self.dense_parts(0..BLOCK_PAGES, &wanted, &dense)
-    }
-}
-
-impl DensityTree {
-    /// From the root down: a tree that is dense enough moves whole, only sparse ones are looked into.
-    fn dense_parts(&self, tree: Range<u32>, wanted: &PageMask, dense: &PageMask) -> PageMask {
-        if wanted.count_in(tree.clone()) == 0 {
-            return PageMask::EMPTY;
+        let mut grown = wanted;
+        let mut wanted = wanted.big_page_counts();
+        let mut dense = dense.big_page_counts();
+        let mut trees = BIG_PAGES;
+        while trees > 1 {
+            trees /= 2;
+            let pages = BLOCK_PAGES / trees as u32;
+            for tree in 0..trees {
+                wanted[tree] = wanted[2 * tree] + wanted[2 * tree + 1];
+                dense[tree] = dense[2 * tree] + dense[2 * tree + 1];
+                let is_dense = u32::from(dense[tree]) * 100 > pages * self.threshold_percent;
+                if is_dense && wanted[tree] > 0 {
+                    let start = tree as u32 * pages;
+                    grown = grown.or(&PageMask::range(start..start + pages));
+                }
+            }
         }
-        let pages = tree.end - tree.start;
-        if pages <= BIG_PAGE_PAGES
-            || dense.count_in(tree.clone()) * 100 > pages * self.threshold_percent
-        {
-            return PageMask::range(tree);
-        }
-        let middle = tree.start + pages / 2;
-        let left = self.dense_parts(tree.start..middle, wanted, dense);
-        left.or(&self.dense_parts(middle..tree.end, wanted, dense))
+        grown
     }
 }
