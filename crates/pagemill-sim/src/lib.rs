@@ -1,10 +1,11 @@
 //! Parts with a clock, and the machines built of them.
 //!
 //! [`gpu::Gpu`] is a simulated GPU for a host program; [`gpu::GpuMachine`] says what it is made of. [`uvm`] is a GPU under
-//! the unified-memory driver, for data larger than its memory. [`nic`] is a network of nodes. [`shared_cache`] are tasks
-//! that share a cache. [`parts`] are the pieces that keep time.
+//! the unified-memory driver, for data larger than its memory. [`nic`] is a network of nodes. [`fault_path`] is a
+//! core that faults, and who clears its pages. [`shared_cache`] are tasks that share a cache. [`parts`] are the pieces that keep time.
 #![forbid(unsafe_code)]
 
+pub mod fault_path;
 pub mod gpu;
 pub mod nic;
 pub mod parts;
