@@ -204,6 +204,17 @@ fn partial_pages_move_what_is_read_and_little_else() {
     assert!(random.migrated_bytes < driver.migrated_bytes);
 }
 
+/// More accesses wait for room in the fault tables than one replay wakes, and those it wakes find their page.
+#[test]
+fn accesses_that_wait_for_room_are_woken_when_no_fault_is_left() {
+    let mut machine = machine();
+    machine.memory.bytes = 9 * MIB;
+    let mut point = point(AccessPattern::RandomWarp, "read-mostly", 0.3);
+    let lock_step = run(&machine, &point).unwrap();
+    point.variant = Variant::FreeRunning;
+    assert_eq!(run(&machine, &point).unwrap().reads, lock_step.reads);
+}
+
 #[test]
 fn data_that_fit_stay_between_loops_if_they_may() {
     let machine = machine();

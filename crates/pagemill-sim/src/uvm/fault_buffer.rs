@@ -183,6 +183,11 @@ impl FaultBuffer {
         first
     }
 
+    /// Whether accesses wait for room although nothing is in the buffer whose replay would make it.
+    pub(super) fn waits_for_nothing(&self) -> bool {
+        self.oldest == NONE && self.tables.iter().any(|table| !table.blocked.is_empty())
+    }
+
     /// Leaves the entries of `page` alone until `until`.
     pub(super) fn put_off(&mut self, page: u32, until: Picos) {
         let mut at = self.of_block[(page / BLOCK_PAGES) as usize];

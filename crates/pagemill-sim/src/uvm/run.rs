@@ -151,6 +151,10 @@ impl<'a> Kernel<'a> {
                 self.heap.pop();
                 self.driver_awake = false;
                 self.replay(now);
+                // Those that came along and found their page left room that no later replay would give away.
+                while self.buffer.waits_for_nothing() {
+                    self.replay(now);
+                }
                 self.go_on_serving(now);
             }
         }
