@@ -1,6 +1,7 @@
 //! Files of huge pages: what is proven about their holders.
 
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagemill_linux::channel::{Channel, Listener};
 use pagemill_linux::hugetlb::{Holders, HugeFile, HugeSize, Reserve, Stock};
@@ -9,10 +10,23 @@ use pagemill_testkit::skip;
 
 const SIZE: HugeSize = HugeSize::Mib2;
 
+/// The stock of huge pages is one number of the machine: tests of this program change it one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// Some huge pages for the time of a test.
-fn reserve(pages: usize) -> Option<Reserve> {
+struct Reserved {
+    // Given back before the turn ends.
+    _reserve: Reserve,
+    _turn: MutexGuard<'static, ()>,
+}
+
+fn reserve(pages: usize) -> Option<Reserved> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     match Reserve::more(SIZE, pages) {
-        Ok(reserve) => Some(reserve),
+        Ok(reserve) => Some(Reserved {
+            _reserve: reserve,
+            _turn: turn,
+        }),
         Err(error) => {
             skip(&format!("no huge pages: {error}"));
             None

@@ -182,12 +182,12 @@ fn names_that_are_unknown() {
    ╰────
  help: did you mean `multi-range`? transfer modes: ideal-overlap, programmer-copy, whole-page, single-range, multi-range
 "#);
-    assert_snapshot!(replaced("\"gpu\"", "\"tpu\""), @r#"
- × `kind` is "tpu": this is none of the kinds of scenario
+    assert_snapshot!(replaced("\"gpu\"", "\"quantum\""), @r#"
+ × `kind` is "quantum": this is none of the kinds of scenario
   ╭─[scenarios/test.toml:2:8]
 1 │ title = "A test"
-2 │ kind = "tpu"
-  ·        ─────
+2 │ kind = "quantum"
+  ·        ─────────
 3 │ machine = "gtx480"
   ╰────
  help: kinds of scenario: ...
