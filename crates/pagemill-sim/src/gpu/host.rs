@@ -173,6 +173,7 @@ impl Gpu {
             bytes,
         };
         self.buffers.push(buffer);
+        self.allocated_bytes += bytes;
         Ok(buffer)
     }
 
@@ -297,7 +298,7 @@ impl Gpu {
     /// Ends the run and says what it came to.
     pub fn finish(mut self) -> Report {
         Report {
-            allocated_bytes: self.buffers.iter().map(|buffer| buffer.bytes).sum(),
+            allocated_bytes: self.allocated_bytes,
             output: self.output.take(),
             ..self.clockwork.finish()
         }
