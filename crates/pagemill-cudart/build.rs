@@ -6,6 +6,9 @@ use std::process::Command;
 
 const VERSIONS: [&str; 2] = ["12", "13"];
 
+/// Functions of the C library that programs have to find here first: the fault handler stays installed.
+const INTERPOSED: [&str; 2] = ["sigaction", "signal"];
+
 fn main() {
     println!("cargo::rerun-if-changed=api.txt");
     println!("cargo::rerun-if-changed=build.rs");
@@ -41,9 +44,15 @@ fn shim(out: &Path, version: &str, table: &str, stand_in: &Path) {
             let _ = writeln!(exported, "    {function};");
         }
     }
+    for function in INTERPOSED {
+        assembly += &stub(function, function);
+    }
     assembly += ".section .note.GNU-stack,\"\",%progbits\n";
     let assembly = write(out, &format!("cudart{version}.s"), &assembly);
-    let script = format!("{name} {{\n  global:\n{exported}  local: *;\n}};\n");
+    let script = format!(
+        "{name} {{\n  global:\n{exported}  local: *;\n}};\n{};\n",
+        interposed_node()
+    );
     let script = write(out, &format!("cudart{version}.map"), &script);
     let arguments = [
         format!("-Wl,--version-script={}", script.display()),
@@ -53,6 +62,15 @@ fn shim(out: &Path, version: &str, table: &str, stand_in: &Path) {
     ];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     link(&[&assembly], &out.join(&name), &name, &arguments);
+}
+
+/// The version in which programs ask the C library for [`INTERPOSED`].
+fn interposed_node() -> String {
+    let version = match variable("CARGO_CFG_TARGET_ARCH").as_str() {
+        "x86_64" => "GLIBC_2.2.5",
+        _ => "GLIBC_2.17",
+    };
+    format!("{version} {{ global: {}; }}", INTERPOSED.join("; "))
 }
 
 /// A symbol that jumps to `implementation`, or, where that is `-`, tells its own name to `pagemill_unsupported`.

@@ -259,6 +259,28 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
 }
 
 #[test]
+fn a_handler_for_faults_may_come_after_managed_memory() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("handlers.cu"), "handlers", &[]);
+    let (rows, printed) = rows(&program, &[], &[]);
+    assert!(
+        printed.contains("own faults 3, old handlers wrong 0, values wrong 0"),
+        "{printed}"
+    );
+    assert!(number(&rows[0], "returned_bytes") > 0);
+}
+
+#[test]
+fn what_went_wrong_names_kernels_as_the_source_does() {
+    let Some((_, said)) = faults("bounds") else {
+        return;
+    };
+    assert!(!said.contains("_Z"), "{said}");
+}
+
+#[test]
 fn machine_code_without_ptx_is_no_kernel_image() {
     let Some(toolkit) = Toolkit::find() else {
         return;

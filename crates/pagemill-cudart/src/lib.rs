@@ -8,12 +8,14 @@ mod error;
 mod fatbin;
 mod ffi;
 mod managed;
+mod names;
 mod results;
 mod runtime;
 mod setting;
 
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
+pub use names::{readable_name, readable_text};
 pub use results::{Results, ResultsError};
 pub use runtime::{
     Copy3d, Extent, FunctionAttributes, FunctionKey, Launch, Runtime, Side, Span, StreamId,

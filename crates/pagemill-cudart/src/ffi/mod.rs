@@ -20,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{CudaError, Fault};
+use crate::names::readable_text;
 use crate::runtime::Runtime;
 use crate::setting::Setting;
 
@@ -81,6 +82,7 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
 fn complain(function: &str, message: &str) {
     use std::io::Write;
     // There is nobody left to tell when standard error is closed.
+    let message = readable_text(message);
     let _ = writeln!(std::io::stderr(), "pagemill: {function}: {message}");
 }
 

@@ -4,12 +4,11 @@
 //! signal may come at any time, also while the runtime itself copies.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::bitmap::{BITS, Bitmap};
+use super::signals;
 use super::views::BASE;
 
 /// Granules that belong to a managed allocation.
@@ -19,7 +18,6 @@ static TOUCHED: Bitmap = Bitmap::unmapped();
 /// Touches that nobody has asked for yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
 static GRANULE_SHIFT: AtomicU32 = AtomicU32::new(12);
-static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 fn granule_of(address: u64) -> Option<u64> {
     let granule = address.checked_sub(BASE)? >> GRANULE_SHIFT.load(Ordering::Relaxed);
@@ -41,7 +39,7 @@ pub(super) fn adopt(range: Range<u64>, granule_shift: u32) -> io::Result<()> {
     GRANULE_SHIFT.store(granule_shift, Ordering::Relaxed);
     LIVE.map()?;
     TOUCHED.map()?;
-    install()?;
+    signals::install(on_fault)?;
     for granule in granules(range) {
         LIVE.set(granule, true);
         // What is fresh belongs to the CPU.
@@ -101,27 +99,6 @@ pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64)) {
     }
 }
 
-fn install() -> io::Result<()> {
-    if PREVIOUS.get().is_some() {
-        return Ok(());
-    }
-    let mut previous = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: the action is zeroed (an empty mask, no flags) and then given our handler, which has the signature that
-    // SA_SIGINFO asks for; the previous action is written by the call before it is read.
-    let status = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_fault as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        libc::sigaction(libc::SIGSEGV, &raw const action, previous.as_mut_ptr())
-    };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the successful call has filled it.
-    let _ = PREVIOUS.set(unsafe { previous.assume_init() });
-    Ok(())
-}
-
 /// Only `mprotect` and atomics: both may be used in a signal handler.
 extern "C" fn on_fault(
     signal: libc::c_int,
@@ -144,28 +121,5 @@ extern "C" fn on_fault(
             return;
         }
     }
-    chain(signal, info, context);
-}
-
-/// Does what would have happened without us.
-fn chain(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    type WithInfo = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
-    type Plain = extern "C" fn(libc::c_int);
-    let previous = PREVIOUS.get();
-    let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
-    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-        // The fault happens again when we return, and then takes the program as it would have.
-        // SAFETY: setting the default action needs no handler.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-        return;
-    }
-    if previous.is_some_and(|previous| previous.sa_flags & libc::SA_SIGINFO != 0) {
-        // SAFETY: the program installed this address as a handler of this signature.
-        let handler = unsafe { std::mem::transmute::<usize, WithInfo>(handler) };
-        handler(signal, info, context);
-    } else {
-        // SAFETY: as above, for a handler without SA_SIGINFO.
-        let handler = unsafe { std::mem::transmute::<usize, Plain>(handler) };
-        handler(signal);
-    }
+    signals::call_program(signal, info, context);
 }

@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod faults;
+mod signals;
 mod views;
 
 pub(crate) use faults::{any_touched, close, open, take_touched};

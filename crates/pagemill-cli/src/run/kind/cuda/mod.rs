@@ -2,7 +2,7 @@
 
 mod child;
 
-use pagemill_cudart::Results;
+use pagemill_cudart::{Results, readable_name};
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{CudaPoint, PROGRAMMER_COPY, Point};
 use pagemill_sim::Report;
@@ -97,9 +97,9 @@ pub fn run(
 fn rows(point: &Point, spec: &CudaPoint, program: &str, report: &Report) -> Vec<Row> {
     let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
     let kernels = report.by_kernel();
-    let kernels = kernels
-        .iter()
-        .map(|(name, part)| add_metrics(row(point, spec, program, &readable(name)), part, None));
+    let kernels = kernels.iter().map(|(name, part)| {
+        add_metrics(row(point, spec, program, &readable_name(name)), part, None)
+    });
     std::iter::once(whole).chain(kernels).collect()
 }
 
@@ -109,32 +109,4 @@ fn row(point: &Point, spec: &CudaPoint, program: &str, kernel: &str) -> Row {
         .parameter("program", program)
         .parameter("mode", spec.transfer.mode);
     parameters(point, row)
-}
-
-/// The name as it is in the source; C names stay as they are.
-fn readable(mangled: &str) -> String {
-    let options = cpp_demangle::DemangleOptions::new()
-        .no_params()
-        .no_return_type();
-    cpp_demangle::Symbol::new(mangled)
-        .ok()
-        .and_then(|symbol| symbol.demangle_with_options(&options).ok())
-        .unwrap_or_else(|| mangled.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_the_source() {
-        for (mangled, name) in [
-            ("_Z3addPKfS0_Pfi", "add"),
-            ("plain", "plain"),
-            ("_ZN2ns5sweepIfEEvPT_", "ns::sweep<float>"),
-            ("", ""),
-        ] {
-            assert_eq!(readable(mangled), name);
-        }
-    }
 }

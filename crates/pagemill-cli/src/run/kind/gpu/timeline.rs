@@ -1,5 +1,6 @@
 //! The events of a GPU as tracks.
 
+use pagemill_cudart::readable_name;
 use pagemill_report::Timeline;
 use pagemill_report::timeline::{Span, TrackId, TrackKind};
 use pagemill_sim::{Timeline as GpuTimeline, TimelineKind};
@@ -38,7 +39,7 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
                     .find(|(known, _)| *known == name)
                     .map(|(_, id)| *id);
                 let id = known.unwrap_or_else(|| {
-                    let id = timeline.name(name.as_str());
+                    let id = timeline.name(readable_name(name).as_str());
                     kernel_names.push((name, id));
                     id
                 });

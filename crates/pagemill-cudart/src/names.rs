@@ -1,0 +1,55 @@
+//! Names of kernels as people write them.
+
+/// The name as it is in the source, without parameters; C names stay as they are.
+pub fn readable_name(mangled: &str) -> String {
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type();
+    cpp_demangle::Symbol::new(mangled)
+        .ok()
+        .and_then(|symbol| symbol.demangle_with_options(&options).ok())
+        .unwrap_or_else(|| mangled.to_owned())
+}
+
+/// `text` with the mangled names in it made readable.
+pub fn readable_text(text: &str) -> String {
+    let is_word = |character: char| character.is_ascii_alphanumeric() || "_$.".contains(character);
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive(|character| !is_word(character)) {
+        let word = piece.trim_end_matches(|character| !is_word(character));
+        // A full stop may end the sentence rather than the name.
+        let name = word.trim_end_matches('.');
+        if name.starts_with("_Z") {
+            out += &readable_name(name);
+        } else {
+            out += name;
+        }
+        out += &piece[name.len()..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        for (mangled, name) in [
+            ("_Z3addPKfS0_Pfi", "add"),
+            ("plain", "plain"),
+            ("_ZN2ns5sweepIfEEvPT_", "ns::sweep<float>"),
+            ("", ""),
+        ] {
+            assert_eq!(readable_name(mangled), name);
+        }
+    }
+
+    #[test]
+    fn names_within_a_text_become_readable() {
+        let text = "kernel _Z3addPKfS0_Pfi: block 3, _Znonsense; see _ZN2ns5sweepIfEEvPT_.";
+        let readable = "kernel add: block 3, _Znonsense; see ns::sweep<float>.";
+        assert_eq!(readable_text(text), readable);
+        assert_eq!(readable_text("a.b  (ü) "), "a.b  (ü) ");
+    }
+}
