@@ -5,7 +5,9 @@ use std::fmt::Write;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
 use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANISATIONS;
-use pagemill_scenario::{MACHINES, NIC_WORKLOADS, SCENARIOS, load, transfer_modes};
+use pagemill_scenario::{
+    MACHINES, NIC_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
+};
 use pagemill_workloads::{Parameter, Unit};
 use serde_json::{Value, json};
 
@@ -88,10 +90,16 @@ fn workloads() -> Vec<Item> {
         summary: format!("nic: {summary}"),
         keys: Vec::new(),
     });
+    let zeroing = ZEROING_WORKLOADS.iter().map(|(name, summary)| Item {
+        name: (*name).to_owned(),
+        summary: format!("zeroing: {summary}"),
+        keys: Vec::new(),
+    });
     pagemill_workloads::registry()
         .iter()
         .map(item)
         .chain(network)
+        .chain(zeroing)
         .collect()
 }
 

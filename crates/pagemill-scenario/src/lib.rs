@@ -26,6 +26,7 @@ pub use kind::cuda::CudaPoint;
 pub use kind::gpu::GpuPoint;
 pub use kind::nic::{NIC_WORKLOADS, NicPoint, NicWorkload};
 pub use kind::residency::ResidencyPoint;
+pub use kind::zeroing::{ZEROING_WORKLOADS, ZeroingPoint};
 pub use machine::Machine;
 pub use machine::nic::load_nic_machine;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};

@@ -1,7 +1,10 @@
 use std::fmt;
 
 use crate::document::{Kind, Node};
-use crate::kind::{self, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint};
+use crate::kind::{
+    self, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint,
+    zeroing::ZeroingPoint,
+};
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
 
@@ -27,6 +30,8 @@ pub enum PointSpec {
     Nic(Box<NicPoint>),
     /// `kind = "cuda"`: a CUDA program on a simulated GPU.
     Cuda(Box<CudaPoint>),
+    /// `kind = "zeroing"`: huge page faults, and who clears the pages.
+    Zeroing(Box<ZeroingPoint>),
 }
 
 impl PointSpec {
@@ -37,6 +42,7 @@ impl PointSpec {
             Self::Residency(_) => kind::RESIDENCY,
             Self::Nic(_) => kind::NIC,
             Self::Cuda(_) => kind::CUDA,
+            Self::Zeroing(_) => kind::ZEROING,
         }
     }
 
@@ -47,6 +53,7 @@ impl PointSpec {
             Self::Residency(point) => point.machine.description(),
             Self::Nic(point) => point.machine.description(),
             Self::Cuda(point) => point.machine.description(),
+            Self::Zeroing(point) => point.machine.description(),
         }
     }
 

@@ -28,8 +28,20 @@ pub enum ZeroCommand {
 #[derive(Args, Debug)]
 pub struct ServeArguments {
     /// Huge pages to keep
-    #[arg(long, value_name = "N")]
-    pub pages: NonZeroUsize,
+    #[arg(long, value_name = "N", required_unless_present = "kernel")]
+    pub pages: Option<NonZeroUsize>,
+
+    /// Clear for the kernel module `pagemill_zero`, rather than for clients of a socket (root)
+    #[arg(long, conflicts_with_all = ["pages", "size", "socket", "socket_mode", "shelves", "quota", "no_recycle", "reserve"])]
+    pub kernel: bool,
+
+    /// With --kernel: look at the ring without ever sleeping, which takes a whole CPU
+    #[arg(long, conflicts_with = "pages")]
+    pub busy: bool,
+
+    /// With --kernel: most pieces of 2 MiB given to the engine at once
+    #[arg(long, value_name = "N", default_value = "16", conflicts_with = "pages")]
+    pub batch: NonZeroUsize,
 
     /// Size of a page: 2M or 1G
     #[arg(long, default_value = "2M")]

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod kernel;
 mod preload;
 mod serve;
 mod status;

@@ -1,3 +1,4 @@
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
@@ -5,11 +6,15 @@ use pagemill_zero::engines::by_name;
 use pagemill_zero::pool::{Config, Pool, Recycle, ShelfSpec};
 
 use super::arguments::ServeArguments;
+use super::kernel;
 use crate::failure::Failure;
 
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
-    let config = config(arguments)?;
     let engine = by_name(&arguments.engine).map_err(|error| Failure::Usage(error.to_string()))?;
+    let Some(pages) = arguments.pages else {
+        return kernel::help(engine, arguments);
+    };
+    let config = config(arguments, pages)?;
     let _reserve = reserve(arguments, &config)?;
     if let Some(folder) = config.socket.parent()
         && folder != Path::new("")
@@ -36,7 +41,7 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::Run(error.to_string())
 }
 
-fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
+fn config(arguments: &ServeArguments, pages: NonZeroUsize) -> Result<Config, Failure> {
     let usage = Failure::Usage;
     let size = HugeSize::parse(&arguments.size).ok_or_else(|| {
         usage(format!(
@@ -48,15 +53,14 @@ fn config(arguments: &ServeArguments) -> Result<Config, Failure> {
         .socket
         .clone()
         .unwrap_or_else(pagemill_zero_client::socket_path);
-    let mut config = Config::new(socket, size, arguments.pages.get());
+    let mut config = Config::new(socket, size, pages.get());
     if !arguments.shelves.is_empty() {
         let shelves = arguments.shelves.iter().map(|text| shelf(text));
         config.shelves = shelves.collect::<Result<_, _>>()?;
-        if config.pages() != arguments.pages.get() {
+        if config.pages() != pages.get() {
             return Err(usage(format!(
-                "the shelves hold {} pages, --pages says {}: make them agree",
-                config.pages(),
-                arguments.pages
+                "the shelves hold {} pages, --pages says {pages}: make them agree",
+                config.pages()
             )));
         }
     }

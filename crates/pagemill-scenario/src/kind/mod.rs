@@ -4,6 +4,7 @@ pub mod cuda;
 pub mod gpu;
 pub mod nic;
 pub mod residency;
+pub mod zeroing;
 
 use crate::document::{Reader, Section};
 use crate::machine::MachineFile;
@@ -21,8 +22,11 @@ pub(crate) const NIC: &str = "nic";
 /// `kind = "cuda"`: a CUDA program on the GPU of `kind = "gpu"`.
 pub(crate) const CUDA: &str = "cuda";
 
+/// `kind = "zeroing"`: huge page faults, and who clears the pages.
+pub(crate) const ZEROING: &str = "zeroing";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -47,6 +51,8 @@ pub(crate) fn read(
             .map(|point| PointSpec::Residency(Box::new(point))),
         NIC => nic::NicPoint::read(root, input).map(|point| PointSpec::Nic(Box::new(point))),
         CUDA => cuda::CudaPoint::read(root, input).map(|point| PointSpec::Cuda(Box::new(point))),
+        ZEROING => zeroing::ZeroingPoint::read(root, input)
+            .map(|point| PointSpec::Zeroing(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -58,6 +64,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
         RESIDENCY => residency::SHORT_NAMES,
         NIC => nic::SHORT_NAMES,
         CUDA => cuda::SHORT_NAMES,
+        ZEROING => zeroing::SHORT_NAMES,
         _ => &[],
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod gpu;
 pub(crate) mod nic;
 pub(crate) mod residency;
+pub(crate) mod zeroing;
 
 use std::cell::RefCell;
 use std::sync::Arc;

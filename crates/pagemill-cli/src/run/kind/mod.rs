@@ -4,6 +4,7 @@ mod cuda;
 mod gpu;
 mod nic;
 mod residency;
+mod zeroing;
 
 use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
@@ -63,6 +64,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Residency(_) => &residency::VIEW,
         PointSpec::Nic(_) => &nic::VIEW,
         PointSpec::Cuda(_) => &cuda::VIEW,
+        PointSpec::Zeroing(_) => &zeroing::VIEW,
     }
 }
 
@@ -74,5 +76,6 @@ pub fn run(point: &Point, events_max: usize, stdout: Stdout) -> Result<Outcome, 
         PointSpec::Residency(spec) => residency::run(point, spec),
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, events_max, stdout),
+        PointSpec::Zeroing(spec) => zeroing::run(point, spec),
     }
 }
