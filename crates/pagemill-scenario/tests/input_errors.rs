@@ -182,11 +182,11 @@ fn names_that_are_unknown() {
    ╰────
  help: did you mean `multi-range`? transfer modes: ideal-overlap, programmer-copy, whole-page, single-range, multi-range
 "#);
-    assert_snapshot!(replaced("\"gpu\"", "\"nic\""), @r#"
- × `kind` is "nic": this is none of the kinds of scenario
+    assert_snapshot!(replaced("\"gpu\"", "\"dsk\""), @r#"
+ × `kind` is "dsk": this is none of the kinds of scenario
   ╭─[scenarios/test.toml:2:8]
 1 │ title = "A test"
-2 │ kind = "nic"
+2 │ kind = "dsk"
   ·        ─────
 3 │ machine = "gtx480"
   ╰────
