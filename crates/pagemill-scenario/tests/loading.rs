@@ -200,7 +200,11 @@ fn a_machine_beside_the_scenario_is_found() {
     for sub in ["machines", "work"] {
         std::fs::create_dir(root.join(sub)).expect("a folder");
     }
-    let machine = MACHINES[0].text.replace("value = 15,", "value = 3,");
+    let built_in = MACHINES.iter().find(|machine| machine.name == "gtx480");
+    let text = built_in
+        .expect("a machine that every installation has")
+        .text;
+    let machine = text.replace("value = 15,", "value = 3,");
     std::fs::write(root.join("machines/mine.toml"), &machine).expect("a machine");
     std::fs::write(root.join("work/odd.toml"), &machine).expect("a machine");
     for given in ["mine", "odd.toml", "../machines/mine.toml"] {
