@@ -114,6 +114,21 @@ fn a_fault_that_waits_takes_as_long_as_the_helper() {
 }
 
 #[test]
+fn a_helper_that_never_sleeps_takes_all_the_time_there_is() {
+    let mut busy = machine();
+    busy.helper.busy = true;
+    let program = Program::Touch {
+        faults: 10,
+        think: Picos::from_nanos(1_000_000),
+        resident_pages: 1,
+    };
+    let report = run(&busy, &spec(Mode::OffloadWait, program)).unwrap();
+    assert_eq!(report.helper_cpu, report.end);
+    let report = run(&busy, &spec(Mode::Inline, program)).unwrap();
+    assert_eq!(report.helper_cpu, Picos::ZERO);
+}
+
+#[test]
 fn past_the_deadline_the_cpu_clears() {
     let mut slow = machine();
     slow.engines[0].page = Picos::from_nanos(20_000_000);

@@ -70,7 +70,7 @@ pub struct FaultPathReport {
     pub loops: Sample,
     /// What the faults found.
     pub counts: FaultCounts,
-    /// CPU time of the helper, with what it did before the start.
+    /// CPU time of the helper, with what it did before the start; nothing where no mode asks for one.
     pub helper_cpu: Picos,
     /// Pages that the helper cleared.
     pub helper_pages: u64,

@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use pagemill_policy::zeroing::{Fault, Ledger, Owner, PageId, Refused, Settings, SettingsError};
+use pagemill_policy::zeroing::{
+    Fault, Ledger, Mode, Owner, PageId, Refused, Settings, SettingsError,
+};
 use pagemill_types::Picos;
 
 use super::helper::Helper;
@@ -119,7 +121,9 @@ pub fn run(
     }
     run.report.end = run.now - start;
     let end = run.helper.drain(run.now, &mut run.ledger)?;
-    run.report.helper_cpu = run.helper.cpu(end);
+    if spec.settings.mode != Mode::Inline {
+        run.report.helper_cpu = run.helper.cpu(end);
+    }
     run.report.helper_pages = run.helper.pages;
     Ok(run.report)
 }
