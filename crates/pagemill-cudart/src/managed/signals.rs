@@ -79,9 +79,10 @@ fn action_of(handler: usize, flags: c_int, mask: u64) -> libc::sigaction {
 }
 
 fn keep(action: &libc::sigaction) {
-    // SAFETY: the set is part of the action.
-    let is_member =
-        |signal: &c_int| unsafe { libc::sigismember(&raw const action.sa_mask, *signal) } == 1;
+    let is_member = |signal: &c_int| {
+        // SAFETY: the set is part of the action.
+        unsafe { libc::sigismember(&raw const action.sa_mask, *signal) == 1 }
+    };
     let members = (1..=MASK_BITS).filter(is_member);
     let mask = members.fold(0, |mask, signal| mask | 1 << (signal - 1));
     MASK.store(mask, Ordering::Release);
