@@ -87,7 +87,7 @@ pub struct ColorSweep {
     /// Of each watched line of each page.
     lines: Vec<Line>,
     /// i mod k for each page and each k.
-    page_colors: Vec<u8>,
+    page_colors: Vec<u16>,
     caches: Vec<Queues>,
     misses: Vec<u64>,
     references: u64,
@@ -132,7 +132,7 @@ impl ColorSweep {
         if spec.colors.is_empty() || spec.colors.len() > COLORS_MAX {
             return Err(SweepError::Count(spec.colors.len()));
         }
-        let most = palette.colors().min(256);
+        let most = palette.colors();
         if let Some(asked) = spec
             .colors
             .iter()
@@ -233,7 +233,7 @@ impl ColorSweep {
         let colors = self
             .colors
             .iter()
-            .map(|colors| (page % u32::from(*colors)) as u8);
+            .map(|colors| (page % u32::from(*colors)) as u16);
         self.page_colors.extend(colors);
     }
 

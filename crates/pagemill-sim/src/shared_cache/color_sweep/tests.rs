@@ -158,3 +158,28 @@ fn a_curve_needs_every_number_of_colors() {
     assert_eq!(curve.references(), 100);
     assert_eq!((curve.misses(8), curve.colors()), (20, 8));
 }
+
+/// A 32 MiB cache of 16 ways has 512 colors: the numbers of colors of pages do not fit a byte.
+#[test]
+fn caches_with_many_colors_are_swept_to_the_last() {
+    let geometry = CacheGeometry {
+        bytes: 32 << 20,
+        ways: 16,
+        line_bytes: LINE as u32,
+    };
+    let palette = Palette::new(geometry, PageSize::KIB_4).expect("it has colors");
+    let mut sweep = ColorSweep::new(&SweepSpec {
+        palette,
+        colors: vec![256, 512],
+        sample_every: 1,
+    })
+    .expect("it is sound");
+    // 16 * 512 pages fill every set of 512 colors, and twice over those of 256.
+    for _ in 0..2 {
+        (0..16 * 512).for_each(|page| sweep.touch(page * 4096, 1).expect("few pages"));
+    }
+    assert_eq!(
+        sweep.misses().collect::<Vec<_>>(),
+        [(256, 2 * 16 * 512), (512, 16 * 512)]
+    );
+}
