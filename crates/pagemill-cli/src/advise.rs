@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
-use pagemill_report::table::TableStyle;
-use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row, csv, json, table,
-};
+use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
 use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 
-use crate::args::{AdviseArguments, RunFormat};
+use crate::args::AdviseArguments;
 use crate::failure::Failure;
-use crate::output::{print, print_text};
+use crate::output::print_results;
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
@@ -31,11 +28,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let ranked = pagemill_sim::uvm::advise(&point.machine.spec, &wanted(&point.point), &candidates)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let set = results(arguments, point, &ranked);
-    match arguments.format {
-        RunFormat::Table => print_text(&table::render(&set, &TableStyle::for_stdout())),
-        RunFormat::Json => print(|out| json::write(&set, out)),
-        RunFormat::Csv => print(|out| csv::write(&set, out)),
-    }
+    print_results(&set, arguments.format)
 }
 
 /// The question as a scenario, so that everything about it is read and checked in one place.

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use pagemill_report::table::TableStyle;
-use pagemill_report::{ResultSet, Terms, csv, json, read, table};
+use pagemill_report::{ResultSet, Terms, read};
 
-use crate::args::{CompareArguments, RunFormat};
+use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::output::{print, print_text};
+use crate::output::print_results;
 
 /// Larger files are no results that anybody could read beside others.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -29,12 +28,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         &terms,
     )
     .map_err(|error| Failure::Usage(error.to_string()))?;
-    let set = &comparison.set;
-    match arguments.format {
-        RunFormat::Table => print_text(&table::render(set, &TableStyle::for_stdout())),
-        RunFormat::Json => print(|out| json::write(set, out)),
-        RunFormat::Csv => print(|out| csv::write(set, out)),
-    }
+    print_results(&comparison.set, arguments.format)
 }
 
 fn results(path: &Path) -> Result<ResultSet, Failure> {

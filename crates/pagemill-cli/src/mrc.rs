@@ -5,18 +5,17 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pagemill_policy::coloring::{CacheGeometry, MissCurve, Palette, SensitivityRule};
-use pagemill_report::table::TableStyle;
 use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, OutputDir,
-    OutputDirError, Plot, PlotForm, ResultSet, Row, csv, html, json, table,
+    Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, OutputDir, Plot,
+    PlotForm, ResultSet, Row,
 };
 use pagemill_sim::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpec};
 use pagemill_trace::{Reference, TraceError, open};
 use pagemill_types::PageSize;
 
-use crate::args::{MrcArguments, RunFormat};
+use crate::args::MrcArguments;
 use crate::failure::Failure;
-use crate::output::{print, print_text};
+use crate::output::{print_results, write_results};
 
 /// Colors are swept up to here, evenly spaced where the cache has more.
 const COLORS_MAX: u16 = 64;
@@ -37,13 +36,9 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     let tasks = read(arguments, &spec)?;
     let set = results(arguments, &spec, &tasks);
     if let Some(out) = &arguments.out {
-        write_files(out, &set).map_err(|error| Failure::Run(error.to_string()))?;
+        write_results(out, &set)?;
     }
-    match arguments.format {
-        RunFormat::Table => print_text(&table::render(&set, &TableStyle::for_stdout())),
-        RunFormat::Json => print(|out| json::write(&set, out)),
-        RunFormat::Csv => print(|out| csv::write(&set, out)),
-    }
+    print_results(&set, arguments.format)
 }
 
 fn palette(arguments: &MrcArguments) -> Result<Palette, Failure> {
@@ -276,12 +271,4 @@ fn description(spec: &SweepSpec) -> DescriptionSection {
             entry("sample_every", spec.sample_every.to_string()),
         ],
     }
-}
-
-fn write_files(out: &std::path::Path, set: &ResultSet) -> Result<(), OutputDirError> {
-    let mut files = OutputDir::stage(out)?;
-    files.write("results.json", |file| json::write(set, file))?;
-    files.write("results.csv", |file| csv::write(set, file))?;
-    files.write("report.html", |file| html::write(set, file))?;
-    files.commit()
 }

@@ -4,12 +4,11 @@ mod results;
 
 use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, MIB, Point, Settings, host, show_bytes};
 use pagemill_policy::residency::AccessPattern;
-use pagemill_report::table::TableStyle;
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, csv, html, json, table};
+use pagemill_report::{OutputDir, Row};
 
-use crate::args::{GpuBenchArguments, RunFormat};
+use crate::args::GpuBenchArguments;
 use crate::failure::Failure;
-use crate::output::{print, print_text};
+use crate::output::{print_results, write_results};
 
 /// Measures every point that was asked for, in the order of the sweep.
 pub fn bench(arguments: &GpuBenchArguments) -> Result<(), Failure> {
@@ -76,9 +75,9 @@ fn finish(
     if !rows.is_empty() {
         let set = results::set(gpu.facts(), arguments.seed, rows);
         if let Some(out) = &arguments.out {
-            write_files(out, &set).map_err(|error| Failure::Run(error.to_string()))?;
+            write_results(out, &set)?;
         }
-        show(&set, arguments.format)?;
+        print_results(&set, arguments.format)?;
     }
     match failed {
         None => Ok(()),
@@ -160,20 +159,4 @@ fn failure(error: GpuError) -> Failure {
         }
         _ => Failure::Run(message),
     }
-}
-
-fn show(set: &ResultSet, format: RunFormat) -> Result<(), Failure> {
-    match format {
-        RunFormat::Table => print_text(&table::render(set, &TableStyle::for_stdout())),
-        RunFormat::Json => print(|out| json::write(set, out)),
-        RunFormat::Csv => print(|out| csv::write(set, out)),
-    }
-}
-
-fn write_files(out: &std::path::Path, set: &ResultSet) -> Result<(), OutputDirError> {
-    let mut files = OutputDir::stage(out)?;
-    files.write("results.json", |file| json::write(set, file))?;
-    files.write("results.csv", |file| csv::write(set, file))?;
-    files.write("report.html", |file| html::write(set, file))?;
-    files.commit()
 }

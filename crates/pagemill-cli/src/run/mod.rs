@@ -11,14 +11,12 @@ use std::io::Write;
 use std::path::Path;
 
 use pagemill_report::table::TableStyle;
-use pagemill_report::{
-    OutputDir, OutputDirError, ResultSet, Row, csv, html, json, perfetto, table,
-};
+use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
 use pagemill_scenario::{Point, Scenario, load};
 
 use crate::args::{RunArguments, RunFormat};
 use crate::failure::Failure;
-use crate::output::{print, print_text};
+use crate::output::{print_results, stage_results};
 use kind::View;
 use progress::Progress;
 
@@ -134,12 +132,8 @@ fn show(set: &ResultSet, view: &View, to: &Results<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     match to.format {
-        RunFormat::Table => print_text(&table::render(
-            &results::headline(set, view),
-            &TableStyle::for_stdout(),
-        )),
-        RunFormat::Json => print(|out| json::write(set, out)),
-        RunFormat::Csv => print(|out| csv::write(set, out)),
+        RunFormat::Table => print_results(&results::headline(set, view), to.format),
+        RunFormat::Json | RunFormat::Csv => print_results(set, to.format),
     }
 }
 
@@ -154,10 +148,7 @@ fn write_files(
         outcomes.iter().map(|outcome| outcome.events.as_deref()),
     );
     let _uninterrupted = interrupt::hold();
-    let mut files = OutputDir::stage(out)?;
-    files.write("results.json", |file| json::write(set, file))?;
-    files.write("results.csv", |file| csv::write(set, file))?;
-    files.write("report.html", |file| html::write(set, file))?;
+    let mut files = stage_results(out, set)?;
     files.write("timeline.pftrace", |file| perfetto::write(&timeline, file))?;
     files.commit()
 }
