@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What core.c needs of the kernel, and the same for user space. */
-#ifndef PAGEMILL_ZERO_KPORT_H
-#define PAGEMILL_ZERO_KPORT_H
+/* What the core.c of modules needs of the kernel, and the same for user space. */
+#ifndef PAGEMILL_KPORT_H
+#define PAGEMILL_KPORT_H
 
 #ifdef __KERNEL__
 
