@@ -101,7 +101,7 @@ struct pagemill_color_report {
 	__u64 dealt;		/* out: first touches */
 	__u64 copied;		/* out: copied by a touch after a change of colors */
 	__u64 cow_copied;	/* out: copied by a write after fork(2) */
-	__u64 pinned;		/* out: left in its frame, as somebody else held it (direct I/O) */
+	__u64 pinned;		/* out: not copied: somebody held the frame (direct I/O), or there was no other */
 	__u64 strays;		/* out: frames of another color than asked (RULE_ANY) */
 	__u64 other_colors;	/* out: frames of another color of the set */
 	__u64 failures;		/* out: touches without a frame */
