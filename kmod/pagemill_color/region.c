@@ -204,23 +204,27 @@ int pmc_region_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* The region of this file that holds all of the range, or NULL. Below mmap_lock. */
-static struct pmc_region *find_region(struct file *file,
-				      const struct pagemill_color_range *range)
+/* The mapping of this file at an address, or NULL. Below mmap_lock. */
+static struct vm_area_struct *find_part(struct file *file, u64 at)
 {
-	struct vm_area_struct *vma = vma_lookup(current->mm, range->address);
-	struct pmc_region *region;
-	u64 at;
+	struct vm_area_struct *vma = vma_lookup(current->mm, at);
 
-	if (!vma || vma->vm_ops != &region_ops || vma->vm_file != file)
+	if (!vma || vma->vm_ops != &region_ops || vma->vm_file != file ||
+	    !vma->vm_private_data)
 		return NULL;
-	region = vma->vm_private_data;
-	if (!region || range->address < region->start)
-		return NULL;
-	at = range->address - region->start;
-	if (at + range->bytes > (u64)region->count << PAGE_SHIFT)
-		return NULL;
-	return region;
+	return vma;
+}
+
+static bool is_all_mapped(struct file *file, u64 at, u64 end)
+{
+	while (at < end) {
+		struct vm_area_struct *vma = find_part(file, at);
+
+		if (!vma)
+			return false;
+		at = vma->vm_end;
+	}
+	return true;
 }
 
 /* No new fault begins while the space is locked; those under way are waited for. */
@@ -236,24 +240,36 @@ static void release_slots(struct pmc_region *region, unsigned long slot,
 	put_slots(region, slot, count);
 }
 
+/* A mapping may have been split, and then has a region for each part in a child. */
+static void release_parts(struct file *file, u64 at, u64 end)
+{
+	while (at < end) {
+		struct vm_area_struct *vma = find_part(file, at);
+		struct pmc_region *region = vma->vm_private_data;
+		u64 part_end = min_t(u64, vma->vm_end, end);
+
+		release_slots(region, linear_page_index(vma, at) - region->first,
+			      (part_end - at) >> PAGE_SHIFT);
+		at = part_end;
+	}
+}
+
 /* Pages of the caller's memory are given back. */
 int pmc_region_release(struct file *file, const struct pagemill_color_range *range)
 {
 	struct pmc_space *space = file->private_data;
-	struct pmc_region *region;
+	u64 at = range->address, end = at + range->bytes;
 	int error = -EINTR;
 
 	if (!range->bytes || !PAGE_ALIGNED(range->address | range->bytes) ||
-	    range->address + range->bytes < range->address)
+	    end < at)
 		return -EINVAL;
 	if (mmap_read_lock_killable(current->mm))
 		return -EINTR;
-	region = find_region(file, range);
-	if (!region) {
+	if (!is_all_mapped(file, at, end)) {
 		error = -EINVAL;
 	} else if (!mutex_lock_killable(&space->lock)) {
-		release_slots(region, (range->address - region->start) >> PAGE_SHIFT,
-			      range->bytes >> PAGE_SHIFT);
+		release_parts(file, at, end);
 		mutex_unlock(&space->lock);
 		error = 0;
 	}
