@@ -5,6 +5,7 @@
  * and nothing else.
  */
 #include <linux/highmem.h>
+#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
