@@ -187,6 +187,7 @@ static unsigned int mark_of(const struct qemu_plugin_insn *insn)
 	return displacement & ~PAGEMILL_OBSERVE_MASK;
 }
 
+/* QEMU 7.2 does not call for loads if only they are asked for: always both. */
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
@@ -198,7 +199,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		if (mark)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
-							 QEMU_PLUGIN_MEM_R, (void *)(uintptr_t)mark);
+							 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)mark);
 		else
 			qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
