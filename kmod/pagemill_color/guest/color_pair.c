@@ -27,14 +27,17 @@
 #define LINE		64
 #define REUSED_PAGES	384	/* 1.5 MiB */
 #define STREAM_PAGES	2048	/* 8 MiB */
-#define PASSES		12
+
+/* Passes of each at least, while it is watched. */
+static const uint64_t passes_least[2] = { 12, 3 };
 
 /* What the tasks tell each other. */
 static struct {
-	atomic_bool go;
-	atomic_bool reused;	/* the first is done */
 	atomic_int ready;
+	atomic_bool go;
+	atomic_int done;	/* that have made their passes */
 	atomic_int wrong;
+	atomic_int stopped;
 	atomic_bool leave;
 } *shared;
 
@@ -87,18 +90,17 @@ static pid_t start(int fd, int cpu, bool streams, struct pagemill_color_set set)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	run_on(cpu);
 	at = color_map(fd, pages);
+	pass(at, pages);
 	atomic_fetch_add(&shared->ready, 1);
 	wait_for(&shared->go);
-	if (streams) {
-		while (!atomic_load(&shared->reused))
-			pass(at, pages);
-	} else {
-		for (uint64_t i = 1; i <= PASSES; i++)
-			if (pass(at, pages) != i * pages * (COLOR_PAGE / LINE))
-				atomic_fetch_add(&shared->wrong, 1);
-		atomic_store(&shared->reused, true);
+	/* Each goes on until the other has had its passes, too. */
+	for (uint64_t i = 1; atomic_load(&shared->done) != 2; i++) {
+		if (pass(at, pages) != (i + 1) * pages * (COLOR_PAGE / LINE))
+			atomic_fetch_add(&shared->wrong, 1);
+		if (i == passes_least[streams])
+			atomic_fetch_add(&shared->done, 1);
 	}
-	atomic_fetch_sub(&shared->ready, 1);
+	atomic_fetch_add(&shared->stopped, 1);
 	/* Frames keep their owner until all is counted. */
 	wait_for(&shared->leave);
 	check_colors(at, pages, set, fd);
@@ -136,7 +138,7 @@ int main(int argc, char **argv)
 		sched_yield();
 	observe_begin();
 	atomic_store(&shared->go, true);
-	while (atomic_load(&shared->ready) != 0)
+	while (atomic_load(&shared->stopped) != 2)
 		usleep(1000);
 	observe_end(argv[1]);
 	atomic_store(&shared->leave, true);
