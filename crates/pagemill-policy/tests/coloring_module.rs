@@ -23,9 +23,7 @@ fn ranges() -> impl Strategy<Value = (u16, ColorRange)> {
     let first = colors.prop_flat_map(|colors| (Just(colors), 0..colors));
     let range =
         first.prop_flat_map(|(colors, first)| (Just(colors), Just(first), 1..=colors - first));
-    range.prop_map(|(colors, first, count)| {
-        (colors, ColorRange::new(Color(first), count).unwrap())
-    })
+    range.prop_map(|(colors, first, count)| (colors, ColorRange::new(Color(first), count).unwrap()))
 }
 
 fn in_words(colors: u16, range: ColorRange) -> String {

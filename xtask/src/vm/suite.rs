@@ -120,7 +120,10 @@ impl Suite {
                 bail!("claim name {:?} is not one word", claim.name);
             }
             if claim.at_least > claim.at_most {
-                bail!("claim {}: nothing is both so large and so small", claim.name);
+                bail!(
+                    "claim {}: nothing is both so large and so small",
+                    claim.name
+                );
             }
         }
         if self.test.is_empty() {
