@@ -9,21 +9,8 @@ use super::library;
 use crate::gpu::GpuFacts;
 use crate::{GpuError, show_bytes};
 
-/// Every call that clearing makes.
+/// The calls that clearing makes.
 const CALLS: &[&str] = &[
-    "cuInit",
-    "cuDriverGetVersion",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuDeviceGet",
-    "cuDeviceGetCount",
-    "cuDeviceGetName",
-    "cuDeviceGetAttribute",
-    "cuDeviceTotalMem_v2",
-    "cuDevicePrimaryCtxRetain",
-    "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxSetCurrent",
-    "cuCtxSynchronize",
     "cuMemHostRegister_v2",
     "cuMemHostGetDevicePointer_v2",
     "cuMemHostUnregister",
