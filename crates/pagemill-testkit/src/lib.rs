@@ -4,6 +4,7 @@
 
 pub mod bench;
 mod c_program;
+pub mod fake_cuda;
 pub mod migration;
 mod skip;
 pub mod translation;
