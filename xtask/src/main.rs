@@ -6,6 +6,7 @@ mod check;
 mod cuda;
 mod dependencies;
 mod kernels;
+mod mpi4py;
 mod process;
 mod system;
 mod tally;
