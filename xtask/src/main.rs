@@ -7,10 +7,12 @@ mod cuda;
 mod dependencies;
 mod kernels;
 mod process;
+mod python;
 mod system;
 mod tally;
 mod test;
 mod tidy;
+mod venv;
 mod vm;
 mod workspace;
 
@@ -33,6 +35,8 @@ enum Command {
     Check,
     /// Sets up what the tests need, then runs the checks and every test.
     Test,
+    /// Builds the Python package and runs its tests: a part of `test`.
+    Python,
     /// Rebuilds the committed PTX from its CUDA sources.
     Workloads {
         /// Compare with the committed files and change nothing.
@@ -76,6 +80,12 @@ fn run(command: Command) -> Result<bool> {
             Ok(tally.all_passed())
         }
         Command::Test => test::run(),
+        Command::Python => {
+            let mut tally = tally::Tally::default();
+            python::test(&mut tally)?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
         Command::Workloads {
             check: true,
             filter,

@@ -12,7 +12,9 @@ mod list;
 mod mpi;
 mod mrc;
 mod output;
+mod report;
 mod run;
+mod sweep;
 mod values;
 mod zero;
 
@@ -25,6 +27,8 @@ use args::{Arguments, Command, GpuCommand, TextFormat};
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),

@@ -23,8 +23,10 @@ Usage: pagemill <COMMAND>
 
 Commands:
   run      Run a scenario and show its results
+  sweep    Run a scenario point by point into a folder; a run that was killed goes on where it stopped
   advise   Rank the ways to place data that does not fit GPU memory, by simulation
   compare  Show two results side by side, with the error of each point
+  report   Make a static site of several runs, which filters and compares them in the browser
   list     List what can be named in a scenario
   doctor   Show which real backends this machine has, and what would enable the others
   cuda     Run an unmodified CUDA program on a simulated GPU
@@ -66,7 +68,7 @@ Options:
           [possible values: table, json, csv]
 
       --out <DIR>
-          Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+          Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
           
           Replaced as a whole at the end; refused if it holds anything but earlier results.
 
