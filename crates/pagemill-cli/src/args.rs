@@ -26,7 +26,7 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario and show its results
     Run(RunArguments),
-    /// Run a scenario point by point into a folder; a run that was killed goes on where it stopped
+    /// Run a scenario point by point into a folder; a killed run goes on where it stopped
     Sweep(SweepArguments),
     /// Rank the ways to place data that does not fit GPU memory, by simulation
     Advise(AdviseArguments),
@@ -49,6 +49,13 @@ pub enum Command {
     Mrc(MrcArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
+    /// Write the completions of a shell, such as bash
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page, for man -l -
+    Manual,
 }
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs.

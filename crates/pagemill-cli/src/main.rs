@@ -8,6 +8,7 @@ mod cuda;
 mod doctor;
 mod failure;
 mod gpu;
+mod help;
 mod list;
 mod mpi;
 mod mrc;
@@ -35,6 +36,8 @@ fn main() -> ExitCode {
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
+        Command::Completions { shell } => help::completions(shell),
+        Command::Manual => help::manual(),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {
             Ok(code) => return code,
