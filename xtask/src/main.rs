@@ -6,6 +6,7 @@ mod check;
 mod cuda;
 mod dependencies;
 mod kernels;
+mod package;
 mod process;
 mod python;
 mod system;
@@ -49,6 +50,14 @@ enum Command {
     Bench {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
+    },
+    /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
+    Gallery,
+    /// Builds the wheel and the Debian package, and tries both.
+    Package {
+        /// Without optimisation, to see that packaging works.
+        #[arg(long)]
+        dev: bool,
     },
     /// Tests the kernel modules in a virtual machine that runs Debian's kernel.
     Vm {
@@ -103,6 +112,23 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
+        Command::Package { dev } => {
+            let profile = if dev {
+                package::Profile::Dev
+            } else {
+                package::Profile::Release
+            };
+            package::run(profile).map(|()| true)
+        }
+        Command::Gallery => process::run(&mut process::cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "pagemill-run",
+            "--example",
+            "gallery",
+        ]))
+        .map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }
 }

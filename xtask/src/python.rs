@@ -10,7 +10,8 @@ use crate::tally::Tally;
 use crate::venv::{Environment, pip_install};
 use crate::workspace;
 
-const ENVIRONMENT: Environment = Environment {
+/// What builds and tests the package.
+pub const ENVIRONMENT: Environment = Environment {
     name: "python",
     what: "what the tests of the Python package need",
     file: "python-requirements.txt",

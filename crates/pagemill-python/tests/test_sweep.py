@@ -2,11 +2,11 @@
 
 import concurrent.futures
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -95,27 +95,20 @@ def test_a_failing_point_is_named_and_the_others_are_kept(small, tmp_path):
 
 
 def test_workers_that_die_lose_their_points_only(small, tmp_path):
-    """Kills a worker process again and again until the sweep ends."""
-    overrides = {"workload.elements": list(range(512, 912))}
-    stop = threading.Event()
+    """A worker process is killed twice while the sweep runs."""
+    overrides = {"workload.elements": list(range(512, 812))}
     killed = []
 
-    def kill():
-        while not stop.wait(0.7) and len(killed) < 2:
-            children = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "spawn_main"], capture_output=True, text=True)
-            for child in children.stdout.split()[:1]:
-                os.kill(int(child), signal.SIGKILL)
-                killed.append(child)
+    def kill(done, points):
+        if done >= 100 * (len(killed) + 1) and len(killed) < 2:
+            for child in multiprocessing.active_children()[:1]:
+                child.kill()
+                killed.append(child.pid)
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        result = pagemill.sweep(small, overrides, out=tmp_path, workers=2, points_per_task=4)
-    finally:
-        stop.set()
-        thread.join()
+    result = pagemill.sweep(small, overrides, out=tmp_path, workers=2, points_per_task=4, progress=kill)
+    assert len(killed) == 2
     assert result.to_json() == pagemill.run(small, overrides).to_json()
-    assert len(parts(tmp_path)) == 400
+    assert len(parts(tmp_path)) == 300
 
 
 def test_kill_9_leaves_whole_points(small, tmp_path):
