@@ -99,7 +99,7 @@ fn a_killed_sweep_leaves_whole_points() {
 #[test]
 fn a_site_has_a_page_for_each_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let one = ["--set", "workload.name=bfs", "--set", "workload.nodes=512"];
+    let one = ["--set", "workload={ name = \"bfs\", nodes = 512 }"];
     for out in ["runs/a", "runs/b/deep"] {
         run_in(
             folder.path(),

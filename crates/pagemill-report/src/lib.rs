@@ -27,7 +27,7 @@ pub use model::{
     ResultSetError, Row, Summary, Value,
 };
 pub use output_dir::{OutputDir, OutputDirError};
-pub use plot::{drawings, Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars, drawings};
 pub use read::{ReadError, read};
 pub use timeline::Timeline;
 pub use units::{heading, human};

@@ -14,7 +14,11 @@ use pagemill_scenario::{SCENARIOS, Scenario, load};
 /// A document: the beginning of its scenarios' names, the title of its page, and where its rows are kept.
 const DOCUMENTS: [(&str, &str, &str); 3] = [
     ("ppm", "Partial page migration", "validation/ppm"),
-    ("pni", "A network interface with its translation table in main memory", "validation/pni"),
+    (
+        "pni",
+        "A network interface with its translation table in main memory",
+        "validation/pni",
+    ),
     ("zero", "Clearing huge pages", "validation/zero/xeon"),
 ];
 
@@ -38,7 +42,10 @@ fn main() -> Outcome<()> {
 
 fn page(root: &Path, gallery: &Path, prefix: &str, title: &str, kept: &str) -> Outcome<String> {
     let mut page = format!("# {title}\n");
-    for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with(&format!("{prefix}-"))) {
+    for scenario in SCENARIOS
+        .iter()
+        .filter(|scenario| scenario.name.starts_with(&format!("{prefix}-")))
+    {
         let file = |ending: &str| root.join(kept).join(format!("{}.{ending}", scenario.name));
         let scenario = load(scenario.name, &[])?;
         let rows = if file("csv").is_file() {
@@ -93,7 +100,11 @@ fn value(text: &str, kind: ColumnKind) -> Option<Value> {
 }
 
 fn section(page: &mut String, gallery: &Path, scenario: &Scenario, set: &ResultSet) -> Outcome<()> {
-    writeln!(page, "\n## {}\n\n`pagemill run {}`", set.title, scenario.name)?;
+    writeln!(
+        page,
+        "\n## {}\n\n`pagemill run {}`",
+        set.title, scenario.name
+    )?;
     if !set.about.is_empty() {
         writeln!(page, "\n{}", set.about)?;
     }
@@ -110,10 +121,15 @@ fn section(page: &mut String, gallery: &Path, scenario: &Scenario, set: &ResultS
     if set.summary.claims.is_empty() {
         return Ok(());
     }
-    writeln!(page, "\n| statement | published | here | holds |\n|---|---|---|---|")?;
+    writeln!(
+        page,
+        "\n| statement | published | here | holds |\n|---|---|---|---|"
+    )?;
     for claim in &set.summary.claims {
         let shown = |value: &Option<Value>| {
-            value.as_ref().map_or_else(|| "–".to_owned(), |value| human(value, claim.kind))
+            value
+                .as_ref()
+                .map_or_else(|| "–".to_owned(), |value| human(value, claim.kind))
         };
         let holds = match claim.holds {
             Some(true) => "yes",
@@ -121,7 +137,12 @@ fn section(page: &mut String, gallery: &Path, scenario: &Scenario, set: &ResultS
             None => "?",
         };
         let text = claim.text.replace('|', "\\|");
-        writeln!(page, "| {text} | {} | {} | {holds} |", shown(&claim.published), shown(&claim.measured))?;
+        writeln!(
+            page,
+            "| {text} | {} | {} | {holds} |",
+            shown(&claim.published),
+            shown(&claim.measured)
+        )?;
     }
     Ok(())
 }

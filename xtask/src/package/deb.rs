@@ -64,18 +64,30 @@ fn add_help(tree: &Path, profile: Profile) -> Result<()> {
     let share = tree.join("usr/share");
     let files: [(&[&str], &str); 4] = [
         (&["manual"], "man/man1/pagemill.1"),
-        (&["completions", "bash"], "bash-completion/completions/pagemill"),
+        (
+            &["completions", "bash"],
+            "bash-completion/completions/pagemill",
+        ),
         (&["completions", "zsh"], "zsh/vendor-completions/_pagemill"),
-        (&["completions", "fish"], "fish/vendor_completions.d/pagemill.fish"),
+        (
+            &["completions", "fish"],
+            "fish/vendor_completions.d/pagemill.fish",
+        ),
     ];
     for (arguments, file) in files {
         let text = process::output(Command::new(&command).args(arguments))?;
         write(&share.join(file), &text)?;
     }
-    process::run(Command::new("gzip").args(["-9n"]).arg(share.join("man/man1/pagemill.1")))?;
+    process::run(
+        Command::new("gzip")
+            .args(["-9n"])
+            .arg(share.join("man/man1/pagemill.1")),
+    )?;
     let root = workspace::root();
-    let licenses = ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| fs::read_to_string(root.join(name)));
-    let mut copyright = "pagemill: MIT or Apache-2.0, at your choice. The kernel modules: GPL-2.0.\n\n".to_owned();
+    let licenses =
+        ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| fs::read_to_string(root.join(name)));
+    let mut copyright =
+        "pagemill: MIT or Apache-2.0, at your choice. The kernel modules: GPL-2.0.\n\n".to_owned();
     for license in licenses {
         copyright.push_str(&license.context("a licence file is missing")?);
     }
@@ -88,7 +100,11 @@ fn add_modules(tree: &Path) -> Result<()> {
     let target = tree.join(format!("usr/src/pagemill-{VERSION}"));
     let mut modules = Vec::new();
     for folder in workspace::entries(&sources)? {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let is_module = folder.join("Kbuild").is_file();
         if is_module || name == "uapi" {
             copy_sources(&folder, &target.join(&name))?;
@@ -122,7 +138,10 @@ fn dkms_conf(modules: &[String]) -> String {
 
 fn add_units(tree: &Path) -> Result<()> {
     for unit in workspace::entries(&workspace::root().join("deploy"))? {
-        if unit.extension().is_some_and(|extension| extension == "service") {
+        if unit
+            .extension()
+            .is_some_and(|extension| extension == "service")
+        {
             let name = unit.file_name().unwrap_or_default();
             copy(&unit, &tree.join("usr/lib/systemd/system").join(name))?;
         }
@@ -140,15 +159,21 @@ fn add_control(tree: &Path, architecture: &str) -> Result<()> {
     );
     let debian = tree.join("DEBIAN");
     write(&debian.join("control"), &control)?;
-    let dkms = |action: &str| {
-        format!("if command -v dkms >/dev/null; then dkms {action} || true; fi\n")
-    };
+    let dkms =
+        |action: &str| format!("if command -v dkms >/dev/null; then dkms {action} || true; fi\n");
     let module = format!("-m pagemill -v {VERSION}");
     script(
         &debian.join("postinst"),
-        &format!("[ \"$1\" = configure ] || exit 0\n{}{}", dkms(&format!("add {module}")), dkms(&format!("install {module}"))),
+        &format!(
+            "[ \"$1\" = configure ] || exit 0\n{}{}",
+            dkms(&format!("add {module}")),
+            dkms(&format!("install {module}"))
+        ),
     )?;
-    script(&debian.join("prerm"), &dkms(&format!("remove {module} --all")))
+    script(
+        &debian.join("prerm"),
+        &dkms(&format!("remove {module} --all")),
+    )
 }
 
 fn script(path: &Path, commands: &str) -> Result<()> {
@@ -165,7 +190,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     make_folder_of(to)?;
-    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }
 

@@ -50,7 +50,11 @@ pub fn run(profile: Profile) -> Result<()> {
 fn try_wheel(wheel: &std::path::Path) -> Result<()> {
     let environment = workspace::root().join("target/venv/empty");
     let python = crate::system::python().context("no Python with the module venv")?;
-    process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&environment))?;
+    process::run(
+        Command::new(python)
+            .args(["-m", "venv", "--clear"])
+            .arg(&environment),
+    )?;
     process::run(crate::venv::pip_install(&environment).arg(wheel))?;
     let program = "import pagemill; assert len(pagemill.run('smoke', jobs=1)) == 15";
     process::run(Command::new(environment.join("bin/python")).args(["-c", program]))
@@ -60,9 +64,15 @@ fn try_wheel(wheel: &std::path::Path) -> Result<()> {
 fn try_deb(deb: &std::path::Path) -> Result<()> {
     let root = workspace::root().join("target/deb/tried");
     if root.exists() {
-        std::fs::remove_dir_all(&root).with_context(|| format!("cannot empty {}", root.display()))?;
+        std::fs::remove_dir_all(&root)
+            .with_context(|| format!("cannot empty {}", root.display()))?;
     }
-    process::run(Command::new("dpkg-deb").arg("--extract").arg(deb).arg(&root))?;
+    process::run(
+        Command::new("dpkg-deb")
+            .arg("--extract")
+            .arg(deb)
+            .arg(&root),
+    )?;
     let told = process::output(Command::new(root.join("usr/bin/pagemill")).args(["run", "smoke"]))?;
     if !told.contains("multi-range") {
         bail!("the packaged command printed no results:\n{told}");

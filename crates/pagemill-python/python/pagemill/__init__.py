@@ -19,7 +19,7 @@ their unit in their name. ``docs/results.md`` describes each of them.
 """
 
 from pagemill._gpu import Gpu, Launch, Managed
-from pagemill._listing import machine, machines, policies, ptx, scenario, scenarios, workloads
+from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
 from pagemill._mrc import mrc
 from pagemill._native import InputError, RunError, __version__
 from pagemill._policy import MigrationPolicy
@@ -39,6 +39,7 @@ __all__ = [
     "__version__",
     "concat",
     "machine",
+    "machine_text",
     "machines",
     "mrc",
     "policies",

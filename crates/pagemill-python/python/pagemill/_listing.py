@@ -33,6 +33,11 @@ def machine(name: str) -> dict[str, Any]:
     return {"name": name, **tomllib.loads(_native.machine_text(name))}
 
 
+def machine_text(name: str) -> str:
+    """The file of a built-in machine, with the sources of its values. Raises KeyError with the names there are."""
+    return _native.machine_text(name)
+
+
 def scenario(name: str) -> dict[str, Any]:
     """The keys of a built-in scenario, to change and run. Raises KeyError with the names there are."""
     return {"name": name, **tomllib.loads(_native.scenario_text(name))}

@@ -1,8 +1,8 @@
 //! From a declaration to finished images.
 
 use super::data::Source;
-use crate::html::STYLE;
 use super::{bars, heat, lines, stacked};
+use crate::html::STYLE;
 use crate::{Plot, PlotForm, ResultSet};
 
 /// A drawn plot.
@@ -52,7 +52,11 @@ pub fn drawings(set: &ResultSet, plot: &Plot) -> Vec<String> {
         }
         None => image,
     };
-    figure(set, plot, "f").images.into_iter().map(standalone).collect()
+    figure(set, plot, "f")
+        .images
+        .into_iter()
+        .map(standalone)
+        .collect()
 }
 
 /// Draws `plot`. `prefix` begins all identifiers, so that figures of one page stay apart.
