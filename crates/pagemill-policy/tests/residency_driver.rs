@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pagemill_policy::residency::{
     AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, Driver, DriverSpec, EVICTIONS,
-    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch, find_growth,
+    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch, find_eviction, find_growth,
 };
 use pagemill_types::Picos;
 use proptest::prelude::*;
@@ -91,6 +91,14 @@ fn check(driver: &Driver, spec: &DriverSpec) {
             !here.is_empty(),
             "block {block}: a chunk for nothing"
         );
+        for page in 0..BLOCK_PAGES {
+            let met = match (here.contains(page), driver.mapped(block).contains(page)) {
+                (true, _) => Touch::Local,
+                (false, true) => Touch::Remote,
+                (false, false) => Touch::Fault,
+            };
+            assert_eq!(driver.touch(block * BLOCK_PAGES + page), met);
+        }
         resident += u64::from(here.count());
     }
     let moved = driver.traffic();
@@ -142,9 +150,11 @@ proptest! {
     }
 
     #[test]
-    fn the_oldest_chunk_leaves_first(chunks in 1_usize..5, blocks in prop::collection::vec(0..BLOCKS, 1..60)) {
+    fn the_oldest_chunk_leaves_first(chunks in 1_usize..5, blocks in prop::collection::vec(0..BLOCKS, 1..60), by_migration: bool) {
         let mut spec = DriverSpec::new(u64::from(BLOCKS) * BLOCK_BYTES, chunks as u64 * BLOCK_BYTES);
         spec.thrashing = None;
+        let order = if by_migration { "migration-order" } else { "allocation-order" };
+        spec.eviction = find_eviction(order).expect("it is listed");
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         let mut held: VecDeque<u32> = VecDeque::new();
@@ -152,12 +162,19 @@ proptest! {
             let page = index as u32 * 16 % BLOCK_PAGES;
             driver.service(block, &PageMask::from_iter([page]), Picos::ZERO, &mut effects);
             let mut left = Vec::new();
-            // An access to a block that holds its chunk does not make it younger.
-            if !held.contains(&block) {
-                if held.len() == chunks {
-                    left.extend(held.pop_front());
+            match held.iter().position(|&holder| holder == block) {
+                Some(place) if by_migration && !effects.fetched.is_empty() => {
+                    held.remove(place);
+                    held.push_back(block);
                 }
-                held.push_back(block);
+                // An access that moves nothing does not make a chunk younger.
+                Some(_) => {}
+                None => {
+                    if held.len() == chunks {
+                        left.extend(held.pop_front());
+                    }
+                    held.push_back(block);
+                }
             }
             let evicted: Vec<u32> = effects.evictions.iter().map(|evicted| evicted.block).collect();
             prop_assert_eq!(evicted, left);

@@ -30,6 +30,7 @@ mod eviction;
 mod growth;
 mod page_mask;
 mod pattern;
+mod places;
 mod reader;
 mod spec;
 mod strategies;

@@ -27,6 +27,11 @@ impl PageMask {
         mask
     }
 
+    /// The set as bits, 64 pages a word.
+    pub(super) fn words(&self) -> [u64; WORDS] {
+        self.0
+    }
+
     /// Whether `page` is in the set. `page` counts from the block's start and is below 512.
     #[inline]
     pub fn contains(&self, page: u32) -> bool {

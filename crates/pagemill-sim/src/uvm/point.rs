@@ -11,7 +11,7 @@ use pagemill_types::Picos;
 
 use super::fault_buffer::FaultBuffer;
 use super::fault_handler::FaultHandler;
-use super::grid::actors;
+use super::grid::Crew;
 use super::machine::UvmMachine;
 use super::memory::{Memory, Mover};
 use super::partial::PartialPages;
@@ -182,7 +182,7 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
         let before = Totals::so_far(&memory, &buffer);
-        let crew = actors(
+        let crew = Crew::new(
             &pattern,
             point.variant,
             machine.sm.unrolled_reads,
