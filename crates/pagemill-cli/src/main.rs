@@ -12,6 +12,7 @@ mod list;
 mod mpi;
 mod mrc;
 mod output;
+mod residency_row;
 mod run;
 mod values;
 mod zero;

@@ -57,15 +57,15 @@ fn spec() -> impl Strategy<Value = DriverSpec> {
     (sizes, policies, switches).prop_map(
         |((pages, chunks), (growth, eviction), (power, thrash, count))| {
             let mut spec = DriverSpec::new(pages * 4096, chunks * BLOCK_BYTES);
-            spec.growth = &GROWTHS[growth];
-            spec.eviction = &EVICTIONS[eviction];
-            spec.host_page = if power {
+            spec.policy.growth = &GROWTHS[growth];
+            spec.policy.eviction = &EVICTIONS[eviction];
+            spec.policy.host_page = if power {
                 HostPage::Kib64
             } else {
                 HostPage::Kib4
             };
-            spec.thrashing = thrash.then(ThrashingSpec::default);
-            spec.access_counters = count.then(AccessCounterSpec::default);
+            spec.policy.thrashing = thrash.then(ThrashingSpec::default);
+            spec.policy.access_counters = count.then(AccessCounterSpec::default);
             spec
         },
     )
@@ -126,7 +126,7 @@ proptest! {
                     for page in faulted.pages().filter(|&page| u64::from(block * 512 + page) * 4096 < spec.allocation_bytes) {
                         let throttled = effects.throttled.contains(page);
                         let faults = driver.touch(block * BLOCK_PAGES + page) == Touch::Fault;
-                        prop_assert!(!faults || throttled || spec.host_page == HostPage::Kib64, "page {page} still faults");
+                        prop_assert!(!faults || throttled || spec.policy.host_page == HostPage::Kib64, "page {page} still faults");
                     }
                 }
                 Event::Counted {
@@ -152,9 +152,9 @@ proptest! {
     #[test]
     fn the_oldest_chunk_leaves_first(chunks in 1_usize..5, blocks in prop::collection::vec(0..BLOCKS, 1..60), by_migration: bool) {
         let mut spec = DriverSpec::new(u64::from(BLOCKS) * BLOCK_BYTES, chunks as u64 * BLOCK_BYTES);
-        spec.thrashing = None;
+        spec.policy.thrashing = None;
         let order = if by_migration { "migration-order" } else { "allocation-order" };
-        spec.eviction = find_eviction(order).expect("it is listed");
+        spec.policy.eviction = find_eviction(order).expect("it is listed");
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         let mut held: VecDeque<u32> = VecDeque::new();
@@ -226,7 +226,7 @@ fn thrash(driver: &mut Driver, now: &mut Picos, gap: Picos) -> BTreeMap<&'static
 
 fn two_blocks_one_chunk() -> Driver {
     let mut spec = DriverSpec::new(2 * BLOCK_BYTES, BLOCK_BYTES);
-    spec.growth = find_growth("host-page").expect("registered");
+    spec.policy.growth = find_growth("host-page").expect("registered");
     Driver::new(&spec).expect("a valid driver")
 }
 
@@ -260,7 +260,7 @@ fn what_comes_back_seldom_does_not_thrash() {
 #[test]
 fn counters_move_what_was_accessed_but_not_what_prefers_the_cpu() {
     let mut spec = DriverSpec::new(2 * BLOCK_BYTES, 2 * BLOCK_BYTES);
-    spec.access_counters = Some(AccessCounterSpec::default());
+    spec.policy.access_counters = Some(AccessCounterSpec::default());
     let mut driver = Driver::new(&spec).expect("a valid driver");
     let mut effects = Effects::default();
     let call = |bytes, action| Call { bytes, action };
@@ -316,7 +316,7 @@ fn read_mostly_pages_are_dropped_and_stay_with_the_cpu() {
 fn an_evicted_block_stays_mapped_where_accesses_are_counted() {
     for counted in [false, true] {
         let mut spec = DriverSpec::new(2 * BLOCK_BYTES, BLOCK_BYTES);
-        spec.access_counters = counted.then(AccessCounterSpec::default);
+        spec.policy.access_counters = counted.then(AccessCounterSpec::default);
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         driver.service(0, &PageMask::from_iter([0]), Picos::ZERO, &mut effects);

@@ -120,20 +120,23 @@ impl Driver {
     /// As [`DriverSpec::check`].
     pub fn new(spec: &DriverSpec) -> Result<Self, DriverSpecError> {
         spec.check()?;
+        let policy = &spec.policy;
         let blocks = spec.allocation_bytes.div_ceil(BLOCK_BYTES) as u32;
         let chunk_limit = (spec.gpu_bytes / BLOCK_BYTES).min(u64::from(u32::MAX)) as u32;
         let last = blocks.saturating_sub(1);
         Ok(Self {
-            growth: (spec.growth.build)(spec.density_percent),
-            eviction: (spec.eviction.build)(),
+            growth: (policy.growth.build)(policy.density_percent),
+            eviction: (policy.eviction.build)(),
             places: Places::new(blocks, extent(spec.allocation_bytes, last)),
             advice: Vec::new(),
             chunks: ChunkList::new(blocks),
             chunk_limit,
-            thrashing: spec.thrashing.map(|spec| Thrashing::new(spec, blocks)),
-            counters: spec.access_counters.map(|spec| Counters::new(spec, blocks)),
+            thrashing: policy.thrashing.map(|spec| Thrashing::new(spec, blocks)),
+            counters: policy
+                .access_counters
+                .map(|spec| Counters::new(spec, blocks)),
             traffic: Traffic::default(),
-            spec: spec.clone(),
+            spec: *spec,
         })
     }
 
@@ -332,7 +335,7 @@ impl Driver {
             resident: *self.places.resident(block),
             faulted: *moving,
             barred,
-            host_page_pages: self.spec.host_page.pages(),
+            host_page_pages: self.spec.policy.host_page.pages(),
         });
         let grown = grown
             .or(moving)
@@ -413,7 +416,7 @@ impl Driver {
 
     /// `pages` grown to whole pages of the host.
     fn host_pages(&self, pages: &PageMask) -> PageMask {
-        if self.spec.host_page.pages() == 1 {
+        if self.spec.policy.host_page.pages() == 1 {
             return *pages;
         }
         pages.big_pages()

@@ -73,7 +73,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
 pub fn run(point: &Point, events_max: usize, stdout: Stdout) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, events_max),
-        PointSpec::Residency(spec) => residency::run(point, spec),
+        PointSpec::Residency(spec) => residency::run(point, spec, events_max),
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, events_max, stdout),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),

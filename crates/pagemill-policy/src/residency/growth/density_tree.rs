@@ -21,7 +21,7 @@ impl DensityTree {
 }
 
 impl Growth for DensityTree {
-    /// Whatever a dense tree holds lies in every dense tree above it, so the largest are the union of all.
+    /// The largest dense tree above each wanted 64 KiB; what it covers needs no look of its own.
     fn grow(&self, context: &GrowthContext) -> PageMask {
         let wanted = context.faulted.big_pages();
         let dense = context.resident.or(&wanted).without(&context.barred);
@@ -32,19 +32,20 @@ impl Growth for DensityTree {
             return wanted;
         }
         let mut grown = wanted;
-        let mut wanted = wanted.big_page_counts();
-        let mut dense = dense.big_page_counts();
-        let mut pages = SMALLEST_TREE;
-        while pages <= BLOCK_PAGES && is_dense(count, pages) {
-            for tree in 0..(BLOCK_PAGES / pages) as usize {
-                wanted[tree] = wanted[2 * tree] + wanted[2 * tree + 1];
-                dense[tree] = dense[2 * tree] + dense[2 * tree + 1];
-                if wanted[tree] > 0 && is_dense(u32::from(dense[tree]), pages) {
-                    let start = tree as u32 * pages;
-                    grown = grown.or(&PageMask::range(start..start + pages));
+        let mut rest = wanted;
+        while let Some(page) = rest.first() {
+            let mut largest = page..page + BIG_PAGE_PAGES;
+            let mut pages = SMALLEST_TREE;
+            while pages <= BLOCK_PAGES && is_dense(count, pages) {
+                let start = page / pages * pages;
+                if is_dense(dense.count_in(start..start + pages), pages) {
+                    largest = start..start + pages;
                 }
+                pages *= 2;
             }
-            pages *= 2;
+            let largest = PageMask::range(largest);
+            grown = grown.or(&largest);
+            rest = rest.without(&largest);
         }
         grown
     }
