@@ -178,6 +178,25 @@ fn calls_do_what_cuda_says() {
     );
 }
 
+/// Compiles and runs a program of the tests, which says at the end that nothing was wrong, and returns its rows.
+fn is_right(name: &str, flags: &[&str], said: &str) -> Option<Vec<Value>> {
+    let program = Toolkit::find()?.compile(&source(&format!("{name}.cu")), name, flags);
+    let (rows, printed) = rows(&program, &[], &[]);
+    assert!(printed.contains(said), "{printed}");
+    Some(rows)
+}
+
+#[test]
+fn textures_give_what_the_programming_guide_says() {
+    let quiet = ["-Wno-deprecated-declarations"];
+    is_right("textures", &quiet, "0 of 47273 wrong");
+}
+
+#[test]
+fn managed_variables_have_one_address() {
+    is_right("managed", &[], "0 wrong");
+}
+
 /// The codes that the program got, and the lines of pagemill.
 fn faults(what: &str) -> Option<(String, String)> {
     let program = Toolkit::find()?.compile(&source("faults.cu"), &format!("faults_{what}"), &[]);

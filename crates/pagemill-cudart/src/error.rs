@@ -28,7 +28,11 @@ codes! {
     INVALID_CONFIGURATION = 9, "A grid or block that no GPU can run.";
     INVALID_PITCH = 12, "A pitch smaller than a row.";
     INVALID_SYMBOL = 13, "No such variable.";
+    INVALID_CHANNEL_DESCRIPTOR = 20, "A texel that cannot be.";
     INVALID_MEMCPY_DIRECTION = 21, "A copy kind that does not exist.";
+    INVALID_FILTER_SETTING = 26, "Filtering of what is no float.";
+    INVALID_NORM_SETTING = 27, "Normalizing of what cannot be.";
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720, "A grid whose blocks cannot all be resident at once.";
     INVALID_DEVICE_FUNCTION = 98, "No such kernel.";
     INVALID_DEVICE = 101, "No such GPU.";
     INVALID_KERNEL_IMAGE = 200, "Device code that is none.";

@@ -5,6 +5,7 @@ use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::{PtxError, parse, window};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,9 +82,26 @@ impl Module {
     /// # Errors
     /// When memory refuses, or a variable refers to something that has no address.
     pub fn link(&self, memory: &mut DeviceMemory) -> Result<Linked, PtxError> {
+        self.link_placed(memory, &BTreeMap::new())
+    }
+
+    /// The same, with the `.global` variables named in `placed` at these addresses, where their owner has made room for
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Module::link`]; if there is no room at such an address.
+    pub fn link_placed(
+        &self,
+        memory: &mut DeviceMemory,
+        placed: &BTreeMap<String, u64>,
+    ) -> Result<Linked, PtxError> {
         let mut addresses = vec![0; self.variables.len()];
         for (variable, address) in self.variables.iter().zip(&mut addresses) {
             let placed = match variable.space {
+                Space::Global if placed.contains_key(&variable.name) => {
+                    let at = placed[&variable.name];
+                    memory.bytes(at, variable.bytes).map(|_| at)
+                }
                 Space::Global => memory.alloc(
                     &variable.name,
                     variable.bytes.max(1),

@@ -9,7 +9,7 @@ use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId};
 
 /// `cudaMemcpyKind`: which side each pointer has to be on.
 #[derive(Clone, Copy)]
-struct Kind(c_int);
+pub(super) struct Kind(pub(super) c_int);
 
 impl Kind {
     const DEFAULT: Self = Self(4);
@@ -39,7 +39,7 @@ impl Kind {
 
 /// Whether the host waits for the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     Yes,
     No,
 }
@@ -48,7 +48,7 @@ enum Wait {
 ///
 /// # Safety
 /// What the runtime does not know of both spans is memory of the program.
-unsafe fn copy(
+pub(super) unsafe fn copy(
     runtime: &mut Runtime,
     copy: &Copy3d,
     kind: Kind,
@@ -143,9 +143,9 @@ unsafe fn linear(
 }
 
 /// Pointer and pitch of one side of a copy of rows.
-type Rows = (*const c_void, usize);
+pub(super) type Rows = (*const c_void, usize);
 
-fn span((pointer, pitch): Rows) -> Span {
+pub(super) fn span((pointer, pitch): Rows) -> Span {
     Span {
         address: address(pointer),
         pitch_bytes: pitch as u64,
@@ -188,7 +188,7 @@ struct Position {
 
 /// `cudaMemcpy3DParms`.
 #[repr(C)]
-struct Memcpy3d {
+pub(super) struct Memcpy3d {
     from_array: *mut c_void,
     from_position: Position,
     from: PitchedPtr,
@@ -197,6 +197,34 @@ struct Memcpy3d {
     to: PitchedPtr,
     extent: CudaExtent,
     kind: c_int,
+}
+
+impl Memcpy3d {
+    /// What is copied: with an array on either side, the extent and the position in that array count texels.
+    pub(super) fn plan(&self, runtime: &Runtime) -> Result<Copy3d, Fault> {
+        let texel_bytes = |array: *mut c_void| match array.is_null() {
+            true => Ok(None),
+            false => runtime
+                .array(address(array))
+                .map(|array| Some(array.image.texel.bytes())),
+        };
+        let (to_texel, from_texel) = (texel_bytes(self.to_array)?, texel_bytes(self.from_array)?);
+        let mut extent = self.extent.in_bytes();
+        let scale = to_texel.or(from_texel).unwrap_or(1);
+        extent.width_bytes = extent.width_bytes.checked_mul(scale).ok_or_else(null)?;
+        let side = |array: *mut c_void, texel: Option<u64>, memory: PitchedPtr, at: Position| {
+            let Some(texel) = texel else {
+                return pitched(memory, at).ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE));
+            };
+            let x_bytes = (at.x as u64).saturating_mul(texel);
+            runtime.array_span(address(array), [x_bytes, at.y as u64, at.z as u64], &extent)
+        };
+        Ok(Copy3d {
+            to: side(self.to_array, to_texel, self.to, self.to_position)?,
+            from: side(self.from_array, from_texel, self.from, self.from_position)?,
+            extent,
+        })
+    }
 }
 
 fn pitched(memory: PitchedPtr, position: Position) -> Option<Span> {
@@ -221,21 +249,12 @@ unsafe fn copy_3d(parameters: *const Memcpy3d, stream: *mut c_void, wait: Wait) 
     }
     // SAFETY: by the contract of this function.
     let parameters = unsafe { parameters.read_unaligned() };
-    if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
-        let message = "pagemill does not support CUDA arrays";
-        return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
-    }
-    let spans = pitched(parameters.to, parameters.to_position)
-        .zip(pitched(parameters.from, parameters.from_position));
-    let (to, from) = spans.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
-    let plan = Copy3d {
-        to,
-        from,
-        extent: parameters.extent.in_bytes(),
-    };
     let stream = StreamId(address(stream));
-    // SAFETY: by the contract of this function.
-    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(parameters.kind), stream, wait) })
+    with_runtime(|runtime| {
+        let plan = parameters.plan(runtime)?;
+        // SAFETY: by the contract of this function.
+        unsafe { copy(runtime, &plan, Kind(parameters.kind), stream, wait) }
+    })
 }
 
 /// A symbol and where in it a copy begins.

@@ -42,6 +42,7 @@ struct LaunchAttribute {
     value: [u64; 8],
 }
 
+const ATTRIBUTE_COOPERATIVE: u32 = 2;
 const ATTRIBUTE_CLUSTER: u32 = 4;
 
 /// `struct cudaFuncAttributes`: the fields up to the largest dynamic shared memory; programs make room for 144 bytes.
@@ -122,6 +123,7 @@ fn shape(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) -> L
         block: block.extents(),
         shared_bytes: shared_bytes as u64,
         stream: StreamId(address(stream)),
+        cooperative: false,
     }
 }
 
@@ -156,12 +158,19 @@ api! {
         unsafe { launch(function, &shape(grid, block, shared_bytes, stream), arguments) }
     }
 
+    fn cudaLaunchCooperativeKernel(function: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, shared_bytes: usize, stream: *mut c_void) {
+        let shape = Launch { cooperative: true, ..shape(grid, block, shared_bytes, stream) };
+        // SAFETY: see the module.
+        unsafe { launch(function, &shape, arguments) }
+    }
+
     fn cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, arguments: *const *const c_void) {
         if config.is_null() {
             return Err(null());
         }
         // SAFETY: see the module.
         let config = unsafe { config.read_unaligned() };
+        let mut shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
         for index in 0..config.attribute_count as usize {
             if config.attributes.is_null() {
                 return Err(null());
@@ -174,8 +183,10 @@ api! {
                 let message = format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
                 return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
             }
+            if attribute.id == ATTRIBUTE_COOPERATIVE {
+                shape.cooperative = attribute.value[0] as u32 != 0;
+            }
         }
-        let shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
         // SAFETY: see the module.
         unsafe { launch(function, &shape, arguments) }
     }

@@ -146,6 +146,8 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         75 => COMPUTE_CAPABILITY / 10,
         76 => COMPUTE_CAPABILITY % 10,
         79 | 80 => 1,
+        // Cooperative launches.
+        95 => 1,
         83 => 1,
         89 => 1,
         99 => 1,

@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{Kernel, Param};
-use pagemill_sim::{GridShape, occupancy};
+use pagemill_sim::{GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::images::FunctionKey;
@@ -19,6 +19,8 @@ pub struct Launch {
     pub shared_bytes: u64,
     /// Where it waits for its turn.
     pub stream: StreamId,
+    /// Whether its blocks may wait for each other.
+    pub cooperative: bool,
 }
 
 /// What a kernel needs, as `cudaFuncGetAttributes` tells it.
@@ -48,24 +50,25 @@ impl Runtime {
         pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
     ) -> Result<(), Fault> {
         let (module, name) = self.kernel(key)?;
+        self.check_shape(self.gpu.kernel(module, &name)?, launch)?;
+        if launch.cooperative {
+            self.check_residency(key, launch)?;
+        }
         let kernel = self.gpu.kernel(module, &name)?;
-        self.check_shape(kernel, launch)?;
         let arguments = pack(&kernel.params, kernel.param_bytes)?;
-        let shared_bytes = launch.shared_bytes as u32;
+        let shape = LaunchShape {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.shared_bytes as u32,
+            cooperative: launch.cooperative,
+        };
         let copies = self.is_programmer_copy();
         let start = self.clocks.start(launch.stream)?;
         self.gpu.set_now(start);
         if copies {
             Self::copy_open_pages(&mut self.gpu, &mut self.blocks);
         }
-        let result = self.gpu.launch_packed(
-            module,
-            &name,
-            launch.grid,
-            launch.block,
-            shared_bytes,
-            &arguments,
-        );
+        let result = self.gpu.launch_packed(module, &name, &shape, &arguments);
         let end = self.gpu.now();
         self.clocks.end(launch.stream, end)?;
         self.close_pages_on_gpu();
@@ -93,6 +96,22 @@ impl Runtime {
                 kernel.name, sm.shared_bytes
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        Ok(())
+    }
+
+    /// Blocks that wait for each other have to be resident all at once.
+    fn check_residency(&mut self, key: FunctionKey, launch: &Launch) -> Result<(), Fault> {
+        let threads = launch.block.iter().product();
+        let per_sm = u64::from(self.blocks_per_sm(key, threads, launch.shared_bytes)?);
+        let sms = u64::from(self.setting.machine.sm.count);
+        let extents = launch.grid.iter().map(|&extent| u64::from(extent));
+        let blocks = extents.fold(1, u64::saturating_mul);
+        if blocks > per_sm * sms {
+            let message = format!(
+                "{blocks} blocks of {threads} threads were to be launched together, {sms} SMs hold {per_sm} of them each"
+            );
+            return Err(Fault::new(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE, message));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What the CUDA runtime does, behind its C border and without a pointer.
 
+mod arrays;
 mod copies;
 mod images;
 mod launches;
@@ -18,12 +19,14 @@ use pagemill_types::Picos;
 use crate::error::{CudaError, Fault};
 use crate::setting::Setting;
 
+pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
 pub use images::FunctionKey;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
 pub use streams::StreamId;
 
+use arrays::Arrays;
 use images::Images;
 use memory::Block;
 use streams::Clocks;
@@ -37,6 +40,7 @@ pub struct Runtime {
     gpu: Gpu,
     clocks: Clocks,
     blocks: Blocks,
+    arrays: Arrays,
     images: Images,
     /// The state of the GPU at the last look for pages that have gone there.
     migrations_seen: u64,
@@ -61,6 +65,7 @@ impl Runtime {
             gpu,
             clocks: Clocks::default(),
             blocks: Blocks::new(),
+            arrays: Arrays::default(),
             images: Images::default(),
             migrations_seen: 0,
             lost: None,
