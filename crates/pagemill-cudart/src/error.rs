@@ -49,6 +49,11 @@ codes! {
     HOST_MEMORY_NOT_REGISTERED = 713, "The memory is not pinned.";
     MISALIGNED_ADDRESS = 716, "A kernel used an address that is no multiple of the access.";
     LAUNCH_FAILURE = 719, "A kernel failed.";
+    STREAM_CAPTURE_UNSUPPORTED = 900, "A stream that is captured cannot do this.";
+    STREAM_CAPTURE_UNMATCHED = 903, "The capture did not begin here.";
+    STREAM_CAPTURE_UNJOINED = 904, "Captured work that nobody waits for.";
+    STREAM_CAPTURE_IMPLICIT = 906, "Captured work would have to wait for the default stream.";
+    GRAPH_EXEC_UPDATE_FAILURE = 910, "The graph has another shape.";
     NOT_SUPPORTED = 801, "pagemill does not do this.";
     UNKNOWN = 999, "A defect of pagemill.";
 }

@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::copy::{Kind, Rows, Wait, copy, span};
+use super::copy::{Rows, span};
 use super::memory::CudaExtent;
 use super::texture::ChannelFormat;
+use super::work::{Wait, submit};
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId};
+use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId, Work};
 
 const CUBEMAP: c_uint = 4;
 const SPARSE: c_uint = 0x40;
@@ -82,7 +83,7 @@ impl Order {
 }
 
 /// # Safety
-/// As [`copy`].
+/// As [`submit`].
 unsafe fn rows(to: End, from: End, (width, height): (usize, usize), order: Order) -> Done {
     let extent = Extent {
         width_bytes: width as u64,
@@ -97,14 +98,14 @@ unsafe fn rows(to: End, from: End, (width, height): (usize, usize), order: Order
         };
         let stream = StreamId(address(order.stream));
         // SAFETY: by the contract of this function.
-        unsafe { copy(runtime, &plan, Kind(order.kind), stream, order.wait) }
+        unsafe { submit(runtime, stream, Work::Copy(plan, order.kind), order.wait) }
     })
 }
 
 /// Copies bytes that run on from one row of an array to the next.
 ///
 /// # Safety
-/// As [`copy`].
+/// As [`submit`].
 unsafe fn run_on(
     (array, x_bytes, row): (*const c_void, usize, usize),
     memory: *const c_void,

@@ -5,21 +5,22 @@ use std::ffi::{c_char, c_int, c_void};
 
 use pagemill_ptx::Param;
 
+use super::work::{Wait, submit};
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{FunctionKey, Launch, StreamId};
+use crate::runtime::{FunctionKey, Launch, StreamId, Work};
 
 /// `dim3`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Dim3 {
+pub(super) struct Dim3 {
     x: u32,
     y: u32,
     z: u32,
 }
 
 impl Dim3 {
-    fn extents(self) -> [u32; 3] {
+    pub(super) fn extents(self) -> [u32; 3] {
         [self.x, self.y, self.z]
     }
 }
@@ -70,7 +71,7 @@ thread_local! {
 ///
 /// # Safety
 /// `arguments` points to a pointer for each parameter, which points to as many bytes as the parameter has.
-unsafe fn pack(
+pub(super) unsafe fn pack(
     arguments: *const *const c_void,
     params: &[Param],
     bytes: u32,
@@ -96,15 +97,22 @@ unsafe fn pack(
 /// # Safety
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
+    let key = FunctionKey(address(function));
     let launched = with_runtime(|runtime| {
-        let key = FunctionKey(address(function));
-        runtime.launch(key, shape, |params, bytes| {
+        let arguments = runtime.prepare(key, shape, |params, bytes| {
             // SAFETY: by the contract of this function.
             unsafe { pack(arguments, params, bytes) }
-        })
+        })?;
+        let work = Work::Kernel(key, *shape, arguments);
+        // SAFETY: a kernel touches no memory of the program but what the simulator knows.
+        unsafe { submit(runtime, shape.stream, work, Wait::No) }
     });
+    after_launch(launched)
+}
+
+/// As on hardware: when a kernel goes astray, the launch itself went well, everything after it does not.
+pub(super) fn after_launch(launched: Done) -> Done {
     match launched {
-        // As on hardware: the launch itself went well, everything after it does not.
         Err(Fault {
             sticky: true,
             message: Some(message),

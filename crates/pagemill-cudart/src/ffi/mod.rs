@@ -8,6 +8,7 @@ mod array;
 mod copy;
 mod device;
 mod exit;
+mod graph;
 mod launch;
 mod library;
 mod memory;
@@ -15,6 +16,7 @@ mod properties;
 mod registration;
 mod stream;
 mod texture;
+mod work;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};

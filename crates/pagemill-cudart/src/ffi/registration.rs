@@ -169,10 +169,8 @@ unsafe extern "C" fn register_managed_variable(
     guard("__cudaRegisterManagedVar", || {
         // SAFETY: as above.
         let (image, name) = unsafe { (image(handle)?, text(name)?) };
-        let (shadow_address, bytes) = (address(shadow.cast_const().cast()), bytes as u64);
-        let at = with_runtime(|runtime| {
-            runtime.register_managed_variable(image, shadow_address, name, bytes)
-        })?;
+        let at =
+            with_runtime(|runtime| runtime.register_managed_variable(image, name, bytes as u64))?;
         // SAFETY: nvcc's code passes the pointer through which the program reads and writes the variable.
         unsafe { give(shadow, at as *mut c_void) }
     });

@@ -147,7 +147,6 @@ impl Runtime {
     pub fn register_managed_variable(
         &mut self,
         image: usize,
-        shadow: u64,
         name: &str,
         bytes: u64,
     ) -> Result<u64, Fault> {
@@ -159,7 +158,8 @@ impl Runtime {
         let address = self.malloc_managed(bytes)?;
         let managed = &mut self.images.images[image].managed;
         managed.insert(name.to_owned(), address);
-        self.register_variable(image, shadow, name, bytes);
+        // As a symbol, a managed variable is what the host sees: itself.
+        self.register_variable(image, address, name, bytes);
         Ok(address)
     }
 

@@ -39,7 +39,27 @@ pub struct FunctionAttributes {
 }
 
 impl Runtime {
-    /// Launches a kernel. `pack` gets its parameters and the size of its argument block, and returns the block.
+    /// Checks a launch, and lays out the arguments: `pack` gets the kernel's parameters and the size of its argument
+    /// block, and returns the block.
+    ///
+    /// # Errors
+    /// No such kernel, or a shape that is not possible.
+    pub fn prepare(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<Vec<u8>, Fault> {
+        let (module, name) = self.kernel(key)?;
+        self.check_shape(self.gpu.kernel(module, &name)?, launch)?;
+        if launch.cooperative {
+            self.check_residency(key, launch)?;
+        }
+        let kernel = self.gpu.kernel(module, &name)?;
+        pack(&kernel.params, kernel.param_bytes)
+    }
+
+    /// Launches a kernel. `pack` is as for [`Runtime::prepare`].
     ///
     /// # Errors
     /// A shape that is not possible, or whatever stopped the kernel.
@@ -49,13 +69,21 @@ impl Runtime {
         launch: &Launch,
         pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
     ) -> Result<(), Fault> {
+        let arguments = self.prepare(key, launch, pack)?;
+        self.run_kernel(key, launch, &arguments)
+    }
+
+    /// Runs a kernel that was prepared.
+    ///
+    /// # Errors
+    /// Whatever stopped the kernel.
+    pub fn run_kernel(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        arguments: &[u8],
+    ) -> Result<(), Fault> {
         let (module, name) = self.kernel(key)?;
-        self.check_shape(self.gpu.kernel(module, &name)?, launch)?;
-        if launch.cooperative {
-            self.check_residency(key, launch)?;
-        }
-        let kernel = self.gpu.kernel(module, &name)?;
-        let arguments = pack(&kernel.params, kernel.param_bytes)?;
         let shape = LaunchShape {
             grid: launch.grid,
             block: launch.block,
@@ -68,7 +96,7 @@ impl Runtime {
         if copies {
             Self::copy_open_pages(&mut self.gpu, &mut self.blocks);
         }
-        let result = self.gpu.launch_packed(module, &name, &shape, &arguments);
+        let result = self.gpu.launch_packed(module, &name, &shape, arguments);
         let end = self.gpu.now();
         self.clocks.end(launch.stream, end)?;
         self.close_pages_on_gpu();

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod copies;
+mod graphs;
 mod images;
 mod launches;
 mod memory;
@@ -21,12 +22,14 @@ use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
+pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
 pub use streams::StreamId;
 
 use arrays::Arrays;
+use graphs::Graphs;
 use images::Images;
 use memory::Block;
 use streams::Clocks;
@@ -41,6 +44,7 @@ pub struct Runtime {
     clocks: Clocks,
     blocks: Blocks,
     arrays: Arrays,
+    graphs: Graphs,
     images: Images,
     /// The state of the GPU at the last look for pages that have gone there.
     migrations_seen: u64,
@@ -66,6 +70,7 @@ impl Runtime {
             clocks: Clocks::default(),
             blocks: Blocks::new(),
             arrays: Arrays::default(),
+            graphs: Graphs::default(),
             images: Images::default(),
             migrations_seen: 0,
             lost: None,
