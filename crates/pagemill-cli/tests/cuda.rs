@@ -219,7 +219,9 @@ fn the_sorts_and_scans_of_the_toolkit_run_as_they_are() {
 #[test]
 fn system_calls_reach_pages_that_are_on_the_gpu() {
     if let Err(refused) = pagemill_linux::userfault::FaultWatch::open() {
-        pagemill_testkit::skip(&format!("faults of system calls cannot be handled: {refused}"));
+        pagemill_testkit::skip(&format!(
+            "faults of system calls cannot be handled: {refused}"
+        ));
         return;
     }
     let Some(rows) = is_right("system_calls", &[], "system calls, 0 wrong") else {
@@ -358,7 +360,10 @@ fn a_handler_for_faults_may_come_after_managed_memory() {
         let said = "own faults 3, old handlers wrong 0, values wrong 0";
         assert!(finished.stderr.contains(said), "{}", finished.stderr);
         let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
-        assert!(number(&results["rows"][0], "returned_bytes") > 0, "{faults}");
+        assert!(
+            number(&results["rows"][0], "returned_bytes") > 0,
+            "{faults}"
+        );
     }
 }
 

@@ -36,6 +36,8 @@ codes! {
     INVALID_DEVICE_FUNCTION = 98, "No such kernel.";
     INVALID_DEVICE = 101, "No such GPU.";
     INVALID_KERNEL_IMAGE = 200, "Device code that is none.";
+    UNSUPPORTED_LIMIT = 215, "No such limit.";
+    PEER_ACCESS_UNSUPPORTED = 217, "There is no other GPU.";
     NO_KERNEL_IMAGE = 209, "No device code that this GPU can run.";
     INVALID_PTX = 218, "PTX that cannot be compiled.";
     FILE_NOT_FOUND = 301, "A file cannot be read.";

@@ -247,6 +247,14 @@ api! {
         unsafe { give(to, blocks as c_int) }
     }
 
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(to: *mut usize, function: *const c_void, blocks: c_int, threads: c_int) {
+        let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
+        let key = FunctionKey(address(function));
+        let bytes = with_runtime(|runtime| runtime.shared_bytes_beside(key, blocks, threads))?;
+        // SAFETY: see the module.
+        unsafe { give(to, bytes as usize) }
+    }
+
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {
         let threads = u32::try_from(threads).unwrap_or(0);
         let key = FunctionKey(address(function));

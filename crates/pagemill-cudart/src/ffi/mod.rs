@@ -12,6 +12,7 @@ mod graph;
 mod launch;
 mod library;
 mod memory;
+mod pool;
 mod properties;
 mod registration;
 mod stream;

@@ -85,6 +85,18 @@ api! {
         unsafe { give(to, 0) }
     }
 
+    fn cudaStreamGetDevice(stream: *mut c_void, to: *mut c_int) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaStreamGetId(stream: *mut c_void, to: *mut u64) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, address(stream)) }
+    }
+
     fn cudaStreamIsCapturing(stream: *mut c_void, to: *mut c_int) {
         let capturing = with_runtime(|runtime| {
             runtime.is_non_blocking(stream_id(stream))?;

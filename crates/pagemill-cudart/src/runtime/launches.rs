@@ -171,6 +171,24 @@ impl Runtime {
         Ok(&self.gpu.kernel(module, &name)?.params)
     }
 
+    /// Most dynamic shared memory of a block in bytes, if an SM is to hold `blocks` blocks of `threads` threads.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or an SM does not hold as many blocks.
+    pub fn shared_bytes_beside(
+        &mut self,
+        key: FunctionKey,
+        blocks: u32,
+        threads: u32,
+    ) -> Result<u64, Fault> {
+        if blocks == 0 || blocks > self.blocks_per_sm(key, threads, 0)? {
+            let message = format!("an SM does not hold {blocks} blocks of {threads} threads");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let fixed = self.function_attributes(key)?.shared_bytes;
+        Ok(u64::from(self.setting.machine.sm.shared_bytes / blocks).saturating_sub(fixed))
+    }
+
     /// How many blocks of `threads` threads an SM holds at once.
     ///
     /// # Errors
