@@ -319,6 +319,12 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
             1,
         ),
         (
+            "kernel",
+            "Success InvalidPtx Success",
+            "indirect calls are not supported",
+            1,
+        ),
+        (
             "texture",
             "Success LaunchFailure",
             "there is no texture or surface object 0x77",

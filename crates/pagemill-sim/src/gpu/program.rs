@@ -71,6 +71,9 @@ pub(super) struct LoadedModule {
 impl LoadedModule {
     pub(super) fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
+            if let Some(failure) = self.module.failure(name) {
+                return GpuError::Ptx(failure.clone());
+            }
             let names: Vec<&str> = self
                 .module
                 .kernels()
@@ -96,20 +99,30 @@ impl Gpu {
     /// # Errors
     /// What is wrong with the text: place, instruction, and what to do.
     pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
-        self.load_module_placed(source_name, ptx_text, &BTreeMap::new())
+        let module = Module::load(source_name, ptx_text)?;
+        self.add_module(module, &BTreeMap::new())
     }
 
     /// The same, with the variables named in `placed` at these addresses, in memory that was allocated or lent for them.
+    /// Kernels that cannot be executed are errors only when they are asked for.
     ///
     /// # Errors
-    /// As [`Gpu::load_module`]; if there is no memory at such an address.
+    /// What is wrong with the text; if there is no memory at such an address.
     pub fn load_module_placed(
         &mut self,
         source_name: &str,
         ptx_text: &str,
         placed: &BTreeMap<String, u64>,
     ) -> Result<ModuleId, GpuError> {
-        let module = Module::load(source_name, ptx_text)?;
+        let module = Module::load_partly(source_name, ptx_text)?;
+        self.add_module(module, placed)
+    }
+
+    fn add_module(
+        &mut self,
+        module: Module,
+        placed: &BTreeMap<String, u64>,
+    ) -> Result<ModuleId, GpuError> {
         let linked = module.link_placed(&mut self.memory, placed)?;
         self.modules.push(LoadedModule {
             module,
