@@ -8,8 +8,8 @@ use pagemill_scenario::{CudaPoint, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::gpu::metrics::{METRICS, add_metrics};
 use super::View;
+use super::gpu::metrics::{METRICS, add_metrics};
 use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;
 use crate::results::parameters;
