@@ -59,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "pagemill-cudart",
         &[
+            "pagemill-linux",
             "pagemill-types",
             "pagemill-ptx",
             "pagemill-sim",

@@ -5,6 +5,7 @@
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
+//! * [`userfault`]: page faults that this process answers itself.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
@@ -15,6 +16,7 @@ mod error;
 pub mod hugetlb;
 mod mapping;
 pub mod pagemap;
+pub mod userfault;
 pub mod zero_module;
 
 pub use error::{OsError, Result};
