@@ -5,12 +5,14 @@
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
+//! * [`color_module`]: the kernel module that hands out pages of chosen colors.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
 
 pub mod channel;
 pub mod clock;
+pub mod color_module;
 mod error;
 pub mod hugetlb;
 mod mapping;
