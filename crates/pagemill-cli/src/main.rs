@@ -3,8 +3,10 @@
 
 mod advise;
 mod args;
+mod color;
 mod compare;
 mod cuda;
+mod daemon;
 mod doctor;
 mod failure;
 mod gpu;
@@ -12,6 +14,7 @@ mod list;
 mod mpi;
 mod mrc;
 mod output;
+mod preload;
 mod run;
 mod values;
 mod zero;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),
+        Command::Color(arguments) => color::color(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {

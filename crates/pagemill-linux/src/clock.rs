@@ -35,3 +35,31 @@ pub fn cycles() -> u64 {
     #[cfg(not(target_arch = "x86_64"))]
     monotonic_ns()
 }
+
+/// Cycles to read the first byte of every line of `memory`, one after the other, in an order that no prefetcher follows.
+///
+/// These bytes must be 0: each tells where the next is, so that no two reads overlap.
+pub fn timed_reads(memory: &[u8], line_bytes: usize) -> u64 {
+    let lines = (memory.len() / line_bytes).max(1);
+    // An odd step visits every line of a power of two.
+    let step = (lines * 5 / 8) | 1;
+    let begun = cycles();
+    fence_loads();
+    let mut line = 0;
+    for _ in 0..lines {
+        let next = memory.get(line * line_bytes).map_or(0, |byte| usize::from(std::hint::black_box(*byte)));
+        line = (line + step + next) % lines;
+    }
+    std::hint::black_box(line);
+    cycles() - begun
+}
+
+/// Nothing after it is read before it.
+#[inline]
+fn fence_loads() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has it, and it only waits.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
+}

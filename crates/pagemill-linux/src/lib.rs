@@ -3,6 +3,8 @@
 //! * [`hugetlb`]: files of huge pages, the kernel's stock of them, and proof of who holds a file.
 //! * [`Mapping`]: memory mapped into this process.
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
+//! * [`messages`]: protocols over such sockets; [`stop`]: the end of a daemon's loop.
+//! * [`process`]: other processes.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
@@ -16,8 +18,11 @@ pub mod color_module;
 mod error;
 pub mod hugetlb;
 mod mapping;
+pub mod messages;
 pub mod pagemap;
+pub mod process;
+pub mod stop;
 pub mod zero_module;
 
 pub use error::{OsError, Result};
-pub use mapping::{Backing, Mapping};
+pub use mapping::{Backing, Mapping, memory_file};
