@@ -142,7 +142,9 @@ impl Coordinator {
         let sessions = self.sessions.values();
         descriptors.extend(sessions.map(|session| session.channel.as_fd()));
         let patience = self.settle_at_ns.map(|at_ns| {
-            let left_ns = at_ns.max(self.frozen_until_ns).saturating_sub(monotonic_ns());
+            let left_ns = at_ns
+                .max(self.frozen_until_ns)
+                .saturating_sub(monotonic_ns());
             // A millisecond more than asked, so that the time has passed.
             Duration::from_nanos(left_ns) + Duration::from_millis(1)
         });

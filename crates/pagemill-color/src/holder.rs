@@ -156,7 +156,11 @@ impl Holder {
             pages,
             planned,
         };
-        if self.link.as_ref().is_some_and(|link| link.say(&holds).is_err()) {
+        if self
+            .link
+            .as_ref()
+            .is_some_and(|link| link.say(&holds).is_err())
+        {
             self.lose_link();
         }
     }
@@ -215,7 +219,9 @@ impl Holder {
                 Ok(None) => return,
                 Ok(Some(Answer::Colors(colors))) => self.follow(colors, tell),
                 Ok(Some(answer)) => {
-                    tell(&format!("the coordinator's answer makes no sense: {answer:?}"));
+                    tell(&format!(
+                        "the coordinator's answer makes no sense: {answer:?}"
+                    ));
                     self.lose_link();
                 }
                 Err(error) => {
@@ -293,14 +299,12 @@ fn in_palette(colors: Colors, all: ColorRange) -> Result<ColorRange, HoldError> 
 /// The colors of a task that no coordinator knows.
 fn alone(all: ColorRange, wish: Option<Wish>) -> Result<ColorRange, HoldError> {
     match wish {
-        Some(Wish::Colors(count)) => {
-            in_palette(Colors { first: 0, count }, all).map_err(|_| {
-                HoldError::Need(format!(
-                    "{count} colors are more than the module's {}",
-                    all.count()
-                ))
-            })
-        }
+        Some(Wish::Colors(count)) => in_palette(Colors { first: 0, count }, all).map_err(|_| {
+            HoldError::Need(format!(
+                "{count} colors are more than the module's {}",
+                all.count()
+            ))
+        }),
         _ => Ok(all),
     }
 }

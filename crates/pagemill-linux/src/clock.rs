@@ -36,21 +36,21 @@ pub fn cycles() -> u64 {
     monotonic_ns()
 }
 
-/// Cycles to read the first byte of every line of `memory`, one after the other, in an order that no prefetcher follows.
+/// Cycles to read the bytes of `memory` at `offsets`, one after the other. The page that the last byte lies in is looked up before.
 ///
-/// These bytes must be 0: each tells where the next is, so that no two reads overlap.
-pub fn timed_reads(memory: &[u8], line_bytes: usize) -> u64 {
-    let lines = (memory.len() / line_bytes).max(1);
-    // An odd step visits every line of a power of two.
-    let step = (lines * 5 / 8) | 1;
+/// These bytes must be 0: each is needed to know where the next is, so that no two reads overlap.
+pub fn timed_reads(memory: &[u8], offsets: &[usize]) -> u64 {
+    std::hint::black_box(memory.last().copied());
+    fence_loads();
     let begun = cycles();
     fence_loads();
-    let mut line = 0;
-    for _ in 0..lines {
-        let next = memory.get(line * line_bytes).map_or(0, |byte| usize::from(std::hint::black_box(*byte)));
-        line = (line + step + next) % lines;
+    let mut zero = 0;
+    for offset in offsets {
+        zero = usize::from(std::hint::black_box(
+            memory.get(offset + zero).copied().unwrap_or(0),
+        ));
     }
-    std::hint::black_box(line);
+    std::hint::black_box(zero);
     cycles() - begun
 }
 

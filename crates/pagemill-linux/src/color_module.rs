@@ -213,10 +213,11 @@ impl Space {
         let version = space.info()?.version;
         if version != VERSION {
             let error = std::io::Error::from(std::io::ErrorKind::Unsupported);
-            return Err(
-                OsError::new(format!("talk to the module: it has version {version}, this program {VERSION}"), error)
-                    .with_hint("build both from the same sources"),
-            );
+            return Err(OsError::new(
+                format!("talk to the module: it has version {version}, this program {VERSION}"),
+                error,
+            )
+            .with_hint("build both from the same sources"));
         }
         Ok(space)
     }

@@ -46,8 +46,9 @@ impl Channel {
     /// # Errors
     /// The other end is gone, or does not read what it is sent; or the message cannot be written as JSON.
     pub fn say(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> Result<()> {
-        let text = serde_json::to_vec(message)
-            .map_err(|error| OsError::new("write a message as JSON", std::io::Error::from(error)))?;
+        let text = serde_json::to_vec(message).map_err(|error| {
+            OsError::new("write a message as JSON", std::io::Error::from(error))
+        })?;
         self.send(&text, descriptors)
     }
 }

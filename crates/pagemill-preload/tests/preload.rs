@@ -124,11 +124,15 @@ fn call() -> impl Strategy<Value = String> {
         1 => 0_usize..40_000_000,
     ];
     let alignment = prop_oneof![8 => 3_u32..13, 1 => 13_u32..26];
-    (0..64_u32, prop::sample::select(&FUNCTIONS[..]), bytes, alignment).prop_map(
-        |(slot, function, bytes, alignment)| {
-            format!("{slot} {function} {bytes} {}\n", 1_u64 << alignment)
-        },
+    (
+        0..64_u32,
+        prop::sample::select(&FUNCTIONS[..]),
+        bytes,
+        alignment,
     )
+        .prop_map(|(slot, function, bytes, alignment)| {
+            format!("{slot} {function} {bytes} {}\n", 1_u64 << alignment)
+        })
 }
 
 #[test]

@@ -63,9 +63,9 @@ fn say(line: &Value) -> Result<(), Failure> {
 
 fn holder(arguments: &HoldArguments) -> Result<Holder, Failure> {
     let need: Option<Need> = match &arguments.need {
-        Some(text) => Some(
-            serde_json::from_str(text).map_err(|error| Failure::Usage(error.to_string()))?,
-        ),
+        Some(text) => {
+            Some(serde_json::from_str(text).map_err(|error| Failure::Usage(error.to_string()))?)
+        }
         None => None,
     };
     let config = HolderConfig {

@@ -1,8 +1,8 @@
 use std::fmt::Write;
 
 use pagemill_color::probe::{
-    CachedMemory, Follows, Observation, Plan, ProbedCache, Verdict, judge, observe, probed_cache,
-    set_pages_max,
+    CachedMemory, Follows, Observation, Plan, ProbedCache, Verdict, agreed, judge, observe,
+    probed_cache,
 };
 use pagemill_policy::coloring::{CacheGeometry, Palette};
 use pagemill_types::PageSize;
@@ -13,6 +13,9 @@ use crate::args::TextFormat;
 use crate::failure::Failure;
 use crate::output;
 
+/// Verdicts until two agree.
+const RUNS_MAX: usize = 12;
+
 pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     let failed = |error: pagemill_color::probe::MeasureError| Failure::Run(error.to_string());
     let level = arguments.level.get();
@@ -22,12 +25,19 @@ pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     let plan = Plan {
         sample_pages: arguments.pages.get() as usize,
         sets_max: 32,
-        set_pages_max: set_pages_max(cache.geometry.ways) as usize,
+        ways: cache.geometry.ways,
     };
-    let observation = observe(&mut memory, &plan);
-    let verdict = judge(&observation, cache.geometry.ways);
-    let has_hypervisor = std::fs::read_to_string("/proc/cpuinfo")
-        .is_ok_and(|text| text.contains(" hypervisor"));
+    let mut verdicts = Vec::new();
+    let (observation, verdict) = loop {
+        let observation = observe(&mut memory, &plan);
+        verdicts.push(judge(&observation));
+        let verdict = agreed(&verdicts);
+        if verdict.is_some() || verdicts.len() == RUNS_MAX {
+            break (observation, verdict);
+        }
+    };
+    let has_hypervisor =
+        std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" hypervisor"));
     let found = Found {
         level,
         cache,
@@ -45,16 +55,15 @@ struct Found {
     level: u32,
     cache: ProbedCache,
     observation: Observation,
-    verdict: Verdict,
+    verdict: Option<Verdict>,
     has_hypervisor: bool,
 }
 
 impl Found {
     /// What address bits would give.
     fn expected_colors(&self) -> Option<u16> {
-        let page = PageSize::new(4096)?;
-        let palette = Palette::new(self.cache.geometry, page).ok()?;
-        Some(palette.colors())
+        let palette = Palette::new(self.cache.geometry, PageSize::KIB_4);
+        Some(palette.ok()?.colors())
     }
 
     fn text(&self) -> String {
@@ -83,7 +92,7 @@ impl Found {
             observation.ambiguous,
         );
         let _ = writeln!(text, "{}", self.sentence());
-        if self.has_hypervisor && !self.verdict.is_usable() {
+        if self.has_hypervisor && !self.is_usable() {
             let _ = writeln!(
                 text,
                 "This is a virtual machine: its frame numbers are not those of the memory, and its caches may have other users."
@@ -92,8 +101,17 @@ impl Found {
         text
     }
 
+    fn is_usable(&self) -> bool {
+        self.verdict.is_some_and(Verdict::is_usable)
+    }
+
     fn sentence(&self) -> String {
-        match self.verdict {
+        let Some(verdict) = self.verdict else {
+            return format!(
+                "Nothing can be said: of {RUNS_MAX} runs no two in a row agree. Try again when the machine is quiet."
+            );
+        };
+        match verdict {
             Verdict::NoSignal => "Nothing can be said: cached and other pages are read equally fast. Try again when the machine is quiet.".to_owned(),
             Verdict::NoSets => "Nothing can be said: no set of pages pushes others out reliably. Try again when the machine is quiet.".to_owned(),
             Verdict::Hashed { set_pages } => format!(
@@ -107,10 +125,10 @@ impl Found {
                     "Pages have {colors} colors, and frame numbers tell them. Coloring works: `pagemill color run`."
                 ),
                 Follows::Unknown => format!(
-                    "Pages have {colors} colors; whether frame numbers tell them is not known, as this user cannot see frame numbers. Run as root."
+                    "Pages have about {colors} colors; whether frame numbers tell them is not known, as this user cannot see frame numbers. Run as root."
                 ),
                 Follows::SomethingElse { agreement } => format!(
-                    "Pages have {colors} colors, but frame numbers do NOT tell them: {:.0} % of the pages with one color agree, and chance gives {:.0} %. \
+                    "Pages have about {colors} colors, but frame numbers do NOT tell them: {:.0} % of the pages with one color agree, and chance gives {:.0} %. \
                      Coloring by frame numbers, as the module does, has no effect here.",
                     agreement * 100.0,
                     100.0 / colors as f64
@@ -121,22 +139,23 @@ impl Found {
 
     fn json(&self) -> Value {
         let (name, colors) = match self.verdict {
-            Verdict::NoSignal => ("no-signal", None),
-            Verdict::NoSets => ("no-sets", None),
-            Verdict::Hashed { .. } => ("hashed", None),
-            Verdict::OneColor => ("one-color", Some(1)),
-            Verdict::Colors { colors, .. } => ("colors", Some(colors)),
+            None => ("contradictory", None),
+            Some(Verdict::NoSignal) => ("no-signal", None),
+            Some(Verdict::NoSets) => ("no-sets", None),
+            Some(Verdict::Hashed { .. }) => ("hashed", None),
+            Some(Verdict::OneColor) => ("one-color", Some(1)),
+            Some(Verdict::Colors { colors, .. }) => ("colors", Some(colors)),
         };
         let (follows, agreement) = match self.verdict {
-            Verdict::Colors {
+            Some(Verdict::Colors {
                 follows: Follows::FrameNumber,
                 ..
-            } => (Some("frame-number"), None),
-            Verdict::Colors {
+            }) => (Some("frame-number"), None),
+            Some(Verdict::Colors {
                 follows: Follows::SomethingElse { agreement },
                 ..
-            } => (Some("something-else"), Some(agreement)),
-            Verdict::Colors { .. } => (Some("unknown"), None),
+            }) => (Some("something-else"), Some(agreement)),
+            Some(Verdict::Colors { .. }) => (Some("unknown"), None),
             _ => (None, None),
         };
         json!({
@@ -156,7 +175,7 @@ impl Found {
             "colors": colors,
             "follows": follows,
             "agreement": agreement,
-            "is_usable": self.verdict.is_usable(),
+            "is_usable": self.is_usable(),
             "is_virtual_machine": self.has_hypervisor,
         })
     }

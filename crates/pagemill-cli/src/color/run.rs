@@ -76,9 +76,8 @@ fn curve(set: &ResultSet) -> Result<Need, String> {
 
 /// Starts the task's companion, and waits until it has colors.
 fn hold(arguments: &RunArguments, need: Option<&Need>, name: &str) -> Result<Value, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::Run(format!("cannot start the task's companion: {error}"))
-    };
+    let failed =
+        |error: std::io::Error| Failure::Run(format!("cannot start the task's companion: {error}"));
     let own = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(own);
     command

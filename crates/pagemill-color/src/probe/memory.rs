@@ -10,6 +10,8 @@ use super::TimedMemory;
 
 const PAGE_BYTES: usize = 4096;
 const LINE_BYTES: usize = 64;
+/// What is timed: lines far apart, without a pattern that a prefetcher knows.
+const TIMED: [usize; 10] = [5, 50, 23, 38, 60, 14, 31, 57, 9, 43];
 
 /// Why nothing can be measured.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +20,9 @@ pub enum MeasureError {
     #[error(transparent)]
     Os(#[from] OsError),
     /// The kernel does not describe such a cache.
-    #[error("this machine tells of no cache of level {0}: look at /sys/devices/system/cpu/cpu0/cache")]
+    #[error(
+        "this machine tells of no cache of level {0}: look at /sys/devices/system/cpu/cpu0/cache"
+    )]
     NoCache(u32),
 }
 
@@ -80,7 +84,7 @@ impl CachedMemory {
         let mut memory = Mapping::new(Backing::Anonymous, pages * PAGE_BYTES, false)?;
         memory.keep_usual_pages()?;
         for page in memory.bytes_mut().chunks_exact_mut(PAGE_BYTES) {
-            // A frame of its own, not the kernel's page of zeroes; the words stay 0, as `timed_reads` wants.
+            // A frame of its own, not the kernel's page of zeroes; all but this byte stay 0, as `timed_reads` wants.
             page[PAGE_BYTES - 1] = 1;
         }
         let start = memory.address();
@@ -105,14 +109,16 @@ impl TimedMemory for CachedMemory {
     }
 
     fn reload(&mut self, victim: usize, others: &[usize]) -> u64 {
-        timed_reads(self.page(victim), LINE_BYTES);
-        // Twice, as replacement is not strictly by age.
-        for page in others.iter().chain(others) {
+        let offsets = TIMED.map(|line| line * LINE_BYTES);
+        timed_reads(self.page(victim), &offsets);
+        // Several times, as replacement is not strictly by age; small sets more often, which costs as much.
+        let rounds = (512 / others.len().max(1)).clamp(2, 24);
+        for page in (0..rounds).flat_map(|_| others) {
             for line in self.page(*page).iter().step_by(LINE_BYTES) {
                 std::hint::black_box(*line);
             }
         }
-        timed_reads(self.page(victim), LINE_BYTES)
+        timed_reads(self.page(victim), &offsets)
     }
 
     fn frame(&self, page: usize) -> Option<u64> {

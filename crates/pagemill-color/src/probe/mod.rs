@@ -15,11 +15,11 @@ mod verdict;
 
 pub use memory::{CachedMemory, MeasureError, ProbedCache, probed_cache};
 pub use observe::{Observation, Plan, observe};
-pub use verdict::{Follows, Verdict, judge, set_pages_max};
+pub use verdict::{Follows, Verdict, agreed, judge, set_pages_max};
 
 /// Memory whose pages can be timed.
 pub trait TimedMemory {
-    /// Pages, called by their number from 0.
+    /// Pages, called by their number from 0: three times as many as the cache holds.
     fn pages(&self) -> usize;
 
     /// Cycles to read all of `victim`, which was read before `others` were.

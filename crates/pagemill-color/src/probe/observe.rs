@@ -1,5 +1,11 @@
-use super::TimedMemory;
 use super::eviction::{Threshold, median};
+use super::{TimedMemory, set_pages_max};
+
+/// Pages for which no set is found, before no more are looked for.
+const FAILURES_MAX: usize = 10;
+
+/// Large sets that are enough, where no small one is found.
+const LARGE_SETS_MAX: usize = 5;
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,8 +14,8 @@ pub struct Plan {
     pub sample_pages: usize,
     /// Sets that are looked for at most; each is a color, if pages have colors.
     pub sets_max: usize,
-    /// Larger smallest sets end the search: no color needs so many pages.
-    pub set_pages_max: usize,
+    /// Lines of a set of the cache: a smaller set of pages that pushes one out did not do it alone.
+    pub ways: u32,
 }
 
 /// What the timings say.
@@ -21,10 +27,12 @@ pub struct Observation {
     pub miss_cycles: u64,
     /// Whether the two can be told apart.
     pub is_clear: bool,
-    /// Pages of the smallest sets that push a page out; 0 if none was found.
+    /// Pages of the smallest sets that push a page out, the middle one of those that were found.
     pub set_pages: u64,
-    /// Sets that were found.
+    /// Sets that were found, of so few pages as a color needs.
     pub sets: usize,
+    /// Pages for which no smaller set was found than of more pages than a color needs.
+    pub large_sets: usize,
     /// Pages that were looked at.
     pub sampled: usize,
     /// Pages and the one set that pushes them out.
@@ -51,6 +59,7 @@ pub fn observe(memory: &mut dyn TimedMemory, plan: &Plan) -> Observation {
         is_clear: threshold.is_clear(),
         set_pages: 0,
         sets: 0,
+        large_sets: 0,
         sampled: plan.sample_pages.min(memory.pages()),
         assigned: Vec::new(),
         ambiguous: 0,
@@ -60,12 +69,16 @@ pub fn observe(memory: &mut dyn TimedMemory, plan: &Plan) -> Observation {
     }
     let step = memory.pages() / observation.sampled.max(1);
     let sample: Vec<usize> = (0..observation.sampled).map(|place| place * step).collect();
-    let sets = find_sets(memory, threshold, plan, &sample);
-    observation.sets = sets.len();
-    observation.set_pages = median(sets.iter().map(|set| set.len() as u64).collect());
-    if observation.set_pages > plan.set_pages_max as u64 {
-        return observation;
-    }
+    let Sets { small, large } = find_sets(memory, threshold, plan, &sample);
+    observation.sets = small.len();
+    observation.large_sets = large.len();
+    let sizes = small.iter().map(|set| set.len() as u64);
+    observation.set_pages = if small.is_empty() {
+        median(large)
+    } else {
+        median(sizes.collect())
+    };
+    let sets = small;
     for page in sample {
         let mut own = (0..sets.len()).filter(|number| {
             let others: Vec<usize> = sets[*number]
@@ -88,38 +101,60 @@ pub fn observe(memory: &mut dyn TimedMemory, plan: &Plan) -> Observation {
     observation
 }
 
+struct Sets {
+    small: Vec<Vec<usize>>,
+    /// Lengths of those that are too large.
+    large: Vec<u64>,
+}
+
 /// A set for each color that a page of the sample has.
 fn find_sets(
     memory: &mut dyn TimedMemory,
     threshold: Threshold,
     plan: &Plan,
     sample: &[usize],
-) -> Vec<Vec<usize>> {
+) -> Sets {
     let mut pool: Vec<usize> = (0..memory.pages()).collect();
-    let mut sets: Vec<Vec<usize>> = Vec::new();
+    let mut found = Sets {
+        small: Vec::new(),
+        large: Vec::new(),
+    };
     let mut failures = 0;
     for victim in sample {
-        if sets.len() >= plan.sets_max || failures > 3 {
+        let has_enough = found.small.len() >= plan.sets_max
+            || failures > FAILURES_MAX
+            || found.small.is_empty() && found.large.len() >= LARGE_SETS_MAX;
+        if has_enough {
             break;
         }
-        let is_known = sets
-            .iter()
+        let is_known = (found.small.iter())
             .any(|set| set.contains(victim) || threshold.evicts(memory, set, *victim));
         if is_known {
             continue;
         }
-        match threshold.smallest_set(memory, &pool, *victim) {
-            Some(set) if set.len() > plan.set_pages_max => {
-                // No colors: further sets would be no smaller.
-                sets.push(set);
-                break;
+        let set = threshold.smallest_set(memory, &pool, *victim);
+        let set = set.filter(|set| set.len() + set.len() / 8 >= plan.ways as usize);
+        match set {
+            Some(set) if set.len() as u64 > set_pages_max(plan.ways) => {
+                found.large.push(set.len() as u64);
             }
-            Some(set) => {
+            // A second and a third look: what is missed once must not count as another color.
+            Some(set) if !is_known_again(memory, threshold, &found.small, *victim) => {
                 pool.retain(|page| !set.contains(page));
-                sets.push(set);
+                found.small.push(set);
             }
+            Some(_) => {}
             None => failures += 1,
         }
     }
-    sets
+    found
+}
+
+fn is_known_again(
+    memory: &mut dyn TimedMemory,
+    threshold: Threshold,
+    sets: &[Vec<usize>],
+    victim: usize,
+) -> bool {
+    (0..2).any(|_| sets.iter().any(|set| threshold.evicts(memory, set, victim)))
 }

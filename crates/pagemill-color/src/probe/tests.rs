@@ -1,12 +1,12 @@
 //! The decision, on machines that are only a model of a cache.
 
-use super::verdict::set_pages_max;
 use super::*;
 
 const WAYS: u32 = 4;
 const LINES: u64 = 8;
 const COLORS: u64 = 8;
-const PAGES: usize = 160;
+/// Three times what the cache holds.
+const PAGES: usize = (COLORS * WAYS as u64) as usize * 3;
 
 /// Where the line of a frame goes.
 type Index = fn(frame: u64, line: u64) -> u64;
@@ -33,8 +33,12 @@ fn next(state: &mut u64) -> u64 {
 
 impl Model {
     fn new(index: Index) -> Self {
+        Self::of_pages(index, PAGES)
+    }
+
+    fn of_pages(index: Index, pages: usize) -> Self {
         let mut random = 0x1234_5678_9abc_def1;
-        let frames: Vec<u64> = (0..PAGES as u64)
+        let frames: Vec<u64> = (0..pages as u64)
             .map(|page| page * 64 + next(&mut random) % 64)
             .collect();
         Self {
@@ -59,7 +63,7 @@ impl Model {
 
 impl TimedMemory for Model {
     fn pages(&self) -> usize {
-        PAGES
+        self.frames.len()
     }
 
     fn reload(&mut self, victim: usize, others: &[usize]) -> u64 {
@@ -83,8 +87,7 @@ impl TimedMemory for Model {
             let set = &sets[&(self.index)(self.frames[victim], line)];
             present += u64::from(set.contains(&(victim, line)));
         }
-        let mut cycles =
-            (present * self.hit_cycles + (LINES - present) * self.miss_cycles) / LINES;
+        let mut cycles = (present * self.hit_cycles + (LINES - present) * self.miss_cycles) / LINES;
         cycles += next(&mut self.random) % 20;
         if self.wrong_every > 0 && next(&mut self.random).is_multiple_of(self.wrong_every) {
             cycles = self.hit_cycles + self.miss_cycles - cycles;
@@ -118,13 +121,21 @@ fn hashed(frame: u64, line: u64) -> u64 {
     (product ^ product >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40 & (COLORS * LINES - 1)
 }
 
+/// As the command does it: until two verdicts agree.
 fn verdict(mut model: Model) -> Verdict {
     let plan = Plan {
         sample_pages: 60,
         sets_max: 40,
-        set_pages_max: set_pages_max(WAYS) as usize,
+        ways: WAYS,
     };
-    judge(&observe(&mut model, &plan), WAYS)
+    let mut verdicts = Vec::new();
+    for _ in 0..8 {
+        verdicts.push(judge(&observe(&mut model, &plan)));
+        if let Some(verdict) = agreed(&verdicts) {
+            return verdict;
+        }
+    }
+    verdicts[verdicts.len() - 1]
 }
 
 fn colors(colors: u64, follows: Follows) -> Verdict {
@@ -160,9 +171,9 @@ fn a_hypervisor_that_scatters_pages_is_found_out() {
 
 #[test]
 fn slices_double_the_colors_and_hide_them_from_frame_numbers() {
-    let found = verdict(Model::new(sliced));
+    let found = verdict(Model::of_pages(sliced, 2 * PAGES));
     let Verdict::Colors {
-        colors: 16,
+        colors: 14..=18,
         follows: Follows::SomethingElse { .. },
     } = found
     else {
@@ -208,25 +219,45 @@ fn a_cache_that_cannot_be_timed_is_not_judged() {
 
 #[test]
 fn a_cache_whose_ways_are_a_page_long_has_one_color() {
-    assert_eq!(verdict(Model::new(|_, line| line)), Verdict::OneColor);
+    let mut model = Model::new(|_, line| line);
+    model.frames.truncate(3 * WAYS as usize);
+    assert_eq!(verdict(model), Verdict::OneColor);
 }
 
 #[test]
 fn a_cache_that_nothing_fills_gives_no_sets() {
+    let mut observation = Observation {
+        hit_cycles: 1000,
+        miss_cycles: 2000,
+        is_clear: true,
+        set_pages: 0,
+        sets: 0,
+        large_sets: 0,
+        sampled: 60,
+        assigned: Vec::new(),
+        ambiguous: 0,
+    };
+    assert_eq!(judge(&observation), Verdict::NoSets);
+    // A single large set may be a mistake.
+    observation.large_sets = 1;
+    observation.set_pages = 50;
+    assert_eq!(judge(&observation), Verdict::NoSets);
+}
+
+#[test]
+fn verdicts_that_contradict_each_other_are_none() {
+    let with = |count| colors(count, Follows::FrameNumber);
+    assert_eq!(agreed(&[with(16)]), None);
+    assert_eq!(agreed(&[with(16), with(15)]), Some(with(15)));
+    assert_eq!(agreed(&[with(16), with(32)]), None);
+    assert_eq!(agreed(&[with(16), colors(16, Follows::Unknown)]), None);
+    assert_eq!(agreed(&[with(16), Verdict::OneColor]), None);
+    let hashed = |set_pages| Verdict::Hashed { set_pages };
     assert_eq!(
-        judge(
-            &Observation {
-                hit_cycles: 1000,
-                miss_cycles: 2000,
-                is_clear: true,
-                set_pages: 0,
-                sets: 0,
-                sampled: 60,
-                assigned: Vec::new(),
-                ambiguous: 0,
-            },
-            WAYS
-        ),
-        Verdict::NoSets
+        agreed(&[with(16), hashed(90), hashed(70)]),
+        Some(hashed(70))
     );
+    assert_eq!(agreed(&[Verdict::NoSignal, Verdict::NoSignal]), None);
+    let between = [with(16), Verdict::NoSets, with(16), Verdict::NoSignal];
+    assert_eq!(agreed(&between), Some(with(16)));
 }

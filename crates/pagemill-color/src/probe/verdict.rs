@@ -39,7 +39,33 @@ pub enum Follows {
     },
 }
 
+/// What the last two verdicts that say anything say, if it is the same: other work on the machine misleads now and then, but seldom
+/// twice in a row to the same end.
+pub fn agreed(verdicts: &[Verdict]) -> Option<Verdict> {
+    let says_something =
+        |verdict: &&Verdict| !matches!(verdict, Verdict::NoSignal | Verdict::NoSets);
+    let mut said = verdicts.iter().rev().filter(says_something);
+    let (last, before) = (said.next()?, said.next()?);
+    before.agrees_with(*last).then_some(*last)
+}
+
 impl Verdict {
+    fn agrees_with(self, other: Self) -> bool {
+        match (self, other) {
+            (
+                Self::Colors { colors, follows },
+                Self::Colors {
+                    colors: other_colors,
+                    follows: other_follows,
+                },
+            ) => {
+                colors.abs_diff(other_colors) * 4 <= colors
+                    && std::mem::discriminant(&follows) == std::mem::discriminant(&other_follows)
+            }
+            _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
+        }
+    }
+
     /// Whether giving programs frames by their numbers partitions the cache.
     pub fn is_usable(self) -> bool {
         matches!(
@@ -52,17 +78,18 @@ impl Verdict {
     }
 }
 
-/// What the timings of a cache with `ways` lines a set mean.
-pub fn judge(observation: &Observation, ways: u32) -> Verdict {
+/// What the timings mean.
+pub fn judge(observation: &Observation) -> Verdict {
     if !observation.is_clear {
         return Verdict::NoSignal;
     }
     if observation.sets == 0 {
-        return Verdict::NoSets;
-    }
-    if observation.set_pages > set_pages_max(ways) {
-        return Verdict::Hashed {
-            set_pages: observation.set_pages,
+        // One small set is proof of colors; large ones prove something only if there is never a small one.
+        return match observation.large_sets {
+            0..3 => Verdict::NoSets,
+            _ => Verdict::Hashed {
+                set_pages: observation.set_pages,
+            },
         };
     }
     let covered = observation.assigned.len() + observation.ambiguous;
@@ -70,12 +97,12 @@ pub fn judge(observation: &Observation, ways: u32) -> Verdict {
         return Verdict::NoSets;
     }
     let uncovered = observation.sampled - covered;
-    let is_complete = uncovered * 20 <= observation.sampled;
+    let is_complete = uncovered * 10 <= observation.sampled;
     let sets = observation.sets as u64;
     let colors = if is_complete {
         sets
     } else {
-        (sets * observation.sampled as u64).div_ceil(covered as u64)
+        (sets * observation.sampled as u64 + covered as u64 / 2) / covered as u64
     };
     if colors == 1 {
         return Verdict::OneColor;

@@ -34,7 +34,8 @@ impl Sensitivity {
 
     /// The class with this letter, in either case.
     pub fn from_letter(letter: &str) -> Option<Self> {
-        let is_own = |class: &Self| letter.eq_ignore_ascii_case(class.letter().encode_utf8(&mut [0; 4]));
+        let is_own =
+            |class: &Self| letter.eq_ignore_ascii_case(class.letter().encode_utf8(&mut [0; 4]));
         Self::ALL.into_iter().find(is_own)
     }
 
@@ -53,7 +54,8 @@ impl Sensitivity {
             let behind_knee = if share >= knee { knee_fall } else { 0 };
             start - sloped - behind_knee
         });
-        MissCurve::new(1000, misses.collect()).expect("at least 1 color, and at most 900 of 1000 miss")
+        MissCurve::new(1000, misses.collect())
+            .expect("at least 1 color, and at most 900 of 1000 miss")
     }
 
     /// Whether a larger share helps.

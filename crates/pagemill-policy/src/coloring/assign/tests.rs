@@ -135,7 +135,6 @@ fn a_task_that_has_what_it_wants_stays_where_it_is() {
 
 #[test]
 fn pages_weigh() {
-
     for (pages, expected) in [
         ([100, 1], [range(0, 3), range(3, 3)]),
         ([1, 100], [range(0, 3), range(3, 3)]),
