@@ -6,6 +6,7 @@ mod check;
 mod cuda;
 mod dependencies;
 mod kernels;
+mod preload;
 mod process;
 mod system;
 mod tally;
@@ -45,6 +46,12 @@ enum Command {
     Bench {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
+    },
+    /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
+    BenchPreload {
+        /// Runs of each program under each allocator; the median counts.
+        #[arg(long, default_value_t = 15)]
+        rounds: usize,
     },
     /// Tests the kernel modules in a virtual machine that runs Debian's kernel.
     Vm {
@@ -93,6 +100,7 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
+        Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }
 }

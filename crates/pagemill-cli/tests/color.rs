@@ -40,7 +40,7 @@ struct Serving(Child);
 
 impl Serving {
     fn start(socket: &Path) -> Self {
-        let mut command = pagemill(&["serve", "--colors", "64", "--grace", "300", "--settle", "0"]);
+        let mut command = pagemill(&["serve", "--colors", "64", "--grace", "5000", "--settle", "0"]);
         command.arg("--socket").arg(socket).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let stderr = child.stderr.take().expect("piped");
@@ -52,6 +52,16 @@ impl Serving {
 }
 
 impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it ends");
+    }
+}
+
+/// A program that ends with the test at the latest.
+struct Program(Child);
+
+impl Drop for Program {
     fn drop(&mut self) {
         self.0.kill().expect("it runs");
         self.0.wait().expect("it ends");
@@ -167,14 +177,15 @@ fn kill_9_of_coordinator_task_and_companion() {
         }
         let program = program.to_str().expect("UTF-8").to_owned();
         let mut command = run(&socket, need, &[&program, "1000"]);
-        command.stderr(Stdio::null()).spawn().expect("it runs")
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Program(command.spawn().expect("it runs"))
     };
     let mut first = start(&["--class", "A"], "first");
-    let mut second = start(&["--class", "C"], "second");
+    let second = start(&["--class", "C"], "second");
     let before = until_tasks(&socket, &["first", "second"]);
     for _ in 0..3 {
         drop(serving);
-        assert!(first.try_wait().expect("asked").is_none(), "it runs on");
+        assert!(first.0.try_wait().expect("asked").is_none(), "it runs on");
         serving = Serving::start(&socket);
         let after = until_tasks(&socket, &["first", "second"]);
         let given = |status: &Value| {
@@ -186,23 +197,20 @@ fn kill_9_of_coordinator_task_and_companion() {
         };
         assert_eq!(given(&after), given(&before));
     }
-    second.kill().expect("it runs");
-    second.wait().expect("it ends");
+    drop(second);
     let alone = until_tasks(&socket, &["first"]);
     assert_eq!(alone["tasks"][0]["given"]["count"], 64);
     // The companion is the process group's only member: it left the terminal.
-    let companion = companion_of(first.id());
+    let companion = companion_of(first.0.id());
     let killed = Command::new("kill")
         .args(["-9", &companion.to_string()])
         .status();
     assert!(killed.expect("kill runs").success());
     until_tasks(&socket, &[]);
     assert!(
-        first.try_wait().expect("asked").is_none(),
+        first.0.try_wait().expect("asked").is_none(),
         "the program runs on"
     );
-    first.kill().expect("it runs");
-    first.wait().expect("it ends");
 }
 
 /// The process that holds the task of `process`.
