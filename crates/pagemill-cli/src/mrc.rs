@@ -33,8 +33,8 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     };
     // What is wrong with the specification is found before the trace is read.
     ColorSweep::new(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
-    let tasks = read(arguments, &spec)?;
-    let set = results(arguments, &spec, &tasks);
+    let mut tasks = read(arguments, &spec)?;
+    let set = results(arguments, &spec, &mut tasks);
     if let Some(out) = &arguments.out {
         write_results(out, &set)?;
     }
@@ -143,7 +143,7 @@ fn progress(bytes: u64) -> ProgressBar {
     ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &[Option<Task>]) -> ResultSet {
+fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &mut [Option<Task>]) -> ResultSet {
     let mut set = ResultSet {
         scenario: "mrc".to_owned(),
         title: format!("Miss-ratio curve of {}", arguments.trace.display()),
@@ -153,7 +153,7 @@ fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &[Option<Task>]) -
         description: vec![description(spec)],
         ..ResultSet::default()
     };
-    for (number, task) in tasks.iter().enumerate() {
+    for (number, task) in tasks.iter_mut().enumerate() {
         if let Some(task) = task {
             add_task(&mut set, spec, number, task);
         }
@@ -161,7 +161,7 @@ fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &[Option<Task>]) -
     set
 }
 
-fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &Task) {
+fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Task) {
     let watched = task.sweep.watched_references();
     let ratio = |misses: u64, references: u64| match references {
         0 => 0.0,
