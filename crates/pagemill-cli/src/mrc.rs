@@ -65,13 +65,22 @@ fn colors(palette: Palette) -> Vec<u16> {
 /// What is known of one task of the trace.
 struct Task {
     sweep: ColorSweep,
+    /// Of all lines, beside a sample.
+    exact: Option<ColorSweep>,
     stack: Option<StackDistance>,
 }
 
 impl Task {
     fn new(arguments: &MrcArguments, spec: &SweepSpec) -> Result<Self, SweepError> {
+        let whole = || {
+            ColorSweep::new(&SweepSpec {
+                sample_every: 1,
+                ..spec.clone()
+            })
+        };
         Ok(Self {
             sweep: ColorSweep::new(spec)?,
+            exact: arguments.exact.then(whole).transpose()?,
             stack: arguments.stack_distance.then(StackDistance::new),
         })
     }
@@ -84,6 +93,9 @@ impl Task {
             for line in reference.address >> line_shift..=last >> line_shift {
                 stack.touch(line);
             }
+        }
+        if let Some(exact) = &mut self.exact {
+            exact.touch(reference.address, reference.bytes)?;
         }
         self.sweep.touch(reference.address, reference.bytes)
     }
@@ -162,35 +174,99 @@ fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &mut [Option<Task>
 }
 
 fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Task) {
-    let watched = task.sweep.watched_references();
-    let ratio = |misses: u64, references: u64| match references {
-        0 => 0.0,
-        references => misses as f64 / references as f64,
-    };
     let geometry = spec.palette.geometry();
     let color_bytes = geometry.bytes / u64::from(spec.palette.colors());
-    for (colors, misses) in task.sweep.misses() {
+    let swept = ratios(&mut task.sweep);
+    let references = task.sweep.watched_references();
+    let errors = task.sweep.sampling_errors();
+    let exact = task.exact.as_mut().map(ratios);
+    // What the figures are off from: all lines where they are known, else those that are watched.
+    let truth: Vec<f64> = exact
+        .as_ref()
+        .unwrap_or(&swept)
+        .iter()
+        .map(|(_, _, ratio)| *ratio)
+        .collect();
+    let mut stack_ratios = Vec::new();
+    for (place, (colors, misses, miss_ratio)) in swept.iter().copied().enumerate() {
         let cache_bytes = color_bytes * u64::from(colors);
-        let row = Row::new()
+        let mut row = Row::new()
             .parameter("task", number)
             .parameter("colors", u64::from(colors))
             .metric("cache_bytes", cache_bytes)
-            .metric("references", watched)
+            .metric("references", references)
             .metric("misses", misses)
-            .metric("miss_ratio", ratio(misses, watched));
-        set.rows.push(match &task.stack {
-            None => row,
-            Some(stack) => {
-                let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
-                let approximate = ratio(stack.misses(lines), stack.references());
-                row.metric("stack_distance_miss_ratio", approximate)
-            }
+            .metric("miss_ratio", miss_ratio);
+        if let Some(errors) = &errors {
+            row = row.metric("miss_ratio_standard_error", errors[place]);
+        }
+        if exact.is_some() {
+            row = row.metric("exact_miss_ratio", truth[place]);
+        }
+        if let Some(stack) = &task.stack {
+            let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
+            stack_ratios.push(ratio(stack.misses(lines), stack.references()));
+            row = row.metric("stack_distance_miss_ratio", stack_ratios[place]);
+        }
+        set.rows.push(row);
+    }
+    if exact.is_some() {
+        let sampled: Vec<f64> = swept.iter().map(|(_, _, ratio)| *ratio).collect();
+        add_distance(set, number, "sample", &sampled, &truth);
+    }
+    if task.stack.is_some() {
+        add_distance(set, number, "stack_distance", &stack_ratios, &truth);
+    }
+    add_curve(set, number, task);
+}
+
+/// Numbers of colors, misses and miss ratios.
+fn ratios(sweep: &mut ColorSweep) -> Vec<(u16, u64, f64)> {
+    let references = sweep.watched_references();
+    let of = |(colors, misses)| (colors, misses, ratio(misses, references));
+    sweep.misses().map(of).collect()
+}
+
+fn ratio(misses: u64, references: u64) -> f64 {
+    match references {
+        0 => 0.0,
+        references => misses as f64 / references as f64,
+    }
+}
+
+/// How far miss ratios are from the exact ones: on average, and at most.
+fn add_distance(set: &mut ResultSet, task: usize, what: &str, found: &[f64], exact: &[f64]) {
+    let distances: Vec<f64> = found
+        .iter()
+        .zip(exact)
+        .map(|(found, exact)| (found - exact).abs())
+        .collect();
+    let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
+    let most = distances.iter().copied().fold(0.0, f64::max);
+    for (name, value, doc) in [
+        (
+            "mean",
+            mean,
+            "distance of its miss ratios from the exact ones, mean over numbers of colors",
+        ),
+        ("largest", most, "the largest of these distances"),
+    ] {
+        set.summary.facts.push(Fact {
+            name: format!("task_{task}_{what}_error_{name}"),
+            value: value.into(),
+            kind: ColumnKind::Rate,
+            doc: doc.to_owned(),
         });
     }
+}
+
+/// What the curve says of the task, where every number of colors was swept.
+fn add_curve(set: &mut ResultSet, number: usize, task: &mut Task) {
     let Some(curve) = task.sweep.curve() else {
         return;
     };
-    let class = SensitivityRule::default().class_of(&curve, 1);
+    let class = SensitivityRule::default()
+        .class_of(&curve, SensitivityRule::smallest_share(curve.colors()));
     let mut fact = |name: &str, value: pagemill_report::Value, kind, doc: &str| {
         set.summary.facts.push(Fact {
             name: format!("task_{number}_{name}"),
@@ -233,6 +309,20 @@ fn columns(arguments: &MrcArguments) -> Vec<Column> {
         Column::metric("misses", Count, "of these references; exact"),
         Column::metric("miss_ratio", Rate, "misses / references"),
     ];
+    if arguments.sample > 1 {
+        columns.push(Column::metric(
+            "miss_ratio_standard_error",
+            Rate,
+            "how far miss_ratio may be from that of all lines, from the spread between the watched places",
+        ));
+    }
+    if arguments.exact {
+        columns.push(Column::metric(
+            "exact_miss_ratio",
+            Rate,
+            "the same of all lines",
+        ));
+    }
     if arguments.stack_distance {
         columns.push(Column::metric(
             "stack_distance_miss_ratio",

@@ -90,7 +90,8 @@ pub struct ColorSweep {
     waiting: Vec<Vec<u32>>,
     sweep: Sweep,
     references: u64,
-    watched: u64,
+    /// References to each watched place.
+    watched: Vec<u64>,
     /// The page that was touched last at each place.
     newest: Vec<u32>,
 }
@@ -103,7 +104,7 @@ struct Shape {
 }
 
 /// A place is swept when so many touches wait: enough to bring its sets near, once for all of them.
-const BATCH: usize = if cfg!(test) { 5 } else { 16 << 10 };
+const BATCH: usize = if cfg!(test) { 5 } else { 4 << 10 };
 
 impl ColorSweep {
     /// Empty caches.
@@ -148,9 +149,8 @@ impl ColorSweep {
         let sweep = Sweep {
             first_sets: first_sets.collect(),
             page_colors: Vec::new(),
-            misses: vec![0; spec.colors.len()],
         };
-        let place = || Place::new(sets as usize, ways, clock_max);
+        let place = || Place::new(spec.colors.len(), sets as usize, ways, clock_max);
         Ok(Self {
             shape: Shape {
                 line_shift: geometry.line_bytes.trailing_zeros(),
@@ -158,13 +158,13 @@ impl ColorSweep {
                 sample_shift: spec.sample_every.trailing_zeros(),
             },
             places: (0..watched).map(|_| place()).collect(),
-            waiting: vec![Vec::with_capacity(BATCH); watched],
+            waiting: (0..watched).map(|_| Vec::with_capacity(BATCH)).collect(),
             sweep,
             colors: spec.colors.clone(),
             pages: PageIndex::default(),
             pages_max: (u32::MAX as usize) / watched - 1,
             references: 0,
-            watched: 0,
+            watched: vec![0; watched],
             newest: vec![u32::MAX; watched],
         })
     }
@@ -192,8 +192,8 @@ impl ColorSweep {
         if place & ((1 << shape.sample_shift) - 1) != 0 {
             return Ok(());
         }
-        self.watched += 1;
         let place = (place >> shape.sample_shift) as usize;
+        self.watched[place] += 1;
         let page = match self
             .pages
             .number(line >> shape.lines_of_page_shift, self.pages_max)
@@ -221,14 +221,17 @@ impl ColorSweep {
     }
 
     fn add_page(&mut self, page: u32) {
-        let colors = self.colors.iter().map(|colors| (page % u32::from(*colors)) as u16);
+        let colors = self
+            .colors
+            .iter()
+            .map(|colors| (page % u32::from(*colors)) as u16);
         self.sweep.page_colors.extend(colors);
     }
 
     /// Does what waits at `place`.
     fn sweep_place(&mut self, place: usize) {
         let pages = self.pages.len();
-        self.places[place].touch(&self.waiting[place], pages, &mut self.sweep);
+        self.places[place].touch(&self.waiting[place], pages, &self.sweep);
         self.waiting[place].clear();
     }
 
@@ -239,7 +242,7 @@ impl ColorSweep {
 
     /// References to lines that are watched.
     pub fn watched_references(&self) -> u64 {
-        self.watched
+        self.watched.iter().sum()
     }
 
     /// Pages touched so far.
@@ -250,8 +253,35 @@ impl ColorSweep {
     /// Misses among the watched references for each number of colors, in the order of the specification.
     pub fn misses(&mut self) -> impl ExactSizeIterator<Item = (u16, u64)> {
         (0..self.places.len()).for_each(|place| self.sweep_place(place));
-        let misses = self.sweep.misses.iter().copied();
-        self.colors.iter().copied().zip(misses)
+        let misses = |cache: usize| self.places.iter().map(|place| place.misses()[cache]).sum();
+        let counts = self.colors.iter().copied().enumerate();
+        counts.map(move |(cache, colors)| (colors, misses(cache)))
+    }
+
+    /// How far the miss ratios of a sample may be from those of all lines: their standard errors, for each number of colors
+    /// in the order of the specification, from the spread between the watched places. `None` where all places are watched, or only one.
+    pub fn sampling_errors(&mut self) -> Option<Vec<f64>> {
+        let ratios: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
+        let (all, watched) = (1_u32 << self.shape.lines_of_page_shift, self.places.len());
+        if watched < 2 || watched == all as usize {
+            return None;
+        }
+        let references = self.watched_references().max(1) as f64;
+        let (places, unwatched) = (watched as f64, 1.0 - watched as f64 / f64::from(all));
+        let error = |(cache, misses): (usize, f64)| {
+            // Of a ratio of two totals (Cochran, Sampling Techniques, section 6.3).
+            let squares = self
+                .places
+                .iter()
+                .zip(&self.watched)
+                .map(|(place, touched)| {
+                    let beyond =
+                        place.misses()[cache] as f64 - misses / references * *touched as f64;
+                    beyond * beyond
+                });
+            (unwatched * places / (places - 1.0) * squares.sum::<f64>()).sqrt() / references
+        };
+        Some(ratios.into_iter().enumerate().map(error).collect())
     }
 
     /// The curve, where the colors are 1, 2, 3 and so on.
@@ -259,7 +289,7 @@ impl ColorSweep {
         let is_complete = self.colors.iter().copied().eq(1..=self.colors.len() as u16);
         let misses = self.misses().map(|(_, misses)| misses).collect();
         is_complete
-            .then(|| MissCurve::new(self.watched, misses).ok())
+            .then(|| MissCurve::new(self.watched_references(), misses).ok())
             .flatten()
     }
 }

@@ -13,6 +13,8 @@ pub struct Place {
     /// Time in touches.
     clock: u32,
     clock_max: u32,
+    /// For each number of colors.
+    misses: Vec<u64>,
 }
 
 /// A line of memory.
@@ -31,27 +33,26 @@ pub struct Sweep {
     pub first_sets: Vec<u32>,
     /// The color of each page for each number of colors.
     pub page_colors: Vec<u16>,
-    /// For each number of colors.
-    pub misses: Vec<u64>,
 }
 
 impl Place {
-    /// Empty sets.
-    pub fn new(sets: usize, ways: u8, clock_max: u32) -> Self {
+    /// Empty sets, for `counts` numbers of colors.
+    pub fn new(counts: usize, sets: usize, ways: u8, clock_max: u32) -> Self {
         Self {
             lines: Vec::new(),
             sets: Queues::new(sets, ways),
             clock: 0,
             clock_max,
+            misses: vec![0; counts],
         }
     }
 
     /// Touches the lines of `pages` one after the other. Pages are below `pages_max`.
-    pub fn touch(&mut self, pages: &[u32], pages_max: usize, sweep: &mut Sweep) {
+    pub fn touch(&mut self, pages: &[u32], pages_max: usize, sweep: &Sweep) {
         if self.lines.len() < pages_max {
             self.lines.resize(pages_max, Line::default());
         }
-        let all = u64::MAX >> (64 - sweep.misses.len());
+        let all = u64::MAX >> (64 - self.misses.len());
         for page in pages {
             if self.clock == self.clock_max {
                 self.restart_clock();
@@ -67,14 +68,19 @@ impl Place {
         }
     }
 
+    /// Misses for each number of colors.
+    pub fn misses(&self) -> &[u64] {
+        &self.misses
+    }
+
     /// Puts the line of `page` into every cache that is `missing` it.
-    fn miss(&mut self, page: u32, mut missing: u64, sweep: &mut Sweep) {
-        let count = sweep.misses.len();
+    fn miss(&mut self, page: u32, mut missing: u64, sweep: &Sweep) {
+        let count = self.misses.len();
         let colors = &sweep.page_colors[page as usize * count..][..count];
         while missing != 0 {
             let cache = missing.trailing_zeros() as usize;
             missing &= missing - 1;
-            sweep.misses[cache] += 1;
+            self.misses[cache] += 1;
             let set = sweep.first_sets[cache] + u32::from(colors[cache]);
             let lines = &self.lines;
             let touched = |line: u32| lines[line as usize].touched;
@@ -86,7 +92,12 @@ impl Place {
 
     /// Replaces the times of all touches by their ranks, so that the clock can go on.
     fn restart_clock(&mut self) {
-        let mut times: Vec<u32> = self.lines.iter().map(|line| line.touched).filter(|time| *time > 0).collect();
+        let mut times: Vec<u32> = self
+            .lines
+            .iter()
+            .map(|line| line.touched)
+            .filter(|time| *time > 0)
+            .collect();
         times.sort_unstable();
         for line in &mut self.lines {
             if line.touched > 0 {

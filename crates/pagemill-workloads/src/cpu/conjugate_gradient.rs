@@ -19,7 +19,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
             1024,
             "points along each side of a cube, 32 bytes each",
         ),
-        Parameter::count("iterations", 3, 1, 100_000, "steps of the solver"),
+        Parameter::count("iterations", 2, 1, 100_000, "steps of the solver"),
         SEED,
     ],
     start: |values| {

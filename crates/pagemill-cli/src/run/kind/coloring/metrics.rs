@@ -83,7 +83,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "curve_fall",
         Rate,
-        "miss ratio with one color less that with all",
+        "miss ratio with an eighth of the colors less that with all",
     ),
     (
         "curve_miss_ratio",
@@ -183,6 +183,8 @@ impl TaskMeasured {
         }
         let curve = &self.curve;
         let all = curve.miss_ratio(curve.colors());
+        let smallest = SensitivityRule::smallest_share(curve.colors());
+        let class = SensitivityRule::default().class_of(curve, smallest);
         row.metric(name("recolorings"), report.recolorings)
             .metric(name("copied_pages"), report.copied_pages)
             .metric(name("uncopied_pages"), report.uncopied_pages)
@@ -194,7 +196,7 @@ impl TaskMeasured {
                 SensitivityRule::default().class_of(curve, 1).to_string(),
             )
             .metric(name("best_quota_colors"), u64::from(curve.best_quota()))
-            .metric(name("curve_fall"), curve.miss_ratio(1) - all)
+            .metric(name("curve_fall"), curve.miss_ratio(smallest) - all)
             .metric(name("curve_miss_ratio"), all)
     }
 }

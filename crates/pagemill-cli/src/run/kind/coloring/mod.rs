@@ -1,5 +1,6 @@
 //! `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
 
+mod known;
 mod metrics;
 mod plots;
 mod streams;
@@ -12,10 +13,13 @@ use pagemill_sim::shared_cache::{
     run as run_tasks,
 };
 
+use pagemill_types::Picos;
+
 use super::View;
 use crate::run::Outcome;
 use crate::run::pool::PointError;
 use crate::run::results::parameters;
+use known::Known;
 use metrics::{Measured, TaskMeasured};
 use streams::stream;
 
@@ -46,6 +50,12 @@ pub const VIEW: View = View {
     plots: plots::plots,
 };
 
+/// Miss curves of tasks, by machine and task.
+static CURVES: Known<MissCurve> = Known::new();
+
+/// Ends of tasks alone, by machine, task and seed.
+static ALONE: Known<Picos> = Known::new();
+
 /// Runs the tasks to their ends: each alone where there are two, and then together.
 pub fn run(point: &Point, spec: &ColoringPoint) -> Result<Outcome, PointError> {
     let measured = measure(spec).map_err(|error| PointError::Failed(error.to_string()))?;
@@ -67,7 +77,11 @@ fn measure(spec: &ColoringPoint) -> Result<Measured, SharedCacheError> {
     let machine = &spec.machine.spec;
     let curves: Vec<MissCurve> = tasks
         .iter()
-        .map(|task| profile(machine, stream(task, machine.l1.line_bytes)?))
+        .map(|task| {
+            CURVES.find(&(machine, task), || {
+                profile(machine, stream(task, machine.l1.line_bytes)?)
+            })
+        })
         .collect::<Result<_, _>>()?;
     // What both ways of dealing pages are compared with: each task alone, as a kernel would run it.
     let plain = PageSource::Plain(PlainOrder::Random);
@@ -75,7 +89,11 @@ fn measure(spec: &ColoringPoint) -> Result<Measured, SharedCacheError> {
         [_] => Vec::new(),
         tasks => tasks
             .iter()
-            .map(|task| Ok(run_sources(spec, &[*task], plain.clone())?.remove(0)))
+            .map(|task| {
+                ALONE.find(&(machine, task, spec.seed), || {
+                    Ok(run_sources(spec, &[*task], plain.clone())?.remove(0).end)
+                })
+            })
             .collect::<Result<_, SharedCacheError>>()?,
     };
     let reports = run_sources(spec, &tasks, page_source(spec, &curves))?;
@@ -83,7 +101,7 @@ fn measure(spec: &ColoringPoint) -> Result<Measured, SharedCacheError> {
     Ok(Measured {
         tasks: of_tasks
             .map(|(number, (report, curve))| TaskMeasured {
-                alone: alone.get(number).map(|report| report.end),
+                alone: alone.get(number).copied(),
                 report,
                 curve,
             })
