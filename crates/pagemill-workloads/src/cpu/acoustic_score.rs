@@ -19,7 +19,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
             1 << 20,
             "states of the model, 8 Gaussians of 208 bytes each",
         ),
-        Parameter::count("frames", 10, 1, 1_000_000, "frames of speech"),
+        Parameter::count("frames", 30, 1, 1_000_000, "frames of speech"),
         Parameter::count(
             "active_percent",
             40,

@@ -20,7 +20,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
         ),
         Parameter::count(
             "doublings",
-            5,
+            4,
             1,
             32,
             "most times that the sorted prefix doubles",

@@ -14,7 +14,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
     parameters: &[
         Parameter::count(
             "side",
-            64,
+            88,
             2,
             1024,
             "points along each side of a cube, 32 bytes each",

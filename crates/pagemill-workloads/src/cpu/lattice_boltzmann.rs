@@ -19,16 +19,14 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
             512,
             "cells along each side of a periodic cube, 320 bytes each",
         ),
+        Parameter::count("length", 96, 2, 4096, "cells along the channel"),
         Parameter::count("steps", 5, 1, 100_000, "time steps"),
         SEED,
     ],
     start: |values| {
-        let side = values.get_u32("side") as usize;
-        Box::new(ProgramStream::new(LatticeBoltzmann::new(
-            side,
-            values.get("steps"),
-            values.get("seed"),
-        )))
+        let size = ["side", "length"].map(|name| values.get_u32(name) as usize);
+        let (steps, seed) = (values.get("steps"), values.get("seed"));
+        Box::new(ProgramStream::new(LatticeBoltzmann::new(size, steps, seed)))
     },
 };
 
@@ -73,15 +71,16 @@ fn weight(velocity: usize) -> f64 {
 #[derive(Debug)]
 struct LatticeBoltzmann {
     side: usize,
+    length: usize,
     steps_left: u64,
     from: Array<f64>,
     to: Array<f64>,
 }
 
 impl LatticeBoltzmann {
-    fn new(side: usize, steps: u64, seed: u64) -> Self {
+    fn new([side, length]: [usize; 2], steps: u64, seed: u64) -> Self {
         let mut layout = Layout::new();
-        let cells = side * side * side;
+        let cells = side * side * length;
         let random = Random::new(seed, 0);
         let start = |place: usize| match place % CELL {
             velocity @ 0..VELOCITIES => {
@@ -91,6 +90,7 @@ impl LatticeBoltzmann {
         };
         Self {
             side,
+            length,
             steps_left: steps,
             from: layout.array((0..cells * CELL).map(start).collect()),
             to: layout.array(vec![0.0; cells * CELL]),
@@ -101,9 +101,10 @@ impl LatticeBoltzmann {
     fn neighbour(&self, cell: usize, velocity: usize) -> usize {
         let side = self.side;
         let place = [cell % side, cell / side % side, cell / side / side];
+        let ends = [side, side, self.length];
         let moved = |axis: usize| {
-            (place[axis] as isize + DIRECTIONS[velocity][axis] as isize).rem_euclid(side as isize)
-                as usize
+            let to = place[axis] as isize + DIRECTIONS[velocity][axis] as isize;
+            to.rem_euclid(ends[axis] as isize) as usize
         };
         moved(0) + side * (moved(1) + side * moved(2))
     }
@@ -135,7 +136,7 @@ impl CpuProgram for LatticeBoltzmann {
         if self.steps_left == 0 {
             0
         } else {
-            self.side.pow(3)
+            self.side * self.side * self.length
         }
     }
 
@@ -173,7 +174,7 @@ mod tests {
                 .map(|density| (density - 1.0).abs())
                 .fold(0.0, f64::max)
         };
-        let mut program = LatticeBoltzmann::new(5, 300, 3);
+        let mut program = LatticeBoltzmann::new([5, 5], 300, 3);
         let (mass_before, spread_before) = (mass(&program), spread(&program));
         let references = run_to_end(&mut program);
         assert!((mass(&program) - mass_before).abs() < 1e-9);

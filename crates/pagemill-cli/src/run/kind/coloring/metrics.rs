@@ -191,10 +191,7 @@ impl TaskMeasured {
             .metric(name("remapped_pages"), report.remapped_pages)
             .metric(name("copy_misses"), report.copy_cache.misses)
             .metric(name("recolor_time_ns"), nanos(report.recolor_time))
-            .metric(
-                name("class"),
-                SensitivityRule::default().class_of(curve, 1).to_string(),
-            )
+            .metric(name("class"), class.to_string())
             .metric(name("best_quota_colors"), u64::from(curve.best_quota()))
             .metric(name("curve_fall"), curve.miss_ratio(smallest) - all)
             .metric(name("curve_miss_ratio"), all)
