@@ -86,14 +86,22 @@ pub struct ColorSweep {
     pages_max: usize,
     /// Each watched place of a page.
     places: Vec<Place>,
-    /// Pages that were touched at each place and not swept yet.
-    waiting: Vec<Vec<u32>>,
+    fronts: Vec<Front>,
+    /// Pages that were touched at each place and not swept yet: `LIST` entries of each.
+    waiting: Vec<u32>,
     sweep: Sweep,
     references: u64,
-    /// References to each watched place.
-    watched: Vec<u64>,
-    /// The page that was touched last at each place.
-    newest: Vec<u32>,
+}
+
+/// What every touch of a watched place looks at.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    /// References so far.
+    references: u64,
+    /// The page that was touched last.
+    newest: u32,
+    /// How many pages wait.
+    waiting: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +113,9 @@ struct Shape {
 
 /// A place is swept when so many touches wait: enough to bring its sets near, once for all of them.
 const BATCH: usize = if cfg!(test) { 5 } else { 4 << 10 };
+
+/// From the list of one place to the next: a line more than it holds, so that their ends do not meet in one set of the host's cache.
+const LIST: usize = BATCH + 16;
 
 impl ColorSweep {
     /// Empty caches.
@@ -158,14 +169,20 @@ impl ColorSweep {
                 sample_shift: spec.sample_every.trailing_zeros(),
             },
             places: (0..watched).map(|_| place()).collect(),
-            waiting: (0..watched).map(|_| Vec::with_capacity(BATCH)).collect(),
+            waiting: vec![0; watched * LIST],
             sweep,
             colors: spec.colors.clone(),
             pages: PageIndex::default(),
             pages_max: (u32::MAX as usize) / watched - 1,
             references: 0,
-            watched: vec![0; watched],
-            newest: vec![u32::MAX; watched],
+            fronts: vec![
+                Front {
+                    references: 0,
+                    newest: u32::MAX,
+                    waiting: 0,
+                };
+                watched
+            ],
         })
     }
 
@@ -193,7 +210,6 @@ impl ColorSweep {
             return Ok(());
         }
         let place = (place >> shape.sample_shift) as usize;
-        self.watched[place] += 1;
         let page = match self
             .pages
             .number(line >> shape.lines_of_page_shift, self.pages_max)
@@ -209,11 +225,14 @@ impl ColorSweep {
                 });
             }
         };
+        let front = &mut self.fronts[place];
+        front.references += 1;
         // The newest of the only set of one color is the newest of its set for any number of colors.
-        if self.newest[place] != page {
-            self.newest[place] = page;
-            self.waiting[place].push(page);
-            if self.waiting[place].len() == BATCH {
+        if front.newest != page {
+            front.newest = page;
+            self.waiting[place * LIST + front.waiting as usize] = page;
+            front.waiting += 1;
+            if front.waiting as usize == BATCH {
                 self.sweep_place(place);
             }
         }
@@ -231,8 +250,9 @@ impl ColorSweep {
     /// Does what waits at `place`.
     fn sweep_place(&mut self, place: usize) {
         let pages = self.pages.len();
-        self.places[place].touch(&self.waiting[place], pages, &self.sweep);
-        self.waiting[place].clear();
+        let waiting = std::mem::take(&mut self.fronts[place].waiting) as usize;
+        let touched = &self.waiting[place * LIST..][..waiting];
+        self.places[place].touch(touched, pages, &self.sweep);
     }
 
     /// References so far: lines touched, watched or not.
@@ -242,7 +262,7 @@ impl ColorSweep {
 
     /// References to lines that are watched.
     pub fn watched_references(&self) -> u64 {
-        self.watched.iter().sum()
+        self.fronts.iter().map(|front| front.references).sum()
     }
 
     /// Pages touched so far.
@@ -270,15 +290,11 @@ impl ColorSweep {
         let (places, unwatched) = (watched as f64, 1.0 - watched as f64 / f64::from(all));
         let error = |(cache, misses): (usize, f64)| {
             // Of a ratio of two totals (Cochran, Sampling Techniques, section 6.3).
-            let squares = self
-                .places
-                .iter()
-                .zip(&self.watched)
-                .map(|(place, touched)| {
-                    let beyond =
-                        place.misses()[cache] as f64 - misses / references * *touched as f64;
-                    beyond * beyond
-                });
+            let squares = self.places.iter().zip(&self.fronts).map(|(place, front)| {
+                let beyond =
+                    place.misses()[cache] as f64 - misses / references * front.references as f64;
+                beyond * beyond
+            });
             (unwatched * places / (places - 1.0) * squares.sum::<f64>()).sqrt() / references
         };
         Some(ratios.into_iter().enumerate().map(error).collect())
