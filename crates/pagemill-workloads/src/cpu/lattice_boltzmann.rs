@@ -14,10 +14,10 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
     parameters: &[
         Parameter::count(
             "side",
-            36,
+            20,
             2,
             512,
-            "cells along each side of a periodic cube, 320 bytes each",
+            "cells along each side of a periodic channel, 320 bytes each",
         ),
         Parameter::count("length", 96, 2, 4096, "cells along the channel"),
         Parameter::count("steps", 5, 1, 100_000, "time steps"),
