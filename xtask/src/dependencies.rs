@@ -51,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-types",
             "pagemill-policy",
             "pagemill-linux",
+            "pagemill-gpu",
             "pagemill-zero-client",
             "pagemill-report",
         ],

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod fake_cuda;
 pub mod migration;
 mod skip;
 pub mod translation;

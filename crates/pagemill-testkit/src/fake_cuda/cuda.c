@@ -1,7 +1,8 @@
 /* A stand-in for the CUDA driver: one GPU of 300 MiB whose kernels take a millisecond and do nothing. It is strict where
  * the driver is, and says on standard error what a program did wrong.
  *
- * FAKE_CUDA: "no-gpu" has the driver find none, "fail-launch" has every launch fail.
+ * FAKE_CUDA: "no-gpu" has the driver find none, "fail-launch" has every launch fail,
+ * "fail-register" every second registration, "fail-synchronise" every wait.
  * OLD_DRIVER, when compiled with it, leaves out a call.
  */
 #define _GNU_SOURCE
@@ -78,10 +79,72 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     return device;
 }
 
+/* Host memory that is registered, and what was asked of it since the last synchronisation: a GPU writes when it likes. */
+#define DEVICE_OFFSET ((uintptr_t)1 << 46)
+#define REGISTRATIONS 64
+static struct buffer registered[REGISTRATIONS];
+static struct buffer to_clear[REGISTRATIONS];
+
+static struct buffer *place(struct buffer *table, uintptr_t address)
+{
+    for (struct buffer *b = table; b < table + REGISTRATIONS; b++)
+        if (b->address == address)
+            return b;
+    return NULL;
+}
+
+int cuMemHostRegister_v2(void *start, size_t bytes, unsigned flags)
+{
+    struct buffer *free_place = place(registered, 0);
+    if (flags != 2 || !bytes || (uintptr_t)start % 4096 || bytes % 4096)
+        return complain("registered what is no run of pages, or not for the device");
+    if (is_set("fail-register") && free_place != registered)
+        return OUT_OF_MEMORY;
+    if (!free_place || place(registered, (uintptr_t)start))
+        return complain("registered twice, or too much");
+    *free_place = (struct buffer){(uintptr_t)start, bytes, 1};
+    return OK;
+}
+
+int cuMemHostGetDevicePointer_v2(uintptr_t *device, void *start, unsigned flags)
+{
+    *device = (uintptr_t)start + DEVICE_OFFSET;
+    return !flags && place(registered, (uintptr_t)start) ? OK : complain("the device cannot see this memory");
+}
+
+int cuMemHostUnregister(void *start)
+{
+    struct buffer *known = place(registered, (uintptr_t)start);
+    if (!known || place(to_clear, (uintptr_t)start))
+        return complain("unregistered what is unknown or still written");
+    *known = (struct buffer){0};
+    return OK;
+}
+
+int cuMemsetD8Async(uintptr_t device, unsigned char value, size_t bytes, void *stream)
+{
+    struct buffer *known = place(registered, device - DEVICE_OFFSET);
+    struct buffer *order = place(to_clear, 0);
+    if (!known || !order || value || stream || bytes != known->bytes)
+        return complain("set what is not registered");
+    *order = *known;
+    return OK;
+}
+
 static int context;
 int cuDevicePrimaryCtxRetain(void **retained, int device) { return *retained = &context, device; }
 int cuCtxSetCurrent(void *current) { return current == &context ? OK : complain("not the context"); }
-int cuCtxSynchronize(void) { return OK; }
+
+int cuCtxSynchronize(void)
+{
+    if (is_set("fail-synchronise"))
+        return LAUNCH_FAILED;
+    for (struct buffer *b = to_clear; b < to_clear + REGISTRATIONS; b++) {
+        memset((void *)b->address, 0, b->bytes);
+        *b = (struct buffer){0};
+    }
+    return OK;
+}
 
 int cuDevicePrimaryCtxRelease_v2(int device)
 {
