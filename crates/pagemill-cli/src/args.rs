@@ -398,7 +398,11 @@ pub struct MrcArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
 
-    /// Show the approximation by stack distances beside
+    /// With --sample: watch all lines too, and tell how far off the sample is
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Show the approximation by stack distances beside, and how far off it is
     #[arg(long)]
     pub stack_distance: bool,
 

@@ -40,7 +40,9 @@ struct Serving(Child);
 
 impl Serving {
     fn start(socket: &Path) -> Self {
-        let mut command = pagemill(&["serve", "--colors", "64", "--grace", "5000", "--settle", "0"]);
+        let mut command = pagemill(&[
+            "serve", "--colors", "64", "--grace", "5000", "--settle", "0",
+        ]);
         command.arg("--socket").arg(socket).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let stderr = child.stderr.take().expect("piped");

@@ -43,11 +43,17 @@ pub fn columns() -> impl Iterator<Item = Column> {
 
 /// A point on a machine.
 pub struct Identity<'a> {
+    /// Name of the machine.
     pub machine: &'a str,
+    /// Which bytes the kernel reads.
     pub pattern: AccessPattern,
+    /// Whether the warps of a block keep together.
     pub variant: Variant,
+    /// How the program places its data.
     pub strategy: &'static StrategyEntry,
+    /// Granule that striping deals out, in bytes.
     pub stripe_bytes: u64,
+    /// Allocated bytes over the bytes of GPU memory free for them.
     pub factor: f64,
 }
 
