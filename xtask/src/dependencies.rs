@@ -70,6 +70,33 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["pagemill-types", "pagemill-policy", "pagemill-sim"],
     ),
     (
+        "pagemill-run",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-sim",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-trace",
+            "pagemill-cudart",
+        ],
+    ),
+    (
+        "pagemill-python",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-trace",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-run",
+        ],
+    ),
+    (
         "pagemill-cli",
         &[
             "pagemill-types",
@@ -86,6 +113,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-zero",
             "pagemill-cudart",
             "pagemill-fabric",
+            "pagemill-run",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

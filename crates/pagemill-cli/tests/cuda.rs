@@ -362,6 +362,7 @@ fn a_sweep_runs_the_program_for_each_point() {
             "report.html",
             "results.csv",
             "results.json",
+            "results.parquet",
             "timeline.pftrace"
         ]
     );

@@ -158,6 +158,7 @@ impl From<GpuError> for Fault {
                     Self::new(CudaError::LAUNCH_OUT_OF_RESOURCES, message)
                 }
                 LaunchFailure::InstructionLimit { .. }
+                | LaunchFailure::Stopped
                 | LaunchFailure::TimeLimit
                 | LaunchFailure::Deadlock { .. } => {
                     Self::sticky(CudaError::LAUNCH_TIMEOUT, message)

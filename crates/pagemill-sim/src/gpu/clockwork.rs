@@ -12,6 +12,8 @@ use super::stream::{GridStream, StreamFailure};
 use super::timeline::{TimelineEvent, TimelineKind};
 use crate::parts::link::Direction;
 use pagemill_types::Picos;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// SMs, memory side and the host's clock.
 #[derive(Debug)]
@@ -65,6 +67,11 @@ impl Clockwork {
     pub(super) fn instructions_left(&self) -> u64 {
         self.instruction_limit
             .saturating_sub(self.execution.thread_instructions)
+    }
+
+    /// Launches end soon after `stop` was set.
+    pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.engine.stop_when(stop);
     }
 
     /// The host copies, and waits for it.
@@ -227,6 +234,7 @@ impl Clockwork {
             }
             RunError::DoesNotFit(occupancy) => LaunchFailure::DoesNotFit(occupancy),
             RunError::InstructionLimit => LaunchFailure::InstructionLimit { limit },
+            RunError::Stopped => LaunchFailure::Stopped,
             RunError::TimeLimit => LaunchFailure::TimeLimit,
             RunError::Deadlock { block } => LaunchFailure::Deadlock { block },
         };
