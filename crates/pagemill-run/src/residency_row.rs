@@ -43,17 +43,17 @@ pub fn columns() -> impl Iterator<Item = Column> {
 
 /// A point on a machine.
 pub struct Identity<'a> {
-    /// The machine's name.
+    /// Name of the machine.
     pub machine: &'a str,
-    /// What is read.
+    /// Which bytes the kernel reads.
     pub pattern: AccessPattern,
-    /// Whether warps keep together.
+    /// Whether the warps of a block keep together.
     pub variant: Variant,
-    /// How the data is placed.
+    /// How the program places its data.
     pub strategy: &'static StrategyEntry,
-    /// Granule of striping in bytes.
+    /// Granule that striping deals out, in bytes.
     pub stripe_bytes: u64,
-    /// Allocated bytes over those of GPU memory free for them.
+    /// Allocated bytes over the bytes of GPU memory free for them.
     pub factor: f64,
 }
 
