@@ -56,9 +56,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-preload", &["pagemill-linux"]),
+    (
+        "pagemill-color",
+        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
+    ),
     (
         "pagemill-cudart",
         &[
+            "pagemill-linux",
             "pagemill-types",
             "pagemill-ptx",
             "pagemill-sim",
@@ -111,6 +117,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-linux",
             "pagemill-zero-client",
             "pagemill-zero",
+            "pagemill-color",
             "pagemill-cudart",
             "pagemill-fabric",
             "pagemill-run",

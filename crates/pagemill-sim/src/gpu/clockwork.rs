@@ -58,6 +58,11 @@ impl Clockwork {
         matches!(self.mode, TransferMode::Migrate(_))
     }
 
+    /// Whether the link costs nothing.
+    pub(super) fn moves_for_free(&self) -> bool {
+        self.mode == TransferMode::IdealOverlap
+    }
+
     /// Whether there was a launch.
     pub(super) fn has_launched(&self) -> bool {
         !self.launches.is_empty()
@@ -106,7 +111,7 @@ impl Clockwork {
 
     /// The host copies over the link, whatever the mode but the ideal one, and waits for it.
     pub(super) fn transfer(&mut self, bytes: u64, direction: Direction) {
-        if self.mode == TransferMode::IdealOverlap {
+        if self.moves_for_free() {
             return;
         }
         let start = self.now;

@@ -100,6 +100,8 @@ pub struct Gpu {
     pub(super) allocated_bytes: u64,
     /// Of `memory_bytes`, taken by memory that never moves.
     pub(super) fixed_bytes: u64,
+    /// Where cooperative launches count arrivals, once there was one.
+    pub(super) grid_workspace: Option<u64>,
 }
 
 impl Gpu {
@@ -142,6 +144,7 @@ impl Gpu {
             buffers: Vec::new(),
             allocated_bytes: 0,
             fixed_bytes: 0,
+            grid_workspace: None,
         })
     }
 

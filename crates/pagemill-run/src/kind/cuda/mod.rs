@@ -4,17 +4,16 @@ mod child;
 
 use pagemill_cudart::{Results, readable_name};
 use pagemill_report::{ColumnKind, Plot, ResultSet, Row};
-use pagemill_scenario::{CudaPoint, PROGRAMMER_COPY, Point, PointSpec};
+use pagemill_scenario::{CudaPoint, Point, PointSpec};
 use pagemill_sim::Report;
 
+use super::View;
+use super::View;
 use super::gpu::metrics::{METRICS, add_metrics};
-use super::gpu::plots;
-use super::{Ratio, View};
+use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
-
-const TIME_RATIO: &str = "time_over_programmer_copy";
 
 /// The value of the column `kernel` in the row of the whole program.
 const WHOLE_PROGRAM: &str = "(all)";
@@ -44,13 +43,7 @@ pub const VIEW: View = View {
         "tlb_miss_rate",
         "thread_instructions",
     ],
-    ratio: Some(Ratio {
-        column: TIME_RATIO,
-        of: "time_ns",
-        parameter: "mode",
-        base: PROGRAMMER_COPY,
-        doc: "time_ns over that of programmer-copy with otherwise equal parameters",
-    }),
+    ratio: Some(RATIO),
     plots: |rows, columns| plots::plots(rows, columns, "kernel"),
 };
 

@@ -16,7 +16,17 @@ use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 use metrics::add_metrics;
 
-const TIME_RATIO: &str = "time_over_programmer_copy";
+/// The column of [`RATIO`].
+pub const TIME_RATIO: &str = "time_over_programmer_copy";
+
+/// Time is compared with that of the programmer's copies.
+pub const RATIO: Ratio = Ratio {
+    column: TIME_RATIO,
+    of: "time_ns",
+    parameter: "mode",
+    base: PROGRAMMER_COPY,
+    doc: "time_ns over that of programmer-copy with otherwise equal parameters",
+};
 
 pub const VIEW: View = View {
     identity: &[
@@ -33,13 +43,7 @@ pub const VIEW: View = View {
         "thread_instructions",
         "ranges_per_page_mean",
     ],
-    ratio: Some(Ratio {
-        column: TIME_RATIO,
-        of: "time_ns",
-        parameter: "mode",
-        base: PROGRAMMER_COPY,
-        doc: "time_ns over that of programmer-copy with otherwise equal parameters",
-    }),
+    ratio: Some(RATIO),
     plots: |rows, columns| plots::plots(rows, columns, "workload"),
 };
 

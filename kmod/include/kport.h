@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What core.c needs of the kernel, and the same for user space. */
-#ifndef PAGEMILL_ZERO_KPORT_H
-#define PAGEMILL_ZERO_KPORT_H
+/* What the core.c of modules needs of the kernel, and the same for user space. */
+#ifndef PAGEMILL_KPORT_H
+#define PAGEMILL_KPORT_H
 
 #ifdef __KERNEL__
 
@@ -21,6 +21,7 @@
 
 typedef __u64 u64;
 typedef __u32 u32;
+typedef __u16 u16;
 typedef __u8 u8;
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
