@@ -56,6 +56,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-preload", &["pagemill-linux"]),
+    (
+        "pagemill-color",
+        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
+    ),
     (
         "pagemill-cudart",
         &[
@@ -112,6 +117,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-linux",
             "pagemill-zero-client",
             "pagemill-zero",
+            "pagemill-color",
             "pagemill-cudart",
             "pagemill-fabric",
             "pagemill-run",

@@ -8,6 +8,7 @@ mod dependencies;
 mod kernels;
 mod mpi4py;
 mod package;
+mod preload;
 mod process;
 mod python;
 mod system;
@@ -59,6 +60,12 @@ enum Command {
         /// Without optimisation, to see that packaging works.
         #[arg(long)]
         dev: bool,
+    },
+    /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
+    BenchPreload {
+        /// Runs of each program under each allocator; the median counts.
+        #[arg(long, default_value_t = 15)]
+        rounds: usize,
     },
     /// Tests the kernel modules in a virtual machine that runs Debian's kernel.
     Vm {
@@ -130,6 +137,7 @@ fn run(command: Command) -> Result<bool> {
             "gallery",
         ]))
         .map(|()| true),
+        Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }
 }

@@ -15,7 +15,7 @@ use crate::values;
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU that was asked for is not there."
+    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU or kernel module that was asked for is not there."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -56,6 +56,8 @@ pub enum Command {
     },
     /// Write the manual page, for man -l -
     Manual,
+    /// Programs that keep to their own part of a shared cache
+    Color(crate::color::ColorArguments),
 }
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs.
@@ -396,7 +398,11 @@ pub struct MrcArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
 
-    /// Show the approximation by stack distances beside
+    /// With --sample: watch all lines too, and tell how far off the sample is
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Show the approximation by stack distances beside, and how far off it is
     #[arg(long)]
     pub stack_distance: bool,
 

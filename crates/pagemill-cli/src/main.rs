@@ -3,8 +3,10 @@
 
 mod advise;
 mod args;
+mod color;
 mod compare;
 mod cuda;
+mod daemon;
 mod doctor;
 mod failure;
 mod gpu;
@@ -13,6 +15,7 @@ mod list;
 mod mpi;
 mod mrc;
 mod output;
+mod preload;
 mod report;
 mod run;
 mod sweep;
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),
+        Command::Color(arguments) => color::color(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
         Command::Completions { shell } => help::completions(shell),
         Command::Manual => help::manual(),

@@ -24,6 +24,7 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
         line_bytes: arguments.line_bytes,
         page_bytes: arguments.page_bytes,
         sample_every: arguments.sample,
+        exact: arguments.exact,
         stack_distance: arguments.stack_distance,
     };
     let mrc = Mrc::new(spec).map_err(|error| Failure::Usage(error.to_string()))?;

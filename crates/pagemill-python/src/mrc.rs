@@ -40,6 +40,7 @@ pub fn mrc(
         line_bytes,
         page_bytes,
         sample_every: sample,
+        exact: false,
         stack_distance,
     };
     let mut mrc = Mrc::new(spec).map_err(raised)?;

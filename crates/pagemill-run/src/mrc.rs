@@ -27,6 +27,8 @@ pub struct MrcSpec {
     pub page_bytes: u64,
     /// Every n-th line of a page is watched; 1 for all.
     pub sample_every: u32,
+    /// Whether all lines are watched beside a sample.
+    pub exact: bool,
     /// Whether the approximation by stack distances is made beside.
     pub stack_distance: bool,
 }
@@ -106,7 +108,7 @@ impl Mrc {
             }
             let task = match &mut self.tasks[place] {
                 Some(task) => task,
-                empty => empty.insert(Task::new(self.spec.stack_distance, &self.sweep)?),
+                empty => empty.insert(Task::new(&self.spec, &self.sweep)?),
             };
             task.touch(*reference, self.line_bytes.trailing_zeros())?;
         }
@@ -117,20 +119,20 @@ impl Mrc {
     ///
     /// # Errors
     /// [`MrcError::Empty`] if nothing was touched.
-    pub fn finish(self) -> Result<ResultSet, MrcError> {
+    pub fn finish(mut self) -> Result<ResultSet, MrcError> {
         if self.tasks.is_empty() {
             return Err(MrcError::Empty);
         }
         let mut set = ResultSet {
             scenario: "mrc".to_owned(),
-            title: self.spec.title,
+            title: self.spec.title.clone(),
             pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
-            columns: columns(self.spec.stack_distance),
+            columns: columns(&self.spec),
             plots: vec![plot()],
             description: vec![description(&self.sweep)],
             ..ResultSet::default()
         };
-        for (number, task) in self.tasks.iter().enumerate() {
+        for (number, task) in self.tasks.iter_mut().enumerate() {
             if let Some(task) = task {
                 add_task(&mut set, &self.sweep, number, task);
             }
@@ -150,14 +152,23 @@ fn colors(palette: Palette) -> Vec<u16> {
 /// What is known of one task of the trace.
 struct Task {
     sweep: ColorSweep,
+    /// Of all lines, beside a sample.
+    exact: Option<ColorSweep>,
     stack: Option<StackDistance>,
 }
 
 impl Task {
-    fn new(stack_distance: bool, spec: &SweepSpec) -> Result<Self, SweepError> {
+    fn new(mrc: &MrcSpec, spec: &SweepSpec) -> Result<Self, SweepError> {
+        let whole = || {
+            ColorSweep::new(&SweepSpec {
+                sample_every: 1,
+                ..spec.clone()
+            })
+        };
         Ok(Self {
             sweep: ColorSweep::new(spec)?,
-            stack: stack_distance.then(StackDistance::new),
+            exact: mrc.exact.then(whole).transpose()?,
+            stack: mrc.stack_distance.then(StackDistance::new),
         })
     }
 
@@ -170,40 +181,107 @@ impl Task {
                 stack.touch(line);
             }
         }
+        if let Some(exact) = &mut self.exact {
+            exact.touch(reference.address, reference.bytes)?;
+        }
         self.sweep.touch(reference.address, reference.bytes)
     }
 }
 
-fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &Task) {
-    let watched = task.sweep.watched_references();
-    let ratio = |misses: u64, references: u64| match references {
-        0 => 0.0,
-        references => misses as f64 / references as f64,
-    };
+fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Task) {
     let geometry = spec.palette.geometry();
     let color_bytes = geometry.bytes / u64::from(spec.palette.colors());
-    for (colors, misses) in task.sweep.misses() {
+    let swept = ratios(&mut task.sweep);
+    let references = task.sweep.watched_references();
+    let errors = task.sweep.sampling_errors();
+    let exact = task.exact.as_mut().map(ratios);
+    // What the figures are off from: all lines where they are known, else those that are watched.
+    let truth: Vec<f64> = exact
+        .as_ref()
+        .unwrap_or(&swept)
+        .iter()
+        .map(|(_, _, ratio)| *ratio)
+        .collect();
+    let mut stack_ratios = Vec::new();
+    for (place, (colors, misses, miss_ratio)) in swept.iter().copied().enumerate() {
         let cache_bytes = color_bytes * u64::from(colors);
-        let row = Row::new()
+        let mut row = Row::new()
             .parameter("task", number)
             .parameter("colors", u64::from(colors))
             .metric("cache_bytes", cache_bytes)
-            .metric("references", watched)
+            .metric("references", references)
             .metric("misses", misses)
-            .metric("miss_ratio", ratio(misses, watched));
-        set.rows.push(match &task.stack {
-            None => row,
-            Some(stack) => {
-                let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
-                let approximate = ratio(stack.misses(lines), stack.references());
-                row.metric("stack_distance_miss_ratio", approximate)
-            }
+            .metric("miss_ratio", miss_ratio);
+        if let Some(errors) = &errors {
+            row = row.metric("miss_ratio_standard_error", errors[place]);
+        }
+        if exact.is_some() {
+            row = row.metric("exact_miss_ratio", truth[place]);
+        }
+        if let Some(stack) = &task.stack {
+            let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
+            stack_ratios.push(ratio(stack.misses(lines), stack.references()));
+            row = row.metric("stack_distance_miss_ratio", stack_ratios[place]);
+        }
+        set.rows.push(row);
+    }
+    if exact.is_some() {
+        let sampled: Vec<f64> = swept.iter().map(|(_, _, ratio)| *ratio).collect();
+        add_distance(set, number, "sample", &sampled, &truth);
+    }
+    if task.stack.is_some() {
+        add_distance(set, number, "stack_distance", &stack_ratios, &truth);
+    }
+    add_curve(set, number, task);
+}
+
+/// Numbers of colors, misses and miss ratios.
+fn ratios(sweep: &mut ColorSweep) -> Vec<(u16, u64, f64)> {
+    let references = sweep.watched_references();
+    let of = |(colors, misses)| (colors, misses, ratio(misses, references));
+    sweep.misses().map(of).collect()
+}
+
+fn ratio(misses: u64, references: u64) -> f64 {
+    match references {
+        0 => 0.0,
+        references => misses as f64 / references as f64,
+    }
+}
+
+/// How far miss ratios are from the exact ones: on average, and at most.
+fn add_distance(set: &mut ResultSet, task: usize, what: &str, found: &[f64], exact: &[f64]) {
+    let distances: Vec<f64> = found
+        .iter()
+        .zip(exact)
+        .map(|(found, exact)| (found - exact).abs())
+        .collect();
+    let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
+    let most = distances.iter().copied().fold(0.0, f64::max);
+    for (name, value, doc) in [
+        (
+            "mean",
+            mean,
+            "distance of its miss ratios from the exact ones, mean over numbers of colors",
+        ),
+        ("largest", most, "the largest of these distances"),
+    ] {
+        set.summary.facts.push(Fact {
+            name: format!("task_{task}_{what}_error_{name}"),
+            value: value.into(),
+            kind: ColumnKind::Rate,
+            doc: doc.to_owned(),
         });
     }
+}
+
+/// What the curve says of the task, where every number of colors was swept.
+fn add_curve(set: &mut ResultSet, number: usize, task: &mut Task) {
     let Some(curve) = task.sweep.curve() else {
         return;
     };
-    let class = SensitivityRule::default().class_of(&curve, 1);
+    let class = SensitivityRule::default()
+        .class_of(&curve, SensitivityRule::smallest_share(curve.colors()));
     let mut fact = |name: &str, value: pagemill_report::Value, kind, doc: &str| {
         set.summary.facts.push(Fact {
             name: format!("task_{number}_{name}"),
@@ -232,7 +310,7 @@ fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &Task) {
     );
 }
 
-fn columns(stack_distance: bool) -> Vec<Column> {
+fn columns(spec: &MrcSpec) -> Vec<Column> {
     use ColumnKind::{Bytes, Count, Rate};
     let mut columns = vec![
         Column::parameter("task", Count, "number of the task in the trace"),
@@ -241,12 +319,26 @@ fn columns(stack_distance: bool) -> Vec<Column> {
         Column::metric(
             "references",
             Count,
-            "lines touched; with sampling, those that are watched",
+            "lines touched; with --sample, those that are watched",
         ),
         Column::metric("misses", Count, "of these references; exact"),
         Column::metric("miss_ratio", Rate, "misses / references"),
     ];
-    if stack_distance {
+    if spec.sample_every > 1 {
+        columns.push(Column::metric(
+            "miss_ratio_standard_error",
+            Rate,
+            "how far miss_ratio may be from that of all lines, from the spread between the watched places",
+        ));
+    }
+    if spec.exact {
+        columns.push(Column::metric(
+            "exact_miss_ratio",
+            Rate,
+            "the same of all lines",
+        ));
+    }
+    if spec.stack_distance {
         columns.push(Column::metric(
             "stack_distance_miss_ratio",
             Rate,
@@ -271,7 +363,7 @@ fn description(spec: &SweepSpec) -> DescriptionSection {
     let entry = |name: &str, value: String| DescriptionEntry {
         name: name.to_owned(),
         value,
-        source: "what was asked".to_owned(),
+        source: "the command line".to_owned(),
     };
     DescriptionSection {
         title: "The cache".to_owned(),

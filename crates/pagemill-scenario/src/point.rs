@@ -2,8 +2,8 @@ use std::fmt;
 
 use crate::document::{Kind, Node};
 use crate::kind::{
-    self, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint,
-    zeroing::ZeroingPoint,
+    self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint,
+    residency::ResidencyPoint, zeroing::ZeroingPoint,
 };
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
@@ -35,6 +35,8 @@ pub enum PointSpec {
     Cuda(Box<CudaPoint>),
     /// `kind = "zeroing"`: huge page faults, and who clears the pages.
     Zeroing(Box<ZeroingPoint>),
+    /// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
+    Coloring(Box<ColoringPoint>),
 }
 
 impl PointSpec {
@@ -46,6 +48,7 @@ impl PointSpec {
             Self::Nic(_) => kind::NIC,
             Self::Cuda(_) => kind::CUDA,
             Self::Zeroing(_) => kind::ZEROING,
+            Self::Coloring(_) => kind::COLORING,
         }
     }
 
@@ -57,6 +60,7 @@ impl PointSpec {
             Self::Nic(point) => point.machine.description(),
             Self::Cuda(point) => point.machine.description(),
             Self::Zeroing(point) => point.machine.description(),
+            Self::Coloring(point) => point.machine.description(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
+mod coloring;
 pub(crate) mod cuda;
 mod gpu;
 mod nic;
@@ -65,6 +66,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Nic(_) => &nic::VIEW,
         PointSpec::Cuda(_) => &cuda::VIEW,
         PointSpec::Zeroing(_) => &zeroing::VIEW,
+        PointSpec::Coloring(_) => &coloring::VIEW,
     }
 }
 
@@ -72,9 +74,10 @@ pub fn view(spec: &PointSpec) -> &'static View {
 pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, options),
-        PointSpec::Residency(spec) => residency::run(point, spec),
+        PointSpec::Residency(spec) => residency::run(point, spec, options.events_max),
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),
+        PointSpec::Coloring(spec) => coloring::run(point, spec),
     }
 }

@@ -8,7 +8,6 @@ use pagemill_scenario::{CudaPoint, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::View;
 use super::gpu::metrics::{METRICS, add_metrics};
 use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;

@@ -22,11 +22,13 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
     let host = timeline.track(Some(group), "host copies", TrackKind::Lanes);
     let migrations = timeline.track(Some(group), "migrations", TrackKind::Lanes);
     let waits = timeline.track(Some(group), "migration buffer full", TrackKind::Lanes);
-    let [to_gpu, to_cpu, migration, eviction, full] = [
+    let mut batches = None;
+    let [to_gpu, to_cpu, migration, eviction, batch, full] = [
         "copy to GPU",
         "copy from GPU",
         "migration",
         "eviction",
+        "batch",
         "wait for an entry",
     ]
     .map(|name| timeline.name(name));
@@ -49,6 +51,12 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
             TimelineKind::CopyFromGpu => (host, to_cpu),
             TimelineKind::Migration { .. } => (migrations, migration),
             TimelineKind::Eviction { .. } => (migrations, eviction),
+            TimelineKind::FaultBatch => {
+                let track = batches.get_or_insert_with(|| {
+                    timeline.track(Some(group), "fault batches", TrackKind::Spans)
+                });
+                (*track, batch)
+            }
             TimelineKind::BufferFull { .. } => (waits, full),
         };
         let (start_ps, end_ps) = (event.start.0, event.end.0);
