@@ -56,9 +56,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-preload", &["pagemill-linux"]),
+    (
+        "pagemill-color",
+        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
+    ),
     (
         "pagemill-cudart",
         &[
+            "pagemill-linux",
             "pagemill-types",
             "pagemill-ptx",
             "pagemill-sim",
@@ -68,6 +74,33 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "pagemill-fabric",
         &["pagemill-types", "pagemill-policy", "pagemill-sim"],
+    ),
+    (
+        "pagemill-run",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-sim",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-trace",
+            "pagemill-cudart",
+        ],
+    ),
+    (
+        "pagemill-python",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-trace",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-run",
+        ],
     ),
     (
         "pagemill-cli",
@@ -84,8 +117,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-linux",
             "pagemill-zero-client",
             "pagemill-zero",
+            "pagemill-color",
             "pagemill-cudart",
             "pagemill-fabric",
+            "pagemill-run",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

@@ -31,7 +31,8 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     print_results(&comparison.set, arguments.format)
 }
 
-fn results(path: &Path) -> Result<ResultSet, Failure> {
+/// The results that a file holds.
+pub fn results(path: &Path) -> Result<ResultSet, Failure> {
     let text = text(path)
         .map_err(|reason| Failure::Usage(format!("cannot read {}: {reason}", path.display())))?;
     read(&text).map_err(|error| {

@@ -1,5 +1,6 @@
 //! Unix sockets that keep messages apart and carry descriptors and credentials.
 
+use std::ffi::CStr;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -152,6 +153,33 @@ impl Channel {
             is_cut: message.flags.intersects(cut),
         })
     }
+}
+
+/// Takes the one descriptor that whoever listens at `path` sends to everybody. Allocates nothing, so that an allocator can call it.
+///
+/// # Errors
+/// Nobody listens there, nothing comes for a second, or what comes holds no descriptor.
+pub fn fetch_descriptor(path: &CStr) -> std::result::Result<OwnedFd, Errno> {
+    const PATIENCE: Timespec = Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    };
+    let socket = new_socket()?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let mut polled = [PollFd::new(&socket, PollFlags::IN)];
+    if poll(&mut polled, Some(&PATIENCE))? == 0 {
+        return Err(Errno::TIMEDOUT);
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    recvmsg(&socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let sent = ancillary.drain().find_map(|part| match part {
+        RecvAncillaryMessage::ScmRights(mut sent) => sent.next(),
+        _ => None,
+    });
+    sent.ok_or(Errno::BADF)
 }
 
 impl AsFd for Channel {

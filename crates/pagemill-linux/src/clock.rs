@@ -35,3 +35,31 @@ pub fn cycles() -> u64 {
     #[cfg(not(target_arch = "x86_64"))]
     monotonic_ns()
 }
+
+/// Cycles to read the bytes of `memory` at `offsets`, one after the other. The page that the last byte lies in is looked up before.
+///
+/// These bytes must be 0: each is needed to know where the next is, so that no two reads overlap.
+pub fn timed_reads(memory: &[u8], offsets: &[usize]) -> u64 {
+    std::hint::black_box(memory.last().copied());
+    fence_loads();
+    let begun = cycles();
+    fence_loads();
+    let mut zero = 0;
+    for offset in offsets {
+        zero = usize::from(std::hint::black_box(
+            memory.get(offset + zero).copied().unwrap_or(0),
+        ));
+    }
+    std::hint::black_box(zero);
+    cycles() - begun
+}
+
+/// Nothing after it is read before it.
+#[inline]
+fn fence_loads() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has it, and it only waits.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
+}

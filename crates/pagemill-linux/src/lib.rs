@@ -3,19 +3,28 @@
 //! * [`hugetlb`]: files of huge pages, the kernel's stock of them, and proof of who holds a file.
 //! * [`Mapping`]: memory mapped into this process.
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
+//! * [`messages`]: protocols over such sockets; [`stop`]: the end of a daemon's loop.
+//! * [`process`]: other processes.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
+//! * [`userfault`]: page faults that this process answers itself.
+//! * [`color_module`]: the kernel module that hands out pages of chosen colors.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
 
 pub mod channel;
 pub mod clock;
+pub mod color_module;
 mod error;
 pub mod hugetlb;
 mod mapping;
+pub mod messages;
 pub mod pagemap;
+pub mod process;
+pub mod stop;
+pub mod userfault;
 pub mod zero_module;
 
 pub use error::{OsError, Result};
-pub use mapping::{Backing, Mapping};
+pub use mapping::{Backing, Mapping, memory_file};

@@ -1,7 +1,9 @@
 use std::ffi::c_void;
+use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::ptr;
 
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use crate::hugetlb::HugeSize;
@@ -16,6 +18,17 @@ pub enum Backing<'fd> {
     Anonymous,
     /// Fresh memory of huge pages, from the kernel's stock.
     HugeAnonymous(HugeSize),
+}
+
+/// An empty file in memory, `bytes` long, that is closed when a program is started.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn memory_file(name: &str, bytes: u64) -> Result<File> {
+    let failed = |error| OsError::new(format!("make a file of {bytes} bytes in memory"), error);
+    let file = memfd_create(name, MemfdFlags::CLOEXEC).map_err(failed)?;
+    ftruncate(&file, bytes).map_err(failed)?;
+    Ok(File::from(file))
 }
 
 /// Readable and writable memory, mapped into this process until it is dropped.
@@ -146,6 +159,21 @@ impl Mapping {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: mapped writable for `bytes` bytes until drop; `&mut self` makes the access exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+
+    /// Has the kernel use its usual pages, even where it could use huge ones.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn keep_usual_pages(&self) -> Result<()> {
+        let advice = rustix::mm::Advice::LinuxNoHugepage;
+        // SAFETY: the range is this mapping's, and what it holds is not changed.
+        let advised = unsafe { rustix::mm::madvise(self.start.cast(), self.bytes, advice) };
+        match advised {
+            // A kernel without huge pages has nothing to be told.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
+            Err(error) => Err(OsError::new("ask for usual pages", error)),
+        }
     }
 
     /// Gives the memory up to the caller, who unmaps it.

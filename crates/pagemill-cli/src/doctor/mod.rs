@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(backend.status, Status::Missing, "{backend:?}");
             assert!(backend.enable.is_some(), "{backend:?}");
         }
-        assert_eq!(backends.len(), 9);
+        assert_eq!(backends.len(), 10);
     }
 
     #[test]
@@ -169,6 +169,7 @@ mod tests {
             ),
             ("proc/sys/vm/unprivileged_userfaultfd", "1\n"),
             ("sys/module/pagemill_color/version", "1\n"),
+            ("dev/pagemill_color", ""),
             ("etc/OpenCL/vendors/pocl.icd", "libpocl.so\n"),
             ("usr/lib/libOpenCL.so.1", ""),
             ("usr/lib/libcuda.so.1", ""),
@@ -186,7 +187,7 @@ mod tests {
             .into_iter()
             .filter(|(_, status)| *status == "ready")
             .collect();
-        assert_eq!(ready.len(), 7, "{ready:?}");
+        assert_eq!(ready.len(), 8, "{ready:?}");
         let cuda = examine(&system)
             .into_iter()
             .find(|backend| backend.name == "cuda")
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_examined_without_failing() {
-        assert_eq!(examine(&System::this()).len(), 9);
+        assert_eq!(examine(&System::this()).len(), 10);
         assert!(Path::new("/").exists());
     }
 

@@ -15,6 +15,7 @@ pub const PROBES: &[fn(&System) -> Backend] = &[
     userfaultfd,
     kernel_modules,
     zero_pool,
+    coloring,
     opencl,
     cuda,
     libfabric,
@@ -74,6 +75,12 @@ fn own_frame(system: &System) -> Option<u64> {
 fn userfaultfd(system: &System) -> Backend {
     const SETTING: &str = "/proc/sys/vm/unprivileged_userfaultfd";
     let name = "userfaultfd";
+    if system.answers_faults() == Some(true) {
+        return Backend::ready(
+            name,
+            "this user may answer page faults, those of system calls included",
+        );
+    }
     if system.can_open("/dev/userfaultfd") {
         return Backend::ready(name, "/dev/userfaultfd can be opened");
     }
@@ -144,6 +151,43 @@ fn zero_pool(system: &System) -> Backend {
         }
         Err(why) => Backend::missing(name, &why, enable),
     }
+}
+
+fn coloring(system: &System) -> Backend {
+    let name = "coloring";
+    if !system.has("/sys/module/pagemill_color") {
+        return Backend::missing(
+            name,
+            "the kernel module pagemill_color is not loaded",
+            "see docs/coloring-programs.md; `pagemill color probe` says whether it would have an effect here",
+        );
+    }
+    if !system.can_open("/dev/pagemill_color") {
+        return Backend::limited(
+            name,
+            "pagemill_color is loaded, but this user may not open /dev/pagemill_color",
+            "sudo chmod 666 /dev/pagemill_color",
+        );
+    }
+    let serves = if system.has("/run/pagemill/color.sock") {
+        "with a coordinator"
+    } else {
+        "no coordinator: each task keeps the colors it asks for"
+    };
+    let virtual_machine = system
+        .text("/proc/cpuinfo")
+        .is_some_and(|text| text.contains(" hypervisor"));
+    let found = format!("pagemill_color is loaded, {serves}");
+    if virtual_machine {
+        return Backend::limited(
+            name,
+            &format!(
+                "{found}; this is a virtual machine, whose frame numbers need not tell colors"
+            ),
+            "pagemill color probe",
+        );
+    }
+    Backend::ready(name, &found)
 }
 
 fn opencl(system: &System) -> Backend {

@@ -95,6 +95,12 @@ impl System {
             .is_ok()
     }
 
+    /// Whether the kernel lets this process answer the page faults of system calls. `None` for a machine that is only files.
+    pub fn answers_faults(&self) -> Option<bool> {
+        self.is_this
+            .then(|| pagemill_linux::userfault::FaultWatch::open().is_ok())
+    }
+
     /// What the CUDA driver says of each GPU, or why there is none. `None` for a machine that is only files.
     pub fn gpus(&self) -> Option<Result<Vec<String>, String>> {
         if !self.is_this {

@@ -1,5 +1,4 @@
 use std::num::NonZeroUsize;
-use std::path::Path;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_zero::engines::by_name;
@@ -7,6 +6,7 @@ use pagemill_zero::pool::{Config, Pool, Recycle, ShelfSpec};
 
 use super::arguments::ServeArguments;
 use super::kernel;
+use crate::daemon::{make_folder_of, socket_mode};
 use crate::failure::Failure;
 
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -16,12 +16,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let config = config(arguments, pages)?;
     let _reserve = reserve(arguments, &config)?;
-    if let Some(folder) = config.socket.parent()
-        && folder != Path::new("")
-    {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::Run(format!("cannot make {}: {error}", folder.display())))?;
-    }
+    make_folder_of(&config.socket)?;
     let name = engine.name();
     let mut pool = Pool::new(&config, engine).map_err(failed)?;
     let stopper = pool.stopper();
@@ -64,15 +59,7 @@ fn config(arguments: &ServeArguments, pages: NonZeroUsize) -> Result<Config, Fai
             )));
         }
     }
-    config.socket_mode = u32::from_str_radix(&arguments.socket_mode, 8)
-        .ok()
-        .filter(|mode| *mode <= 0o777)
-        .ok_or_else(|| {
-            usage(format!(
-                "{} is no octal mode such as 660",
-                arguments.socket_mode
-            ))
-        })?;
+    config.socket_mode = socket_mode(&arguments.socket_mode)?;
     config.quota_pages = arguments.quota.map_or(config.quota_pages, usize::from);
     if arguments.no_recycle {
         config.recycle = Recycle::Never;

@@ -6,13 +6,15 @@
 //! ```text
 //! CacheGeometry + page size -> Palette            how many colours there are, and which a frame has
 //! MissCurve of each task    -> quota::QuotaPolicy  how many colours each task gets
-//! quotas + former ranges    -> arrange             which: disjoint and contiguous
+//! quotas + former ranges    -> arrange             which: disjoint and contiguous, the fewest pages moved
+//! wishes of running tasks   -> assign              both, for numbers that are asked for and curves
 //! ColorRange                -> Dealer              the colour of the next page
 //! colours of all pages      -> plan_recolor        the new map with the fewest pages moved
 //! planned moves             -> LazyPages           copied at the next touch, flushed once
 //! ```
 
 mod arrange;
+mod assign;
 mod color;
 mod curve;
 mod dealer;
@@ -22,7 +24,8 @@ pub mod quota;
 mod recolor;
 mod sensitivity;
 
-pub use arrange::{ArrangeError, arrange};
+pub use arrange::{ArrangeError, arrange, arrange_pages};
+pub use assign::{AssignError, Claim, Wish, assign};
 pub use color::{Color, ColorRange};
 pub use curve::{MissCurve, MissCurveError};
 pub use dealer::Dealer;

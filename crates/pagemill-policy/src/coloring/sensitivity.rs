@@ -32,6 +32,32 @@ impl Sensitivity {
         }
     }
 
+    /// The class with this letter, in either case.
+    pub fn from_letter(letter: &str) -> Option<Self> {
+        let is_own =
+            |class: &Self| letter.eq_ignore_ascii_case(class.letter().encode_utf8(&mut [0; 4]));
+        Self::ALL.into_iter().find(is_own)
+    }
+
+    /// A curve for a task of which only the class is known, over 1 to `colors` colors. An estimate: a slope, and for the sensitive classes
+    /// a knee at three quarters (A) or half (B) of the cache, as the document draws them (CachePM, figures 3 to 6).
+    pub fn typical_curve(self, colors: u16) -> MissCurve {
+        let all = u64::from(colors.max(1));
+        let (start, slope, knee_fall, knee) = match self {
+            Self::High => (900, 300, 400, all.div_ceil(4) * 3),
+            Self::Medium => (400, 100, 100, all.div_ceil(2)),
+            Self::LowManyMisses => (600, 0, 0, all),
+            Self::LowFewMisses => (20, 0, 0, all),
+        };
+        let misses = (1..=all).map(|share| {
+            let sloped = slope * (share - 1) / (all - 1).max(1);
+            let behind_knee = if share >= knee { knee_fall } else { 0 };
+            start - sloped - behind_knee
+        });
+        MissCurve::new(1000, misses.collect())
+            .expect("at least 1 color, and at most 900 of 1000 miss")
+    }
+
     /// Whether a larger share helps.
     pub fn is_sensitive(self) -> bool {
         matches!(self, Self::High | Self::Medium)

@@ -12,4 +12,5 @@ mod session;
 mod shelf;
 
 pub use config::{Config, ConfigError, Recycle, ShelfSpec};
-pub use server::{Pool, PoolError, Stopper};
+pub use pagemill_linux::stop::Stopper;
+pub use server::{Pool, PoolError};

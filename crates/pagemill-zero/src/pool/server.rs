@@ -1,20 +1,21 @@
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
 use pagemill_linux::channel::{Listener, wait_readable};
 use pagemill_linux::clock::monotonic_ns;
+use pagemill_linux::messages::Heard;
+use pagemill_linux::stop::{StopSignal, Stopper, stopper};
 use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX};
 
 use super::books::{Books, refusal};
 use super::cleaner::Cleaner;
 use super::config::{Config, ConfigError};
 use super::metrics;
-use super::session::{Heard, Session, Waiting};
+use super::session::{Session, Waiting};
 use crate::engines::Engine;
 
 /// Orders that the cleaner has at once: one to work on, one so that it need not wait.
@@ -40,7 +41,7 @@ pub struct Pool {
     /// Until then nobody is let in: there was no descriptor left.
     accept_again_ns: u64,
     wake: UnixStream,
-    stop: UnixStream,
+    stop: StopSignal,
     stopper: Stopper,
     page_bytes: u64,
     /// The last failure, so that it is told once.
@@ -61,18 +62,6 @@ pub enum PoolError {
     Start(#[from] io::Error),
 }
 
-/// Ends a running pool, from any thread.
-#[derive(Clone, Debug)]
-pub struct Stopper(Arc<UnixStream>);
-
-impl Stopper {
-    /// Has [`Pool::run`] return.
-    pub fn stop(&self) {
-        // Once is enough, and a closed socket means that it has returned.
-        let _ = (&*self.0).write(&[1]);
-    }
-}
-
 impl Pool {
     /// A pool that listens, with nothing clean yet.
     ///
@@ -81,7 +70,7 @@ impl Pool {
     pub fn new(config: &Config, engine: Box<dyn Engine>) -> Result<Self, PoolError> {
         config.check()?;
         let (wake, waker) = UnixStream::pair()?;
-        let (stop, stopper) = UnixStream::pair()?;
+        let (stopper, stop) = stopper()?;
         for socket in [&wake, &waker] {
             socket.set_nonblocking(true)?;
         }
@@ -97,7 +86,7 @@ impl Pool {
             accept_again_ns: 0,
             wake,
             stop,
-            stopper: Stopper(Arc::new(stopper)),
+            stopper,
             page_bytes: config.size.bytes() as u64,
             told: None,
         })
@@ -245,7 +234,7 @@ impl Pool {
                 self.books.counters.garbage += 1;
                 false
             }
-            Heard::Ask(ask) => self.answer(number, ask),
+            Heard::Message(ask) => self.answer(number, ask),
         };
         if !stays {
             self.end(number);

@@ -3,6 +3,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use pagemill_linux::OsError;
 use pagemill_linux::channel::{Channel, DESCRIPTORS_MAX, Peer};
+use pagemill_linux::messages::Heard;
 use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason};
 
 use super::books::{Places, Refusal};
@@ -23,17 +24,6 @@ pub(super) struct Waiting {
     pub until_ns: u64,
 }
 
-/// What came from a client.
-pub(super) enum Heard {
-    Ask(Ask),
-    /// Nothing, for now.
-    Nothing,
-    /// The other end is closed.
-    Closed,
-    /// No message of the protocol.
-    Garbage(String),
-}
-
 impl Session {
     pub fn new(channel: Channel) -> Result<Self, OsError> {
         Ok(Self {
@@ -45,23 +35,9 @@ impl Session {
     }
 
     /// Takes the next message without waiting.
-    pub fn hear(&self, buffer: &mut [u8]) -> Heard {
+    pub fn hear(&self, buffer: &mut [u8]) -> Heard<Ask> {
         debug_assert!(buffer.len() >= MESSAGE_BYTES_MAX);
-        let received = match self.channel.receive(buffer, false) {
-            Ok(received) => received,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Heard::Nothing,
-            Err(_) => return Heard::Closed,
-        };
-        if received.is_cut || !received.descriptors.is_empty() {
-            return Heard::Garbage("too long, or with descriptors".to_owned());
-        }
-        if received.bytes == 0 {
-            return Heard::Closed;
-        }
-        match serde_json::from_slice(&buffer[..received.bytes]) {
-            Ok(ask) => Heard::Ask(ask),
-            Err(error) => Heard::Garbage(error.to_string()),
-        }
+        self.channel.hear(buffer)
     }
 
     /// Answers. `false` where the other end is gone, or does not read what it is sent.
@@ -99,9 +75,6 @@ impl Session {
     }
 
     fn send(&self, answer: &Answer, descriptors: &[std::os::fd::BorrowedFd<'_>]) -> bool {
-        match serde_json::to_vec(answer) {
-            Ok(text) => self.channel.send(&text, descriptors).is_ok(),
-            Err(_) => false,
-        }
+        self.channel.say(answer, descriptors).is_ok()
     }
 }

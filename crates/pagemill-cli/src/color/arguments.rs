@@ -1,0 +1,161 @@
+use std::ffi::OsString;
+use std::num::{NonZeroU16, NonZeroU32};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::args::TextFormat;
+
+#[derive(Args, Debug)]
+pub struct ColorArguments {
+    #[command(subcommand)]
+    pub command: ColorCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum ColorCommand {
+    /// Run a program whose heap is in pages of its own cache colors
+    Run(RunArguments),
+    /// Give running tasks their colors, and change them when tasks come and go
+    Serve(ServeArguments),
+    /// Show which tasks run, and which colors they have
+    Status(StatusArguments),
+    /// Find out by timing whether pages of this machine have cache colors
+    Probe(ProbeArguments),
+    /// The companion of a task
+    #[command(hide = true)]
+    Hold(HoldArguments),
+}
+
+/// Needs the kernel module pagemill_color. Exit code 3: it is not there; the message says what is missing. Otherwise the exit code is the
+/// program's.
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub need: NeedArguments,
+
+    #[command(flatten)]
+    pub memory: MemoryArguments,
+
+    /// Where the coordinator listens [default: $PAGEMILL_COLOR_SOCKET, else /run/pagemill/color.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// libpagemill_preload.so [default: beside pagemill, or in ../lib]
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// What the task asks for.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub struct NeedArguments {
+    /// So many colors, whatever others need
+    #[arg(long, value_name = "N")]
+    pub colors: Option<NonZeroU16>,
+
+    /// What tasks of a class need: A, B (misses follow the share), C (a stream), D (few misses)
+    #[arg(long, value_name = "CLASS", ignore_case = true, value_parser = ["A", "B", "C", "D"])]
+    pub class: Option<String>,
+
+    /// What its miss curve says: results.json of `pagemill mrc --out DIR`
+    #[arg(long, value_name = "FILE")]
+    pub curve: Option<PathBuf>,
+}
+
+/// What the task's pages are made of.
+#[derive(Args, Clone, Debug)]
+pub struct MemoryArguments {
+    /// What happens when a color has no frame left
+    #[arg(long, value_enum, default_value_t = WhenEmpty::Any)]
+    pub when_empty: WhenEmpty,
+
+    /// A file stands in for the module: so many colors, none of them real
+    #[arg(long, value_name = "COLORS", hide = true)]
+    pub stand_in: Option<NonZeroU16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhenEmpty {
+    /// Another color of the task, then any frame
+    Any,
+    /// Another color of the task, then a bus error
+    Set,
+    /// A bus error
+    Fail,
+}
+
+#[derive(Args, Debug)]
+pub struct HoldArguments {
+    #[arg(long)]
+    pub process: u32,
+    #[arg(long)]
+    pub name: String,
+    #[arg(long)]
+    pub need: Option<String>,
+    #[arg(long)]
+    pub socket: PathBuf,
+    #[arg(long)]
+    pub detached: bool,
+    #[command(flatten)]
+    pub memory: MemoryArguments,
+}
+
+/// Tasks run on when it ends, and come back to the next one.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// Colors of the cache [default: what the module says]
+    #[arg(long, value_name = "N")]
+    pub colors: Option<NonZeroU16>,
+
+    /// How they are divided: a quota policy of `pagemill list policies`
+    #[arg(long, value_name = "NAME", default_value = "best-quota")]
+    pub policy: String,
+
+    /// Where tasks connect [default: $PAGEMILL_COLOR_SOCKET, else /run/pagemill/color.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// Who may connect, as the octal mode of the socket
+    #[arg(long, value_name = "MODE", default_value = "666")]
+    pub socket_mode: String,
+
+    /// After the start, wait this long for tasks of a former coordinator before colors change
+    #[arg(long = "grace", value_name = "MS", default_value_t = 1500)]
+    pub grace_ms: u32,
+
+    /// After the end of a task, wait this long for another before its colors go to the others
+    #[arg(long = "settle", value_name = "MS", default_value_t = 200)]
+    pub settle_ms: u32,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArguments {
+    /// Where the coordinator listens [default: $PAGEMILL_COLOR_SOCKET, else /run/pagemill/color.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+}
+
+/// Frame numbers are seen by root only; without them it is not known whether colors follow physical addresses.
+#[derive(Args, Debug)]
+pub struct ProbeArguments {
+    /// The cache to probe: 2 or 3
+    #[arg(long, value_name = "LEVEL", default_value = "2")]
+    pub level: NonZeroU32,
+
+    /// Pages whose colors are found out
+    #[arg(long, value_name = "N", default_value = "128")]
+    pub pages: NonZeroU32,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+}

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use pagemill_color::{ColorSpace, Coordinator, CoordinatorConfig, ModuleSpace};
+use pagemill_linux::color_module::WhenEmpty;
+use pagemill_policy::coloring::quota::{QUOTA_POLICIES, find_quota_policy};
+
+use super::arguments::ServeArguments;
+use super::socket;
+use crate::daemon::{make_folder_of, socket_mode};
+use crate::failure::Failure;
+
+pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    let config = config(arguments)?;
+    make_folder_of(&config.socket)?;
+    let mut coordinator = Coordinator::new(&config).map_err(failed)?;
+    let stopper = coordinator.stopper();
+    ctrlc::set_handler(move || stopper.stop())
+        .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
+    eprintln!(
+        "dividing {} colors at {}, policy {}",
+        config.colors,
+        config.socket.display(),
+        config.policy.name
+    );
+    coordinator.run().map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+fn config(arguments: &ServeArguments) -> Result<CoordinatorConfig, Failure> {
+    let policy = find_quota_policy(&arguments.policy).ok_or_else(|| {
+        let known: Vec<&str> = QUOTA_POLICIES.iter().map(|entry| entry.name).collect();
+        Failure::Usage(format!(
+            "no quota policy is called {}: there are {}",
+            arguments.policy,
+            known.join(", ")
+        ))
+    })?;
+    let colors = match arguments.colors {
+        Some(colors) => colors.get(),
+        None => ModuleSpace::open(WhenEmpty::default())
+            .map_err(|error| Failure::NoDevice(error.to_string()))?
+            .colors(),
+    };
+    Ok(CoordinatorConfig {
+        socket: socket(&arguments.socket),
+        socket_mode: socket_mode(&arguments.socket_mode)?,
+        colors,
+        policy,
+        grace: Duration::from_millis(arguments.grace_ms.into()),
+        settle: Duration::from_millis(arguments.settle_ms.into()),
+    })
+}

@@ -1,0 +1,201 @@
+//! Who runs, and who has which colors: the coordinator without its sockets and clocks.
+
+use std::collections::BTreeMap;
+
+use pagemill_policy::coloring::quota::QuotaPolicyEntry;
+use pagemill_policy::coloring::{AssignError, Claim, ColorRange, Wish, assign};
+
+/// A running task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// What it asks for.
+    pub wish: Wish,
+    /// Its colors: what it was told last, or had before the coordinator was started.
+    pub colors: Option<ColorRange>,
+    /// Pages that it has.
+    pub pages: u64,
+}
+
+/// The running tasks by number.
+#[derive(Debug)]
+pub struct Roster {
+    colors: u16,
+    policy: &'static QuotaPolicyEntry,
+    tasks: BTreeMap<u64, Task>,
+}
+
+impl Roster {
+    /// Nobody runs on a cache of `colors` yet.
+    pub fn new(colors: u16, policy: &'static QuotaPolicyEntry) -> Self {
+        Self {
+            colors,
+            policy,
+            tasks: BTreeMap::new(),
+        }
+    }
+
+    /// Colors of the cache.
+    pub fn colors(&self) -> u16 {
+        self.colors
+    }
+
+    /// How they are divided.
+    pub fn policy(&self) -> &'static str {
+        self.policy.name
+    }
+
+    /// The task called `number`.
+    pub fn task(&self, number: u64) -> Option<&Task> {
+        self.tasks.get(&number)
+    }
+
+    /// Enters a task. Colors that it says it has count only if they are there and nobody else has them.
+    ///
+    /// # Errors
+    /// There are too few colors for one more; then it is not entered.
+    pub fn join(&mut self, number: u64, mut task: Task) -> Result<(), AssignError> {
+        let is_free = |own: &ColorRange| {
+            let mut others = self.tasks.values().filter_map(|task| task.colors);
+            own.end().0 <= self.colors && others.all(|other| other.overlap(*own) == 0)
+        };
+        task.colors = task.colors.filter(is_free);
+        self.tasks.insert(number, task);
+        let fits = self.assigned().map(|_| ());
+        if fits.is_err() {
+            self.tasks.remove(&number);
+        }
+        fits
+    }
+
+    /// Whether there was such a task, which is no longer.
+    pub fn leave(&mut self, number: u64) -> bool {
+        self.tasks.remove(&number).is_some()
+    }
+
+    /// Notes how many pages a task has.
+    pub fn note_pages(&mut self, number: u64, pages: u64) {
+        if let Some(task) = self.tasks.get_mut(&number) {
+            task.pages = pages;
+        }
+    }
+
+    /// Gives everybody the colors that the policy says, and tells whose are others than before.
+    pub fn settle(&mut self) -> Vec<(u64, ColorRange)> {
+        // What has joined fits.
+        let assigned = self.assigned().unwrap_or_default();
+        let mut changed = Vec::new();
+        for ((number, task), range) in self.tasks.iter_mut().zip(assigned) {
+            if task.colors != Some(range) {
+                task.colors = Some(range);
+                changed.push((*number, range));
+            }
+        }
+        changed
+    }
+
+    fn assigned(&self) -> Result<Vec<ColorRange>, AssignError> {
+        let claims: Vec<Claim<'_>> = self
+            .tasks
+            .values()
+            .map(|task| Claim {
+                wish: &task.wish,
+                former: task.colors,
+                pages: task.pages,
+            })
+            .collect();
+        assign(self.colors, &claims, self.policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pagemill_policy::coloring::quota::find_quota_policy;
+    use pagemill_policy::coloring::{Color, Sensitivity};
+
+    use super::*;
+
+    fn range(first: u16, count: u16) -> ColorRange {
+        ColorRange::new(Color(first), count).expect("a range")
+    }
+
+    fn task(class: Sensitivity, has: Option<ColorRange>) -> Task {
+        Task {
+            wish: Wish::Curve(class.typical_curve(64)),
+            colors: has,
+            pages: 1,
+        }
+    }
+
+    fn roster() -> Roster {
+        Roster::new(64, find_quota_policy("best-quota").expect("it is there"))
+    }
+
+    #[test]
+    fn a_sensitive_task_gets_the_most_and_all_when_it_is_alone_again() {
+        let mut roster = roster();
+        roster.join(1, task(Sensitivity::High, None)).expect("room");
+        assert_eq!(roster.settle(), [(1, range(0, 64))]);
+        roster
+            .join(2, task(Sensitivity::LowManyMisses, None))
+            .expect("room");
+        let changed = roster.settle();
+        assert_eq!(changed.len(), 2);
+        assert!(changed[0].1.count() >= 48, "{changed:?}");
+        assert!(roster.leave(2));
+        assert_eq!(roster.settle(), [(1, range(0, 64))]);
+        assert!(!roster.leave(2));
+    }
+
+    #[test]
+    fn tasks_that_come_back_after_a_restart_keep_what_they_have() {
+        let mut before = roster();
+        for number in 0..4 {
+            let class = Sensitivity::ALL[number as usize];
+            before.join(number, task(class, None)).expect("room");
+        }
+        before.settle();
+        let mut after = roster();
+        for number in [2, 0, 3, 1] {
+            let class = Sensitivity::ALL[number as usize];
+            let has = before.task(number).expect("it runs").colors;
+            after.join(number, task(class, has)).expect("room");
+        }
+        assert_eq!(after.settle(), []);
+    }
+
+    #[test]
+    fn colors_that_somebody_has_or_that_are_not_there_do_not_count() {
+        let mut roster = roster();
+        let ends = [Some(range(0, 10)), Some(range(5, 10)), Some(range(60, 10))];
+        for (number, has) in ends.into_iter().enumerate() {
+            roster
+                .join(number as u64, task(Sensitivity::Medium, has))
+                .expect("room");
+        }
+        let had = |number| roster.task(number).expect("it runs").colors;
+        assert_eq!((had(0), had(1), had(2)), (Some(range(0, 10)), None, None));
+    }
+
+    #[test]
+    fn a_task_too_many_is_refused_and_changes_nothing() {
+        let mut roster = roster();
+        let fixed = |count| Task {
+            wish: Wish::Colors(count),
+            colors: None,
+            pages: 0,
+        };
+        roster.join(1, fixed(60)).expect("room");
+        roster.settle();
+        let error = roster.join(2, fixed(5)).expect_err("only 4 are left");
+        assert_eq!(
+            error,
+            AssignError::Full {
+                needed: 65,
+                colors: 64
+            }
+        );
+        assert_eq!(roster.settle(), []);
+        roster.join(3, fixed(4)).expect("room");
+        assert_eq!(roster.settle(), [(3, range(60, 4))]);
+    }
+}

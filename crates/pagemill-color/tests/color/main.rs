@@ -1,0 +1,5 @@
+//! The coordinator, with holders that behave and clients that do not.
+
+mod hostile;
+mod running;
+mod tasks;

@@ -1,0 +1,47 @@
+//! Other processes, and this one's user.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::process::{Pid, PidfdFlags, getuid, pidfd_open};
+
+use crate::{OsError, Result};
+
+/// Sees the end of a process that is not a child: readable once it has ended.
+#[derive(Debug)]
+pub struct ProcessWatch(OwnedFd);
+
+impl ProcessWatch {
+    /// Watches the process with this number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn new(process: u32) -> Result<Self> {
+        let failed =
+            |error: rustix::io::Errno| OsError::new(format!("watch process {process}"), error);
+        let number = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let number = number.ok_or_else(|| failed(rustix::io::Errno::SRCH))?;
+        Ok(Self(
+            pidfd_open(number, PidfdFlags::empty()).map_err(failed)?,
+        ))
+    }
+
+    /// What becomes readable.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The number of the user that this process runs as.
+pub fn own_user() -> u32 {
+    getuid().as_raw()
+}
+
+/// Leaves the terminal, and the process group of whoever started this process: their signals do not concern it.
+///
+/// # Errors
+/// This process leads a group already.
+pub fn leave_terminal() -> Result<()> {
+    rustix::process::setsid()
+        .map(|_| ())
+        .map_err(|error| OsError::new("leave the terminal", error))
+}

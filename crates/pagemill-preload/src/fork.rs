@@ -1,0 +1,107 @@
+//! The allocator has a few locks on rare paths and no fork handlers. A child of a threaded program must not inherit a lock that a thread
+//! held which it does not have: while a process is copied, nobody is inside of one.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+unsafe extern "C" {
+    fn __real_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int;
+    fn __real_pthread_mutex_trylock(mutex: *mut libc::pthread_mutex_t) -> c_int;
+    fn __real_pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int;
+}
+
+/// Threads that hold a lock of the allocator, or wait for one.
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+static IS_FORKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Locks that this thread holds. Who holds one gets the next without asking, or would wait for itself.
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
+
+// SAFETY: the linker leads the allocator's calls here; same contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
+    enter();
+    // SAFETY: the caller's promise.
+    unsafe { __real_pthread_mutex_lock(mutex) }
+}
+
+// SAFETY: the linker leads the allocator's calls here; same contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_pthread_mutex_trylock(mutex: *mut libc::pthread_mutex_t) -> c_int {
+    enter();
+    // SAFETY: the caller's promise.
+    let result = unsafe { __real_pthread_mutex_trylock(mutex) };
+    if result != 0 {
+        leave();
+    }
+    result
+}
+
+// SAFETY: the linker leads the allocator's calls here; same contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let result = unsafe { __real_pthread_mutex_unlock(mutex) };
+    leave();
+    result
+}
+
+fn leave() {
+    let held = HELD.get() - 1;
+    HELD.set(held);
+    if held == 0 {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn enter() {
+    let held = HELD.get();
+    HELD.set(held + 1);
+    if held > 0 {
+        return;
+    }
+    loop {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        if !IS_FORKING.load(Ordering::SeqCst) {
+            return;
+        }
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        std::thread::yield_now();
+    }
+}
+
+/// Registers the handlers when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REGISTER: extern "C" fn() = {
+    extern "C" fn register() {
+        // SAFETY: the handlers live as long as the process, and take no arguments.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    }
+    register
+};
+
+// SAFETY: called by `fork`, on the thread that forks, which is in no lock of the allocator.
+unsafe extern "C" fn before() {
+    while IS_FORKING.swap(true, Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    while INSIDE.load(Ordering::SeqCst) != 0 {
+        std::thread::yield_now();
+    }
+}
+
+// SAFETY: called by `fork`, on the thread that forked.
+unsafe extern "C" fn in_parent() {
+    IS_FORKING.store(false, Ordering::SeqCst);
+}
+
+// SAFETY: called by `fork`, on the only thread of the child.
+unsafe extern "C" fn in_child() {
+    // A thread that knocked at the moment of the copy is not here to leave again.
+    INSIDE.store(0, Ordering::SeqCst);
+    IS_FORKING.store(false, Ordering::SeqCst);
+}
