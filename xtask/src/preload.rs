@@ -66,7 +66,12 @@ const ALLOCATORS: [&str; 3] = ["glibc", "mimalloc", "pagemill"];
 /// Measures all programs under all allocators, in turn, and keeps the medians.
 pub fn run(rounds: usize) -> Result<()> {
     let mimalloc = build_mimalloc()?;
-    process::run(&mut cargo(&["build", "--release", "-p", "pagemill-preload"]))?;
+    process::run(&mut cargo(&[
+        "build",
+        "--release",
+        "-p",
+        "pagemill-preload",
+    ]))?;
     let own = workspace::root().join("target/release/libpagemill_preload.so");
     let libraries = [None, Some(mimalloc), Some(own)];
     let folder = workspace::root().join("target/bench-preload");
@@ -105,7 +110,11 @@ fn measure(
     let folder = folder.join(program.name);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    process::run(Command::new("bash").args(["-c", program.prepare]).current_dir(&folder))?;
+    process::run(
+        Command::new("bash")
+            .args(["-c", program.prepare])
+            .current_dir(&folder),
+    )?;
     let mut seconds: [Vec<f64>; 3] = Default::default();
     for round in 0..rounds {
         for offset in 0..ALLOCATORS.len() {
@@ -139,7 +148,11 @@ fn cpu_seconds(program: &Program, library: Option<&Path>, folder: &Path) -> Resu
         return Ok(sum(&text)? / 100.0);
     }
     if !output.status.success() {
-        bail!("{} failed: {}", program.name, String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "{} failed: {}",
+            program.name,
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let text = String::from_utf8_lossy(&output.stderr);
     sum(text.lines().last().unwrap_or_default())
@@ -161,7 +174,9 @@ fn build_mimalloc() -> Result<PathBuf> {
     let metadata = process::output(&mut cargo(&["metadata", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let packages = metadata["packages"].as_array().context("no packages")?;
-    let own = packages.iter().find(|package| package["name"] == "libmimalloc-sys");
+    let own = packages
+        .iter()
+        .find(|package| package["name"] == "libmimalloc-sys");
     let manifest = own.and_then(|package| package["manifest_path"].as_str());
     let manifest = Path::new(manifest.context("libmimalloc-sys is not among the packages")?);
     let sources = manifest.with_file_name("c_src").join("mimalloc/v2");
@@ -169,8 +184,22 @@ fn build_mimalloc() -> Result<PathBuf> {
     std::fs::create_dir_all(library.with_file_name(""))?;
     let mut compiler = Command::new("cc");
     compiler
-        .args(["-O3", "-DNDEBUG", "-DMI_BUILD_RELEASE", "-DMI_MALLOC_OVERRIDE", "-DMI_SHARED_LIB", "-DMI_SHARED_LIB_EXPORT"])
-        .args(["-fPIC", "-fvisibility=hidden", "-fno-builtin-malloc", "-ftls-model=initial-exec", "-shared", "-o"])
+        .args([
+            "-O3",
+            "-DNDEBUG",
+            "-DMI_BUILD_RELEASE",
+            "-DMI_MALLOC_OVERRIDE",
+            "-DMI_SHARED_LIB",
+            "-DMI_SHARED_LIB_EXPORT",
+        ])
+        .args([
+            "-fPIC",
+            "-fvisibility=hidden",
+            "-fno-builtin-malloc",
+            "-ftls-model=initial-exec",
+            "-shared",
+            "-o",
+        ])
         .arg(&library)
         .arg("-I")
         .arg(sources.join("include"))
