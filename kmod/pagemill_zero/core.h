@@ -10,7 +10,7 @@
 #ifndef PAGEMILL_ZERO_CORE_H
 #define PAGEMILL_ZERO_CORE_H
 
-#include "kport.h"
+#include "../include/kport.h"
 #include "pagemill_zero.h"
 
 /* So many deadlines in a row, and nothing is posted until the helper calls. */

@@ -86,7 +86,7 @@ struct pagemill_color_recolor {
 	__u64 planned;		/* out: those to be copied when touched again */
 };
 
-/* Pages of one mapping of the space, in the caller's memory. */
+/* Pages of the caller's memory, all of them mapped from the space. */
 struct pagemill_color_range {
 	__u64 address;		/* on a page boundary */
 	__u64 bytes;		/* whole pages, more than 0 */
@@ -101,7 +101,7 @@ struct pagemill_color_report {
 	__u64 dealt;		/* out: first touches */
 	__u64 copied;		/* out: copied by a touch after a change of colors */
 	__u64 cow_copied;	/* out: copied by a write after fork(2) */
-	__u64 pinned;		/* out: left in its frame, as somebody else held it (direct I/O) */
+	__u64 pinned;		/* out: not copied: somebody held the frame (direct I/O), or there was no other */
 	__u64 strays;		/* out: frames of another color than asked (RULE_ANY) */
 	__u64 other_colors;	/* out: frames of another color of the set */
 	__u64 failures;		/* out: touches without a frame */
@@ -140,7 +140,7 @@ struct pagemill_color_stock {
  * are unmapped, with one flush, and copied when they are touched again.
  */
 #define PAGEMILL_COLOR_IOC_RECOLOR	_IOWR('Z', 0x62, struct pagemill_color_recolor)
-/* Gives the frames of these pages back; a later touch finds zeroes. EINVAL if it is not in one mapping. */
+/* Gives the frames of these pages back; a later touch finds zeroes. EINVAL if not all of it is mapped. */
 #define PAGEMILL_COLOR_IOC_RELEASE	_IOW('Z', 0x63, struct pagemill_color_range)
 #define PAGEMILL_COLOR_IOC_REPORT	_IOWR('Z', 0x64, struct pagemill_color_report)
 #define PAGEMILL_COLOR_IOC_STOCK	_IOWR('Z', 0x65, struct pagemill_color_stock)

@@ -5,9 +5,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{process, system, workspace};
+use crate::venv::Environment;
+use crate::{process, workspace};
 
-const REQUIREMENTS: &str = include_str!("../cuda-requirements.txt");
+const ENVIRONMENT: Environment = Environment {
+    name: "cuda",
+    what: "the CUDA compiler",
+    file: "cuda-requirements.txt",
+    requirements: include_str!("../cuda-requirements.txt"),
+};
 
 /// An installed nvcc.
 pub struct Nvcc {
@@ -17,14 +23,7 @@ pub struct Nvcc {
 impl Nvcc {
     /// Installs it under `target/venv/cuda` unless it is there already.
     pub fn provide() -> Result<Self> {
-        let environment = workspace::root().join("target/venv/cuda");
-        let installed = environment.join("installed.txt");
-        let is_current = std::fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS);
-        if !is_current {
-            install(&environment)?;
-            std::fs::write(&installed, REQUIREMENTS)
-                .with_context(|| format!("cannot write {}", installed.display()))?;
-        }
+        let environment = ENVIRONMENT.provide()?;
         Ok(Self {
             program: find_nvcc(&environment)?,
         })
@@ -32,7 +31,8 @@ impl Nvcc {
 
     /// The pinned version.
     pub fn version() -> &'static str {
-        let pinned = REQUIREMENTS
+        let pinned = ENVIRONMENT
+            .requirements
             .lines()
             .find_map(|line| line.strip_prefix("nvidia-cuda-nvcc=="));
         pinned.expect("cuda-requirements.txt pins nvidia-cuda-nvcc")
@@ -50,47 +50,6 @@ impl Nvcc {
             .args(flags);
         process::output(command.arg(name).args(["-o", "-"]))
     }
-}
-
-fn install(environment: &Path) -> Result<()> {
-    let python = system::python().context(
-        "no Python with the module venv: sudo apt-get update && sudo apt-get install -y python3-venv",
-    )?;
-    let requirements = workspace::root().join("xtask/cuda-requirements.txt");
-    eprintln!(
-        "installing the CUDA compiler into {}",
-        workspace::relative(environment).display()
-    );
-    let make = || -> Result<()> {
-        process::run(
-            Command::new(python)
-                .args(["-m", "venv", "--clear"])
-                .arg(environment),
-        )?;
-        let mut pip = Command::new(environment.join("bin/python"));
-        pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-input",
-        ]);
-        process::run(pip.arg("--requirement").arg(&requirements))
-    };
-    let environment = workspace::relative(environment).display();
-    let by_hand = [
-        format!("{python} -m venv --clear {environment}"),
-        format!("{environment}/bin/python -m pip install -r xtask/cuda-requirements.txt"),
-        format!("cp xtask/cuda-requirements.txt {environment}/installed.txt"),
-    ];
-    make().with_context(|| {
-        format!(
-            "cannot install the CUDA compiler, which needs the Python package index (pypi.org or a mirror); \
-             by hand:\n  {}\nwhat went wrong",
-            by_hand.join(" &&\n  ")
-        )
-    })
 }
 
 fn find_nvcc(environment: &Path) -> Result<PathBuf> {

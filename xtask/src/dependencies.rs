@@ -51,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-types",
             "pagemill-policy",
             "pagemill-linux",
+            "pagemill-gpu",
             "pagemill-zero-client",
             "pagemill-report",
         ],
@@ -63,6 +64,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "pagemill-cudart",
         &[
+            "pagemill-linux",
             "pagemill-types",
             "pagemill-ptx",
             "pagemill-sim",
@@ -72,6 +74,33 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "pagemill-fabric",
         &["pagemill-types", "pagemill-policy", "pagemill-sim"],
+    ),
+    (
+        "pagemill-run",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-sim",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-trace",
+            "pagemill-cudart",
+        ],
+    ),
+    (
+        "pagemill-python",
+        &[
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-sim",
+            "pagemill-trace",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-run",
+        ],
     ),
     (
         "pagemill-cli",
@@ -91,6 +120,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-color",
             "pagemill-cudart",
             "pagemill-fabric",
+            "pagemill-run",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

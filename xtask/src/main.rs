@@ -6,12 +6,16 @@ mod check;
 mod cuda;
 mod dependencies;
 mod kernels;
+mod mpi4py;
+mod package;
 mod preload;
 mod process;
+mod python;
 mod system;
 mod tally;
 mod test;
 mod tidy;
+mod venv;
 mod vm;
 mod workspace;
 
@@ -34,6 +38,8 @@ enum Command {
     Check,
     /// Sets up what the tests need, then runs the checks and every test.
     Test,
+    /// Builds the Python package and runs its tests: a part of `test`.
+    Python,
     /// Rebuilds the committed PTX from its CUDA sources.
     Workloads {
         /// Compare with the committed files and change nothing.
@@ -46,6 +52,14 @@ enum Command {
     Bench {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
+    },
+    /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
+    Gallery,
+    /// Builds the wheel and the Debian package, and tries both.
+    Package {
+        /// Without optimisation, to see that packaging works.
+        #[arg(long)]
+        dev: bool,
     },
     /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
     BenchPreload {
@@ -83,6 +97,12 @@ fn run(command: Command) -> Result<bool> {
             Ok(tally.all_passed())
         }
         Command::Test => test::run(),
+        Command::Python => {
+            let mut tally = tally::Tally::default();
+            python::test(&mut tally)?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
         Command::Workloads {
             check: true,
             filter,
@@ -100,6 +120,23 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
+        Command::Package { dev } => {
+            let profile = if dev {
+                package::Profile::Dev
+            } else {
+                package::Profile::Release
+            };
+            package::run(profile).map(|()| true)
+        }
+        Command::Gallery => process::run(&mut process::cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "pagemill-run",
+            "--example",
+            "gallery",
+        ]))
+        .map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }

@@ -14,7 +14,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 8] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -47,6 +47,11 @@ const NEEDS: [Need; 7] = [
         what: "NetPIPE, which measures the simulated network",
         package: "netpipe-openmpi",
         is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
+    },
+    Need {
+        what: "a browser, which the report's pages are tested in",
+        package: "chromium",
+        is_there: || Path::new("/usr/bin/chromium").exists(),
     },
     Need {
         what: "mpi4py, which tests objects and collectives",

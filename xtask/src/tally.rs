@@ -58,6 +58,20 @@ impl Tally {
         }
     }
 
+    /// Counts a line of pytest's summary (`-rA`), if it is one that counts.
+    pub fn see_pytest_line(&mut self, line: &str) {
+        if line.starts_with("PASSED ") {
+            self.passed += 1;
+        } else if let Some(test) = line
+            .strip_prefix("FAILED ")
+            .or_else(|| line.strip_prefix("ERROR "))
+        {
+            self.failed.push(test.to_owned());
+        } else if let Some(test) = line.strip_prefix("SKIPPED ") {
+            self.skipped.push(test.to_owned());
+        }
+    }
+
     /// Turns tests that returned early into skips; each line of `log` is `name: reason`.
     pub fn see_skip_log(&mut self, log: &str) {
         for line in log.lines() {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use crate::cuda::Nvcc;
 use crate::process::{cargo, watch};
 use crate::tally::Tally;
-use crate::{check, kernels, system, vm, workspace};
+use crate::{check, kernels, mpi4py, python, system, vm, workspace};
 
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
@@ -19,6 +19,9 @@ pub fn run() -> Result<bool> {
     }
     let mut tally = check::run();
     run_cargo_tests(&mut tally)?;
+    if let Err(error) = python::test(&mut tally) {
+        tally.check("Python package", || Err(error));
+    }
     match kernels::compare(None) {
         Ok(compared) => tally.add(compared),
         Err(error) => tally.check("committed PTX", || Err(error)),
@@ -37,6 +40,13 @@ fn run_cargo_tests(tally: &mut Tally) -> Result<()> {
         .with_context(|| format!("cannot write {}", skip_log.display()))?;
     let failures_before = tally.failures();
     let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    match mpi4py::tests() {
+        Ok(folder) => {
+            tests.env(mpi4py::VARIABLE, folder);
+        }
+        // The test that needs them is skipped, and counted.
+        Err(error) => eprintln!("{error:#}"),
+    }
     let succeeded = watch(tests.env(SKIP_LOG, &skip_log), |line| {
         tally.see_test_line(line)
     })?;

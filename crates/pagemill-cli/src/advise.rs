@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
 use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
+use pagemill_run::residency_row::{self, Identity};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
 use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
@@ -120,18 +121,8 @@ fn results(arguments: &AdviseArguments, point: &ResidencyPoint, ranked: &[Advice
 }
 
 fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, BytesPerSecond, Count, Number, Ratio, Text, TimeNs};
-    vec![
-        Column::parameter("machine", Text, "the machine"),
-        Column::parameter("pattern", Text, "what the threads of the grid read"),
-        Column::parameter("variant", Text, "how the warps of a block keep together"),
-        Column::parameter("strategy", Text, "how the data is placed"),
-        Column::parameter("stripe_bytes", Bytes, "granule that striping deals out"),
-        Column::parameter(
-            "oversubscription_factor",
-            Number,
-            "data over the GPU memory that is free for it",
-        ),
+    use ColumnKind::{BytesPerSecond, Count, Ratio, Text, TimeNs};
+    let metrics = [
         Column::metric(
             "bandwidth_bytes_per_second",
             BytesPerSecond,
@@ -152,7 +143,8 @@ fn columns() -> Vec<Column> {
         Column::metric("loops", Count, "times that the data is read"),
         Column::metric("bound", Text, "what most of the time goes to"),
         Column::metric("why", Text, "what that means"),
-    ]
+    ];
+    residency_row::columns().chain(metrics).collect()
 }
 
 fn row(arguments: &AdviseArguments, point: &ResidencyPoint, rated: &Rated, best: f64) -> Row {
@@ -161,13 +153,16 @@ fn row(arguments: &AdviseArguments, point: &ResidencyPoint, rated: &Rated, best:
         bandwidth_with_setup,
     } = rated;
     let report = &advice.report;
-    Row::new()
-        .parameter("machine", point.machine.name.as_str())
-        .parameter("pattern", arguments.pattern.name())
-        .parameter("variant", arguments.variant.name())
-        .parameter("strategy", advice.strategy.name)
-        .parameter("stripe_bytes", arguments.stripe_bytes)
-        .parameter("oversubscription_factor", arguments.factor)
+    let identity = Identity {
+        machine: &point.machine.name,
+        pattern: arguments.pattern,
+        variant: arguments.variant,
+        strategy: advice.strategy,
+        stripe_bytes: arguments.stripe_bytes,
+        factor: arguments.factor,
+    };
+    identity
+        .row()
         .metric(
             "bandwidth_bytes_per_second",
             report.bandwidth_bytes_per_second(),

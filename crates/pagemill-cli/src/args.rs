@@ -26,10 +26,14 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario and show its results
     Run(RunArguments),
+    /// Run a scenario point by point into a folder; a killed run goes on where it stopped
+    Sweep(SweepArguments),
     /// Rank the ways to place data that does not fit GPU memory, by simulation
     Advise(AdviseArguments),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
+    /// Make a static site of several runs, which filters and compares them in the browser
+    Report(ReportArguments),
     /// List what can be named in a scenario
     List(ListArguments),
     /// Show which real backends this machine has, and what would enable the others
@@ -45,6 +49,13 @@ pub enum Command {
     Mrc(MrcArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
+    /// Write the completions of a shell, such as bash
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page, for man -l -
+    Manual,
     /// Programs that keep to their own part of a shared cache
     Color(crate::color::ColorArguments),
 }
@@ -69,11 +80,35 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
 
-    /// Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+    /// Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
     ///
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Points that the folder holds already are not run again. `pagemill.sweep` of Python uses the same folder, on any number of
+/// machines.
+#[derive(Args, Debug)]
+pub struct SweepArguments {
+    /// A scenario file, or the name of a built-in scenario
+    pub scenario: String,
+
+    /// The folder: parts/ has a file for each point, results/ the results of all at the end
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Points to run at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
 }
 
 /// The program is started with pagemill's CUDA runtime in its library path; it has to be linked with `-cudart shared`
@@ -100,7 +135,7 @@ pub struct CudaArguments {
     #[arg(long, value_enum)]
     pub format: Option<RunFormat>,
 
-    /// Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+    /// Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
     ///
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
@@ -140,6 +175,22 @@ pub struct CompareArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
+}
+
+/// The site needs no server and no network.
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    /// A folder whose folders hold results.json, at any depth
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Where the site goes; files of an earlier site are replaced
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Title of the site
+    #[arg(long, value_name = "TEXT", default_value = "Runs of pagemill")]
+    pub title: String,
 }
 
 /// Every strategy is simulated at full size; the answer is their order, the bandwidth to expect of each, and why.
@@ -245,7 +296,7 @@ pub struct GpuBenchArguments {
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
 
-    /// Also write results.json, results.csv and report.html to this directory
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
     ///
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
@@ -347,7 +398,11 @@ pub struct MrcArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
 
-    /// Show the approximation by stack distances beside
+    /// With --sample: watch all lines too, and tell how far off the sample is
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Show the approximation by stack distances beside, and how far off it is
     #[arg(long)]
     pub stack_distance: bool,
 
@@ -355,7 +410,7 @@ pub struct MrcArguments {
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
 
-    /// Also write results.json, results.csv and report.html to this directory
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

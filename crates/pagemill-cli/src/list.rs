@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
 use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANISATIONS;
 use pagemill_scenario::{
     MACHINES, NIC_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
 };
-use pagemill_workloads::{Parameter, Unit};
+use pagemill_workloads::{Parameter, Unit, cpu_programs};
 use serde_json::{Value, json};
 
 use crate::args::{ListArguments, Listing, TextFormat};
@@ -95,9 +96,15 @@ fn workloads() -> Vec<Item> {
         summary: format!("zeroing: {summary}"),
         keys: Vec::new(),
     });
+    let cpu = cpu_programs().iter().map(|info| Item {
+        name: info.name.to_owned(),
+        summary: format!("coloring: {}", info.summary),
+        keys: info.parameters.iter().map(key).collect(),
+    });
     pagemill_workloads::registry()
         .iter()
         .map(item)
+        .chain(cpu)
         .chain(network)
         .chain(zeroing)
         .collect()
@@ -130,12 +137,16 @@ fn policies() -> Vec<Item> {
     let evictions = EVICTIONS
         .iter()
         .map(|entry| of_kind("residency eviction", entry.name, entry.summary));
+    let quotas = QUOTA_POLICIES
+        .iter()
+        .map(|entry| of_kind("quota of colors", entry.name, entry.summary));
     transfer_modes()
         .map(item)
         .chain(organisations)
         .chain(strategies)
         .chain(growths)
         .chain(evictions)
+        .chain(quotas)
         .collect()
 }
 

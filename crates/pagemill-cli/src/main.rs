@@ -10,12 +10,15 @@ mod daemon;
 mod doctor;
 mod failure;
 mod gpu;
+mod help;
 mod list;
 mod mpi;
 mod mrc;
 mod output;
 mod preload;
+mod report;
 mod run;
+mod sweep;
 mod values;
 mod zero;
 
@@ -28,6 +31,8 @@ use args::{Arguments, Command, GpuCommand, TextFormat};
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
@@ -35,6 +40,8 @@ fn main() -> ExitCode {
         Command::Zero(arguments) => zero::zero(&arguments),
         Command::Color(arguments) => color::color(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
+        Command::Completions { shell } => help::completions(shell),
+        Command::Manual => help::manual(),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {
             Ok(code) => return code,

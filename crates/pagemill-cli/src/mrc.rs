@@ -4,133 +4,60 @@ use std::fs::File;
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pagemill_policy::coloring::{CacheGeometry, MissCurve, Palette, SensitivityRule};
-use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, OutputDir, Plot,
-    PlotForm, ResultSet, Row,
-};
-use pagemill_sim::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpec};
-use pagemill_trace::{Reference, TraceError, open};
-use pagemill_types::PageSize;
+use pagemill_report::{OutputDir, ResultSet};
+use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
+use pagemill_trace::open;
 
 use crate::args::MrcArguments;
 use crate::failure::Failure;
 use crate::output::{print_results, write_results};
-
-/// Colors are swept up to here, evenly spaced where the cache has more.
-const COLORS_MAX: u16 = 64;
 
 /// Reads the trace once and tells the misses for every number of colors.
 pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
-    let palette = palette(arguments)?;
-    let spec = SweepSpec {
-        palette,
-        colors: colors(palette),
+    let spec = MrcSpec {
+        title: format!("Miss-ratio curve of {}", arguments.trace.display()),
+        cache_bytes: arguments.cache_bytes,
+        ways: arguments.ways,
+        line_bytes: arguments.line_bytes,
+        page_bytes: arguments.page_bytes,
         sample_every: arguments.sample,
+        exact: arguments.exact,
+        stack_distance: arguments.stack_distance,
     };
-    // What is wrong with the specification is found before the trace is read.
-    ColorSweep::new(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
-    let tasks = read(arguments, &spec)?;
-    let set = results(arguments, &spec, &tasks);
+    let mrc = Mrc::new(spec).map_err(|error| Failure::Usage(error.to_string()))?;
+    let set = read(arguments, mrc)?;
     if let Some(out) = &arguments.out {
         write_results(out, &set)?;
     }
     print_results(&set, arguments.format)
 }
 
-fn palette(arguments: &MrcArguments) -> Result<Palette, Failure> {
-    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
-    let page = PageSize::new(arguments.page_bytes).map_err(|error| usage(&error))?;
-    let line_bytes = u32::try_from(arguments.line_bytes)
-        .map_err(|_| Failure::Usage(format!("--line {} is too large", arguments.line_bytes)))?;
-    let geometry = CacheGeometry {
-        bytes: arguments.cache_bytes,
-        ways: arguments.ways,
-        line_bytes,
-    };
-    Palette::new(geometry, page).map_err(|error| usage(&error))
-}
-
-/// Every number of colors where they are few, else as many as can be swept, up to all.
-fn colors(palette: Palette) -> Vec<u16> {
-    let step = palette.colors().div_ceil(COLORS_MAX);
-    (1..=palette.colors() / step)
-        .map(|count| count * step)
-        .collect()
-}
-
-/// What is known of one task of the trace.
-struct Task {
-    sweep: ColorSweep,
-    stack: Option<StackDistance>,
-}
-
-impl Task {
-    fn new(arguments: &MrcArguments, spec: &SweepSpec) -> Result<Self, SweepError> {
-        Ok(Self {
-            sweep: ColorSweep::new(spec)?,
-            stack: arguments.stack_distance.then(StackDistance::new),
-        })
-    }
-
-    fn touch(&mut self, reference: Reference, line_shift: u32) -> Result<(), SweepError> {
-        if let Some(stack) = &mut self.stack {
-            let last = reference
-                .address
-                .saturating_add(u64::from(reference.bytes) - 1);
-            for line in reference.address >> line_shift..=last >> line_shift {
-                stack.touch(line);
-            }
-        }
-        self.sweep.touch(reference.address, reference.bytes)
-    }
-}
-
-/// Tasks by their number in the trace; `None` for numbers without a reference.
-fn read(arguments: &MrcArguments, spec: &SweepSpec) -> Result<Vec<Option<Task>>, Failure> {
+/// The curves of the trace.
+fn read(arguments: &MrcArguments, mut mrc: Mrc) -> Result<ResultSet, Failure> {
     let name = arguments.trace.display();
     let unreadable = |error: &dyn std::fmt::Display| Failure::Usage(format!("{name}: {error}"));
-    let cut = |error: TraceError| Failure::Run(format!("{name}: {error}; no curve was written"));
+    let cut = |error: MrcError| Failure::Run(format!("{name}: {error}; no curve was written"));
     let file = File::open(&arguments.trace).map_err(|error| unreadable(&error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let progress = progress(bytes);
-    let line_bytes = spec.palette.geometry().line_bytes;
     let format = arguments.trace_format.map(Into::into);
     let input = progress.wrap_read(file);
-    let mut trace = open(input, format, line_bytes).map_err(|error| unreadable(&error))?;
-
-    let mut tasks: Vec<Option<Task>> = Vec::new();
+    let mut trace = open(input, format, mrc.line_bytes()).map_err(|error| unreadable(&error))?;
     let mut block = Vec::new();
     loop {
-        trace.next_block(&mut block).map_err(cut)?;
+        trace
+            .next_block(&mut block)
+            .map_err(|error| cut(error.into()))?;
         if block.is_empty() {
             break;
         }
-        for reference in &block {
-            let place = usize::from(reference.task);
-            if place >= tasks.len() {
-                tasks.resize_with(place + 1, || None);
-            }
-            let task = match &mut tasks[place] {
-                Some(task) => task,
-                empty => empty.insert(Task::new(arguments, spec).map_err(failed)?),
-            };
-            task.touch(*reference, line_bytes.trailing_zeros())
-                .map_err(failed)?;
-        }
+        mrc.touch(&block).map_err(cut)?;
     }
     progress.finish_and_clear();
-    if tasks.is_empty() {
-        return Err(unreadable(&"the trace holds no reference to data"));
-    }
-    Ok(tasks)
-}
-
-fn failed(error: SweepError) -> Failure {
-    Failure::Run(format!("{error}; no curve was written"))
+    mrc.finish().map_err(|error| unreadable(&error))
 }
 
 fn progress(bytes: u64) -> ProgressBar {
@@ -141,134 +68,4 @@ fn progress(bytes: u64) -> ProgressBar {
         "{bar:40} {bytes}/{total_bytes}, {elapsed} elapsed, {eta} left",
     );
     ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-fn results(arguments: &MrcArguments, spec: &SweepSpec, tasks: &[Option<Task>]) -> ResultSet {
-    let mut set = ResultSet {
-        scenario: "mrc".to_owned(),
-        title: format!("Miss-ratio curve of {}", arguments.trace.display()),
-        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
-        columns: columns(arguments),
-        plots: vec![plot()],
-        description: vec![description(spec)],
-        ..ResultSet::default()
-    };
-    for (number, task) in tasks.iter().enumerate() {
-        if let Some(task) = task {
-            add_task(&mut set, spec, number, task);
-        }
-    }
-    set
-}
-
-fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &Task) {
-    let watched = task.sweep.watched_references();
-    let ratio = |misses: u64, references: u64| match references {
-        0 => 0.0,
-        references => misses as f64 / references as f64,
-    };
-    let geometry = spec.palette.geometry();
-    let color_bytes = geometry.bytes / u64::from(spec.palette.colors());
-    for (colors, misses) in task.sweep.misses() {
-        let cache_bytes = color_bytes * u64::from(colors);
-        let row = Row::new()
-            .parameter("task", number)
-            .parameter("colors", u64::from(colors))
-            .metric("cache_bytes", cache_bytes)
-            .metric("references", watched)
-            .metric("misses", misses)
-            .metric("miss_ratio", ratio(misses, watched));
-        set.rows.push(match &task.stack {
-            None => row,
-            Some(stack) => {
-                let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
-                let approximate = ratio(stack.misses(lines), stack.references());
-                row.metric("stack_distance_miss_ratio", approximate)
-            }
-        });
-    }
-    let Some(curve) = task.sweep.curve() else {
-        return;
-    };
-    let class = SensitivityRule::default().class_of(&curve, 1);
-    let mut fact = |name: &str, value: pagemill_report::Value, kind, doc: &str| {
-        set.summary.facts.push(Fact {
-            name: format!("task_{number}_{name}"),
-            value,
-            kind,
-            doc: doc.to_owned(),
-        });
-    };
-    fact(
-        "class",
-        class.to_string().into(),
-        ColumnKind::Text,
-        "A and B: misses follow the share of the cache; C: many, whatever the share; D: few",
-    );
-    fact(
-        "best_quota_colors",
-        u64::from(MissCurve::best_quota(&curve)).into(),
-        ColumnKind::Count,
-        "the number of colors at which the miss ratio falls most",
-    );
-    fact(
-        "pages",
-        task.sweep.pages().into(),
-        ColumnKind::Count,
-        "pages that were touched",
-    );
-}
-
-fn columns(arguments: &MrcArguments) -> Vec<Column> {
-    use ColumnKind::{Bytes, Count, Rate};
-    let mut columns = vec![
-        Column::parameter("task", Count, "number of the task in the trace"),
-        Column::parameter("colors", Count, "page colors that the task may use"),
-        Column::metric("cache_bytes", Bytes, "their part of the cache"),
-        Column::metric(
-            "references",
-            Count,
-            "lines touched; with --sample, those that are watched",
-        ),
-        Column::metric("misses", Count, "of these references; exact"),
-        Column::metric("miss_ratio", Rate, "misses / references"),
-    ];
-    if arguments.stack_distance {
-        columns.push(Column::metric(
-            "stack_distance_miss_ratio",
-            Rate,
-            "of a fully associative cache of the same size: the usual approximation",
-        ));
-    }
-    columns
-}
-
-fn plot() -> Plot {
-    let form = Lines {
-        x: "colors".to_owned(),
-        series: "task".to_owned(),
-        y: "miss_ratio".to_owned(),
-        ..Lines::default()
-    };
-    Plot::new("mrc", "Miss ratio", PlotForm::Lines(form))
-}
-
-fn description(spec: &SweepSpec) -> DescriptionSection {
-    let geometry = spec.palette.geometry();
-    let entry = |name: &str, value: String| DescriptionEntry {
-        name: name.to_owned(),
-        value,
-        source: "the command line".to_owned(),
-    };
-    DescriptionSection {
-        title: "The cache".to_owned(),
-        entries: vec![
-            entry("bytes", geometry.bytes.to_string()),
-            entry("ways", geometry.ways.to_string()),
-            entry("line_bytes", geometry.line_bytes.to_string()),
-            entry("page_bytes", spec.palette.page().bytes().to_string()),
-            entry("colors", spec.palette.colors().to_string()),
-            entry("sample_every", spec.sample_every.to_string()),
-        ],
-    }
 }

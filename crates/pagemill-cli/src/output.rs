@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use pagemill_report::table::TableStyle;
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, csv, html, json, table};
+use pagemill_report::{ResultSet, csv, json, table};
 
 use crate::args::RunFormat;
 use crate::failure::Failure;
@@ -26,6 +26,12 @@ pub fn print_text(text: &str) -> Result<(), Failure> {
     print(|out| out.write_all(text.as_bytes()))
 }
 
+/// Writes a line about the run to standard error.
+pub fn note(text: &str) {
+    // There is nobody left to tell when standard error is closed.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// Writes JSON to standard output, a line per element.
 pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(|out| writeln!(out, "{value:#}"))
@@ -42,15 +48,6 @@ pub fn print_results(set: &ResultSet, format: RunFormat) -> Result<(), Failure> 
 
 /// Replaces the directory `out` by the files of `set`.
 pub fn write_results(out: &Path, set: &ResultSet) -> Result<(), Failure> {
-    let written = stage_results(out, set).and_then(OutputDir::commit);
+    let written = pagemill_run::write_results(out, set);
     written.map_err(|error| Failure::Run(error.to_string()))
-}
-
-/// The files of `set`, to which others may be added before they replace the directory `out`.
-pub fn stage_results(out: &Path, set: &ResultSet) -> Result<OutputDir, OutputDirError> {
-    let mut files = OutputDir::stage(out)?;
-    files.write("results.json", |file| json::write(set, file))?;
-    files.write("results.csv", |file| csv::write(set, file))?;
-    files.write("report.html", |file| html::write(set, file))?;
-    Ok(files)
 }

@@ -3,30 +3,10 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
 
 use common::{Finished, pagemill};
+use pagemill_testkit::fake_cuda::driver;
 use serde_json::Value;
-
-/// A folder with a library that is called like the driver's, compiled with `flags`. `None` without a C compiler.
-fn driver(flags: &[&str]) -> Option<tempfile::TempDir> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda/cuda.c");
-    let library = folder.path().join("libcuda.so");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
-        .arg(&library)
-        .arg(source)
-        .args(flags)
-        .status();
-    let Ok(status) = compiled else {
-        pagemill_testkit::skip("there is no C compiler called cc");
-        return None;
-    };
-    assert!(status.success(), "the stand-in for the driver compiles");
-    std::fs::copy(&library, folder.path().join("libcuda.so.1")).expect("a copy");
-    Some(folder)
-}
 
 /// Runs the benchmark with the driver of `folder`.
 fn bench(folder: &Path, mode: &str, arguments: &[&str]) -> Finished {

@@ -47,6 +47,28 @@ fn a_loop_misses_until_it_fits() {
     let facts = &json["summary"]["facts"];
     assert_eq!(facts["task_0_class"], "A", "{facts}");
     assert_eq!(facts["task_0_best_quota_colors"], 3, "{facts}");
+    assert_eq!(facts["task_0_stack_distance_error_largest"], 0.0, "{facts}");
+}
+
+#[test]
+fn stack_distances_are_off_where_sets_fill_unevenly() {
+    // 7 pages on 3 colors: three of them meet in one and miss always, the others find room; 6 pages fit in all.
+    let folder = folder_with(&lackey_loop(7, 10));
+    let arguments = [
+        &["mrc", "loop.txt", "--format", "json", "--stack-distance"],
+        &SMALL[..],
+    ]
+    .concat();
+    let json: Value =
+        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let facts = &json["summary"]["facts"];
+    let error = |name: &str| {
+        facts[format!("task_0_stack_distance_error_{name}")]
+            .as_f64()
+            .expect("a distance")
+    };
+    assert!((error("largest") - 36.0 / 70.0).abs() < 1e-9, "{facts}");
+    assert!((error("mean") - 9.0 / 70.0).abs() < 1e-9, "{facts}");
 }
 
 #[test]
@@ -60,6 +82,38 @@ fn a_sample_watches_part_of_the_lines() {
     let csv = run_in(folder.path(), &arguments).result();
     let last = csv.lines().last().expect("a row");
     assert!(last.starts_with("0,4,32768,240,24,0.1"), "{csv}");
+}
+
+#[test]
+fn a_sample_says_how_far_off_it_is() {
+    // Lines of 6 pages in a loop, and half of the lines of one page once: the places differ.
+    let mut text = lackey_loop(6, 10);
+    (0..32).for_each(|line| text.push_str(&format!(" L {:x},8\n", 0x90_0000 + line * 64)));
+    let folder = folder_with(&text);
+    let arguments = [
+        &[
+            "mrc", "loop.txt", "--format", "json", "--sample", "16", "--exact",
+        ],
+        &SMALL[..],
+    ]
+    .concat();
+    let json: Value =
+        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let last = &json["rows"].as_array().expect("rows")[3];
+    // 6 x 64 first touches and 32 others, of 3840 + 32 references.
+    assert_eq!(last["exact_miss_ratio"], 416.0 / 3872.0, "{last}");
+    assert!(
+        last["miss_ratio_standard_error"]
+            .as_f64()
+            .expect("an error")
+            > 0.0,
+        "{last}"
+    );
+    let facts = &json["summary"]["facts"];
+    let largest = facts["task_0_sample_error_largest"]
+        .as_f64()
+        .expect("a distance");
+    assert!((0.0..0.01).contains(&largest), "{facts}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn all_files_are_written() {
         "report.html",
         "results.csv",
         "results.json",
+        "results.parquet",
         "timeline.pftrace",
     ] {
         assert!(folder.path().join("out").join(name).is_file(), "{name}");

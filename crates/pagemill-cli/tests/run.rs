@@ -9,10 +9,11 @@ use std::time::Duration;
 use common::{names, pagemill, run, run_in};
 use serde_json::Value;
 
-const OUT_FILES: [&str; 4] = [
+const OUT_FILES: [&str; 5] = [
     "report.html",
     "results.csv",
     "results.json",
+    "results.parquet",
     "timeline.pftrace",
 ];
 

@@ -22,17 +22,21 @@ Simulates page-level memory management: what moves, when, and what it costs
 Usage: pagemill <COMMAND>
 
 Commands:
-  run      Run a scenario and show its results
-  advise   Rank the ways to place data that does not fit GPU memory, by simulation
-  compare  Show two results side by side, with the error of each point
-  list     List what can be named in a scenario
-  doctor   Show which real backends this machine has, and what would enable the others
-  cuda     Run an unmodified CUDA program on a simulated GPU
-  mpi      Run an MPI program over the simulated network interface
-  gpu      Run benchmarks on the real GPU of this machine
-  mrc      Show how the misses of a trace follow its share of a cache
-  zero     Huge pages that are clean before anyone waits for them
-  help     Print this message or the help of the given subcommand(s)
+  run          Run a scenario and show its results
+  sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
+  advise       Rank the ways to place data that does not fit GPU memory, by simulation
+  compare      Show two results side by side, with the error of each point
+  report       Make a static site of several runs, which filters and compares them in the browser
+  list         List what can be named in a scenario
+  doctor       Show which real backends this machine has, and what would enable the others
+  cuda         Run an unmodified CUDA program on a simulated GPU
+  mpi          Run an MPI program over the simulated network interface
+  gpu          Run benchmarks on the real GPU of this machine
+  mrc          Show how the misses of a trace follow its share of a cache
+  zero         Huge pages that are clean before anyone waits for them
+  completions  Write the completions of a shell, such as bash
+  manual       Write the manual page, for man -l -
+  help         Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help     Print help
@@ -66,7 +70,7 @@ Options:
           [possible values: table, json, csv]
 
       --out <DIR>
-          Also write results.json, results.csv, report.html and timeline.pftrace to this directory
+          Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
           
           Replaced as a whole at the end; refused if it holds anything but earlier results.
 
@@ -86,6 +90,25 @@ Options:
                          json]
   -h, --help             Print help
 "#);
+}
+
+#[test]
+fn every_command_is_in_the_completions_and_in_the_manual() {
+    let bash = run(&["completions", "bash"]).result();
+    let manual = run(&["manual"]).result();
+    for command in ["run", "sweep", "report", "zero"] {
+        assert!(
+            bash.contains(&format!("pagemill__{command}")) || bash.contains(command),
+            "{command}"
+        );
+        let section = format!(".SH \"PAGEMILL {}\"", command.to_uppercase());
+        assert!(manual.contains(&section), "{section}");
+    }
+    assert!(
+        manual.starts_with(".ie") && manual.contains(".TH pagemill 1"),
+        "{manual}"
+    );
+    assert_eq!(run(&["completions", "csh"]).code, Some(2));
 }
 
 #[test]
@@ -173,7 +196,7 @@ fn doctor_never_fails_and_names_every_backend() {
     let text = run(&["doctor"]).result();
     let told = json(&run(&["doctor", "--format", "json"]).result());
     let backends = told["backends"].as_array().expect("a list");
-    assert_eq!(backends.len(), 8);
+    assert_eq!(backends.len(), 10);
     for backend in backends {
         assert!(text.contains(backend["name"].as_str().expect("a name")));
         assert_eq!(

@@ -50,6 +50,7 @@ fn through_the_runtime(instructions: u64) -> impl FnMut() -> u64 {
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         stream: StreamId::LEGACY,
+        cooperative: false,
     };
     move || {
         runtime

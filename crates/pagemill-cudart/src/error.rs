@@ -28,11 +28,16 @@ codes! {
     INVALID_CONFIGURATION = 9, "A grid or block that no GPU can run.";
     INVALID_PITCH = 12, "A pitch smaller than a row.";
     INVALID_SYMBOL = 13, "No such variable.";
+    INVALID_CHANNEL_DESCRIPTOR = 20, "A texel that cannot be.";
     INVALID_MEMCPY_DIRECTION = 21, "A copy kind that does not exist.";
+    INVALID_FILTER_SETTING = 26, "Filtering of what is no float.";
+    INVALID_NORM_SETTING = 27, "Normalizing of what cannot be.";
     INVALID_DEVICE_FUNCTION = 98, "No such kernel.";
     INVALID_DEVICE = 101, "No such GPU.";
     INVALID_KERNEL_IMAGE = 200, "Device code that is none.";
     NO_KERNEL_IMAGE = 209, "No device code that this GPU can run.";
+    UNSUPPORTED_LIMIT = 215, "No such limit.";
+    PEER_ACCESS_UNSUPPORTED = 217, "There is no other GPU.";
     INVALID_PTX = 218, "PTX that cannot be compiled.";
     FILE_NOT_FOUND = 301, "A file cannot be read.";
     INVALID_RESOURCE_HANDLE = 400, "No such stream, event or library.";
@@ -45,7 +50,13 @@ codes! {
     HOST_MEMORY_NOT_REGISTERED = 713, "The memory is not pinned.";
     MISALIGNED_ADDRESS = 716, "A kernel used an address that is no multiple of the access.";
     LAUNCH_FAILURE = 719, "A kernel failed.";
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720, "A grid whose blocks cannot all be resident at once.";
     NOT_SUPPORTED = 801, "pagemill does not do this.";
+    STREAM_CAPTURE_UNSUPPORTED = 900, "A stream that is captured cannot do this.";
+    STREAM_CAPTURE_UNMATCHED = 903, "The capture did not begin here.";
+    STREAM_CAPTURE_UNJOINED = 904, "Captured work that nobody waits for.";
+    STREAM_CAPTURE_IMPLICIT = 906, "Captured work would have to wait for the default stream.";
+    GRAPH_EXEC_UPDATE_FAILURE = 910, "The graph has another shape.";
     UNKNOWN = 999, "A defect of pagemill.";
 }
 
@@ -158,6 +169,7 @@ impl From<GpuError> for Fault {
                     Self::new(CudaError::LAUNCH_OUT_OF_RESOURCES, message)
                 }
                 LaunchFailure::InstructionLimit { .. }
+                | LaunchFailure::Stopped
                 | LaunchFailure::TimeLimit
                 | LaunchFailure::Deadlock { .. } => {
                     Self::sticky(CudaError::LAUNCH_TIMEOUT, message)

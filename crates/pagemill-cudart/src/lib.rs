@@ -18,6 +18,7 @@ pub use fatbin::{FatBinaryError, ptx_images};
 pub use names::{readable_name, readable_text};
 pub use results::{Results, ResultsError};
 pub use runtime::{
-    Copy3d, Extent, FunctionAttributes, FunctionKey, Launch, Runtime, Side, Span, StreamId,
+    Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,
+    Span, Step, StreamId, Work,
 };
 pub use setting::{DEFAULT_MACHINE, ENVIRONMENT, Setting, SettingError};

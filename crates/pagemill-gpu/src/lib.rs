@@ -23,7 +23,7 @@ mod stream_tests;
 pub use bench::{
     Bench, Loop, Measured, Point, Settings, memory_for_host, memory_share, usable_bytes,
 };
-pub use cuda::{CudaGpu, probe};
+pub use cuda::{ClearError, CudaGpu, HostWriter, probe};
 pub use error::GpuError;
 pub use gpu::{Buffer, Gpu, GpuFacts, Launch};
 pub use kernel::{Kernel, THREADS_PER_BLOCK, for_any_driver};

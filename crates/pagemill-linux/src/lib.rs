@@ -7,6 +7,7 @@
 //! * [`process`]: other processes.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`clock`]: cycles and CPU time.
+//! * [`userfault`]: page faults that this process answers itself.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
@@ -22,6 +23,7 @@ pub mod messages;
 pub mod pagemap;
 pub mod process;
 pub mod stop;
+pub mod userfault;
 pub mod zero_module;
 
 pub use error::{OsError, Result};

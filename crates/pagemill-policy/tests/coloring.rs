@@ -248,6 +248,27 @@ proptest! {
         }
     }
 
+    /// After a change of colors, new pages go where the fewest are to be.
+    #[test]
+    fn dealing_goes_on_beside_recolored_pages(first in 1_u16..9, second in 1_u16..9, old in 0_usize..60, new in 0_usize..60) {
+        let mut dealer = Dealer::new(range(0, first));
+        let mut pages = LazyPages::new();
+        (0..old).for_each(|page| pages.assign(page, dealer.deal()));
+        pages.recolor(range(2, second));
+        let targets: Vec<Color> = (0..old).filter_map(|page| pages.target(page)).collect();
+        prop_assert_eq!(targets.len(), old);
+        let mut dealer = Dealer::resume(range(2, second), targets.iter().copied());
+        let mut all = targets;
+        (0..new).for_each(|_| all.push(dealer.deal()));
+        let count = |color| all.iter().filter(|page| **page == color).count();
+        let counts: Vec<usize> = range(2, second).colors().map(count).collect();
+        let (least, most) = (counts.iter().min(), counts.iter().max());
+        prop_assert!(most <= least.map(|least| least + 2).as_ref(), "{:?}", counts);
+        for page in 0..old {
+            prop_assert_eq!(pages.color(page) == pages.target(page), pages.touch(page) == Touch::Mapped);
+        }
+    }
+
     #[test]
     fn arranged_ranges_are_disjoint_and_keep_their_order(
         quotas in prop::collection::vec(1_u16..20, 1..6),

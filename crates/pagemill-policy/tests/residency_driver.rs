@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pagemill_policy::residency::{
     AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, Driver, DriverSpec, EVICTIONS,
-    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch, find_growth,
+    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch, find_eviction, find_growth,
 };
 use pagemill_types::Picos;
 use proptest::prelude::*;
@@ -57,15 +57,15 @@ fn spec() -> impl Strategy<Value = DriverSpec> {
     (sizes, policies, switches).prop_map(
         |((pages, chunks), (growth, eviction), (power, thrash, count))| {
             let mut spec = DriverSpec::new(pages * 4096, chunks * BLOCK_BYTES);
-            spec.growth = &GROWTHS[growth];
-            spec.eviction = &EVICTIONS[eviction];
-            spec.host_page = if power {
+            spec.policy.growth = &GROWTHS[growth];
+            spec.policy.eviction = &EVICTIONS[eviction];
+            spec.policy.host_page = if power {
                 HostPage::Kib64
             } else {
                 HostPage::Kib4
             };
-            spec.thrashing = thrash.then(ThrashingSpec::default);
-            spec.access_counters = count.then(AccessCounterSpec::default);
+            spec.policy.thrashing = thrash.then(ThrashingSpec::default);
+            spec.policy.access_counters = count.then(AccessCounterSpec::default);
             spec
         },
     )
@@ -91,6 +91,14 @@ fn check(driver: &Driver, spec: &DriverSpec) {
             !here.is_empty(),
             "block {block}: a chunk for nothing"
         );
+        for page in 0..BLOCK_PAGES {
+            let met = match (here.contains(page), driver.mapped(block).contains(page)) {
+                (true, _) => Touch::Local,
+                (false, true) => Touch::Remote,
+                (false, false) => Touch::Fault,
+            };
+            assert_eq!(driver.touch(block * BLOCK_PAGES + page), met);
+        }
         resident += u64::from(here.count());
     }
     let moved = driver.traffic();
@@ -118,7 +126,7 @@ proptest! {
                     for page in faulted.pages().filter(|&page| u64::from(block * 512 + page) * 4096 < spec.allocation_bytes) {
                         let throttled = effects.throttled.contains(page);
                         let faults = driver.touch(block * BLOCK_PAGES + page) == Touch::Fault;
-                        prop_assert!(!faults || throttled || spec.host_page == HostPage::Kib64, "page {page} still faults");
+                        prop_assert!(!faults || throttled || spec.policy.host_page == HostPage::Kib64, "page {page} still faults");
                     }
                 }
                 Event::Counted {
@@ -142,9 +150,11 @@ proptest! {
     }
 
     #[test]
-    fn the_oldest_chunk_leaves_first(chunks in 1_usize..5, blocks in prop::collection::vec(0..BLOCKS, 1..60)) {
+    fn the_oldest_chunk_leaves_first(chunks in 1_usize..5, blocks in prop::collection::vec(0..BLOCKS, 1..60), by_migration: bool) {
         let mut spec = DriverSpec::new(u64::from(BLOCKS) * BLOCK_BYTES, chunks as u64 * BLOCK_BYTES);
-        spec.thrashing = None;
+        spec.policy.thrashing = None;
+        let order = if by_migration { "migration-order" } else { "allocation-order" };
+        spec.policy.eviction = find_eviction(order).expect("it is listed");
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         let mut held: VecDeque<u32> = VecDeque::new();
@@ -152,12 +162,19 @@ proptest! {
             let page = index as u32 * 16 % BLOCK_PAGES;
             driver.service(block, &PageMask::from_iter([page]), Picos::ZERO, &mut effects);
             let mut left = Vec::new();
-            // An access to a block that holds its chunk does not make it younger.
-            if !held.contains(&block) {
-                if held.len() == chunks {
-                    left.extend(held.pop_front());
+            match held.iter().position(|&holder| holder == block) {
+                Some(place) if by_migration && !effects.fetched.is_empty() => {
+                    held.remove(place);
+                    held.push_back(block);
                 }
-                held.push_back(block);
+                // An access that moves nothing does not make a chunk younger.
+                Some(_) => {}
+                None => {
+                    if held.len() == chunks {
+                        left.extend(held.pop_front());
+                    }
+                    held.push_back(block);
+                }
             }
             let evicted: Vec<u32> = effects.evictions.iter().map(|evicted| evicted.block).collect();
             prop_assert_eq!(evicted, left);
@@ -209,7 +226,7 @@ fn thrash(driver: &mut Driver, now: &mut Picos, gap: Picos) -> BTreeMap<&'static
 
 fn two_blocks_one_chunk() -> Driver {
     let mut spec = DriverSpec::new(2 * BLOCK_BYTES, BLOCK_BYTES);
-    spec.growth = find_growth("host-page").expect("registered");
+    spec.policy.growth = find_growth("host-page").expect("registered");
     Driver::new(&spec).expect("a valid driver")
 }
 
@@ -243,7 +260,7 @@ fn what_comes_back_seldom_does_not_thrash() {
 #[test]
 fn counters_move_what_was_accessed_but_not_what_prefers_the_cpu() {
     let mut spec = DriverSpec::new(2 * BLOCK_BYTES, 2 * BLOCK_BYTES);
-    spec.access_counters = Some(AccessCounterSpec::default());
+    spec.policy.access_counters = Some(AccessCounterSpec::default());
     let mut driver = Driver::new(&spec).expect("a valid driver");
     let mut effects = Effects::default();
     let call = |bytes, action| Call { bytes, action };
@@ -299,7 +316,7 @@ fn read_mostly_pages_are_dropped_and_stay_with_the_cpu() {
 fn an_evicted_block_stays_mapped_where_accesses_are_counted() {
     for counted in [false, true] {
         let mut spec = DriverSpec::new(2 * BLOCK_BYTES, BLOCK_BYTES);
-        spec.access_counters = counted.then(AccessCounterSpec::default);
+        spec.policy.access_counters = counted.then(AccessCounterSpec::default);
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         driver.service(0, &PageMask::from_iter([0]), Picos::ZERO, &mut effects);

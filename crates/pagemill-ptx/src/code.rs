@@ -11,6 +11,7 @@ pub(crate) struct Code {
     /// The same with [`Op::Wait`](crate::exec::op::Op::Wait) before consumers of loads.
     pub stepped: Stream,
     pub memory: Vec<MemoryInst>,
+    pub textures: Vec<TextureInst>,
     pub barriers: Vec<BarrierInst>,
     pub warp_wide: Vec<WarpWideInst>,
     pub scalars: Vec<ScalarInst>,
@@ -61,6 +62,9 @@ pub(crate) enum Constant {
     DynamicSharedBytes,
     TotalSharedBytes,
     WarpsPerBlock,
+    /// The halves of the address of the grid's workspace: the upper one in `%envreg1`, the lower one in `%envreg2`.
+    GridWorkspaceHigh,
+    GridWorkspaceLow,
 }
 
 /// A per-thread or per-block value held in a narrow slot of its own.
@@ -150,6 +154,58 @@ impl MemoryInst {
     pub(crate) fn lane_bytes(&self) -> u32 {
         u32::from(self.element_bytes) * u32::from(self.count)
     }
+}
+
+/// One texture or surface instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct TextureInst {
+    pub form: TextureForm,
+    /// Wide operand: the handle.
+    pub object: u16,
+    /// Narrow operands: one for each dimension; of surfaces, the first counts bytes.
+    pub coordinates: [u16; 3],
+    /// Narrow operand: the layer.
+    pub layer: Option<u16>,
+    /// Destinations of a fetch or load; values of a store.
+    pub registers: [u16; 4],
+    pub slot: Option<u8>,
+}
+
+/// What a texture or surface instruction does, apart from its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TextureForm {
+    pub action: TextureAction,
+    /// Coordinates without the layer.
+    pub dimensions: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TextureAction {
+    Sample { integer_coordinates: bool },
+    Gather { component: u8 },
+    Load(SurfaceElement),
+    Store(SurfaceElement),
+}
+
+/// What a surface instruction moves for a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SurfaceElement {
+    /// Bytes of a register's value.
+    pub bytes: u8,
+    /// Registers.
+    pub count: u8,
+    /// Whether the registers are 64-bit ones.
+    pub wide: bool,
+    pub outside: OutsideSurface,
+}
+
+/// What an access outside of a surface does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutsideSurface {
+    Trap,
+    Clamp,
+    /// Loads zeroes, stores nothing.
+    Zero,
 }
 
 /// The change an atomic makes: old value and operands to new value.

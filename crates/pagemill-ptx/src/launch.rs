@@ -155,6 +155,21 @@ impl Launch {
         }
     }
 
+    /// Lets the blocks meet: `address` is that of 8 zero bytes, their size as a 32-bit number and a counter, in which
+    /// cooperative groups of the whole grid count who has come.
+    #[must_use]
+    pub fn with_grid_workspace(mut self, address: u64) -> Self {
+        let constants = &self.kernel.code.constants_narrow;
+        for (line, constant) in self.constants.narrow.iter_mut().zip(constants) {
+            match constant {
+                Constant::GridWorkspaceHigh => *line = Line::splat((address >> 32) as u32),
+                Constant::GridWorkspaceLow => *line = Line::splat(address as u32),
+                _ => {}
+            }
+        }
+        self
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -288,6 +303,8 @@ impl Values<'_> {
                 u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared_bytes)
             }
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
+            // See `Launch::with_grid_workspace`.
+            Constant::GridWorkspaceHigh | Constant::GridWorkspaceLow => 0,
         }
     }
 

@@ -16,6 +16,7 @@ mod lower;
 mod memory;
 mod module;
 pub mod parse;
+mod texture;
 mod trap;
 mod window;
 
@@ -30,4 +31,5 @@ pub use launch::{FunctionalTotals, Launch, LaunchError, run_functional};
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest};
 pub use module::{Linked, Module};
+pub use texture::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};

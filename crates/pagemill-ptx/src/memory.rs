@@ -1,6 +1,9 @@
 //! The simulated device memory: allocations at simulated addresses, zero until written.
 
+use std::collections::BTreeMap;
 use std::fmt;
+
+use crate::texture::Texture;
 
 /// First address handed out to ordinary allocations.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
@@ -180,6 +183,9 @@ pub struct DeviceMemory {
     freed: Vec<NearAllocation>,
     next_address: u64,
     next_id: u32,
+    /// What kernels reach by handles.
+    textures: BTreeMap<u64, Texture>,
+    next_texture: u64,
     /// Changes whenever allocations come or go.
     generation: u32,
 }
@@ -206,6 +212,8 @@ impl DeviceMemory {
             freed: Vec::new(),
             next_address: FIRST_ADDRESS,
             next_id: 0,
+            textures: BTreeMap::new(),
+            next_texture: 1,
             generation: 0,
         }
     }
@@ -390,6 +398,24 @@ impl DeviceMemory {
     pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
         let (at, offset) = self.locate(address, len)?;
         Ok(&mut self.allocations[at].data.get_mut()[offset..offset + len as usize])
+    }
+
+    /// Makes `texture` known to kernels and returns its handle, which is never used again.
+    pub fn bind_texture(&mut self, texture: Texture) -> u64 {
+        let handle = self.next_texture;
+        self.next_texture += 1;
+        self.textures.insert(handle, texture);
+        handle
+    }
+
+    /// Forgets a handle; whether there was one.
+    pub fn unbind_texture(&mut self, handle: u64) -> bool {
+        self.textures.remove(&handle).is_some()
+    }
+
+    /// What `handle` stands for.
+    pub fn texture(&self, handle: u64) -> Option<&Texture> {
+        self.textures.get(&handle)
     }
 
     /// The allocation that holds `address`.

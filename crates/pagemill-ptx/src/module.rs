@@ -5,6 +5,7 @@ use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::{PtxError, parse, window};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +15,10 @@ pub struct Module {
     id: u64,
     source_name: Arc<str>,
     kernels: Vec<Kernel>,
+    /// Kernels that cannot be executed, by name.
+    failures: Vec<(String, PtxError)>,
+    /// Kernels and functions, which have no address.
+    functions: BTreeSet<String>,
     variables: Vec<Variable>,
 }
 
@@ -43,18 +48,46 @@ impl Module {
     /// # Errors
     /// The first thing that is no PTX or that cannot be executed, with its line.
     pub fn load(source_name: &str, text: &str) -> Result<Self, PtxError> {
+        let mut module = Self::load_partly(source_name, text)?;
+        match module.failures.is_empty() {
+            true => Ok(module),
+            false => Err(module.failures.swap_remove(0).1),
+        }
+    }
+
+    /// Reads PTX text and lowers those kernels in it that can be executed. Of the others, [`Module::failure`] says why not.
+    ///
+    /// # Errors
+    /// The first thing that is no PTX, with its line.
+    pub fn load_partly(source_name: &str, text: &str) -> Result<Self, PtxError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let ast = parse::parse(source_name, text)?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let source_name: Arc<str> = Arc::from(source_name);
-        let kernels = lower_kernels(&ast, id, &source_name)
-            .map_err(|error| error.locate(&source_name, text))?;
+        let (mut kernels, mut failures) = (Vec::new(), Vec::new());
+        for (name, lowered) in lower_kernels(&ast, id, &source_name) {
+            match lowered {
+                Ok(kernel) => kernels.push(kernel),
+                Err(error) => failures.push((name, error.locate(&source_name, text))),
+            }
+        }
+        let functions = ast.functions.into_iter().map(|function| function.name);
         Ok(Self {
             id,
             source_name,
             kernels,
+            failures,
+            functions: functions.collect(),
             variables: ast.variables,
         })
+    }
+
+    /// Why the kernel of that (mangled) name cannot be executed; `None` if it can, or there is none.
+    pub fn failure(&self, name: &str) -> Option<&PtxError> {
+        let mut failures = self.failures.iter();
+        failures
+            .find(|(own, _)| own == name)
+            .map(|(_, error)| error)
     }
 
     /// What the text was called.
@@ -81,9 +114,26 @@ impl Module {
     /// # Errors
     /// When memory refuses, or a variable refers to something that has no address.
     pub fn link(&self, memory: &mut DeviceMemory) -> Result<Linked, PtxError> {
+        self.link_placed(memory, &BTreeMap::new())
+    }
+
+    /// The same, with the `.global` variables named in `placed` at these addresses, where their owner has made room for
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Module::link`]; if there is no room at such an address.
+    pub fn link_placed(
+        &self,
+        memory: &mut DeviceMemory,
+        placed: &BTreeMap<String, u64>,
+    ) -> Result<Linked, PtxError> {
         let mut addresses = vec![0; self.variables.len()];
         for (variable, address) in self.variables.iter().zip(&mut addresses) {
             let placed = match variable.space {
+                Space::Global if placed.contains_key(&variable.name) => {
+                    let at = placed[&variable.name];
+                    memory.bytes(at, variable.bytes).map(|_| at)
+                }
                 Space::Global => memory.alloc(
                     &variable.name,
                     variable.bytes.max(1),
@@ -124,6 +174,10 @@ impl Module {
         };
         let mut bytes = init.clone();
         for relocation in &variable.relocations {
+            if self.functions.contains(&relocation.symbol) {
+                // Kernels that call by address cannot be executed, so nobody misses it.
+                continue;
+            }
             let Some(target) = linked.address(&relocation.symbol) else {
                 return Err(self.error(
                     variable,
@@ -179,11 +233,12 @@ fn place_constant(memory: &mut DeviceMemory, variable: &Variable) -> Result<u64,
     Ok(address)
 }
 
+/// Every kernel with a body, by name.
 fn lower_kernels(
     ast: &ast::Module,
     module_id: u64,
     source_name: &Arc<str>,
-) -> Result<Vec<Kernel>, lower::Fail> {
+) -> Vec<(String, Result<Kernel, lower::Fail>)> {
     let variables = ast
         .variables
         .iter()
@@ -201,6 +256,6 @@ fn lower_kernels(
         .iter()
         .filter(|function| function.is_entry && function.has_body);
     entries
-        .map(|function| lower::kernel(&shared, function))
+        .map(|function| (function.name.clone(), lower::kernel(&shared, function)))
         .collect()
 }

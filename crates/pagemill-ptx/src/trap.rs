@@ -103,6 +103,20 @@ pub enum TrapKind {
         /// Entries of the table.
         targets: u32,
     },
+    /// A texture or surface instruction with a handle that stands for nothing.
+    NoTexture {
+        /// The handle.
+        handle: u64,
+    },
+    /// An access outside of a surface.
+    OutsideSurface {
+        /// What was tried.
+        access: &'static str,
+        /// Byte of the row, row and slice.
+        place: [i64; 3],
+        /// Bytes of a row, rows and slices.
+        extent: [u64; 3],
+    },
     /// An integer divided by zero.
     DivisionByZero,
     /// `trap`.
@@ -210,6 +224,20 @@ impl fmt::Display for TrapKind {
             }
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")
+            }
+            Self::NoTexture { handle } => {
+                write!(f, "there is no texture or surface object {handle:#x}")
+            }
+            Self::OutsideSurface {
+                access,
+                place: [x, y, z],
+                extent: [width, height, depth],
+            } => {
+                write!(
+                    f,
+                    "{access} at byte {x} of row {y} of slice {z} is outside of the surface: its rows are {width} bytes, \
+                     it has {height} rows and {depth} slices"
+                )
             }
             Self::DivisionByZero => write!(f, "integer division by zero"),
             Self::Trap => write!(f, "trap instruction"),

@@ -11,9 +11,11 @@ pub mod html;
 pub mod json;
 mod model;
 mod output_dir;
+pub mod parquet;
 pub mod perfetto;
 mod plot;
 mod read;
+pub mod site;
 pub mod table;
 pub mod timeline;
 mod units;
@@ -25,6 +27,7 @@ pub use model::{
     ResultSetError, Row, Summary, Value,
 };
 pub use output_dir::{OutputDir, OutputDirError};
-pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars, drawings};
 pub use read::{ReadError, read};
 pub use timeline::Timeline;
+pub use units::{heading, human};

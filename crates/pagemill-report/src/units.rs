@@ -6,7 +6,7 @@ use crate::{Column, ColumnKind, Value};
 pub(crate) const ABSENT: &str = "–";
 
 /// The heading of a column for people: the name without the unit that each cell now shows.
-pub(crate) fn heading(column: &Column) -> String {
+pub fn heading(column: &Column) -> String {
     let name = column.name.as_str();
     let suffix = match column.kind {
         ColumnKind::TimeNs => "_ns",
@@ -31,7 +31,7 @@ pub(crate) fn words(column: &Column) -> String {
 }
 
 /// `value` as people read it.
-pub(crate) fn human(value: &Value, kind: ColumnKind) -> String {
+pub fn human(value: &Value, kind: ColumnKind) -> String {
     match value {
         Value::Text(text) => text.clone(),
         Value::Bool(true) => "yes".to_owned(),

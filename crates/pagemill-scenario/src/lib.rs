@@ -4,6 +4,7 @@
 //! finds everything that can be wrong with them before anything runs.
 #![forbid(unsafe_code)]
 
+mod digest;
 pub mod document;
 mod error;
 mod files;
@@ -22,6 +23,7 @@ mod workload;
 
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
+pub use kind::coloring::{ColoringPages, ColoringPoint, NOBODY, TaskSource};
 pub use kind::cuda::CudaPoint;
 pub use kind::gpu::GpuPoint;
 pub use kind::nic::{NIC_WORKLOADS, NicPoint, NicWorkload};
@@ -30,7 +32,7 @@ pub use kind::zeroing::{ZEROING_WORKLOADS, ZeroingPoint};
 pub use machine::Machine;
 pub use machine::nic::load_nic_machine;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};
-pub use scenario::{Scenario, load, load_text};
+pub use scenario::{Scenario, load, load_given, load_text};
 pub use sourced::Setting;
 pub use transfer::{IDEAL_OVERLAP, PROGRAMMER_COPY, Transfer, transfer_modes};
 pub use workload::WorkloadSpec;

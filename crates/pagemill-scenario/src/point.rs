@@ -2,8 +2,8 @@ use std::fmt;
 
 use crate::document::{Kind, Node};
 use crate::kind::{
-    self, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint, residency::ResidencyPoint,
-    zeroing::ZeroingPoint,
+    self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint,
+    residency::ResidencyPoint, zeroing::ZeroingPoint,
 };
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
@@ -15,6 +15,9 @@ pub struct Point {
     pub index: usize,
     /// The swept keys and their values, in the order of the sweep. A key that this point does not have is left out.
     pub parameters: Vec<Parameter>,
+    /// What tells it from every other point, of this scenario or another, that has other results: 64 hexadecimal digits
+    /// made of the version of pagemill, all values of scenario and machine, and `parameters`.
+    pub digest: String,
     /// What to run.
     pub spec: PointSpec,
 }
@@ -32,6 +35,8 @@ pub enum PointSpec {
     Cuda(Box<CudaPoint>),
     /// `kind = "zeroing"`: huge page faults, and who clears the pages.
     Zeroing(Box<ZeroingPoint>),
+    /// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
+    Coloring(Box<ColoringPoint>),
 }
 
 impl PointSpec {
@@ -43,6 +48,7 @@ impl PointSpec {
             Self::Nic(_) => kind::NIC,
             Self::Cuda(_) => kind::CUDA,
             Self::Zeroing(_) => kind::ZEROING,
+            Self::Coloring(_) => kind::COLORING,
         }
     }
 
@@ -54,6 +60,7 @@ impl PointSpec {
             Self::Nic(point) => point.machine.description(),
             Self::Cuda(point) => point.machine.description(),
             Self::Zeroing(point) => point.machine.description(),
+            Self::Coloring(point) => point.machine.description(),
         }
     }
 

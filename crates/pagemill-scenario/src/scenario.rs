@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use pagemill_report::{ClaimSpec, Plot};
 
+use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
@@ -31,6 +32,10 @@ pub struct Scenario {
     pub claims: Vec<ClaimSpec>,
     /// How to draw the rows; empty leaves it to the reader of the rows.
     pub plots: Vec<Plot>,
+    /// The scenario's text.
+    pub source: Arc<SourceText>,
+    /// The machines' texts, by the names that the scenario asks for them by.
+    pub machines: Vec<(String, Arc<SourceText>)>,
 }
 
 /// Reads the scenario `given` (a path, or the name of a built-in scenario) with the `key=value` overrides `sets`.
@@ -47,6 +52,19 @@ pub fn load(given: &str, sets: &[String]) -> Result<Scenario, InputErrors> {
 /// # Errors
 /// As [`load`].
 pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, InputErrors> {
+    load_given(source, sets, &[])
+}
+
+/// Reads a scenario from its text. Machines are those of `machines`, by the names that the scenario asks for them by, before
+/// those that files have.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_given(
+    source: &Arc<SourceText>,
+    sets: &[String],
+    machines: &[(String, Arc<SourceText>)],
+) -> Result<Scenario, InputErrors> {
     let mut table = parse_document(source)?;
     let sweep = read_sweep(&mut table, sets)?;
     let statements = Statements::take(&mut table);
@@ -54,9 +72,10 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
     let swept = sweep.swept_paths();
 
     let reader = Reader::default();
-    let mut machines = MachineFiles::near(source);
+    let mut machines = MachineFiles::near(source, machines);
     let mut head = None;
     let mut specs = Vec::with_capacity(count);
+    let mut identities = Vec::with_capacity(count);
     let mut swept_values: Vec<Vec<Option<Node>>> = Vec::with_capacity(count);
     for index in 0..count {
         let layers = sweep.layers(index);
@@ -66,6 +85,7 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
         if let Some((this, spec)) = read_point(&reader, &documents, source) {
             head.get_or_insert(this);
             specs.push(spec);
+            identities.push(documents.identity());
             swept_values.push(
                 swept
                     .iter()
@@ -77,11 +97,13 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
     check_one_kind(&specs)?;
     let points = specs
         .into_iter()
+        .zip(identities)
         .zip(parameters(&swept, &swept_values))
         .enumerate();
     let points = points
-        .map(|(index, (spec, parameters))| Point {
+        .map(|(index, ((spec, identity), parameters))| Point {
             index,
+            digest: identity.digest(&parameters),
             parameters,
             spec,
         })
@@ -100,6 +122,8 @@ pub fn load_text(source: &Arc<SourceText>, sets: &[String]) -> Result<Scenario, 
         points,
         claims,
         plots,
+        source: Arc::clone(source),
+        machines: machines.sources(),
     })
 }
 
@@ -169,7 +193,7 @@ impl Documents {
     fn read(
         scenario: &Table,
         layers: Vec<Override>,
-        machines: &mut MachineFiles,
+        machines: &mut MachineFiles<'_>,
         reader: &Reader,
     ) -> Option<Self> {
         let is_machine = |layer: &Override| layer.path.len() > 1 && layer.path[0] == "machine";
@@ -193,6 +217,13 @@ impl Documents {
         Some(Self { scenario, machine })
     }
 
+    fn identity(&self) -> Identity {
+        Identity::of(
+            &self.scenario,
+            self.machine.as_deref().map(|machine| &machine.table),
+        )
+    }
+
     fn at(&self, path: &[String]) -> Option<&Node> {
         if path.len() < 2 || path[0] != "machine" {
             return self.scenario.at(path);
@@ -206,16 +237,18 @@ impl Documents {
 }
 
 /// The machine files read so far, each once.
-struct MachineFiles {
+struct MachineFiles<'a> {
     folder: Option<PathBuf>,
+    given: &'a [(String, Arc<SourceText>)],
     loaded: Vec<(String, Arc<MachineFile>)>,
 }
 
-impl MachineFiles {
-    /// The machines that the scenario `source` can name.
-    fn near(source: &SourceText) -> Self {
+impl<'a> MachineFiles<'a> {
+    /// The machines that the scenario `source` can name, `given` ones first.
+    fn near(source: &SourceText, given: &'a [(String, Arc<SourceText>)]) -> Self {
         Self {
             folder: source.folder().map(Path::to_path_buf),
+            given,
             loaded: Vec::new(),
         }
     }
@@ -245,11 +278,23 @@ impl MachineFiles {
         if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
             return Ok(Arc::clone(machine));
         }
-        let source = find_machine(given, node, self.folder.as_deref())?;
+        let source = match self.given.iter().find(|(name, _)| name == given) {
+            Some((_, source)) => Arc::clone(source),
+            None => find_machine(given, node, self.folder.as_deref())?,
+        };
         let table = parse_document(&source)?;
         let machine = Arc::new(MachineFile { source, table });
         self.loaded.push((given.to_owned(), Arc::clone(&machine)));
         Ok(machine)
+    }
+}
+
+impl MachineFiles<'_> {
+    /// The texts read so far, by the names they were asked for by.
+    fn sources(&self) -> Vec<(String, Arc<SourceText>)> {
+        let source =
+            |(name, file): &(String, Arc<MachineFile>)| (name.clone(), Arc::clone(&file.source));
+        self.loaded.iter().map(source).collect()
     }
 }
 

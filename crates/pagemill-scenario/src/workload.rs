@@ -1,6 +1,6 @@
 //! `[workload]`: which program runs, and its parameters.
 
-use pagemill_workloads::{Parameter, ParameterError, Unit, Workload, WorkloadInfo};
+use pagemill_workloads::{Parameter, ParameterError, Unit, Values, Workload, WorkloadInfo};
 
 use crate::document::{Kind, Node, Section};
 use crate::error::Problem;
@@ -37,28 +37,7 @@ impl WorkloadSpec {
         info: &'static WorkloadInfo,
         seed: u64,
     ) -> Option<Self> {
-        let mut values = info.defaults();
-        let mut sound = true;
-        for parameter in info.parameters {
-            let default = if parameter.unit == Unit::Seed {
-                seed
-            } else {
-                parameter.default
-            };
-            let Some(value) =
-                section.or(parameter.name, default, |node| number(node, parameter.unit))
-            else {
-                sound = false;
-                continue;
-            };
-            if let Err(error) = values.set(parameter.name, value) {
-                report(section, &error);
-                sound = false;
-            }
-        }
-        if !sound {
-            return None;
-        }
+        let values = read_values(section, info.parameters, info.defaults(), seed)?;
         match info.build(&values) {
             Ok(program) => Some(Self {
                 name: info.name,
@@ -71,6 +50,34 @@ impl WorkloadSpec {
             }
         }
     }
+}
+
+/// `values` with what `section` says of `parameters`; `seed` is that of the scenario. `None` when something is wrong, which is
+/// then noted.
+pub(crate) fn read_values(
+    section: &mut Section<'_>,
+    parameters: &'static [Parameter],
+    mut values: Values,
+    seed: u64,
+) -> Option<Values> {
+    let mut sound = true;
+    for parameter in parameters {
+        let default = if parameter.unit == Unit::Seed {
+            seed
+        } else {
+            parameter.default
+        };
+        let read = section.or(parameter.name, default, |node| number(node, parameter.unit));
+        let Some(value) = read else {
+            sound = false;
+            continue;
+        };
+        if let Err(error) = values.set(parameter.name, value) {
+            report(section, &error);
+            sound = false;
+        }
+    }
+    sound.then_some(values)
 }
 
 fn number(node: &Node, unit: Unit) -> Result<u64, Wrong> {

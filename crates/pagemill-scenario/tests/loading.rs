@@ -7,6 +7,7 @@ use pagemill_scenario::{
     MACHINES, ParameterValue, Point, PointSpec, SCENARIOS, Scenario, load, load_text,
 };
 use pagemill_sim::GpuMachine;
+use pagemill_sim::uvm::UvmMachine;
 use proptest::prelude::*;
 
 const SOUND: &str = r#"
@@ -43,6 +44,19 @@ fn shown(scenario: &Scenario) -> Vec<String> {
 fn the_machine_file_and_the_simulator_agree_on_the_gtx480() {
     let scenario = load_with(SOUND, &["transfer.page_size=2 MiB"]);
     assert_eq!(gpu(&scenario.points[0]).machine.spec, GpuMachine::gtx480());
+}
+
+#[test]
+fn the_machine_file_and_the_simulator_agree_on_the_a100() {
+    let scenario = load_with(
+        "title = \"a\"\nkind = \"residency\"\nmachine = \"a100-pcie4-x86\"\nseed = 0\n[access]\npattern = \"grid-stride\"\n\
+         [residency]\nstrategy = \"on-demand\"\nfactor = 1.5\n",
+        &[],
+    );
+    let PointSpec::Residency(point) = &scenario.points[0].spec else {
+        panic!("{}", scenario.points[0]);
+    };
+    assert_eq!(point.machine.spec, UvmMachine::a100_pcie4_x86());
 }
 
 #[test]

@@ -179,3 +179,29 @@ fn each_buffer_begins_on_a_page_of_its_own() {
     );
     assert_eq!(pages.map(|page| page - pages[0]), [0, 1, 2, 4]);
 }
+
+#[test]
+fn a_launch_ends_when_somebody_wants_it_to() {
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut gpu = Gpu::new(
+        &GpuMachine::gtx480(),
+        TransferMode::IdealOverlap,
+        Options::default(),
+    )
+    .unwrap();
+    gpu.stop_when(std::sync::Arc::clone(&stop));
+    let mut steps = 0;
+    let step = |_: WarpPlace, step: &mut Step| {
+        compute(step, 1000, 2000);
+        steps += 1;
+        if steps == 10 {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        step.end = StepEnd::Budget;
+    };
+    let mut grid = pagemill_sim::SyntheticGrid::new(shape(1, 1), step);
+    assert_eq!(
+        launch_failure(gpu.launch_grid("endless", &mut grid)),
+        LaunchFailure::Stopped
+    );
+}

@@ -2,12 +2,11 @@
 //! and what is decided shows in the time.
 
 use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{
-    AccessPattern, DriverSpec, HostPage, STRATEGIES, Variant, find_strategy,
-};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant, find_strategy};
+use pagemill_sim::TimelineKind;
 use pagemill_sim::uvm::{
-    AdvicePoint, Bound, DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmError, UvmLink,
-    UvmMachine, UvmMemory, UvmPoint, UvmReport, UvmSm, advise, run,
+    AdvicePoint, Bound, UvmError, UvmMachine, UvmMemory, UvmPoint, UvmReport, advise, run,
+    run_with_timeline,
 };
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 use proptest::prelude::*;
@@ -18,71 +17,25 @@ fn bandwidth(gigabytes: u64) -> Bandwidth {
     Bandwidth::new(gigabytes * 1_000_000_000).unwrap()
 }
 
-/// 4 SMs and 32 MiB.
+/// An A100 made small: 4 SMs and 32 MiB, with a link and a memory to match.
 fn machine() -> UvmMachine {
-    let driver = DriverSpec::new(1, 1);
-    let ns = Picos::from_nanos;
-    UvmMachine {
-        name: "small".to_owned(),
-        sm: UvmSm {
-            count: 4,
-            clock: Clock::new(1_000_000_000).unwrap(),
-            max_threads: 1024,
-            max_blocks: 32,
-            iteration: ns(30),
-            unrolled_reads: 4,
-        },
-        memory: UvmMemory {
-            bytes: 33 * MIB,
-            reserved_bytes: MIB,
-            bandwidth: bandwidth(20),
-            latency: ns(400),
-        },
-        link: UvmLink {
-            to_gpu: bandwidth(4),
-            to_cpu: bandwidth(4),
-            read_latency: ns(1000),
-            read_bytes: 128,
-            copy_bytes: 128,
-            header_bytes: 32,
-            outstanding_reads: 256,
-            copy_latency: ns(900),
-        },
-        translation: TranslationSpec {
-            sms_per_utlb: 2,
-            utlb_entries: 16,
-            l2_entries: 64,
-            l2_ways: 16,
-            l2_latency: ns(100),
-            concurrent_walks: 16,
-            walk_latency: ns(600),
-            local_page: PageSize::MIB_2,
-            remote_page: PageSize::KIB_4,
-        },
-        faults: FaultSpec {
-            utlb_outstanding: 56,
-            batch_entries: 256,
-            interrupt_latency: ns(10_000),
-        },
-        driver: DriverCosts {
-            batch: ns(20_000),
-            entry: ns(150),
-            block: ns(8000),
-            chunk: ns(5000),
-            host_page_unmap: ns(60),
-            eviction: ns(10_000),
-            eviction_waits: true,
-            replay: ns(5000),
-        },
-        policy: DriverPolicy {
-            host_page: HostPage::Kib4,
-            growth: driver.growth,
-            density_percent: 51,
-            eviction: driver.eviction,
-            thrashing: driver.thrashing,
-            access_counters: None,
-        },
-    }
+    let mut machine = UvmMachine::a100_pcie4_x86();
+    machine.sm.count = 4;
+    machine.sm.clock = Clock::new(1_000_000_000).unwrap();
+    machine.sm.max_threads = 1024;
+    machine.memory = UvmMemory {
+        bytes: 33 * MIB,
+        reserved_bytes: MIB,
+        bandwidth: bandwidth(20),
+        latency: Picos::from_nanos(400),
+    };
+    machine.link.to_gpu = bandwidth(4);
+    machine.link.to_cpu = bandwidth(4);
+    machine.link.read_latency = Picos::from_nanos(1000);
+    machine.link.header_bytes = 32;
+    machine.link.outstanding_reads = 256;
+    machine.translation.l2_entries = 64;
+    machine
 }
 
 fn partial() -> MigrationSpec {
@@ -309,5 +262,40 @@ proptest! {
         prop_assert!(report.time >= least(report.local_bytes, 20).max(least(report.remote_bytes, 4)));
         point.variant = Variant::FreeRunning;
         prop_assert_eq!(run(&machine, &point).unwrap().reads, report.reads);
+    }
+}
+
+#[test]
+fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
+    for strategy in ["on-demand", "partial-pages"] {
+        let point = point(AccessPattern::RandomWarp, strategy, 1.5);
+        let (report, timeline) = run_with_timeline(&machine(), &point, usize::MAX).unwrap();
+        assert_eq!(report, run(&machine(), &point).unwrap());
+        let bytes = |is_wanted: fn(&TimelineKind) -> bool| -> u64 {
+            let events = timeline.events().iter();
+            events
+                .filter(|event| is_wanted(&event.kind))
+                .map(|event| event.bytes)
+                .sum()
+        };
+        let migrated = bytes(|kind| matches!(kind, TimelineKind::Migration { .. }));
+        let evicted = bytes(|kind| matches!(kind, TimelineKind::Eviction { .. }));
+        assert_eq!(
+            (migrated, evicted),
+            (report.migrated_bytes, report.evicted_bytes)
+        );
+        assert!(
+            timeline
+                .events()
+                .iter()
+                .all(|event| event.start <= event.end)
+        );
+        let batches = timeline.events().iter();
+        let batches = batches.filter(|event| event.kind == TimelineKind::FaultBatch);
+        assert_eq!(batches.count() as u64, report.batches);
+
+        let (_, first) = run_with_timeline(&machine(), &point, 10).unwrap();
+        assert_eq!(first.events(), &timeline.events()[..10]);
+        assert_eq!(first.dropped() as usize, timeline.events().len() - 10);
     }
 }

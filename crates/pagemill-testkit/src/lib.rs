@@ -3,10 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod c_program;
+pub mod fake_cuda;
 pub mod migration;
 mod skip;
 pub mod translation;
 
+pub use c_program::{CProgram, Conversation};
 pub use migration::{ContractReport, migration_policy_contract};
 pub use skip::skip;
 pub use translation::translation_organisation_contract;

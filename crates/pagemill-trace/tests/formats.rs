@@ -204,3 +204,29 @@ fn other_files_are_no_traces() {
         );
     }
 }
+
+/// The plugin that records in the virtual machine writes the same bytes as we do.
+#[test]
+fn the_recorder_of_the_virtual_machine_writes_this_format() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let sources = [
+        "plugin_cache/usertest/replay/trace_replay.c",
+        "plugin_cache/trace.c",
+    ];
+    let Some(recorder) = pagemill_testkit::CProgram::compile(folder, &sources) else {
+        return pagemill_testkit::skip("there is no gcc");
+    };
+    let file = folder.join("recorded.pmtrace");
+    // Some cases have several blocks.
+    let many = proptest::collection::vec(reference(), 0..20_000);
+    proptest!(ProptestConfig::with_cases(12), |(references in many)| {
+        let mut recorder = recorder.start();
+        recorder.ask_number(&format!("start {}", file.display()));
+        for Reference { address, bytes, task, access } in &references {
+            let write = u8::from(*access == Access::Write);
+            recorder.ask_number(&format!("add {address} {bytes} {task} {write}"));
+        }
+        recorder.ask_number("finish");
+        prop_assert!(std::fs::read(&file).unwrap() == written(&references));
+    });
+}

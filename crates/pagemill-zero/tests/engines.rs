@@ -1,7 +1,9 @@
 //! Every engine that can run here clears everything it is given, and nothing else.
 
+use std::process::{Command, Output};
+
 use pagemill_linux::{Backing, Mapping};
-use pagemill_testkit::skip;
+use pagemill_testkit::{fake_cuda, skip};
 use pagemill_zero::engines::{ENGINES, Engine, EngineError, NoOp, Probe, by_name};
 use proptest::prelude::*;
 
@@ -37,7 +39,10 @@ fn clears_exactly(engine: &mut dyn Engine, ranges: &[(usize, usize)]) -> bool {
         pages.push(&mut before[start - at..]);
         (rest, at) = (after, end);
     }
-    let timing = engine.zero(&mut pages).expect("cleared");
+    let timing = match engine.zero(&mut pages) {
+        Ok(timing) => timing,
+        Err(error) => panic!("{error}"),
+    };
     let bytes: usize = ranges.iter().map(|(start, end)| end - start).sum();
     let is_inside = |index: usize| {
         ranges
@@ -73,6 +78,49 @@ fn every_engine_clears_all_of_a_page_and_no_byte_beside_it() {
     }
 }
 
+/// Opens the CUDA engine in a process of its own that finds the stand-in for the driver, which writes only when it is waited for.
+fn with_a_stand_in_for_cuda(mode: &str, test: &str) -> Option<Output> {
+    let folder = fake_cuda::driver(&[])?;
+    let mut tests = Command::new(std::env::current_exe().expect("these tests"));
+    tests
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env("FAKE_CUDA", mode)
+        .args(["--exact", "--nocapture", test]);
+    Some(tests.output().expect("these tests start"))
+}
+
+#[test]
+fn a_gpu_clears_all_of_a_page_and_no_byte_beside_it() {
+    let test = "every_engine_clears_all_of_a_page_and_no_byte_beside_it";
+    let Some(output) = with_a_stand_in_for_cuda("", test) else {
+        return;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(!errors.contains("fake CUDA"), "{errors}");
+    assert!(!errors.contains("engine cuda cannot run here"), "{errors}");
+}
+
+#[test]
+fn a_gpu_that_fails_says_whether_it_may_still_write() {
+    for (mode, says) in [
+        (
+            "fail-register",
+            "engine cuda failed to clear: cuMemHostRegister",
+        ),
+        ("fail-synchronise", "engine cuda failed and may still write"),
+    ] {
+        let test = "every_engine_clears_all_of_a_page_and_no_byte_beside_it";
+        let Some(output) = with_a_stand_in_for_cuda(mode, test) else {
+            return;
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{mode}");
+        assert!(errors.contains(says), "{mode}: {errors}");
+        assert!(!errors.contains("fake CUDA"), "{errors}");
+    }
+}
+
 #[test]
 fn an_engine_that_does_nothing_is_caught() {
     assert!(!clears_exactly(&mut NoOp, &[(0, 4096)]));
@@ -89,8 +137,6 @@ fn an_engine_that_is_ready_opens_and_one_that_lacks_something_says_what() {
             (Probe::Missing { enable, .. }, Err(EngineError::Missing { enable: told, .. })) => {
                 assert_eq!(enable, told);
             }
-            // An NVIDIA driver is there, and not driven.
-            (Probe::Ready(_), Err(EngineError::Device { engine: "cuda", .. })) => {}
             (probe, opened) => panic!("{}: {probe:?}, opened: {}", entry.name, opened.is_ok()),
         }
     }

@@ -1,72 +1,15 @@
 //! The module's ring (C) and the policy (Rust) agree: who may touch which page when, and what a fault finds.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use pagemill_policy::zeroing::{
     Fault, JobId, Ledger, Mode, Owner, PageId, PageState, Settings, Watermarks,
 };
+use pagemill_testkit::{CProgram, Conversation};
 use proptest::prelude::*;
 
 const PAGES: usize = 8;
 const ENTRIES: u64 = 64;
-
-/// `core.c` under sanitizers, behind a pipe.
-struct Core {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Core {
-    /// `None` where there is no C compiler.
-    fn start(folder: &Path) -> Option<Self> {
-        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/pagemill_zero");
-        let program = folder.join("core_replay");
-        let compiled = Command::new("gcc")
-            .args(["-std=gnu11", "-g", "-fsanitize=address,undefined"])
-            .args(["-fno-sanitize-recover=all", "-I"])
-            .arg(&module)
-            .arg("-I")
-            .arg(module.join("../uapi"))
-            .arg("-o")
-            .arg(&program)
-            .arg(module.join("usertest/replay/core_replay.c"))
-            .arg(module.join("core.c"))
-            .status()
-            .ok()?;
-        assert!(compiled.success(), "core_replay.c does not compile");
-        let mut child = Command::new(&program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        Some(Self {
-            input: child.stdin.take(),
-            output: BufReader::new(child.stdout.take().unwrap()),
-            child,
-        })
-    }
-
-    fn ask(&mut self, command: &str, number: u64) -> i64 {
-        writeln!(self.input.as_mut().unwrap(), "{command} {number}").unwrap();
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).unwrap();
-        answer.trim().parse().unwrap()
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let status = self.child.wait();
-        if !std::thread::panicking() {
-            assert!(status.unwrap().success(), "core_replay ended badly");
-        }
-    }
-}
 
 /// A page that a fault waits for, or that is being taken back.
 struct Out {
@@ -77,20 +20,25 @@ struct Out {
 }
 
 struct Both<'a> {
-    core: &'a mut Core,
+    core: &'a mut Conversation,
     ledger: Ledger,
     out: BTreeMap<JobId, Out>,
     posts: u64,
 }
 
 impl Both<'_> {
+    /// What the ring answers.
+    fn ask(&mut self, command: &str, number: u64) -> i64 {
+        self.core.ask_number(&format!("{command} {number}"))
+    }
+
     fn fault(&mut self) {
         let (page, job) = match self.ledger.fault(Owner(1)) {
             Fault::Wait { page, job } => (page, job),
             Fault::Exhausted => return,
             other => panic!("{other:?} in offload-wait"),
         };
-        let entry = self.core.ask("post", page.0 as u64);
+        let entry = self.ask("post", page.0 as u64);
         if entry < 0 {
             // The entry whose turn it is is still taken; the module then clears with the CPU.
             let lap = self.out.values().map(|out| self.posts - out.post).max();
@@ -127,10 +75,10 @@ impl Both<'_> {
         {
             return;
         }
-        assert_eq!(self.core.ask("serve", entry), 1);
+        assert_eq!(self.ask("serve", entry), 1);
         self.ledger.done(job).unwrap();
-        assert_eq!(self.core.ask("leave", entry), 1);
-        assert_eq!(self.core.ask("end", entry), 1, "a served piece is clean");
+        assert_eq!(self.ask("leave", entry), 1);
+        assert_eq!(self.ask("end", entry), 1, "a served piece is clean");
         assert_eq!(self.ledger.state(page), Some(PageState::Lent(Owner(1))));
         self.out.remove(&job);
     }
@@ -141,14 +89,14 @@ impl Both<'_> {
         let (page, entry) = (out.page, out.entry);
         if matches!(self.ledger.state(page), Some(PageState::Waiting { .. })) {
             assert_eq!(self.ledger.deadline(job), Ok(page));
-            assert_eq!(self.core.ask("leave", entry), 1);
+            assert_eq!(self.ask("leave", entry), 1);
         } else if !out.served {
             out.served = true;
-            assert_eq!(self.core.ask("serve", entry), 0, "nothing is posted there");
+            assert_eq!(self.ask("serve", entry), 0, "nothing is posted there");
             self.ledger.done(job).unwrap();
-            assert_eq!(self.core.ask("leave", entry), 0);
+            assert_eq!(self.ask("leave", entry), 0);
         } else {
-            assert_eq!(self.core.ask("end", entry), 0, "nobody cleaned it");
+            assert_eq!(self.ask("end", entry), 0, "nobody cleaned it");
             self.ledger.fenced(job).unwrap();
             self.ledger.cleared(page).unwrap();
             self.out.remove(&job);
@@ -164,14 +112,19 @@ impl Both<'_> {
 
     /// The window shows a page exactly while the policy has a fault wait for the engine.
     fn compare(&mut self) {
-        for (&job, out) in &self.out {
+        let out: Vec<(JobId, PageId, u64)> = self
+            .out
+            .iter()
+            .map(|(&job, out)| (job, out.page, out.entry))
+            .collect();
+        for (job, page, entry) in out {
             let waits = PageState::Waiting {
                 job,
                 owner: Owner(1),
             };
-            let shown = self.core.ask("window", out.entry);
-            if self.ledger.state(out.page) == Some(waits) {
-                assert_eq!(shown, out.page.0 as i64);
+            let shown = self.ask("window", entry);
+            if self.ledger.state(page) == Some(waits) {
+                assert_eq!(shown, page.0 as i64);
             } else {
                 assert_eq!(shown, -1);
             }
@@ -182,7 +135,11 @@ impl Both<'_> {
 #[test]
 fn the_modules_ring_follows_the_policy() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut core) = Core::start(folder.path()) else {
+    let sources = [
+        "pagemill_zero/usertest/replay/core_replay.c",
+        "pagemill_zero/core.c",
+    ];
+    let Some(program) = CProgram::compile(folder.path(), &sources) else {
         return pagemill_testkit::skip("there is no gcc");
     };
     let settings = Settings {
@@ -195,10 +152,8 @@ fn the_modules_ring_follows_the_policy() {
     };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(48));
     let events = proptest::collection::vec((0..8_u8, any::<u8>()), 1..400);
-    let core = std::cell::RefCell::new(&mut core);
     let result = runner.run(&events, |events| {
-        let mut core = core.borrow_mut();
-        core.ask("reset", 0);
+        let mut core = program.start();
         let mut both = Both {
             core: &mut core,
             ledger: Ledger::new(settings, PAGES),

@@ -4,34 +4,13 @@
  * model that remembers everything, with helpers that are honest, slow, or
  * write whatever they like.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "core.h"
+
+#include "../../include/usertest.h"
 
 #define ROUNDS		400
 #define STEPS		4000
 #define ENTRIES		PAGEMILL_ZERO_ENTRIES
-
-#define CHECK(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			fprintf(stderr, "%s:%d: round %u: %s\n",	\
-				__FILE__, __LINE__, round_now, #condition); \
-			exit(1);					\
-		}							\
-	} while (0)
-
-static unsigned int round_now;
-
-static u64 next_random(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
 
 /* What should be, without a ring: one record for each number ever given. */
 struct model {

@@ -2,9 +2,11 @@
 
 mod build;
 mod bundle;
+mod claim;
 mod cpio;
 mod debian;
 mod guest;
+mod plugin;
 mod protocol;
 mod qemu;
 mod suite;
@@ -93,7 +95,15 @@ fn boot(suite: &Suite, kernel: &Kernel) -> Result<Report> {
     let archive = work.join("initramfs.cpio");
     std::fs::write(&archive, guest::archive(suite, &built)?)
         .with_context(|| format!("cannot write {}", archive.display()))?;
-    qemu::boot(suite, kernel, &archive, &work)
+    let watching = match &suite.plugin {
+        Some(plugin) => plugin.provide(&work)?.to_vec(),
+        None => Vec::new(),
+    };
+    let mut report = qemu::boot(suite, kernel, &archive, &work, &watching)?;
+    if let Some(plugin) = &suite.plugin {
+        plugin.report(&work, &mut report)?;
+    }
+    Ok(report)
 }
 
 /// Every test that was sent counts, also if nothing was heard of it.
@@ -105,6 +115,9 @@ fn count(suite: &Suite, report: &Report, tally: &mut Tally) {
             Outcome::Passed => tally.check(&title, || Ok(())),
             Outcome::Failed(reason) => tally.check(&title, || bail!("{reason}")),
         }
+    }
+    for claim in &suite.claim {
+        tally.check(&suite.title(&claim.name), || claim.check(report));
     }
     if let Some(problem) = report.problem(suite.test.len()) {
         let console = report.console.clone();

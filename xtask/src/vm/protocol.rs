@@ -63,17 +63,22 @@ impl Report {
     }
 
     fn see_value(&mut self, text: &str) {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let [name, number, unit] = words[..] else {
-            return;
-        };
-        let Some(test) = &self.running else { return };
-        self.values.push(Value {
-            test: test.clone(),
-            name: name.to_owned(),
-            number: number.to_owned(),
-            unit: unit.to_owned(),
-        });
+        if let Some(test) = self.running.clone() {
+            self.values.extend(value_in(&test, text));
+        }
+    }
+
+    /// Takes a line `value NAME NUMBER UNIT` from who watches the emulator.
+    pub fn see_observed(&mut self, line: &str) {
+        if let ("value", text) = split(line) {
+            self.values.extend(value_in("observed", text));
+        }
+    }
+
+    /// The last value of this name.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let value = self.values.iter().rfind(|value| value.name == name)?;
+        value.number.parse().ok()
     }
 
     /// Only the test that is running can end, so that a stray line settles nothing.
@@ -136,6 +141,20 @@ impl Report {
         }
         Some(text)
     }
+}
+
+/// `NAME NUMBER UNIT`.
+fn value_in(test: &str, text: &str) -> Option<Value> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [name, number, unit] = words[..] else {
+        return None;
+    };
+    Some(Value {
+        test: test.to_owned(),
+        name: name.to_owned(),
+        number: number.to_owned(),
+        unit: unit.to_owned(),
+    })
 }
 
 /// The first word and the rest.

@@ -28,9 +28,17 @@ pub fn version() -> Result<String> {
 }
 
 /// Boots `archive` and listens until the guest powers off or its time is up.
-pub fn boot(suite: &Suite, kernel: &Kernel, archive: &Path, work: &Path) -> Result<Report> {
+/// `more` are arguments beside the suite's.
+pub fn boot(
+    suite: &Suite,
+    kernel: &Kernel,
+    archive: &Path,
+    work: &Path,
+    more: &[String],
+) -> Result<Report> {
     let console = work.join("console.log");
     let mut command = command(suite, kernel, archive, &console);
+    command.args(more);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::bundle::Bundle;
+use super::claim::Claim;
+use super::plugin::Plugin;
 use crate::workspace;
 
 /// Modules, programs, machine and tests of one boot.
@@ -34,6 +36,8 @@ pub struct Suite {
     /// What is emulated.
     #[serde(default)]
     pub machine: Machine,
+    /// Watches the guest.
+    pub plugin: Option<Plugin>,
     /// Shell commands before the first test; if one fails, no test runs.
     #[serde(default)]
     pub setup: Vec<String>,
@@ -41,6 +45,9 @@ pub struct Suite {
     pub keep: Option<PathBuf>,
     /// Run in this order.
     pub test: Vec<Test>,
+    /// Of the values, when all tests have run.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
 }
 
 /// What QEMU emulates.
@@ -106,6 +113,17 @@ impl Suite {
             }
             if test.run.contains('\n') {
                 bail!("test {name}: `run` is more than one line");
+            }
+        }
+        for claim in &self.claim {
+            if claim.name.is_empty() || claim.name.contains(char::is_whitespace) {
+                bail!("claim name {:?} is not one word", claim.name);
+            }
+            if claim.at_least > claim.at_most {
+                bail!(
+                    "claim {}: nothing is both so large and so small",
+                    claim.name
+                );
             }
         }
         if self.test.is_empty() {

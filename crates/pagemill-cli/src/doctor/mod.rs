@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(backend.status, Status::Missing, "{backend:?}");
             assert!(backend.enable.is_some(), "{backend:?}");
         }
-        assert_eq!(backends.len(), 9);
+        assert_eq!(backends.len(), 10);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_examined_without_failing() {
-        assert_eq!(examine(&System::this()).len(), 9);
+        assert_eq!(examine(&System::this()).len(), 10);
         assert!(Path::new("/").exists());
     }
 

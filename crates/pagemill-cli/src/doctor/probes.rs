@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use pagemill_gpu::show_bytes;
+
 use super::system::System;
 use super::{Backend, Status};
 
@@ -12,6 +14,7 @@ pub const PROBES: &[fn(&System) -> Backend] = &[
     pagemap,
     userfaultfd,
     kernel_modules,
+    zero_pool,
     coloring,
     opencl,
     cuda,
@@ -72,6 +75,12 @@ fn own_frame(system: &System) -> Option<u64> {
 fn userfaultfd(system: &System) -> Backend {
     const SETTING: &str = "/proc/sys/vm/unprivileged_userfaultfd";
     let name = "userfaultfd";
+    if system.answers_faults() == Some(true) {
+        return Backend::ready(
+            name,
+            "this user may answer page faults, those of system calls included",
+        );
+    }
     if system.can_open("/dev/userfaultfd") {
         return Backend::ready(name, "/dev/userfaultfd can be opened");
     }
@@ -126,6 +135,22 @@ fn kernel_modules(system: &System) -> Backend {
         &found,
         "sudo apt-get install linux-headers-$(uname -r)",
     )
+}
+
+fn zero_pool(system: &System) -> Backend {
+    let name = "zero-pool";
+    let enable = "sudo pagemill zero serve --pages 512 --reserve";
+    match system.zero_pool() {
+        Ok(pool) => {
+            let page = show_bytes(pool.page_bytes);
+            let found = format!(
+                "{} clean pages of {page}, {} lent",
+                pool.pages.clean, pool.pages.lent
+            );
+            Backend::ready(name, &found)
+        }
+        Err(why) => Backend::missing(name, &why, enable),
+    }
 }
 
 fn coloring(system: &System) -> Backend {
@@ -247,8 +272,24 @@ fn gpu_models(system: &System) -> Vec<String> {
 fn libfabric(system: &System) -> Backend {
     let name = "libfabric";
     match system.library("libfabric.so.1") {
-        Some(library) => Backend::ready(name, &file_name(&library)),
+        Some(library) => Backend::ready(
+            name,
+            &format!("{}{}", file_name(&library), open_mpi(system)),
+        ),
         None => Backend::missing(name, "no libfabric.so.1", "sudo apt-get install libfabric1"),
+    }
+}
+
+/// Whether the MPI library of Debian is there, which `pagemill mpi` runs programs with.
+fn open_mpi(system: &System) -> String {
+    let plugin = format!(
+        "/usr/lib/{}-linux-gnu/openmpi/lib/openmpi3/mca_mtl_ofi.so",
+        std::env::consts::ARCH
+    );
+    match (system.program("mpirun"), system.has(&plugin)) {
+        (Some(_), true) => ", Open MPI with mtl ofi".to_owned(),
+        (Some(_), false) => format!(", mpirun, but no {plugin}"),
+        (None, _) => ", no mpirun (sudo apt-get install openmpi-bin)".to_owned(),
     }
 }
 

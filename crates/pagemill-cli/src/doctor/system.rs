@@ -3,6 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pagemill_gpu::{GpuFacts, show_bytes};
+use pagemill_zero_client as zero;
 
 /// The machine as the probes see it: files under a root, and the search paths of this process.
 /// Probes read, and change nothing.
@@ -94,6 +95,12 @@ impl System {
             .is_ok()
     }
 
+    /// Whether the kernel lets this process answer the page faults of system calls. `None` for a machine that is only files.
+    pub fn answers_faults(&self) -> Option<bool> {
+        self.is_this
+            .then(|| pagemill_linux::userfault::FaultWatch::open().is_ok())
+    }
+
     /// What the CUDA driver says of each GPU, or why there is none. `None` for a machine that is only files.
     pub fn gpus(&self) -> Option<Result<Vec<String>, String>> {
         if !self.is_this {
@@ -114,6 +121,16 @@ impl System {
         };
         let probed = pagemill_gpu::probe().map_err(|error| error.to_string());
         Some(probed.map(|gpus| gpus.into_iter().map(shown).collect()))
+    }
+
+    /// How the pool of huge pages stands, or why it cannot be asked.
+    pub fn zero_pool(&self) -> Result<zero::protocol::Status, String> {
+        let socket = zero::socket_path();
+        if !self.is_this {
+            return Err("a machine that is only files serves no pool".to_owned());
+        }
+        let status = zero::Client::connect(&socket).and_then(|mut pool| pool.status());
+        status.map_err(|_| format!("nobody serves a pool at {}", socket.display()))
     }
 
     /// The kernel's release, such as `6.12.0-amd64`.

@@ -7,21 +7,12 @@ use pagemill_gpu::{GpuFacts, Loop, Measured, Point, show_bytes};
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, Lines, Plot, PlotForm, ResultSet, Row,
 };
+use pagemill_run::residency_row::{self, Identity};
 
 /// What a measured row holds, in order: parameters, then metrics.
 fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, BytesPerSecond, Count, Number, Text, TimeNs};
-    vec![
-        Column::parameter("machine", Text, "the machine"),
-        Column::parameter("pattern", Text, "what the threads of the grid read"),
-        Column::parameter("variant", Text, "how the warps of a block keep together"),
-        Column::parameter("strategy", Text, "how the data is placed"),
-        Column::parameter("stripe_bytes", Bytes, "granule that striping deals out"),
-        Column::parameter(
-            "oversubscription_factor",
-            Number,
-            "data over the GPU memory that is free for it",
-        ),
+    use ColumnKind::{Bytes, BytesPerSecond, Count, TimeNs};
+    let metrics = [
         Column::metric("gpu_bytes", Bytes, "GPU memory that is free for the data"),
         Column::metric("allocated_bytes", Bytes, "the data"),
         Column::metric(
@@ -55,7 +46,8 @@ fn columns() -> Vec<Column> {
             Bytes,
             "mean of the loops; less than the data where a random run was cut short",
         ),
-    ]
+    ];
+    residency_row::columns().chain(metrics).collect()
 }
 
 /// One point and what came out of it.
@@ -65,13 +57,16 @@ pub fn row(machine: &str, point: &Point, measured: &Measured) -> Row {
     let (time_ns, read_bytes) = (sum(|one| one.kernel_time_ns), sum(|one| one.read_bytes));
     let count = loops.len().max(1) as u64;
     let rates: Vec<f64> = loops.iter().map(Loop::bytes_per_second).collect();
-    let mut row = Row::new()
-        .parameter("machine", machine)
-        .parameter("pattern", point.pattern.name())
-        .parameter("variant", point.variant.name())
-        .parameter("strategy", point.strategy.name)
-        .parameter("stripe_bytes", point.stripe_bytes)
-        .parameter("oversubscription_factor", point.factor)
+    let identity = Identity {
+        machine,
+        pattern: point.pattern,
+        variant: point.variant,
+        strategy: point.strategy,
+        stripe_bytes: point.stripe_bytes,
+        factor: point.factor,
+    };
+    let mut row = identity
+        .row()
         .metric("gpu_bytes", measured.gpu_bytes)
         .metric("allocated_bytes", measured.allocated_bytes)
         .metric("blocks", measured.blocks)

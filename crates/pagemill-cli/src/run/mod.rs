@@ -1,53 +1,28 @@
 //! `pagemill run`: every point of a scenario, then its results.
 
 mod interrupt;
-mod kind;
-mod pool;
 mod progress;
-mod results;
-mod timeline;
 
 use std::io::Write;
 use std::path::Path;
 
 use pagemill_report::table::TableStyle;
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
+use pagemill_report::{OutputDir, OutputDirError, ResultSet, perfetto, table};
+use pagemill_run::{
+    Outcome, RunOptions, available_cores, result_set, run_points, stage_results, terminal_view,
+};
 use pagemill_scenario::{Point, Scenario, load};
 
 use crate::args::{RunArguments, RunFormat};
 use crate::failure::Failure;
-use crate::output::{print_results, stage_results};
-use kind::View;
-use progress::Progress;
+use crate::output::print_results;
+
+pub use progress::Progress;
+
+pub use pagemill_run::Stdout;
 
 /// Events of all points together that a timeline keeps: as much as Perfetto shows fluently.
 const TIMELINE_EVENTS_MAX: usize = 2_000_000;
-
-/// What one point came to.
-pub struct Outcome {
-    row: Row,
-    /// Rows about parts of what `row` is about, which follow it.
-    details: Vec<Row>,
-    /// The exit code of the user's own program; 0 where there is none.
-    exit_code: u8,
-    /// What happened, where the kind keeps events.
-    events: Option<Box<dyn kind::PointEvents>>,
-    /// What the program printed.
-    output: String,
-}
-
-impl Outcome {
-    /// A row, and nothing else to tell.
-    fn of(row: Row) -> Self {
-        Self {
-            row,
-            details: Vec::new(),
-            exit_code: 0,
-            events: None,
-            output: String::new(),
-        }
-    }
-}
 
 /// Where results go.
 pub struct Results<'a> {
@@ -59,21 +34,12 @@ pub struct Results<'a> {
     pub out: Option<&'a Path>,
 }
 
-/// Who has standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stdout {
-    /// Results; what a program prints goes to standard error.
-    Results,
-    /// The user's program; the table goes to standard error.
-    Program,
-}
-
 /// Runs a scenario: all points, or an error and no results.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let scenario = load(&arguments.scenario, &arguments.sets)?;
     let jobs = arguments
         .jobs
-        .map_or_else(pool::available_cores, std::num::NonZero::get);
+        .map_or_else(available_cores, std::num::NonZero::get);
     let results = Results {
         format: arguments.format,
         stdout: Stdout::Results,
@@ -93,9 +59,13 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         None => 0,
     };
     let progress = Progress::new(scenario.points.len());
-    let outcomes = pool::run_all(&scenario.points, jobs, |point| {
-        let _shown = progress.begin(point);
-        kind::run(point, events_max, to.stdout)
+    let options = RunOptions {
+        events_max,
+        stdout: to.stdout,
+        stop: None,
+    };
+    let outcomes = run_points(&scenario.points, jobs, &options, |point| {
+        progress.begin(point)
     });
     progress.finish();
     let outcomes = outcomes.map_err(|(index, error)| {
@@ -105,34 +75,30 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         ))
     })?;
 
-    results::show_output(&scenario.points, &outcomes);
-    let set = results::result_set(
-        scenario,
-        outcomes
-            .iter()
-            .flat_map(|outcome| std::iter::once(&outcome.row).chain(&outcome.details))
-            .cloned(),
-    );
+    for (point, outcome) in scenario.points.iter().zip(&outcomes) {
+        show_output(point, outcome);
+    }
+    let set = result_set(scenario, outcomes.iter().flat_map(Outcome::rows).cloned());
     if let Some(out) = to.out {
         write_files(out, &set, &scenario.points, &outcomes)
             .map_err(|error| Failure::Run(error.to_string()))?;
     }
-    show(&set, kind::view(&scenario.points[0].spec), to)?;
+    show(&set, scenario, to)?;
     match outcomes.iter().map(|outcome| outcome.exit_code).max() {
         None | Some(0) => Ok(()),
         Some(code) => Err(Failure::Program(code)),
     }
 }
 
-fn show(set: &ResultSet, view: &View, to: &Results<'_>) -> Result<(), Failure> {
+fn show(set: &ResultSet, scenario: &Scenario, to: &Results<'_>) -> Result<(), Failure> {
     if to.stdout == Stdout::Program {
-        let table = table::render(&results::headline(set, view), &TableStyle::for_stdout());
+        let table = table::render(&terminal_view(set, scenario), &TableStyle::for_stdout());
         // There is nobody left to tell when standard error is closed.
         let _ = write!(std::io::stderr(), "{table}");
         return Ok(());
     }
     match to.format {
-        RunFormat::Table => print_results(&results::headline(set, view), to.format),
+        RunFormat::Table => print_results(&terminal_view(set, scenario), to.format),
         RunFormat::Json | RunFormat::Csv => print_results(set, to.format),
     }
 }
@@ -143,12 +109,18 @@ fn write_files(
     points: &[Point],
     outcomes: &[Outcome],
 ) -> Result<(), OutputDirError> {
-    let timeline = timeline::build(
-        points,
-        outcomes.iter().map(|outcome| outcome.events.as_deref()),
-    );
+    let timeline = pagemill_run::timeline(points, outcomes);
     let _uninterrupted = interrupt::hold();
     let mut files = stage_results(out, set)?;
     files.write("timeline.pftrace", |file| perfetto::write(&timeline, file))?;
     files.commit()
+}
+
+/// Shows on standard error what the program of a point printed.
+pub fn show_output(point: &Point, outcome: &Outcome) {
+    let mut err = std::io::stderr().lock();
+    for line in outcome.output.lines() {
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(err, "{point}: {line}");
+    }
 }

@@ -11,6 +11,12 @@ __global__ void misaligned(char *to) { *(int *)(to + 1) = 7; }
 __global__ void claim(int value) { assert(value == 1); }
 __global__ void stop() { __trap(); }
 __global__ void nothing() {}
+__device__ int one(int by) { return by + 1; }
+__device__ int two(int by) { return by + 2; }
+__device__ int (*table[2])(int) = {one, two};
+__global__ void by_address(int *to) { *to = table[*to & 1](3); }
+__global__ void fetch(cudaTextureObject_t from, float *to) { *to = tex1D<float>(from, 0.0f); }
+__global__ void scribble(cudaSurfaceObject_t to, int x) { surf2Dwrite(1.0f, to, x * 4, 0); }
 
 static int *memory;
 
@@ -71,10 +77,30 @@ static void run(const char *what) {
         SHOW(cudaMalloc((void **)&memory, 1ull << 60));
         SHOW(cudaLaunchKernel((const void *)&elapsed, dim3(1), dim3(1), nullptr, 0, nullptr));
     } else if (!strcmp(what, "unsupported")) {
-        cudaGraph_t graph;
-        SHOW(cudaGraphCreate(&graph, 0));
-        SHOW(cudaGraphCreate(&graph, 0));
+        cudaIpcMemHandle_t handle;
+        SHOW(cudaIpcGetMemHandle(&handle, memory));
+        SHOW(cudaIpcGetMemHandle(&handle, memory));
         SHOW(cudaGetLastError());
+    } else if (!strcmp(what, "texture")) {
+        fetch<<<1, 1>>>(0x77, (float *)memory);
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "surface")) {
+        cudaResourceDesc resource = {};
+        cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+        cudaSurfaceObject_t surface = 0;
+        SHOW(cudaMallocArray(&resource.res.array.array, &format, 8, 4, cudaArraySurfaceLoadStore));
+        SHOW(cudaCreateSurfaceObject(&surface, &resource));
+        scribble<<<1, 1>>>(surface, 8);
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "cooperative")) {
+        SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(1000), dim3(256), nullptr, 0, nullptr));
+        SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(1), dim3(5000), nullptr, 0, nullptr));
+        SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(2), dim3(256), nullptr, 0, nullptr));
+    } else if (!strcmp(what, "kernel")) {
+        by_address<<<1, 1>>>(memory);
+        SHOW(cudaGetLastError());
+        nothing<<<1, 1>>>();
+        SHOW(cudaDeviceSynchronize());
     } else if (!strcmp(what, "nothing")) {
         nothing<<<1, 1>>>();
         SHOW(cudaGetLastError());

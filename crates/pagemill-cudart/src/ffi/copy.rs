@@ -3,9 +3,10 @@
 use std::ffi::{c_int, c_void};
 
 use super::memory::{CudaExtent, PitchedPtr};
+use super::work::{Wait, submit};
 use super::{Done, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId};
+use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId, Work};
 
 /// `cudaMemcpyKind`: which side each pointer has to be on.
 #[derive(Clone, Copy)]
@@ -37,23 +38,15 @@ impl Kind {
     }
 }
 
-/// Whether the host waits for the end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    Yes,
-    No,
-}
-
 /// Does a copy and takes its time.
 ///
 /// # Safety
 /// What the runtime does not know of both spans is memory of the program.
-unsafe fn copy(
+pub(super) unsafe fn copy(
     runtime: &mut Runtime,
     copy: &Copy3d,
-    kind: Kind,
+    kind: c_int,
     stream: StreamId,
-    wait: Wait,
 ) -> Done {
     if copy.extent.bytes() == Some(0) {
         return Ok(());
@@ -65,7 +58,7 @@ unsafe fn copy(
     let to = to.map_or(copy.to.address as *mut u8, <[u8]>::as_mut_ptr);
     let (from_side, from) = runtime.locate(&copy.from, &copy.extent)?;
     let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
-    kind.check(copy, to_side, from_side)?;
+    Kind(kind).check(copy, to_side, from_side)?;
     for slice in 0..copy.extent.slices {
         for row in 0..copy.extent.rows {
             let (to_offset, from_offset) =
@@ -80,21 +73,19 @@ unsafe fn copy(
             }
         }
     }
-    runtime.charge_copy(copy, to_side, from_side, stream)?;
-    finish(runtime, stream, wait)
+    runtime.charge_copy(copy, to_side, from_side, stream)
 }
 
-/// Fills memory and takes the time of it.
+/// Fills memory with an element, again and again, and takes the time of it.
 ///
 /// # Safety
 /// What the runtime does not know of the span is memory of the program.
-unsafe fn fill(
+pub(super) unsafe fn fill(
     runtime: &mut Runtime,
     span: &Span,
     extent: &Extent,
-    value: c_int,
+    element: &[u8],
     stream: StreamId,
-    wait: Wait,
 ) -> Done {
     if extent.bytes() == Some(0) {
         return Ok(());
@@ -107,17 +98,22 @@ unsafe fn fill(
     for slice in 0..extent.slices {
         for row in 0..extent.rows {
             let start = span.offset(row, slice) as usize;
-            bytes[start..start + extent.width_bytes as usize].fill(value as u8);
+            let row = &mut bytes[start..start + extent.width_bytes as usize];
+            for (byte, value) in row.iter_mut().zip(element.iter().cycle()) {
+                *byte = *value;
+            }
         }
     }
-    runtime.charge_fill(span, extent, side, stream)?;
-    finish(runtime, stream, wait)
+    runtime.charge_fill(span, extent, side, stream)
 }
 
-fn finish(runtime: &mut Runtime, stream: StreamId, wait: Wait) -> Done {
-    match wait {
-        Wait::Yes => runtime.synchronize_stream(stream),
-        Wait::No => Ok(()),
+/// A copy of consecutive bytes.
+pub(super) fn linear_plan(to: u64, from: u64, bytes: usize) -> Copy3d {
+    let bytes = bytes as u64;
+    Copy3d {
+        to: Span::linear(to, bytes),
+        from: Span::linear(from, bytes),
+        extent: Extent::linear(bytes),
     }
 }
 
@@ -131,21 +127,16 @@ unsafe fn linear(
     stream: *mut c_void,
     wait: Wait,
 ) -> Done {
-    let bytes = bytes as u64;
-    let plan = Copy3d {
-        to: Span::linear(to, bytes),
-        from: Span::linear(from, bytes),
-        extent: Extent::linear(bytes),
-    };
+    let plan = linear_plan(to, from, bytes);
     let stream = StreamId(address(stream));
     // SAFETY: by the contract of this function.
-    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(kind), stream, wait) })
+    with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
 
 /// Pointer and pitch of one side of a copy of rows.
-type Rows = (*const c_void, usize);
+pub(super) type Rows = (*const c_void, usize);
 
-fn span((pointer, pitch): Rows) -> Span {
+pub(super) fn span((pointer, pitch): Rows) -> Span {
     Span {
         address: address(pointer),
         pitch_bytes: pitch as u64,
@@ -174,7 +165,7 @@ unsafe fn rows(
     };
     let stream = StreamId(address(stream));
     // SAFETY: by the contract of this function.
-    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(kind), stream, wait) })
+    with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
 
 /// `cudaPos`.
@@ -188,7 +179,7 @@ struct Position {
 
 /// `cudaMemcpy3DParms`.
 #[repr(C)]
-struct Memcpy3d {
+pub(super) struct Memcpy3d {
     from_array: *mut c_void,
     from_position: Position,
     from: PitchedPtr,
@@ -197,6 +188,39 @@ struct Memcpy3d {
     to: PitchedPtr,
     extent: CudaExtent,
     kind: c_int,
+}
+
+impl Memcpy3d {
+    /// The copy as work of a stream.
+    pub(super) fn work(&self, runtime: &Runtime) -> Result<Work, Fault> {
+        Ok(Work::Copy(self.plan(runtime)?, self.kind))
+    }
+
+    /// What is copied: with an array on either side, the extent and the position in that array count texels.
+    fn plan(&self, runtime: &Runtime) -> Result<Copy3d, Fault> {
+        let texel_bytes = |array: *mut c_void| match array.is_null() {
+            true => Ok(None),
+            false => runtime
+                .array(address(array))
+                .map(|array| Some(array.image.texel.bytes())),
+        };
+        let (to_texel, from_texel) = (texel_bytes(self.to_array)?, texel_bytes(self.from_array)?);
+        let mut extent = self.extent.in_bytes();
+        let scale = to_texel.or(from_texel).unwrap_or(1);
+        extent.width_bytes = extent.width_bytes.checked_mul(scale).ok_or_else(null)?;
+        let side = |array: *mut c_void, texel: Option<u64>, memory: PitchedPtr, at: Position| {
+            let Some(texel) = texel else {
+                return pitched(memory, at).ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE));
+            };
+            let x_bytes = (at.x as u64).saturating_mul(texel);
+            runtime.array_span(address(array), [x_bytes, at.y as u64, at.z as u64], &extent)
+        };
+        Ok(Copy3d {
+            to: side(self.to_array, to_texel, self.to, self.to_position)?,
+            from: side(self.from_array, from_texel, self.from, self.from_position)?,
+            extent,
+        })
+    }
 }
 
 fn pitched(memory: PitchedPtr, position: Position) -> Option<Span> {
@@ -221,21 +245,12 @@ unsafe fn copy_3d(parameters: *const Memcpy3d, stream: *mut c_void, wait: Wait) 
     }
     // SAFETY: by the contract of this function.
     let parameters = unsafe { parameters.read_unaligned() };
-    if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
-        let message = "pagemill does not support CUDA arrays";
-        return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
-    }
-    let spans = pitched(parameters.to, parameters.to_position)
-        .zip(pitched(parameters.from, parameters.from_position));
-    let (to, from) = spans.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
-    let plan = Copy3d {
-        to,
-        from,
-        extent: parameters.extent.in_bytes(),
-    };
     let stream = StreamId(address(stream));
-    // SAFETY: by the contract of this function.
-    with_runtime(|runtime| unsafe { copy(runtime, &plan, Kind(parameters.kind), stream, wait) })
+    with_runtime(|runtime| {
+        let work = parameters.work(runtime)?;
+        // SAFETY: by the contract of this function.
+        unsafe { submit(runtime, stream, work, wait) }
+    })
 }
 
 /// A symbol and where in it a copy begins.
@@ -278,8 +293,9 @@ unsafe fn symbol(
 /// As [`fill`].
 unsafe fn set(span: Span, extent: Extent, value: c_int, stream: *mut c_void, wait: Wait) -> Done {
     let stream = StreamId(address(stream));
+    let work = Work::Fill(span, extent, vec![value as u8]);
     // SAFETY: by the contract of this function.
-    with_runtime(|runtime| unsafe { fill(runtime, &span, &extent, value, stream, wait) })
+    with_runtime(|runtime| unsafe { submit(runtime, stream, work, wait) })
 }
 
 fn set_rows(pointer: *mut c_void, pitch: usize, width: usize, height: usize) -> (Span, Extent) {

@@ -1,6 +1,7 @@
 //! The one device, and what there is to say about it.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::properties::{self, Layout, attribute};
 use super::{Done, api, give, null, with_runtime};
@@ -10,7 +11,7 @@ const DRIVER_VERSION: c_int = 13_000;
 const RUNTIME_VERSION_12: c_int = 12_090;
 const RUNTIME_VERSION_13: c_int = 13_000;
 
-fn only(device: c_int) -> Done {
+pub(super) fn only(device: c_int) -> Done {
     if device == 0 {
         return Ok(());
     }
@@ -29,6 +30,23 @@ unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Don
     // SAFETY: by the contract of this function.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
     Ok(())
+}
+
+/// Stack of a thread, buffer of `printf` and heap of `malloc` in kernels, in bytes, as CUDA has them at first.
+static LIMITS: [AtomicUsize; 3] = [
+    AtomicUsize::new(1 << 10),
+    AtomicUsize::new(1 << 20),
+    AtomicUsize::new(8 << 20),
+];
+
+fn known_limit(limit: c_int) -> Result<&'static AtomicUsize, Fault> {
+    let known = usize::try_from(limit)
+        .ok()
+        .and_then(|limit| LIMITS.get(limit));
+    known.ok_or_else(|| {
+        let message = format!("pagemill has no limit {limit}");
+        Fault::new(CudaError::UNSUPPORTED_LIMIT, message)
+    })
 }
 
 fn synchronize() -> Done {
@@ -159,6 +177,50 @@ api! {
         }
         // SAFETY: the program says that there is room for that many bytes.
         unsafe { std::ptr::copy_nonoverlapping(id.as_ptr(), to.cast(), id.len()) };
+        Ok(())
+    }
+
+    fn cudaDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
+        // SAFETY: see the module.
+        let id = unsafe { super::text(id) }?;
+        if !id.ends_with("00:00.0") {
+            let message = format!("there is no device {id:?}: pagemill simulates one, 0000:00:00.0");
+            return Err(Fault::new(CudaError::INVALID_DEVICE, message));
+        }
+        // SAFETY: see the module.
+        unsafe { give(to, 0) }
+    }
+
+    fn cudaDeviceEnablePeerAccess(peer: c_int, _flags: c_uint) {
+        let message = format!("device {peer} is no other device: pagemill simulates one");
+        Err(Fault::new(CudaError::PEER_ACCESS_UNSUPPORTED, message))
+    }
+
+    fn cudaSetValidDevices(devices: *const c_int, count: c_int) {
+        for index in 0..usize::try_from(count).unwrap_or(0) {
+            if devices.is_null() {
+                return Err(null());
+            }
+            // SAFETY: the program says that there are so many.
+            only(unsafe { devices.add(index).read_unaligned() })?;
+        }
+        Ok(())
+    }
+
+    fn cudaCtxResetPersistingL2Cache() {
+        // Nothing persists.
+        Ok(())
+    }
+
+    fn cudaDeviceGetLimit(to: *mut usize, limit: c_int) {
+        let value = known_limit(limit)?.load(Ordering::Relaxed);
+        // SAFETY: see the module.
+        unsafe { give(to, value) }
+    }
+
+    fn cudaDeviceSetLimit(limit: c_int, value: usize) {
+        // Stacks are as deep as a kernel needs, and what is printed has room.
+        known_limit(limit)?.store(value, Ordering::Relaxed);
         Ok(())
     }
 

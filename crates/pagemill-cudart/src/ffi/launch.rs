@@ -5,21 +5,22 @@ use std::ffi::{c_char, c_int, c_void};
 
 use pagemill_ptx::Param;
 
+use super::work::{Wait, submit};
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{FunctionKey, Launch, StreamId};
+use crate::runtime::{FunctionKey, Launch, StreamId, Work};
 
 /// `dim3`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Dim3 {
+pub(super) struct Dim3 {
     x: u32,
     y: u32,
     z: u32,
 }
 
 impl Dim3 {
-    fn extents(self) -> [u32; 3] {
+    pub(super) fn extents(self) -> [u32; 3] {
         [self.x, self.y, self.z]
     }
 }
@@ -42,6 +43,7 @@ struct LaunchAttribute {
     value: [u64; 8],
 }
 
+const ATTRIBUTE_COOPERATIVE: u32 = 2;
 const ATTRIBUTE_CLUSTER: u32 = 4;
 
 /// `struct cudaFuncAttributes`: the fields up to the largest dynamic shared memory; programs make room for 144 bytes.
@@ -69,7 +71,7 @@ thread_local! {
 ///
 /// # Safety
 /// `arguments` points to a pointer for each parameter, which points to as many bytes as the parameter has.
-unsafe fn pack(
+pub(super) unsafe fn pack(
     arguments: *const *const c_void,
     params: &[Param],
     bytes: u32,
@@ -95,15 +97,22 @@ unsafe fn pack(
 /// # Safety
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
+    let key = FunctionKey(address(function));
     let launched = with_runtime(|runtime| {
-        let key = FunctionKey(address(function));
-        runtime.launch(key, shape, |params, bytes| {
+        let arguments = runtime.prepare(key, shape, |params, bytes| {
             // SAFETY: by the contract of this function.
             unsafe { pack(arguments, params, bytes) }
-        })
+        })?;
+        let work = Work::Kernel(key, *shape, arguments);
+        // SAFETY: a kernel touches no memory of the program but what the simulator knows.
+        unsafe { submit(runtime, shape.stream, work, Wait::No) }
     });
+    after_launch(launched)
+}
+
+/// As on hardware: when a kernel goes astray, the launch itself went well, everything after it does not.
+pub(super) fn after_launch(launched: Done) -> Done {
     match launched {
-        // As on hardware: the launch itself went well, everything after it does not.
         Err(Fault {
             sticky: true,
             message: Some(message),
@@ -122,6 +131,7 @@ fn shape(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) -> L
         block: block.extents(),
         shared_bytes: shared_bytes as u64,
         stream: StreamId(address(stream)),
+        cooperative: false,
     }
 }
 
@@ -156,12 +166,19 @@ api! {
         unsafe { launch(function, &shape(grid, block, shared_bytes, stream), arguments) }
     }
 
+    fn cudaLaunchCooperativeKernel(function: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, shared_bytes: usize, stream: *mut c_void) {
+        let shape = Launch { cooperative: true, ..shape(grid, block, shared_bytes, stream) };
+        // SAFETY: see the module.
+        unsafe { launch(function, &shape, arguments) }
+    }
+
     fn cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, arguments: *const *const c_void) {
         if config.is_null() {
             return Err(null());
         }
         // SAFETY: see the module.
         let config = unsafe { config.read_unaligned() };
+        let mut shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
         for index in 0..config.attribute_count as usize {
             if config.attributes.is_null() {
                 return Err(null());
@@ -174,8 +191,10 @@ api! {
                 let message = format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
                 return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
             }
+            if attribute.id == ATTRIBUTE_COOPERATIVE {
+                shape.cooperative = attribute.value[0] as u32 != 0;
+            }
         }
-        let shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
         // SAFETY: see the module.
         unsafe { launch(function, &shape, arguments) }
     }
@@ -226,6 +245,14 @@ api! {
         let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
         // SAFETY: see the module.
         unsafe { give(to, blocks as c_int) }
+    }
+
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(to: *mut usize, function: *const c_void, blocks: c_int, threads: c_int) {
+        let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
+        let key = FunctionKey(address(function));
+        let bytes = with_runtime(|runtime| runtime.shared_bytes_beside(key, blocks, threads))?;
+        // SAFETY: see the module.
+        unsafe { give(to, bytes as usize) }
     }
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {

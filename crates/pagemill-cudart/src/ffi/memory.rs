@@ -175,6 +175,12 @@ api! {
         unsafe { malloc(to, bytes) }
     }
 
+    fn cudaMallocFromPoolAsync(to: *mut *mut c_void, bytes: usize, pool: *mut c_void, _stream: *mut c_void) {
+        super::pool::check(pool)?;
+        // SAFETY: see the module.
+        unsafe { malloc(to, bytes) }
+    }
+
     fn cudaFree(pointer: *mut c_void) {
         free(pointer)
     }

@@ -4,15 +4,20 @@
 //! What all of its `unsafe` rests on: the program keeps the contract of the CUDA runtime API, that is, a pointer argument
 //! that is not null points to what the API says, for as long as the API says.
 
+mod array;
 mod copy;
 mod device;
 mod exit;
+mod graph;
 mod launch;
 mod library;
 mod memory;
+mod pool;
 mod properties;
 mod registration;
 mod stream;
+mod texture;
+mod work;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};

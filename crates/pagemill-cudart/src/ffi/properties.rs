@@ -33,6 +33,8 @@ impl Layout {
 enum Value {
     Int(i32),
     Ints([i32; 3]),
+    /// These attributes, one after the other.
+    Attributes(&'static [i32]),
     Size(u64),
 }
 
@@ -54,6 +56,12 @@ pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
         let bytes = match value {
             Value::Int(value) => value.to_le_bytes().to_vec(),
             Value::Ints(values) => values.map(i32::to_le_bytes).concat(),
+            Value::Attributes(numbers) => {
+                let values = numbers
+                    .iter()
+                    .filter_map(|&number| attribute(runtime, number));
+                values.flat_map(i32::to_le_bytes).collect()
+            }
             Value::Size(value) => value.to_le_bytes().to_vec(),
         };
         structure[offset..offset + bytes.len()].copy_from_slice(&bytes);
@@ -87,6 +95,19 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
         (376, Some(376), Value::Size(TEXTURE_PITCH_ALIGN)),
         (388, Some(384), attribute(16)),
         (400, Some(392), attribute(19)),
+        (408, Some(396), attribute(21)),
+        (420, Some(404), Value::Attributes(&[22, 23])),
+        (436, Some(420), Value::Attributes(&[70, 71, 72])),
+        (448, Some(432), Value::Attributes(&[45, 46])),
+        (456, Some(440), Value::Attributes(&[24, 25, 26])),
+        (484, Some(468), Value::Attributes(&[42, 43])),
+        (492, Some(476), Value::Attributes(&[27, 28, 29])),
+        (512, Some(496), attribute(55)),
+        (516, Some(500), Value::Attributes(&[56, 57])),
+        (524, Some(508), Value::Attributes(&[58, 59, 60])),
+        (536, Some(520), Value::Attributes(&[61, 62])),
+        (544, Some(528), Value::Attributes(&[63, 64, 65])),
+        (568, Some(552), Value::Size(TEXTURE_ALIGN)),
         (576, Some(560), attribute(31)),
         (600, Some(584), attribute(40)),
         (604, Some(588), attribute(41)),
@@ -100,11 +121,25 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
         (648, Some(632), attribute(82)),
         (652, Some(636), attribute(83)),
         (676, Some(656), attribute(89)),
+        (688, Some(668), attribute(95)),
         (696, Some(672), Value::Size(shared)),
         (712, Some(688), attribute(106)),
         (728, Some(704), attribute(99)),
+        (744, Some(720), attribute(115)),
     ]
 }
+
+/// Most texels of textures and surfaces, by attribute: those of compute capability 7.5 in the CUDA C++ Programming Guide,
+/// "Technical Specifications per Compute Capability".
+#[rustfmt::skip]
+const IMAGE_LIMITS: [(i32, i32); 30] = [
+    (21, 131_072), (22, 131_072), (23, 65_536), (24, 16_384), (25, 16_384), (26, 16_384),
+    (27, 32_768), (28, 32_768), (29, 2048), (42, 32_768), (43, 2048), (45, 32_768), (46, 32_768),
+    (47, 16_384), (48, 16_384), (49, 16_384),
+    (55, 32_768), (56, 131_072), (57, 65_536), (58, 16_384), (59, 16_384), (60, 16_384),
+    (61, 32_768), (62, 2048), (63, 32_768), (64, 32_768), (65, 2048),
+    (70, 131_072), (71, 65_000), (72, 2_097_120),
+];
 
 /// The highest attribute that CUDA 13 knows.
 const ATTRIBUTE_MAX: i32 = 160;
@@ -146,11 +181,18 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         75 => COMPUTE_CAPABILITY / 10,
         76 => COMPUTE_CAPABILITY % 10,
         79 | 80 => 1,
+        // Cooperative launches.
+        95 => 1,
         83 => 1,
         89 => 1,
         99 => 1,
         106 => sm.max_blocks as i32,
-        _ if (1..=ATTRIBUTE_MAX).contains(&number) => 0,
+        // The memory pool of `cudaMallocAsync`.
+        115 => 1,
+        _ if (1..=ATTRIBUTE_MAX).contains(&number) => {
+            let limit = IMAGE_LIMITS.iter().find(|(own, _)| *own == number);
+            limit.map_or(0, |&(_, most)| most)
+        }
         _ => return None,
     };
     Some(value)

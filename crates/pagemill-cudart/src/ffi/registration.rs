@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{Done, address, api, guard, text, with_runtime};
+use super::{address, api, give, guard, text, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::fatbin;
 
@@ -88,9 +88,18 @@ extern "C" fn register_fat_binary_end(_handle: Handle) {}
 #[unsafe(export_name = "pagemill___cudaUnregisterFatBinary")]
 extern "C" fn unregister_fat_binary(_handle: Handle) {}
 
+/// Called before the program touches a managed variable for the first time.
+///
+/// # Safety
+/// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaInitModule")]
-extern "C" fn init_module(_handle: Handle) -> c_char {
-    1
+unsafe extern "C" fn init_module(handle: Handle) -> c_char {
+    let code = guard("__cudaInitModule", || {
+        // SAFETY: nvcc's code passes the handle it was given.
+        let image = unsafe { image(handle) }?;
+        with_runtime(|runtime| runtime.load_image(image))
+    });
+    (code == CudaError::SUCCESS.0).into()
 }
 
 /// # Safety
@@ -148,22 +157,22 @@ unsafe extern "C" fn register_variable(
 #[unsafe(export_name = "pagemill___cudaRegisterManagedVar")]
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn register_managed_variable(
-    _handle: Handle,
-    _shadow: *mut *mut c_void,
+    handle: Handle,
+    shadow: *mut *mut c_void,
     _device_address: *mut c_char,
     name: *const c_char,
     _external: c_int,
-    _bytes: usize,
+    bytes: usize,
     _constant: c_int,
     _global: c_int,
 ) {
-    guard("__cudaRegisterManagedVar", || -> Done {
+    guard("__cudaRegisterManagedVar", || {
         // SAFETY: as above.
-        let name = unsafe { text(name) }?;
-        let message = format!(
-            "pagemill does not support __managed__ variables, and the program has {name}: use cudaMallocManaged"
-        );
-        Err(Fault::new(CudaError::NOT_SUPPORTED, message))
+        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        let at =
+            with_runtime(|runtime| runtime.register_managed_variable(image, name, bytes as u64))?;
+        // SAFETY: nvcc's code passes the pointer through which the program reads and writes the variable.
+        unsafe { give(shadow, at as *mut c_void) }
     });
 }
 

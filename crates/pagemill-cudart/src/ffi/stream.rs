@@ -9,7 +9,7 @@ use crate::runtime::StreamId;
 /// `cudaStreamNonBlocking`.
 const NON_BLOCKING: c_uint = 1;
 
-type HostFunction = extern "C" fn(*mut c_void);
+pub(super) type HostFunction = extern "C" fn(*mut c_void);
 type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
 
 /// # Safety
@@ -32,7 +32,7 @@ unsafe fn create_event(to: *mut *mut c_void) -> Done {
     unsafe { give(to, event as *mut c_void) }
 }
 
-fn stream_id(stream: *mut c_void) -> StreamId {
+pub(super) fn stream_id(stream: *mut c_void) -> StreamId {
     StreamId(address(stream))
 }
 
@@ -85,18 +85,30 @@ api! {
         unsafe { give(to, 0) }
     }
 
-    fn cudaStreamIsCapturing(stream: *mut c_void, to: *mut c_int) {
+    fn cudaStreamGetDevice(stream: *mut c_void, to: *mut c_int) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
         // SAFETY: see the module.
         unsafe { give(to, 0) }
     }
 
+    fn cudaStreamGetId(stream: *mut c_void, to: *mut u64) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see the module.
+        unsafe { give(to, address(stream)) }
+    }
+
+    fn cudaStreamIsCapturing(stream: *mut c_void, to: *mut c_int) {
+        let capturing = with_runtime(|runtime| {
+            runtime.is_non_blocking(stream_id(stream))?;
+            Ok(runtime.is_capturing(stream_id(stream)))
+        })?;
+        // SAFETY: see the module.
+        unsafe { give(to, capturing.into()) }
+    }
+
     fn cudaLaunchHostFunc(stream: *mut c_void, function: Option<HostFunction>, data: *mut c_void) {
         let function = function.ok_or_else(null)?;
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // Everything before it in the stream has had its effect.
-        function(data);
-        Ok(())
+        super::work::call_host(stream_id(stream), function, data)
     }
 
     fn cudaStreamAddCallback(stream: *mut c_void, function: Option<StreamCallback>, data: *mut c_void, _flags: c_uint) {

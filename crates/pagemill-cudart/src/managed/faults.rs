@@ -1,7 +1,8 @@
-//! Protection faults: how the CPU's touch of a page that is on the GPU is seen.
+//! How the CPU's touch of a page that is on the GPU is seen: by a thread that answers page faults where the system allows
+//! that, which sees the touches of system calls too, and by a signal handler elsewhere.
 //!
-//! The signal handler opens the granule and notes it. Everything else waits for the next call of the runtime, because a
-//! signal may come at any time, also while the runtime itself copies.
+//! Either opens the granule and notes it. Everything else waits for the next call of the runtime, because a touch may
+//! come at any time, also while the runtime itself copies.
 
 use std::io;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::bitmap::{BITS, Bitmap};
 use super::signals;
 use super::views::BASE;
+use super::watch;
 
 /// Granules that belong to a managed allocation.
 static LIVE: Bitmap = Bitmap::unmapped();
@@ -39,7 +41,9 @@ pub(super) fn adopt(range: Range<u64>, granule_shift: u32) -> io::Result<()> {
     GRANULE_SHIFT.store(granule_shift, Ordering::Relaxed);
     LIVE.map()?;
     TOUCHED.map()?;
-    signals::install(on_fault)?;
+    if watch::get(on_touch).is_none() {
+        signals::install(on_fault)?;
+    }
     for granule in granules(range) {
         LIVE.set(granule, true);
         // What is fresh belongs to the CPU.
@@ -61,7 +65,11 @@ pub(super) fn abandon(range: Range<u64>) {
 /// # Errors
 /// When the kernel has no room for more differently protected ranges.
 pub(crate) fn close(range: Range<u64>) -> io::Result<()> {
-    protect(range, libc::PROT_NONE)
+    match watch::get(on_touch) {
+        // SAFETY: the callers name granules of the CPU's views, which are shared mappings of memory files.
+        Some(watch) => unsafe { watch.watch(range) },
+        None => protect(range, libc::PROT_NONE),
+    }
 }
 
 /// Opens `range` to the CPU.
@@ -69,7 +77,10 @@ pub(crate) fn close(range: Range<u64>) -> io::Result<()> {
 /// # Errors
 /// When the kernel has no room for more differently protected ranges.
 pub(crate) fn open(range: Range<u64>) -> io::Result<()> {
-    protect(range, libc::PROT_READ | libc::PROT_WRITE)
+    match watch::get(on_touch) {
+        Some(watch) => watch.release(range),
+        None => protect(range, libc::PROT_READ | libc::PROT_WRITE),
+    }
 }
 
 fn protect(range: Range<u64>, protection: libc::c_int) -> io::Result<()> {
@@ -99,6 +110,22 @@ pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64)) {
     }
 }
 
+/// Opens the granule at `address`, which is noted before whoever touched it can go on; whether it was one of ours.
+fn on_touch(address: u64) -> bool {
+    let Some(granule) = granule_of(address).filter(|&granule| LIVE.get(granule)) else {
+        return false;
+    };
+    let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
+    let start = BASE + (granule << shift);
+    TOUCHED.set(granule, true);
+    PENDING.store(true, Ordering::Release);
+    if open(start..start + (1 << shift)).is_err() {
+        TOUCHED.set(granule, false);
+        return false;
+    }
+    true
+}
+
 /// Only `mprotect` and atomics: both may be used in a signal handler.
 extern "C" fn on_fault(
     signal: libc::c_int,
@@ -107,19 +134,13 @@ extern "C" fn on_fault(
 ) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO a valid siginfo, which for SIGSEGV has an address.
     let address = unsafe { (*info).si_addr() } as u64;
-    if let Some(granule) = granule_of(address).filter(|&granule| LIVE.get(granule)) {
-        let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
-        let start = BASE + (granule << shift);
-        // SAFETY: reading and writing this thread's errno is always allowed; the interrupted code must not see ours.
-        let errno = unsafe { *libc::__errno_location() };
-        let opened = open(start..start + (1 << shift));
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = errno };
-        if opened.is_ok() {
-            TOUCHED.set(granule, true);
-            PENDING.store(true, Ordering::Release);
-            return;
-        }
+    // SAFETY: reading and writing this thread's errno is always allowed; the interrupted code must not see ours.
+    let errno = unsafe { *libc::__errno_location() };
+    let opened = on_touch(address);
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    if opened {
+        return;
     }
     signals::call_program(signal, info, context);
 }

@@ -4,6 +4,7 @@ mod bitmap;
 mod faults;
 mod signals;
 mod views;
+mod watch;
 
 pub(crate) use faults::{any_touched, close, open, take_touched};
 pub(crate) use views::Views;

@@ -19,6 +19,8 @@ const HANDLE_TAG: u64 = 0x6b << 56;
 /// Device code and what has become of it.
 struct Image {
     code: Code,
+    /// Where its managed variables are, by name.
+    managed: BTreeMap<String, u64>,
     loaded: Option<Result<ModuleId, Fault>>,
 }
 
@@ -57,7 +59,11 @@ pub(super) struct Images {
 
 impl Images {
     fn add(&mut self, code: Code) -> usize {
-        self.images.push(Image { code, loaded: None });
+        self.images.push(Image {
+            code,
+            managed: BTreeMap::new(),
+            loaded: None,
+        });
         self.images.len() - 1
     }
 
@@ -72,23 +78,33 @@ impl Images {
 
     fn module(&mut self, image: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
         let at = &mut self.images[image];
-        let code = &at.code;
-        at.loaded
-            .get_or_insert_with(|| load(code, image, gpu))
+        let Image {
+            code,
+            managed,
+            loaded,
+        } = at;
+        loaded
+            .get_or_insert_with(|| load(code, managed, image, gpu))
             .clone()
     }
 }
 
-fn load(code: &Code, number: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
+fn load(
+    code: &Code,
+    managed: &BTreeMap<String, u64>,
+    number: usize,
+    gpu: &mut Gpu,
+) -> Result<ModuleId, Fault> {
     let name = format!("module {number}");
     match code {
-        Code::Text(text) => Ok(gpu.load_module(&name, text)?),
+        Code::Text(text) => Ok(gpu.load_module_placed(&name, text, managed)?),
         Code::Fat(binary) => {
             let images = ptx_images(binary)
                 .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
             let mut first_error = None;
             for image in images {
-                match gpu.load_module(&format!("{name} compute_{}", image.arch), &image.text) {
+                let name = format!("{name} compute_{}", image.arch);
+                match gpu.load_module_placed(&name, &image.text, managed) {
                     Ok(module) => return Ok(module),
                     Err(error) => first_error = first_error.or(Some(error)),
                 }
@@ -121,6 +137,30 @@ impl Runtime {
         let name = name.to_owned();
         let variable = Variable { image, name, bytes };
         self.images.variables.insert(shadow, variable);
+    }
+
+    /// Makes room for a managed variable of an image and returns its address. Its initial value is there once the image
+    /// is loaded.
+    ///
+    /// # Errors
+    /// If the image is loaded already, or there is no room.
+    pub fn register_managed_variable(
+        &mut self,
+        image: usize,
+        name: &str,
+        bytes: u64,
+    ) -> Result<u64, Fault> {
+        let known = self.images.images.get(image);
+        if known.is_none_or(|image| image.loaded.is_some()) {
+            let message = format!("variable {name} comes after its image was loaded");
+            return Err(Fault::new(CudaError::INVALID_SYMBOL, message));
+        }
+        let address = self.malloc_managed(bytes)?;
+        let managed = &mut self.images.images[image].managed;
+        managed.insert(name.to_owned(), address);
+        // As a symbol, a managed variable is what the host sees: itself.
+        self.register_variable(image, address, name, bytes);
+        Ok(address)
     }
 
     /// Loads an image now.

@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{Kernel, Param};
-use pagemill_sim::{GridShape, occupancy};
+use pagemill_sim::{GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::images::FunctionKey;
@@ -19,6 +19,8 @@ pub struct Launch {
     pub shared_bytes: u64,
     /// Where it waits for its turn.
     pub stream: StreamId,
+    /// Whether its blocks may wait for each other.
+    pub cooperative: bool,
 }
 
 /// What a kernel needs, as `cudaFuncGetAttributes` tells it.
@@ -37,7 +39,27 @@ pub struct FunctionAttributes {
 }
 
 impl Runtime {
-    /// Launches a kernel. `pack` gets its parameters and the size of its argument block, and returns the block.
+    /// Checks a launch, and lays out the arguments: `pack` gets the kernel's parameters and the size of its argument
+    /// block, and returns the block.
+    ///
+    /// # Errors
+    /// No such kernel, or a shape that is not possible.
+    pub fn prepare(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<Vec<u8>, Fault> {
+        let (module, name) = self.kernel(key)?;
+        self.check_shape(self.gpu.kernel(module, &name)?, launch)?;
+        if launch.cooperative {
+            self.check_residency(key, launch)?;
+        }
+        let kernel = self.gpu.kernel(module, &name)?;
+        pack(&kernel.params, kernel.param_bytes)
+    }
+
+    /// Launches a kernel. `pack` is as for [`Runtime::prepare`].
     ///
     /// # Errors
     /// A shape that is not possible, or whatever stopped the kernel.
@@ -47,25 +69,34 @@ impl Runtime {
         launch: &Launch,
         pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
     ) -> Result<(), Fault> {
+        let arguments = self.prepare(key, launch, pack)?;
+        self.run_kernel(key, launch, &arguments)
+    }
+
+    /// Runs a kernel that was prepared.
+    ///
+    /// # Errors
+    /// Whatever stopped the kernel.
+    pub fn run_kernel(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        arguments: &[u8],
+    ) -> Result<(), Fault> {
         let (module, name) = self.kernel(key)?;
-        let kernel = self.gpu.kernel(module, &name)?;
-        self.check_shape(kernel, launch)?;
-        let arguments = pack(&kernel.params, kernel.param_bytes)?;
-        let shared_bytes = launch.shared_bytes as u32;
+        let shape = LaunchShape {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.shared_bytes as u32,
+            cooperative: launch.cooperative,
+        };
         let copies = self.is_programmer_copy();
         let start = self.clocks.start(launch.stream)?;
         self.gpu.set_now(start);
         if copies {
             Self::copy_open_pages(&mut self.gpu, &mut self.blocks);
         }
-        let result = self.gpu.launch_packed(
-            module,
-            &name,
-            launch.grid,
-            launch.block,
-            shared_bytes,
-            &arguments,
-        );
+        let result = self.gpu.launch_packed(module, &name, &shape, arguments);
         let end = self.gpu.now();
         self.clocks.end(launch.stream, end)?;
         self.close_pages_on_gpu();
@@ -97,6 +128,22 @@ impl Runtime {
         Ok(())
     }
 
+    /// Blocks that wait for each other have to be resident all at once.
+    fn check_residency(&mut self, key: FunctionKey, launch: &Launch) -> Result<(), Fault> {
+        let threads = launch.block.iter().product();
+        let per_sm = u64::from(self.blocks_per_sm(key, threads, launch.shared_bytes)?);
+        let sms = u64::from(self.setting.machine.sm.count);
+        let extents = launch.grid.iter().map(|&extent| u64::from(extent));
+        let blocks = extents.fold(1, u64::saturating_mul);
+        if blocks > per_sm * sms {
+            let message = format!(
+                "{blocks} blocks of {threads} threads were to be launched together, {sms} SMs hold {per_sm} of them each"
+            );
+            return Err(Fault::new(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE, message));
+        }
+        Ok(())
+    }
+
     /// What a kernel needs.
     ///
     /// # Errors
@@ -122,6 +169,24 @@ impl Runtime {
     pub fn parameters(&mut self, key: FunctionKey) -> Result<&[Param], Fault> {
         let (module, name) = self.kernel(key)?;
         Ok(&self.gpu.kernel(module, &name)?.params)
+    }
+
+    /// Most dynamic shared memory of a block in bytes, if an SM is to hold `blocks` blocks of `threads` threads.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or an SM does not hold as many blocks.
+    pub fn shared_bytes_beside(
+        &mut self,
+        key: FunctionKey,
+        blocks: u32,
+        threads: u32,
+    ) -> Result<u64, Fault> {
+        if blocks == 0 || blocks > self.blocks_per_sm(key, threads, 0)? {
+            let message = format!("an SM does not hold {blocks} blocks of {threads} threads");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let fixed = self.function_attributes(key)?.shared_bytes;
+        Ok(u64::from(self.setting.machine.sm.shared_bytes / blocks).saturating_sub(fixed))
     }
 
     /// How many blocks of `threads` threads an SM holds at once.

@@ -1,6 +1,8 @@
 //! What the CUDA runtime does, behind its C border and without a pointer.
 
+mod arrays;
 mod copies;
+mod graphs;
 mod images;
 mod launches;
 mod memory;
@@ -18,12 +20,16 @@ use pagemill_types::Picos;
 use crate::error::{CudaError, Fault};
 use crate::setting::Setting;
 
+pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
+pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
 pub use streams::StreamId;
 
+use arrays::Arrays;
+use graphs::Graphs;
 use images::Images;
 use memory::Block;
 use streams::Clocks;
@@ -37,6 +43,8 @@ pub struct Runtime {
     gpu: Gpu,
     clocks: Clocks,
     blocks: Blocks,
+    arrays: Arrays,
+    graphs: Graphs,
     images: Images,
     /// The state of the GPU at the last look for pages that have gone there.
     migrations_seen: u64,
@@ -61,6 +69,8 @@ impl Runtime {
             gpu,
             clocks: Clocks::default(),
             blocks: Blocks::new(),
+            arrays: Arrays::default(),
+            graphs: Graphs::default(),
             images: Images::default(),
             migrations_seen: 0,
             lost: None,

@@ -16,9 +16,11 @@ impl StreamId {
     pub const LEGACY: Self = Self(0);
     const LEGACY_BY_NAME: Self = Self(1);
     const PER_THREAD: Self = Self(2);
+    /// Where one node of a graph is done.
+    const GRAPH_LANE: Self = Self(3);
     const FIRST_CREATED: u64 = 0x100;
 
-    fn is_legacy(self) -> bool {
+    pub(super) fn is_legacy(self) -> bool {
         self == Self::LEGACY || self == Self::LEGACY_BY_NAME
     }
 }
@@ -96,6 +98,16 @@ impl Clocks {
         Ok(())
     }
 
+    /// A stream with nothing in it, from `ready` on.
+    pub(super) fn lane(&mut self, ready: Picos) -> StreamId {
+        let lane = Stream {
+            ready,
+            blocking: false,
+        };
+        self.streams.insert(StreamId::GRAPH_LANE, lane);
+        StreamId::GRAPH_LANE
+    }
+
     pub(super) fn host(&self) -> Picos {
         self.host
     }
@@ -151,6 +163,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such stream.
     pub fn synchronize_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
+        self.not_while_capturing(stream, "waiting")?;
         let ready = self.clocks.ready(stream)?;
         self.clocks.host_waits(ready);
         Ok(())
@@ -193,6 +206,9 @@ impl Runtime {
     /// If there is no such event or stream.
     pub fn record_event(&mut self, event: u64, stream: StreamId) -> Result<(), Fault> {
         self.clocks.event(event)?;
+        if self.note_event(event, stream) {
+            return Ok(());
+        }
         let at = self.clocks.start(stream)?;
         self.clocks.events.insert(event, Some(at));
         Ok(())
@@ -214,6 +230,9 @@ impl Runtime {
     /// # Errors
     /// If there is no such event or stream.
     pub fn wait_for_event(&mut self, stream: StreamId, event: u64) -> Result<(), Fault> {
+        if self.join_capture(stream, event) {
+            return Ok(());
+        }
         match self.clocks.event(event)? {
             Some(at) => self.clocks.end(stream, at),
             None => self.clocks.ready(stream).map(|_| ()),

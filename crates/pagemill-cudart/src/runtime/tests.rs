@@ -35,6 +35,7 @@ fn one_thread(stream: StreamId) -> Launch {
         block: [1; 3],
         shared_bytes: 0,
         stream,
+        cooperative: false,
     }
 }
 

@@ -1,5 +1,5 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab02");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;
@@ -13,6 +13,10 @@ pub struct Layout;
 impl Layout {
     pub const MAGIC: usize = 0;
     pub const LOCK: usize = 8;
+    /// Changes whenever somebody changes what another may wait for.
+    pub const NEWS: usize = 9;
+    /// How many processes sleep until it changes.
+    pub const SLEEPERS: usize = 10;
     /// Stations that were ever given out.
     pub const JOINED: usize = 16;
     /// Stations that the job will have; 0 if nobody knows.

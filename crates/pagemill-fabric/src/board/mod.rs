@@ -5,6 +5,7 @@
 
 mod layout;
 mod lock;
+mod news;
 mod ring;
 pub mod segment;
 mod stations;

@@ -69,9 +69,11 @@ impl Board {
 
     /// Gives a station back: it sends nothing any more.
     pub fn leave(&self, index: u32) {
-        let _held = self.lock();
+        let held = self.lock();
         self.set(index, Layout::BASE, NEVER);
         self.set(index, Layout::STATE, GONE);
+        drop(held);
+        self.tell();
     }
 
     /// Stations there are or will be.
@@ -107,9 +109,12 @@ impl Board {
             .unwrap_or(NEVER)
     }
 
-    /// Says that `index` sends nothing new before `at_ps`. Held: so that a sender cannot lower it in between.
-    pub fn set_base(&self, _held: &Guard, index: u32, at_ps: u64) {
+    /// Says that `index` sends nothing new before `at_ps`; returns whether that is news. Held: so that a sender cannot lower it in
+    /// between.
+    pub fn set_base(&self, _held: &Guard, index: u32, at_ps: u64) -> bool {
+        let before = self.get(index, Layout::BASE);
         self.set(index, Layout::BASE, at_ps);
+        before != at_ps
     }
 
     /// Says that something reaches `index` at `at_ps` and may make it act then.
@@ -122,10 +127,12 @@ impl Board {
 
     /// Crosses the start line with the clock at `clock_ps`.
     pub fn start(&self, index: u32, clock_ps: u64) {
-        let _held = self.lock();
+        let held = self.lock();
         self.publish_clock(index, clock_ps);
         let started = self.words[Layout::STARTED].load(Ordering::Relaxed);
         self.words[Layout::STARTED].store(started + 1, Ordering::Release);
+        drop(held);
+        self.tell();
     }
 
     /// Once all stations have crossed the start line: the latest clock among them.

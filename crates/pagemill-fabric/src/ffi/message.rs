@@ -3,10 +3,9 @@
 use std::ffi::c_void;
 
 use super::abi::*;
-use super::endpoint::{Endpoint, Side, buffer_of, one_piece};
+use super::endpoint::{Endpoint, buffer_of, one_piece};
 use super::objects::Table;
-use super::tagged::{Receiving, Sending, injected, post_inject, post_receive, post_send};
-use crate::memory::Buffer;
+use super::posting::{Receiving, Sending, post_inject, post_receive, post_send};
 
 pub static OPS: Table<fi_ops_msg> = Table(fi_ops_msg {
     size: size_of::<fi_ops_msg>(),
@@ -21,34 +20,6 @@ pub static OPS: Table<fi_ops_msg> = Table(fi_ops_msg {
     injectdata,
 });
 
-fn receiving(endpoint: &Endpoint, buffer: Buffer, number: u64, context: *mut c_void) -> Receiving {
-    Receiving {
-        buffer,
-        number,
-        tag: None,
-        ignore: 0,
-        flags: endpoint.default_flags(Side::Receive),
-        context,
-    }
-}
-
-fn sending(
-    endpoint: &Endpoint,
-    buffer: Buffer,
-    number: u64,
-    data: Option<u64>,
-    context: *mut c_void,
-) -> Sending {
-    Sending {
-        buffer,
-        number,
-        tag: None,
-        data,
-        flags: endpoint.default_flags(Side::Transmit),
-        context,
-    }
-}
-
 unsafe extern "C" fn recv(
     endpoint: *mut fid_ep,
     buffer: *mut c_void,
@@ -59,10 +30,8 @@ unsafe extern "C" fn recv(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_receive(
-        endpoint,
-        receiving(endpoint, one_piece(buffer, bytes), number, context),
-    )
+    let receiving = Receiving::new(endpoint, one_piece(buffer, bytes), number, context);
+    post_receive(endpoint, receiving)
 }
 
 unsafe extern "C" fn recvv(
@@ -75,7 +44,8 @@ unsafe extern "C" fn recvv(
 ) -> isize {
     // SAFETY: a handle of ours, and `count` pieces.
     let (endpoint, buffer) = unsafe { (Endpoint::of(endpoint), buffer_of(pieces, count)) };
-    post_receive(endpoint, receiving(endpoint, buffer, number, context))
+    let receiving = Receiving::new(endpoint, buffer, number, context);
+    post_receive(endpoint, receiving)
 }
 
 unsafe extern "C" fn recvmsg(endpoint: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
@@ -83,9 +53,8 @@ unsafe extern "C" fn recvmsg(endpoint: *mut fid_ep, message: *const fi_msg, flag
     unsafe {
         let (endpoint, message) = (Endpoint::of(endpoint), &*message);
         let buffer = buffer_of(message.msg_iov, message.iov_count);
-        let mut receiving = receiving(endpoint, buffer, message.addr, message.context);
-        receiving.flags = flags;
-        post_receive(endpoint, receiving)
+        let receiving = Receiving::new(endpoint, buffer, message.addr, message.context);
+        post_receive(endpoint, receiving.with_flags(flags))
     }
 }
 
@@ -99,10 +68,8 @@ unsafe extern "C" fn send(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_send(
-        endpoint,
-        sending(endpoint, one_piece(buffer, bytes), number, None, context),
-    )
+    let sending = Sending::new(endpoint, one_piece(buffer, bytes), number, context);
+    post_send(endpoint, sending)
 }
 
 unsafe extern "C" fn sendv(
@@ -115,7 +82,8 @@ unsafe extern "C" fn sendv(
 ) -> isize {
     // SAFETY: a handle of ours, and `count` pieces.
     let (endpoint, buffer) = unsafe { (Endpoint::of(endpoint), buffer_of(pieces, count)) };
-    post_send(endpoint, sending(endpoint, buffer, number, None, context))
+    let sending = Sending::new(endpoint, buffer, number, context);
+    post_send(endpoint, sending)
 }
 
 unsafe extern "C" fn sendmsg(endpoint: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
@@ -123,10 +91,8 @@ unsafe extern "C" fn sendmsg(endpoint: *mut fid_ep, message: *const fi_msg, flag
     unsafe {
         let (endpoint, message) = (Endpoint::of(endpoint), &*message);
         let buffer = buffer_of(message.msg_iov, message.iov_count);
-        let data = (flags & FI_REMOTE_CQ_DATA != 0).then_some(message.data);
-        let mut sending = sending(endpoint, buffer, message.addr, data, message.context);
-        sending.flags = flags;
-        post_send(endpoint, sending)
+        let sending = Sending::new(endpoint, buffer, message.addr, message.context);
+        post_send(endpoint, sending.with_flags(flags, message.data))
     }
 }
 
@@ -136,9 +102,9 @@ unsafe extern "C" fn inject(
     bytes: usize,
     number: u64,
 ) -> isize {
+    let sending = Sending::injected(one_piece(buffer, bytes), number);
     // SAFETY: a handle of ours.
-    let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_inject(endpoint, injected(buffer, bytes, number, None, None))
+    post_inject(unsafe { Endpoint::of(endpoint) }, sending)
 }
 
 unsafe extern "C" fn senddata(
@@ -152,16 +118,8 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     // SAFETY: a handle of ours.
     let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_send(
-        endpoint,
-        sending(
-            endpoint,
-            one_piece(buffer, bytes),
-            number,
-            Some(data),
-            context,
-        ),
-    )
+    let sending = Sending::new(endpoint, one_piece(buffer, bytes), number, context);
+    post_send(endpoint, sending.with_data(data))
 }
 
 unsafe extern "C" fn injectdata(
@@ -171,7 +129,7 @@ unsafe extern "C" fn injectdata(
     data: u64,
     number: u64,
 ) -> isize {
+    let sending = Sending::injected(one_piece(buffer, bytes), number);
     // SAFETY: a handle of ours.
-    let endpoint = unsafe { Endpoint::of(endpoint) };
-    post_inject(endpoint, injected(buffer, bytes, number, None, Some(data)))
+    post_inject(unsafe { Endpoint::of(endpoint) }, sending.with_data(data))
 }

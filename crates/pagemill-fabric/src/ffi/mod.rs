@@ -14,6 +14,7 @@ mod info;
 mod memory;
 mod message;
 mod objects;
+mod posting;
 mod provider;
 mod queue;
 mod region;

@@ -274,6 +274,7 @@ impl Station {
 
     /// Looks for a message that a receive would get at once.
     pub fn peek(&mut self, source: Option<u32>, tag: u64, ignore: u64) -> Option<Outcome> {
+        let seen = self.board.news();
         self.look();
         let receive = Receive {
             source,
@@ -289,7 +290,9 @@ impl Station {
             if self.idle_polls > IDLE_POLLS {
                 self.wait_for_next(true);
                 found = self.rank.probe(&receive);
-                std::thread::yield_now();
+                if found.is_none() {
+                    self.board.wait_for_news(seen);
+                }
             }
         }
         let (source, tag, bytes) = found?;
@@ -325,6 +328,7 @@ impl Station {
     /// A program that polls time and again without finding anything is taken to wait: then its clock moves on to the
     /// next event, as soon as it is certain which one that is.
     pub fn poll(&mut self) -> Option<Done> {
+        let seen = self.board.news();
         self.look();
         if let Some(done) = self.take_ready() {
             self.idle_polls = 0;
@@ -338,7 +342,7 @@ impl Station {
         let done = self.take_ready();
         match done {
             Some(_) => self.idle_polls = 0,
-            None => std::thread::yield_now(),
+            None => self.board.wait_for_news(seen),
         }
         done
     }

@@ -22,6 +22,7 @@ impl Station {
         self.board.start(self.index, self.clock_ps);
         let patience = Patience::new(self.settings.patience);
         loop {
+            let seen = self.board.news();
             self.pump();
             if let Some(latest) = self.board.started() {
                 self.clock_ps = latest.max(self.clock_ps);
@@ -31,7 +32,7 @@ impl Station {
                 self.counters.add(Counter::ForcedSteps, 1);
                 break;
             }
-            std::thread::yield_now();
+            self.board.wait_for_news(seen);
         }
         self.is_started = true;
         self.idle_polls = 0;
@@ -43,8 +44,9 @@ impl Station {
     pub fn leave(&mut self) {
         let patience = Patience::new(self.settings.patience);
         while !self.wires.is_flushed() && !patience.is_out() {
+            let seen = self.board.news();
             self.pump();
-            std::thread::yield_now();
+            self.board.wait_for_news(seen);
         }
         self.publish();
         self.board.leave(self.index);
@@ -84,7 +86,7 @@ impl Station {
     fn wait_for_others(&mut self) {
         let mut patience = Patience::new(self.settings.patience);
         loop {
-            let before = self.horizon_ps;
+            let (seen, before) = (self.board.news(), self.horizon_ps);
             self.synchronise(self.clock_ps);
             if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
                 return;
@@ -98,7 +100,7 @@ impl Station {
                 self.horizon_ps = self.clock_ps + 1;
                 return;
             }
-            std::thread::yield_now();
+            self.board.wait_for_news(seen);
         }
     }
 
@@ -192,7 +194,11 @@ impl Station {
                 .min(unsent.saturating_sub(self.lookahead_ps));
             // Who gets it can answer, but does not know of it yet.
             let others = self.board.earliest_other(self.index).min(unsent);
-            self.board.set_base(&held, self.index, base);
+            let is_news = self.board.set_base(&held, self.index, base);
+            drop(held);
+            if is_news {
+                self.board.tell();
+            }
             self.base_ps = base;
             self.horizon_ps = others.saturating_add(self.lookahead_ps);
             return;

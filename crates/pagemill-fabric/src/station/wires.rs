@@ -58,13 +58,16 @@ impl Wires {
             }
         };
         outgoing.queue.push_back(frame);
-        outgoing.flush(&self.board);
+        if outgoing.flush(&self.board) {
+            self.board.tell();
+        }
     }
 
     /// Moves what can be moved; whole frames that came in go to `arrived`.
     pub fn pump(&mut self, arrived: &mut impl FnMut(Frame)) {
+        let mut has_moved = false;
         for outgoing in &mut self.outgoing {
-            outgoing.flush(&self.board);
+            has_moved |= outgoing.flush(&self.board);
         }
         let stations = self.board.stations();
         while (self.incoming.len() as u32) < stations {
@@ -75,7 +78,10 @@ impl Wires {
             });
         }
         for incoming in &mut self.incoming {
-            incoming.drain(arrived);
+            has_moved |= incoming.drain(arrived);
+        }
+        if has_moved {
+            self.board.tell();
         }
     }
 
@@ -111,41 +117,47 @@ impl Wires {
 }
 
 impl Outgoing {
-    fn flush(&mut self, board: &Board) {
+    /// Writes what there is room for; returns whether that was anything.
+    fn flush(&mut self, board: &Board) -> bool {
+        let mut has_moved = false;
         while let Some(frame) = self.queue.front() {
             let sent = match self.sent {
                 Some(sent) => sent,
-                None if self.ring.room() < HEAD_WORDS => return,
+                None if self.ring.room() < HEAD_WORDS => return has_moved,
                 None => {
                     // Head and notice together, so that the receiver never believes in a later time.
                     let held = board.lock();
                     board.lower_base(&held, self.dest, frame.packet.key().0.0);
-                    self.ring.push(&frame.head());
+                    has_moved |= self.ring.push(&frame.head());
                     0
                 }
             };
-            let sent = sent + self.ring.push_bytes(&frame.payload[sent..]);
-            self.sent = Some(sent);
-            if sent < frame.payload.len() {
-                return;
+            let more = self.ring.push_bytes(&frame.payload[sent..]);
+            has_moved |= more > 0;
+            self.sent = Some(sent + more);
+            if sent + more < frame.payload.len() {
+                return has_moved;
             }
             self.queue.pop_front();
             self.sent = None;
         }
+        has_moved
     }
 }
 
 impl Incoming {
-    fn drain(&mut self, arrived: &mut impl FnMut(Frame)) {
+    /// Reads what is there; returns whether that was anything.
+    fn drain(&mut self, arrived: &mut impl FnMut(Frame)) -> bool {
+        let has_moved = self.ring.available() > 0;
         loop {
             if self.partial.is_none() {
                 let mut head = [0; HEAD_WORDS];
                 if !self.ring.pop(&mut head) {
-                    return;
+                    return has_moved;
                 }
                 // A head that no sender of this version makes: what follows cannot be understood either.
                 let Some((mut frame, full)) = Frame::from_head(&head) else {
-                    return;
+                    return has_moved;
                 };
                 frame.payload.reserve(full.min(PAYLOAD_RESERVED));
                 self.partial = Some((frame, full));
@@ -154,7 +166,7 @@ impl Incoming {
                 self.ring.pop_bytes(&mut frame.payload, full);
                 if frame.payload.len() < full {
                     self.partial = Some((frame, full));
-                    return;
+                    return has_moved;
                 }
                 arrived(frame);
             }

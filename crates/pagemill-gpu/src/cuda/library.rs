@@ -7,8 +7,8 @@ use cudarc::driver::{result, sys};
 use super::call::{Checked, code, message};
 use crate::{GpuError, GpuFacts};
 
-/// Every call of this crate. A missing one would end the process when it is first made.
-const CALLS: &[&str] = &[
+/// Every call that finding and opening a GPU makes. A missing one would end the process when it is first made.
+const OPENING: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -22,6 +22,10 @@ const CALLS: &[&str] = &[
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
+];
+
+/// Those of the benchmark besides.
+const BENCHMARK: &[&str] = &[
     "cuModuleLoadDataEx",
     "cuModuleGetFunction",
     "cuModuleUnload",
@@ -45,7 +49,12 @@ const CALLS: &[&str] = &[
 /// # Errors
 /// If there is no driver, an old one, or no GPU that it can use.
 pub fn probe() -> Result<Vec<GpuFacts>, GpuError> {
-    load()?;
+    probe_for(BENCHMARK)
+}
+
+/// The same for a use that makes `calls` besides.
+pub(super) fn probe_for(calls: &[&'static str]) -> Result<Vec<GpuFacts>, GpuError> {
+    load(calls)?;
     let no_gpu = |error| GpuError::NoGpu {
         found: format!("{}: {}", code(error), message(error)),
     };
@@ -61,15 +70,15 @@ pub fn probe() -> Result<Vec<GpuFacts>, GpuError> {
         .collect()
 }
 
-/// Loads the driver's library and makes sure that it has every call.
-fn load() -> Result<(), GpuError> {
+/// Loads the driver's library and makes sure that it has all that is needed, `calls` included.
+fn load(calls: &[&'static str]) -> Result<(), GpuError> {
     // SAFETY: loading libcuda runs its initialisers, which expect nothing of the process.
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoLibrary);
     }
     // SAFETY: as above; it was found a moment ago, so this does not end in a panic.
     let library = unsafe { sys::culib() };
-    for symbol in CALLS {
+    for &symbol in OPENING.iter().chain(calls) {
         // SAFETY: the symbol is looked up and not called.
         let found = unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) };
         if found.is_err() {

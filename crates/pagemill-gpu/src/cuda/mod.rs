@@ -6,6 +6,7 @@
 //! driver, is not needed.
 
 mod call;
+mod host_writer;
 mod kernels;
 mod library;
 
@@ -19,6 +20,7 @@ use crate::gpu::{Buffer, Gpu, GpuFacts, Launch};
 use crate::{GpuError, Kernel, THREADS_PER_BLOCK, cpu_writer};
 use call::Checked;
 
+pub use host_writer::{ClearError, HostWriter};
 pub use library::probe;
 
 /// The driver's number of the CPU, as opposed to a GPU.

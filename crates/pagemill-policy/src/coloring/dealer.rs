@@ -21,6 +21,18 @@ impl Dealer {
         }
     }
 
+    /// Deals from `range` beside the pages that are out: those of these colors.
+    pub fn resume(range: ColorRange, out: impl IntoIterator<Item = Color>) -> Self {
+        let mut dealer = Self::new(range);
+        for color in out {
+            if let Some(position) = range.position(color) {
+                dealer.pages[position] += 1;
+            }
+            dealer.last = Some(color);
+        }
+        dealer
+    }
+
     /// The colors that it deals.
     pub fn range(&self) -> ColorRange {
         self.range

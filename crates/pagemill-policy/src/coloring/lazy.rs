@@ -76,6 +76,11 @@ impl LazyPages {
         Some(self.pages.get(page).copied().flatten()?.at)
     }
 
+    /// The color that `page` is to have: its own unless it is still to be copied.
+    pub fn target(&self, page: usize) -> Option<Color> {
+        Some(self.pages.get(page).copied().flatten()?.target)
+    }
+
     /// Changes the colors to `range`, with the fewest copies to come.
     ///
     /// What is still to be copied from an earlier change is planned anew, from where the data lies.

@@ -92,6 +92,12 @@ impl Default for SensitivityRule {
 }
 
 impl SensitivityRule {
+    /// What a task with the least share of `colors` has: an eighth, as the document leaves 8 of 64 colors to a task that needs
+    /// few (CachePM, section 3.1.1).
+    pub fn smallest_share(colors: u16) -> u16 {
+        (colors / 8).max(1)
+    }
+
     /// The class of a task. The fall is from `smallest` colors: what a task with the least share would have.
     pub fn class_of(&self, curve: &MissCurve, smallest: u16) -> Sensitivity {
         let with_all = curve.miss_ratio(curve.colors());

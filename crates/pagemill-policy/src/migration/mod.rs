@@ -34,7 +34,7 @@ use pagemill_types::{PageRange, RangeSet};
 
 pub use full_slot_rule::{FullSlotRule, UnknownFullSlotRule};
 pub use page::{CpuDecision, GpuDecision, Page, PageState};
-pub use registry::{POLICIES, PolicyEntry, UnknownPolicy, find_policy};
+pub use registry::{BuildPolicy, POLICIES, PolicyEntry, UnknownPolicy, find_policy};
 pub use spec::{Migration, MigrationSpec, MigrationSpecError};
 
 /// Decides what moves to GPU memory for a request that is not wholly there.

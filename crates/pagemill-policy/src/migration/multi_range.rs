@@ -17,7 +17,7 @@ impl MultiRange {
         name: "multi-range",
         summary: "several valid ranges a page; only gaps under a threshold move with a request",
         parameters: &["unit", "gap_threshold", "range_slots", "when_full"],
-        build: |spec| Box::new(Self::new(spec)),
+        build: &|spec| Box::new(Self::new(spec)),
     };
 
     fn new(spec: &MigrationSpec) -> Self {

@@ -10,6 +10,9 @@ pub static POLICIES: &[PolicyEntry] = &[
     super::multi_range::MultiRange::ENTRY,
 ];
 
+/// Makes a policy from a checked specification.
+pub type BuildPolicy = dyn Fn(&MigrationSpec) -> Box<dyn MigrationPolicy> + Send + Sync;
+
 /// A migration policy by name.
 #[derive(Clone, Copy)]
 pub struct PolicyEntry {
@@ -20,7 +23,7 @@ pub struct PolicyEntry {
     /// The keys of a scenario's `[transfer]` that this policy heeds, beside the page size.
     pub parameters: &'static [&'static str],
     /// Makes the policy from a checked specification.
-    pub build: fn(&MigrationSpec) -> Box<dyn MigrationPolicy>,
+    pub build: &'static BuildPolicy,
 }
 
 impl fmt::Debug for PolicyEntry {

@@ -12,7 +12,7 @@ impl SingleRange {
         name: "single-range",
         summary: "one contiguous valid range a page; the gap up to a request moves with it",
         parameters: &["unit"],
-        build: |_| Box::new(Self),
+        build: &|_| Box::new(Self),
     };
 }
 

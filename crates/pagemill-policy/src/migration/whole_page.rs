@@ -12,7 +12,7 @@ impl WholePage {
         name: "whole-page",
         summary: "the first request moves the whole page",
         parameters: &[],
-        build: |_| Box::new(Self),
+        build: &|_| Box::new(Self),
     };
 }
 

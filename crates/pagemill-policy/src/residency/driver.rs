@@ -5,6 +5,7 @@ use pagemill_types::Picos;
 use super::counters::Counters;
 use super::eviction::Eviction;
 use super::growth::{Growth, GrowthContext};
+use super::places::Places;
 use super::thrashing::Thrashing;
 use super::{
     Action, BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverSpec, DriverSpecError, PAGE_BYTES,
@@ -94,14 +95,6 @@ static NO_ADVICE: Advice = Advice {
     read_mostly: PageMask::EMPTY,
 };
 
-/// Where the pages of a block are and who has them mapped. A fault needs all three, so they lie side by side.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    resident: PageMask,
-    mapped: PageMask,
-    host_mapped: PageMask,
-}
-
 /// The unified-memory driver's view of one allocation: where each page is, and what happens to it.
 ///
 /// All data start in CPU memory, mapped by the CPU alone.
@@ -110,7 +103,7 @@ pub struct Driver {
     spec: DriverSpec,
     growth: Box<dyn Growth>,
     eviction: Box<dyn Eviction>,
-    places: Vec<Places>,
+    places: Places,
     /// Empty until the program advises anything.
     advice: Vec<Advice>,
     chunks: ChunkList,
@@ -127,61 +120,45 @@ impl Driver {
     /// As [`DriverSpec::check`].
     pub fn new(spec: &DriverSpec) -> Result<Self, DriverSpecError> {
         spec.check()?;
+        let policy = &spec.policy;
         let blocks = spec.allocation_bytes.div_ceil(BLOCK_BYTES) as u32;
         let chunk_limit = (spec.gpu_bytes / BLOCK_BYTES).min(u64::from(u32::MAX)) as u32;
-        let mut driver = Self {
-            growth: (spec.growth.build)(spec.density_percent),
-            eviction: (spec.eviction.build)(),
-            places: vec![
-                Places {
-                    resident: PageMask::EMPTY,
-                    mapped: PageMask::EMPTY,
-                    host_mapped: PageMask::FULL,
-                };
-                blocks as usize
-            ],
+        let last = blocks.saturating_sub(1);
+        Ok(Self {
+            growth: (policy.growth.build)(policy.density_percent),
+            eviction: (policy.eviction.build)(),
+            places: Places::new(blocks, extent(spec.allocation_bytes, last)),
             advice: Vec::new(),
             chunks: ChunkList::new(blocks),
             chunk_limit,
-            thrashing: spec.thrashing.map(|spec| Thrashing::new(spec, blocks)),
-            counters: spec.access_counters.map(|spec| Counters::new(spec, blocks)),
+            thrashing: policy.thrashing.map(|spec| Thrashing::new(spec, blocks)),
+            counters: policy
+                .access_counters
+                .map(|spec| Counters::new(spec, blocks)),
             traffic: Traffic::default(),
-            spec: spec.clone(),
-        };
-        let last_extent = driver.extent(blocks.saturating_sub(1));
-        if let Some(last) = driver.places.last_mut() {
-            last.host_mapped = last_extent;
-        }
-        Ok(driver)
+            spec: *spec,
+        })
     }
 
     /// Blocks of the allocation.
     pub fn blocks(&self) -> u32 {
-        self.places.len() as u32
+        self.places.blocks()
     }
 
     /// What the GPU meets at page number `page`, counted from the start of the allocation.
     #[inline]
     pub fn touch(&self, page: u32) -> Touch {
-        let (block, page) = ((page / BLOCK_PAGES) as usize, page % BLOCK_PAGES);
-        let places = &self.places[block];
-        if places.resident.contains(page) {
-            Touch::Local
-        } else if places.mapped.contains(page) {
-            Touch::Remote
-        } else {
-            Touch::Fault
-        }
+        self.places.touch(page)
     }
 
     /// The pages of `block` in GPU memory.
     pub fn resident(&self, block: u32) -> &PageMask {
-        &self.places[block as usize].resident
+        self.places.resident(block)
     }
 
     /// The pages of `block` in CPU memory that the GPU has mapped.
     pub fn mapped(&self, block: u32) -> &PageMask {
-        &self.places[block as usize].mapped
+        self.places.mapped(block)
     }
 
     /// The blocks that hold GPU memory.
@@ -204,12 +181,12 @@ impl Driver {
         effects.clear();
         let wanted = self.host_pages(faulted).and(&self.extent(block));
         let wanted = wanted
-            .without(&self.places[block as usize].resident)
-            .without(&self.places[block as usize].mapped);
+            .without(self.places.resident(block))
+            .without(self.places.mapped(block));
         let stay = wanted.and(&self.advice_of(block).prefers_cpu);
         let moving = self.heed_thrashing(block, &wanted.without(&stay), now, effects);
         effects.mapped = effects.mapped.or(&stay);
-        self.map_in_place(block, &effects.mapped);
+        self.places.map(block, &effects.mapped);
         if !moving.is_empty() {
             let fetched = self.grown(block, &moving);
             self.bring(block, &fetched, effects);
@@ -237,7 +214,7 @@ impl Driver {
         let accessed = counters.take(block);
         let advice = self.advice_of(block);
         let moving = accessed
-            .and(&self.places[block as usize].mapped)
+            .and(self.places.mapped(block))
             .without(&advice.prefers_cpu);
         let moving = self.without_pinned(block, &moving);
         if moving.is_empty() {
@@ -275,7 +252,7 @@ impl Driver {
         let mut released = 0;
         while let Some((block, page)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
             let page = PageMask::range(page..page + 1).without(&self.advised_mapping(block));
-            self.places[block as usize].mapped = self.places[block as usize].mapped.without(&page);
+            self.places.unmap(block, &page);
             released += 1;
         }
         released
@@ -283,7 +260,7 @@ impl Driver {
 
     fn call_block(&mut self, block: u32, pages: &PageMask, action: Action, effects: &mut Effects) {
         if self.advice.is_empty() {
-            self.advice = vec![Advice::default(); self.places.len()];
+            self.advice = vec![Advice::default(); self.blocks() as usize];
         }
         let advice = &mut self.advice[block as usize];
         match action {
@@ -298,17 +275,17 @@ impl Driver {
             Action::ReadMostly => advice.read_mostly = advice.read_mostly.or(pages),
             Action::AccessedByGpu => {
                 advice.accessed_by_gpu = advice.accessed_by_gpu.or(pages);
-                effects.mapped = pages.without(&self.places[block as usize].resident);
-                self.map_in_place(block, &effects.mapped);
+                effects.mapped = pages.without(self.places.resident(block));
+                self.places.map(block, &effects.mapped);
             }
             Action::Prefetch(Side::Gpu) => {
-                let fetched = pages.without(&self.places[block as usize].resident);
+                let fetched = pages.without(self.places.resident(block));
                 if !fetched.is_empty() {
                     self.bring(block, &fetched, effects);
                 }
             }
             Action::Prefetch(Side::Cpu) => {
-                let leaving = pages.and(&self.places[block as usize].resident);
+                let leaving = pages.and(self.places.resident(block));
                 if !leaving.is_empty() {
                     let evicted = self.send_back(block, &leaving);
                     effects.evictions.push(evicted);
@@ -355,15 +332,15 @@ impl Driver {
             return *moving;
         }
         let grown = self.growth.grow(&GrowthContext {
-            resident: self.places[block as usize].resident,
+            resident: *self.places.resident(block),
             faulted: *moving,
             barred,
-            host_page_pages: self.spec.host_page.pages(),
+            host_page_pages: self.spec.policy.host_page.pages(),
         });
         let grown = grown
             .or(moving)
             .without(&barred)
-            .without(&self.places[block as usize].resident);
+            .without(self.places.resident(block));
         self.without_pinned(block, &grown)
     }
 
@@ -377,43 +354,33 @@ impl Driver {
         }
     }
 
-    fn map_in_place(&mut self, block: u32, pages: &PageMask) {
-        self.places[block as usize].mapped = self.places[block as usize].mapped.or(pages);
-    }
-
     /// Moves `fetched`, none of it there yet, to GPU memory, and makes room for it first.
     fn bring(&mut self, block: u32, fetched: &PageMask, effects: &mut Effects) {
-        if !self.chunks.contains(block) {
+        if self.chunks.contains(block) {
+            self.eviction.brought(&mut self.chunks, block);
+        } else {
             while self.chunks.len() >= self.chunk_limit {
                 let Some(victim) = self.eviction.victim(&self.chunks, block) else {
                     break;
                 };
-                let leaving = self.places[victim as usize].resident;
+                let leaving = *self.places.resident(victim);
                 let evicted = self.send_back(victim, &leaving);
                 effects.evictions.push(evicted);
             }
             self.chunks.push(block);
             effects.new_chunk = true;
         }
-        let index = block as usize;
         let kept = self.advice_of(block).read_mostly;
-        effects.host_unmapped = self.places[index].host_mapped.and(fetched).without(&kept);
+        effects.host_unmapped = self.places.bring(block, fetched, &kept);
         effects.fetched = *fetched;
-        self.places[index].host_mapped = self.places[index]
-            .host_mapped
-            .without(&effects.host_unmapped);
-        self.places[index].mapped = self.places[index].mapped.without(fetched);
-        self.places[index].resident = self.places[index].resident.or(fetched);
         self.traffic.pages_in += u64::from(fetched.count());
     }
 
     /// Moves `leaving`, all of it there, back to CPU memory; an empty chunk is given back.
     fn send_back(&mut self, block: u32, leaving: &PageMask) -> Evicted {
-        let index = block as usize;
         let dropped = leaving.and(&self.advice_of(block).read_mostly);
         let copied = leaving.without(&dropped);
-        self.places[index].resident = self.places[index].resident.without(leaving);
-        if self.places[index].resident.is_empty() {
+        if self.places.send_back(block, leaving) {
             self.chunks.remove(block);
         }
         let stays_mapped = if self.counters.is_some() {
@@ -421,7 +388,7 @@ impl Driver {
         } else {
             leaving.and(&self.advised_mapping(block))
         };
-        self.map_in_place(block, &stays_mapped);
+        self.places.map(block, &stays_mapped);
         self.traffic.pages_out += u64::from(copied.count());
         self.traffic.pages_dropped += u64::from(dropped.count());
         Evicted {
@@ -444,18 +411,23 @@ impl Driver {
         if block + 1 < self.blocks() {
             return PageMask::FULL;
         }
-        let pages = self.spec.allocation_bytes.div_ceil(PAGE_BYTES);
-        let before = u64::from(block) * u64::from(BLOCK_PAGES);
-        PageMask::range(0..(pages - before).min(u64::from(BLOCK_PAGES)) as u32)
+        extent(self.spec.allocation_bytes, block)
     }
 
     /// `pages` grown to whole pages of the host.
     fn host_pages(&self, pages: &PageMask) -> PageMask {
-        if self.spec.host_page.pages() == 1 {
+        if self.spec.policy.host_page.pages() == 1 {
             return *pages;
         }
         pages.big_pages()
     }
+}
+
+/// The pages of `block` in an allocation of so many bytes.
+fn extent(allocation_bytes: u64, block: u32) -> PageMask {
+    let pages = allocation_bytes.div_ceil(PAGE_BYTES);
+    let before = u64::from(block) * u64::from(BLOCK_PAGES);
+    PageMask::range(0..(pages - before).min(u64::from(BLOCK_PAGES)) as u32)
 }
 
 /// The blocks of `bytes` and the pages of each that it holds, whole or in part.

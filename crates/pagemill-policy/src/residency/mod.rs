@@ -30,6 +30,7 @@ mod eviction;
 mod growth;
 mod page_mask;
 mod pattern;
+mod places;
 mod reader;
 mod spec;
 mod strategies;
@@ -44,7 +45,7 @@ pub use pattern::{
     AccessPattern, ELEMENT_BYTES, PatternError, PatternSpec, Variant, WARP_LANES, WarpRead,
 };
 pub use reader::{WarpReader, lcg};
-pub use spec::{AccessCounterSpec, DriverSpec, DriverSpecError, HostPage};
+pub use spec::{AccessCounterSpec, DriverPolicy, DriverSpec, DriverSpecError, HostPage};
 pub use strategies::{
     Action, Call, Mechanism, Placement, STRATEGIES, Side, Strategy, StrategyEntry, UnknownStrategy,
     find_strategy,

@@ -5,9 +5,6 @@ use super::{BIG_PAGE_PAGES, BLOCK_PAGES};
 
 const WORDS: usize = BLOCK_PAGES as usize / 64;
 
-/// Aligned 64 KiB of a block.
-pub(super) const BIG_PAGES: usize = (BLOCK_PAGES / BIG_PAGE_PAGES) as usize;
-
 /// A set of the 512 pages of 4 KiB in a 2 MiB block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageMask([u64; WORDS]);
@@ -25,6 +22,11 @@ impl PageMask {
             *word = word_of(&range, index);
         }
         mask
+    }
+
+    /// The set as bits, 64 pages a word.
+    pub(super) fn words(&self) -> [u64; WORDS] {
+        self.0
     }
 
     /// Whether `page` is in the set. `page` counts from the block's start and is below 512.
@@ -74,16 +76,10 @@ impl PageMask {
         }))
     }
 
-    /// For each aligned 64 KiB, in order, how many of its pages are in the set.
-    pub(super) fn big_page_counts(&self) -> [u16; BIG_PAGES] {
-        let mut counts = [0; BIG_PAGES];
-        for (of_word, word) in counts.chunks_exact_mut(BIG_PAGES / WORDS).zip(self.0) {
-            for (index, count) in of_word.iter_mut().enumerate() {
-                let pages = (word >> (index as u32 * BIG_PAGE_PAGES)) as u16;
-                *count = pages.count_ones() as u16;
-            }
-        }
-        counts
+    /// The lowest page in the set.
+    pub fn first(&self) -> Option<u32> {
+        let (index, word) = self.0.iter().enumerate().find(|(_, word)| **word != 0)?;
+        Some(index as u32 * 64 + word.trailing_zeros())
     }
 
     /// Pages in either set.

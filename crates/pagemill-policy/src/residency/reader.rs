@@ -17,7 +17,8 @@ enum Walk {
     /// Elements `next..end` in strides; each read is cut at `end`.
     Strided { next: u64, end: u64, stride: u64 },
     Random {
-        x: u64,
+        /// Below 2^31.
+        x: u32,
         left: u64,
         pages: u64,
         page_elements: u64,
@@ -44,7 +45,7 @@ impl WarpReader {
                 }
             }
             AccessPattern::RandomWarp => Walk::Random {
-                x: lcg(spec.seed.wrapping_add(first_of_grid)),
+                x: lcg(spec.seed.wrapping_add(first_of_grid)) as u32,
                 left: elements / spec.threads(),
                 pages: spec.bytes / spec.page_bytes,
                 page_elements: spec.page_bytes / ELEMENT_BYTES,
@@ -76,8 +77,10 @@ impl Iterator for WarpReader {
                 page_elements,
             } => {
                 *left = left.checked_sub(1)?;
-                *x = lcg(*x);
-                let element = *x % *pages * *page_elements + *x % (*page_elements - WARP_LANES);
+                let drawn = lcg(u64::from(*x));
+                *x = drawn as u32;
+                let element =
+                    drawn % *pages * *page_elements + drawn % (*page_elements - WARP_LANES);
                 Some(WarpRead {
                     start: element * ELEMENT_BYTES,
                     bytes: (WARP_LANES * ELEMENT_BYTES) as u32,

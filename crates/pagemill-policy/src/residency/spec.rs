@@ -44,12 +44,8 @@ impl Default for AccessCounterSpec {
 }
 
 /// How the driver decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DriverSpec {
-    /// Bytes of the managed allocation.
-    pub allocation_bytes: u64,
-    /// Bytes of GPU memory that it may take; at least one block of 2 MiB is used.
-    pub gpu_bytes: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverPolicy {
     /// Page size of the host: the least that moves.
     pub host_page: HostPage,
     /// What else moves with a faulted page.
@@ -64,18 +60,38 @@ pub struct DriverSpec {
     pub access_counters: Option<AccessCounterSpec>,
 }
 
-impl DriverSpec {
+impl Default for DriverPolicy {
     /// NVIDIA's driver 595.45.04 on x86.
-    pub fn new(allocation_bytes: u64, gpu_bytes: u64) -> Self {
+    fn default() -> Self {
         Self {
-            allocation_bytes,
-            gpu_bytes,
             host_page: HostPage::Kib4,
             growth: &GROWTHS[GROWTHS.len() - 1],
             density_percent: 51,
             eviction: &EVICTIONS[0],
             thrashing: Some(ThrashingSpec::default()),
             access_counters: None,
+        }
+    }
+}
+
+/// A driver's allocation and how it decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverSpec {
+    /// Bytes of the managed allocation.
+    pub allocation_bytes: u64,
+    /// Bytes of GPU memory that it may take; at least one block of 2 MiB is used.
+    pub gpu_bytes: u64,
+    /// How it decides.
+    pub policy: DriverPolicy,
+}
+
+impl DriverSpec {
+    /// NVIDIA's driver 595.45.04 on x86.
+    pub fn new(allocation_bytes: u64, gpu_bytes: u64) -> Self {
+        Self {
+            allocation_bytes,
+            gpu_bytes,
+            policy: DriverPolicy::default(),
         }
     }
 

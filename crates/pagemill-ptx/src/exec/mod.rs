@@ -15,6 +15,7 @@ pub(crate) mod run;
 mod scalar;
 pub(crate) mod service;
 pub(crate) mod step;
+mod texture;
 pub(crate) mod transfer;
 pub(crate) mod warp;
 mod warp_wide;

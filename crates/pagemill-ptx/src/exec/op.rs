@@ -108,6 +108,8 @@ operations! {
         Load,
         Store,
         Atomic,
+        /// `aux` of the texture table.
+        Texture,
         /// `aux` of the barrier table.
         Barrier,
         /// `aux` of the warp-operation table.

@@ -168,9 +168,14 @@ impl Engine<'_, '_> {
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
         // The access itself was counted when it was announced.
         self.meter.start = self.pc + 1;
-        let memory = &self.code.memory[inst.aux as usize];
-        self.stores
-            .perform_due(frame, memory, mask, self.warp.due)?;
+        if inst.op == Op::Texture {
+            let texture = &self.code.textures[inst.aux as usize];
+            self.stores.perform_texture(frame, texture, mask)?;
+        } else {
+            let memory = &self.code.memory[inst.aux as usize];
+            self.stores
+                .perform_due(frame, memory, mask, self.warp.due)?;
+        }
         self.pc += 1;
         self.go(frame)
     }
@@ -235,6 +240,7 @@ impl Engine<'_, '_> {
             Op::Exit => return Ok(self.exit(inst, mask)),
             Op::Wait => return Ok(self.wait(inst)),
             Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
+            Op::Texture => return self.texture(inst, frame, mask),
             Op::Barrier => {
                 self.pc += 1;
                 self.meter.close(self.pc, self.warp.path.mask);
@@ -347,6 +353,28 @@ impl Engine<'_, '_> {
             return Ok(Flow::Stop(Stop::Memory));
         }
         self.stores.perform(frame, memory, mask)?;
+        Ok(Flow::Next)
+    }
+
+    #[inline(never)]
+    fn texture(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        let texture = &self.code.textures[inst.aux as usize];
+        if self.stepped
+            && self
+                .stores
+                .announce_texture(frame, texture, mask, self.access)?
+        {
+            self.warp.pending |= texture.slot.map_or(0, |slot| 1 << slot);
+            self.warp.state = WarpState::MemoryDue;
+            self.meter.close(self.pc + 1, self.warp.path.mask);
+            return Ok(Flow::Stop(Stop::Memory));
+        }
+        self.stores.perform_texture(frame, texture, mask)?;
         Ok(Flow::Next)
     }
 }

@@ -6,7 +6,7 @@ use super::ir::{Aux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
 use super::liveness::Liveness;
 use crate::code::{
     AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, MemoryInst, SINK,
-    ScalarInst, Service, Stream, VECTOR_MAX, WarpWideInst,
+    ScalarInst, Service, Stream, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -299,6 +299,14 @@ impl Tables<'_> {
                 code.sites += 1;
                 push(&mut code.memory, self.memory(micro, memory, site))
             }
+            Aux::Texture {
+                form,
+                layered,
+                slot,
+            } => push(
+                &mut code.textures,
+                self.texture(micro, *form, *layered, *slot),
+            ),
             Aux::Barrier {
                 counted,
                 waits,
@@ -394,6 +402,35 @@ impl Tables<'_> {
             slot: aux.slot,
             hint: aux.hint,
             site,
+        }
+    }
+
+    fn texture(
+        &self,
+        micro: &Micro,
+        form: TextureForm,
+        layered: bool,
+        slot: Option<u8>,
+    ) -> TextureInst {
+        let mut rest = micro.srcs.iter().map(|value| self.operand(*value));
+        let object = rest.next().unwrap_or(0);
+        let mut coordinates = [0; 3];
+        for coordinate in &mut coordinates[..usize::from(form.dimensions)] {
+            *coordinate = rest.next().unwrap_or(0);
+        }
+        let layer = if layered { rest.next() } else { None };
+        let mut registers = [SINK; 4];
+        let dsts = micro.dsts.iter().map(|dst| self.slot(*dst));
+        for (register, operand) in registers.iter_mut().zip(dsts.chain(rest)) {
+            *register = operand;
+        }
+        TextureInst {
+            form,
+            object,
+            coordinates,
+            layer,
+            registers,
+            slot,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use crate::ast::Space;
 use crate::code::{
-    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, Reduce, ScalarFn, WarpWide,
+    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, Reduce, ScalarFn, TextureForm,
+    WarpWide,
 };
 use crate::exec::op::Op;
 use std::collections::HashMap;
@@ -62,6 +63,12 @@ pub(super) enum Aux {
     Targets(Vec<Label>),
     /// Sources: address, then values. Destinations: the registers loaded, or the old value.
     Memory(MemoryAux),
+    /// Sources: handle, coordinates, layer if `layered`, then values. Destinations: the registers loaded.
+    Texture {
+        form: TextureForm,
+        layered: bool,
+        slot: Option<u8>,
+    },
     /// Sources: id, threads if `counted`, predicate if a reduction. Destination: the reduction's.
     Barrier {
         counted: bool,

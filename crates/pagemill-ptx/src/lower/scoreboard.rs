@@ -1,29 +1,33 @@
 //! Which results arrive late, and who must wait for them: like the control codes that compilers emit for recent hardware.
 
 use super::cfg::Graph;
-use super::ir::{Aux, Program};
+use super::ir::{Aux, MemoryAux, Program};
 use crate::ast::Space;
 use crate::kernel::InstructionInfo;
 
 /// Scoreboard slots of a warp.
 const SLOTS: u32 = 64;
 
-/// Gives every global, local or generic load and atomic with a result a slot, and every instruction its waits.
+/// Gives every global, local or generic load, atomic with a result and texture fetch a slot, and every instruction its waits.
 pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [InstructionInfo]) {
     let mut late = vec![0u64; program.classes.len()];
     let mut next = 0;
     for micro in &mut program.micros {
-        let Aux::Memory(memory) = &mut micro.aux else {
-            continue;
+        let place = match &mut micro.aux {
+            Aux::Memory(memory)
+                if matches!(memory.space, Space::Global | Space::Local | Space::Generic) =>
+            {
+                &mut memory.slot
+            }
+            Aux::Texture { slot, .. } => slot,
+            _ => continue,
         };
-        if micro.dsts.is_empty()
-            || !matches!(memory.space, Space::Global | Space::Local | Space::Generic)
-        {
+        if micro.dsts.is_empty() {
             continue;
         }
         let slot = (next % SLOTS) as u8;
         next += 1;
-        memory.slot = Some(slot);
+        *place = Some(slot);
         infos[micro.info as usize].slot = Some(slot);
         for dst in &micro.dsts {
             late[dst.index()] |= 1 << slot;
@@ -53,7 +57,9 @@ fn waits_of(micro: &super::ir::Micro, late: &[u64]) -> u64 {
 
 fn after(micro: &super::ir::Micro, pending: u64) -> u64 {
     match &micro.aux {
-        Aux::Memory(memory) => pending | memory.slot.map_or(0, |slot| 1 << slot),
+        Aux::Memory(MemoryAux { slot, .. }) | Aux::Texture { slot, .. } => {
+            pending | slot.map_or(0, |slot| 1 << slot)
+        }
         _ => pending,
     }
 }

@@ -3,7 +3,8 @@
 use crate::stepped::{compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
-    DeviceMemory, FunctionalTotals, Launch, Linked, Module, Output, Trap, run_functional,
+    DeviceMemory, FunctionalTotals, Image, Launch, Linked, Module, Output, Sampler, Texture, Trap,
+    run_functional,
 };
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,11 @@ impl Device {
             T::from_bits64(u64::from_le_bytes(word))
         };
         bytes.chunks(T::BYTES).map(value).collect()
+    }
+
+    /// A texture or surface object; its handle.
+    pub fn bind(&mut self, image: Image, sampler: Sampler) -> u64 {
+        self.memory.bind_texture(Texture { image, sampler })
     }
 
     /// Runs a kernel that must succeed.

@@ -27,6 +27,7 @@ mod programs;
 mod rows;
 mod special;
 mod stepped;
+mod texture;
 mod traps;
 mod value;
 mod warp;

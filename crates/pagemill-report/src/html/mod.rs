@@ -10,7 +10,7 @@ use crate::plot::{Figure, figure};
 use crate::units::{ABSENT, human};
 use crate::{Claim, Column, ColumnKind, ColumnRole, DescriptionSection, Plot, ResultSet, Value};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 const SORT_SCRIPT: &str = include_str!("sort.js");
 
 /// Only these two texts may style and act; nothing may be fetched.
@@ -271,7 +271,7 @@ fn description_section(section: &DescriptionSection) -> Markup {
     }
 }
 
-fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

@@ -15,6 +15,7 @@ mod stacked;
 mod svg;
 
 pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use render::drawings;
 pub(crate) use render::{Figure, figure};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::data::Source;
 use super::{bars, heat, lines, stacked};
+use crate::html::STYLE;
 use crate::{Plot, PlotForm, ResultSet};
 
 /// A drawn plot.
@@ -40,6 +41,22 @@ impl Titles<'_> {
             self.y.to_owned()
         }
     }
+}
+
+/// Draws `plot` as files of their own, one for each panel: SVG that brings its colors, light and dark.
+pub fn drawings(set: &ResultSet, plot: &Plot) -> Vec<String> {
+    let standalone = |image: String| match image.split_once('>') {
+        Some((head, rest)) => {
+            let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+            format!("{head}><style>{STYLE}</style>{rest}")
+        }
+        None => image,
+    };
+    figure(set, plot, "f")
+        .images
+        .into_iter()
+        .map(standalone)
+        .collect()
 }
 
 /// Draws `plot`. `prefix` begins all identifiers, so that figures of one page stay apart.

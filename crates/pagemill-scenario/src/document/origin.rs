@@ -27,6 +27,11 @@ impl SourceText {
         Self::new(format!("{name}{BUILT_IN}"), None, text.to_owned())
     }
 
+    /// A text that somebody made; it has no folder on disk.
+    pub fn given(name: &str, text: &str) -> Arc<Self> {
+        Self::new(name.to_owned(), None, text.to_owned())
+    }
+
     /// The `key=value` of one `--set` argument.
     pub fn argument(text: &str) -> Arc<Self> {
         Self::new(ARGUMENT.to_owned(), None, text.to_owned())

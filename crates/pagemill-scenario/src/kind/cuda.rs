@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use pagemill_sim::{GpuMachine, Limits};
-use pagemill_types::PageSize;
 
 use super::PointInput;
-use super::gpu::limits;
+use super::gpu::{limits, transfer_and_machine};
 use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
-use crate::machine::{self, Machine, MachineFile};
+use crate::machine::{Machine, MachineFile};
 use crate::quantity::{self, Wrong};
 use crate::transfer::Transfer;
 
@@ -41,13 +40,7 @@ impl CudaPoint {
         let command = root
             .section("program")
             .and_then(|mut section| section.required("command", command));
-        let transfer = root.section("transfer").and_then(Transfer::read);
-        let machine = input.machine.and_then(|file| {
-            let page = transfer
-                .as_ref()
-                .map_or(PageSize::MIB_2, |transfer| transfer.page);
-            machine::gpu::read(file, page, input.reader)
-        });
+        let (transfer, machine) = transfer_and_machine(root, input);
         let limits = limits(root);
         Some(Self {
             machine: machine?,

@@ -32,14 +32,7 @@ impl GpuPoint {
         let workload = root
             .section("workload")
             .and_then(|section| WorkloadSpec::read(section, input.seed));
-        let transfer = root.section("transfer").and_then(Transfer::read);
-        let machine = input.machine.and_then(|file| {
-            // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
-            let page = transfer
-                .as_ref()
-                .map_or(PageSize::MIB_2, |transfer| transfer.page);
-            machine::gpu::read(file, page, input.reader)
-        });
+        let (transfer, machine) = transfer_and_machine(root, input);
         let limits = limits(root);
         Some(Self {
             machine: machine?,
@@ -53,6 +46,22 @@ impl GpuPoint {
     pub fn transfer_mode(&self) -> TransferMode {
         self.transfer.simulated()
     }
+}
+
+/// Reads `[transfer]`, and the machine whose pages move by it.
+pub(crate) fn transfer_and_machine(
+    root: &mut Section<'_>,
+    input: &PointInput<'_>,
+) -> (Option<Transfer>, Option<Machine<GpuMachine>>) {
+    let transfer = root.section("transfer").and_then(Transfer::read);
+    let machine = input.machine.and_then(|file| {
+        // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
+        let page = transfer
+            .as_ref()
+            .map_or(PageSize::MIB_2, |transfer| transfer.page);
+        machine::gpu::read(file, page, input.reader)
+    });
+    (transfer, machine)
 }
 
 /// Reads `[limits]`, which may be left out.

@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which turns a point's sections into a typed specification.
 
+pub mod coloring;
 pub mod cuda;
 pub mod gpu;
 pub mod nic;
@@ -25,8 +26,11 @@ pub(crate) const CUDA: &str = "cuda";
 /// `kind = "zeroing"`: huge page faults, and who clears the pages.
 pub(crate) const ZEROING: &str = "zeroing";
 
+/// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
+pub(crate) const COLORING: &str = "coloring";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING, COLORING];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -53,6 +57,8 @@ pub(crate) fn read(
         CUDA => cuda::CudaPoint::read(root, input).map(|point| PointSpec::Cuda(Box::new(point))),
         ZEROING => zeroing::ZeroingPoint::read(root, input)
             .map(|point| PointSpec::Zeroing(Box::new(point))),
+        COLORING => coloring::ColoringPoint::read(root, input)
+            .map(|point| PointSpec::Coloring(Box::new(point))),
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -65,6 +71,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
         NIC => nic::SHORT_NAMES,
         CUDA => cuda::SHORT_NAMES,
         ZEROING => zeroing::SHORT_NAMES,
+        COLORING => coloring::SHORT_NAMES,
         _ => &[],
     }
 }

@@ -1,10 +1,11 @@
 //! The values of a GPU with unified memory, its link and its driver.
 
 use pagemill_policy::residency::{
-    AccessCounterSpec, EVICTIONS, GROWTHS, HostPage, ThrashingSpec, find_eviction, find_growth,
+    AccessCounterSpec, DriverPolicy, EVICTIONS, GROWTHS, HostPage, ThrashingSpec, find_eviction,
+    find_growth,
 };
 use pagemill_sim::uvm::{
-    DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
+    DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
 };
 
 use super::gpu::{bytes, number, one_of};

@@ -12,6 +12,8 @@ use super::stream::{GridStream, StreamFailure};
 use super::timeline::{TimelineEvent, TimelineKind};
 use crate::parts::link::Direction;
 use pagemill_types::Picos;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// SMs, memory side and the host's clock.
 #[derive(Debug)]
@@ -56,6 +58,11 @@ impl Clockwork {
         matches!(self.mode, TransferMode::Migrate(_))
     }
 
+    /// Whether the link costs nothing.
+    pub(super) fn moves_for_free(&self) -> bool {
+        self.mode == TransferMode::IdealOverlap
+    }
+
     /// Whether there was a launch.
     pub(super) fn has_launched(&self) -> bool {
         !self.launches.is_empty()
@@ -65,6 +72,11 @@ impl Clockwork {
     pub(super) fn instructions_left(&self) -> u64 {
         self.instruction_limit
             .saturating_sub(self.execution.thread_instructions)
+    }
+
+    /// Launches end soon after `stop` was set.
+    pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.engine.stop_when(stop);
     }
 
     /// The host copies, and waits for it.
@@ -99,7 +111,7 @@ impl Clockwork {
 
     /// The host copies over the link, whatever the mode but the ideal one, and waits for it.
     pub(super) fn transfer(&mut self, bytes: u64, direction: Direction) {
-        if self.mode == TransferMode::IdealOverlap {
+        if self.moves_for_free() {
             return;
         }
         let start = self.now;
@@ -227,6 +239,7 @@ impl Clockwork {
             }
             RunError::DoesNotFit(occupancy) => LaunchFailure::DoesNotFit(occupancy),
             RunError::InstructionLimit => LaunchFailure::InstructionLimit { limit },
+            RunError::Stopped => LaunchFailure::Stopped,
             RunError::TimeLimit => LaunchFailure::TimeLimit,
             RunError::Deadlock { block } => LaunchFailure::Deadlock { block },
         };

@@ -145,6 +145,8 @@ pub enum LaunchFailure {
         /// The limit of the whole run.
         limit: u64,
     },
+    /// Whoever set the flag of [`Gpu::stop_when`](super::Gpu::stop_when) wanted it.
+    Stopped,
     /// More than 18 minutes of simulated time.
     TimeLimit,
     /// The warps of a block wait for each other.
@@ -166,6 +168,7 @@ impl fmt::Display for LaunchFailure {
                 f,
                 "stopped after {limit} thread instructions in all: raise limits.thread_instructions if this is no endless loop"
             ),
+            Self::Stopped => f.write_str("stopped on request"),
             Self::TimeLimit => {
                 f.write_str("stopped after 18 minutes of simulated time in one launch")
             }

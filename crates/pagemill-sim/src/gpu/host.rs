@@ -14,6 +14,8 @@ use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_ptx::{DeviceMemory, Output};
 use pagemill_types::{PageSize, VirtAddr};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How a program's data comes to the GPU and back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +100,8 @@ pub struct Gpu {
     pub(super) allocated_bytes: u64,
     /// Of `memory_bytes`, taken by memory that never moves.
     pub(super) fixed_bytes: u64,
+    /// Where cooperative launches count arrivals, once there was one.
+    pub(super) grid_workspace: Option<u64>,
 }
 
 impl Gpu {
@@ -140,7 +144,14 @@ impl Gpu {
             buffers: Vec::new(),
             allocated_bytes: 0,
             fixed_bytes: 0,
+            grid_workspace: None,
         })
+    }
+
+    /// Lets launches end with [`LaunchFailure::Stopped`](super::LaunchFailure::Stopped) soon after `stop` was set. A launch that
+    /// was stopped leaves the GPU in no state to go on from.
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.clockwork.stop_when(stop);
     }
 
     /// Allocates `bytes` zero bytes that begin where the machine's placement has it. Where pages migrate, they are in CPU

@@ -5,6 +5,7 @@ use super::gmmu::{Asker, Gmmu, Residency};
 use super::machine::{GpuMachine, TlbScope};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
+use super::remote::RemoteMemory;
 use super::stall::Stall;
 use super::stats::MemoryStats;
 use super::stream::AccessKind;
@@ -56,6 +57,7 @@ pub(crate) struct MemoryPath {
     pub(crate) timeline: Timeline,
     pub(crate) stall: Stall,
     touched: TouchedSegments,
+    pub(crate) remote: RemoteMemory,
     page_segments_shift: u32,
     managed_segments: u64,
     l1_hit: Picos,
@@ -106,6 +108,7 @@ impl MemoryPath {
             timeline,
             stall: Stall::new(machine.gmmu.stall, machine.sm.count),
             touched: TouchedSegments::default(),
+            remote: RemoteMemory::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             managed_segments: 0,
             l1_hit: machine
@@ -208,6 +211,9 @@ impl MemoryPath {
 
     #[inline]
     fn cached(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
+        if self.remote.holds(request.segment) {
+            return self.over_the_link(at, request);
+        }
         match request.kind {
             AccessKind::Load if request.route == Route::PastL1 => {
                 Progress::Done(self.load_past_l1(at, request))
@@ -234,6 +240,37 @@ impl MemoryPath {
         }
     }
 
+    /// A request for CPU memory that the GPU uses in place: L1 keeps its lines for the kernel, nothing else does.
+    #[cold]
+    fn over_the_link(&mut self, at: Picos, request: &Request) -> Progress {
+        let bytes = SEGMENT_BYTES;
+        let sm = &mut self.sms[request.sm as usize];
+        match request.kind {
+            AccessKind::Load if request.route == Route::PastL1 => {
+                Progress::Done(self.link.transfer(at, Direction::ToGpu, bytes).done)
+            }
+            AccessKind::Load => match sm.l1.load(at, request.segment) {
+                Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
+                Lookup::Blocked(free_at) => Progress::Blocked(free_at),
+                Lookup::Miss(miss) => {
+                    let done = self.link.transfer(at, Direction::ToGpu, bytes).done;
+                    self.sms[request.sm as usize].l1.fill(miss, done);
+                    self.write_local_back(at, request.sm, miss.writeback);
+                    Progress::Done(done)
+                }
+            },
+            AccessKind::Store => {
+                sm.l1.store_through(request.segment);
+                Progress::Done(self.link.transfer(at, Direction::ToCpu, bytes).done)
+            }
+            AccessKind::Atomic | AccessKind::Reduction => {
+                sm.l1.invalidate(request.segment);
+                let read = self.link.transfer(at, Direction::ToGpu, bytes).done;
+                Progress::Done(self.link.transfer(read, Direction::ToCpu, bytes).done)
+            }
+        }
+    }
+
     #[inline]
     fn load(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
         let sm = &mut self.sms[request.sm as usize];
@@ -255,6 +292,9 @@ impl MemoryPath {
 
     /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
+        if self.remote.holds(request.segment) {
+            return self.link.transfer(at, Direction::ToGpu, SEGMENT_BYTES).done;
+        }
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize].eject.book(at, self.line_busy) - at;
         self.slices[place.partition].load(at + self.crossing, place.line) + self.crossing + queued

@@ -19,6 +19,7 @@ mod occupancy;
 mod partition;
 mod partition_slice;
 mod program;
+mod remote;
 mod report;
 mod residents;
 mod run;
@@ -41,7 +42,7 @@ pub use machine::{
 };
 pub use machine_check::SpecError;
 pub use occupancy::{Limiter, Occupancy, occupancy};
-pub use program::{Arg, ModuleId};
+pub use program::{Arg, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};

@@ -47,6 +47,19 @@ impl Arg {
     }
 }
 
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Shared memory of a block beyond what the kernel declares, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Whether the blocks of the grid may wait for each other: all of them have to be resident at once.
+    pub cooperative: bool,
+}
+
 /// A module whose variables are placed in device memory, with the costs of the kernels that were launched.
 #[derive(Debug)]
 pub(super) struct LoadedModule {
@@ -58,6 +71,9 @@ pub(super) struct LoadedModule {
 impl LoadedModule {
     pub(super) fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
+            if let Some(failure) = self.module.failure(name) {
+                return GpuError::Ptx(failure.clone());
+            }
             let names: Vec<&str> = self
                 .module
                 .kernels()
@@ -84,7 +100,30 @@ impl Gpu {
     /// What is wrong with the text: place, instruction, and what to do.
     pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
         let module = Module::load(source_name, ptx_text)?;
-        let linked = module.link(&mut self.memory)?;
+        self.add_module(module, &BTreeMap::new())
+    }
+
+    /// The same, with the variables named in `placed` at these addresses, in memory that was allocated or lent for them.
+    /// Kernels that cannot be executed are errors only when they are asked for.
+    ///
+    /// # Errors
+    /// What is wrong with the text; if there is no memory at such an address.
+    pub fn load_module_placed(
+        &mut self,
+        source_name: &str,
+        ptx_text: &str,
+        placed: &BTreeMap<String, u64>,
+    ) -> Result<ModuleId, GpuError> {
+        let module = Module::load_partly(source_name, ptx_text)?;
+        self.add_module(module, placed)
+    }
+
+    fn add_module(
+        &mut self,
+        module: Module,
+        placed: &BTreeMap<String, u64>,
+    ) -> Result<ModuleId, GpuError> {
+        let linked = module.link_placed(&mut self.memory, placed)?;
         self.modules.push(LoadedModule {
             module,
             linked,
@@ -118,7 +157,13 @@ impl Gpu {
         args: &[Arg],
     ) -> Result<LaunchReport, GpuError> {
         let packed = pack_arguments(self.loaded(module)?.kernel(kernel)?, args)?;
-        self.launch_packed(module, kernel, grid, block, dynamic_shared_bytes, &packed)
+        let shape = LaunchShape {
+            grid,
+            block,
+            dynamic_shared_bytes,
+            cooperative: false,
+        };
+        self.launch_packed(module, kernel, &shape, &packed)
     }
 
     /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
@@ -130,30 +175,50 @@ impl Gpu {
         &mut self,
         module: ModuleId,
         kernel: &str,
-        grid: [u32; 3],
-        block: [u32; 3],
-        dynamic_shared_bytes: u32,
+        shape: &LaunchShape,
         arguments: &[u8],
     ) -> Result<LaunchReport, GpuError> {
+        let workspace = match shape.cooperative {
+            true => Some(self.grid_workspace()?),
+            false => None,
+        };
         let loaded = self.loaded(module)?;
         let (module_text, linked, kernel) =
             (&loaded.module, &loaded.linked, loaded.kernel(kernel)?);
-        let launch = Launch::new(
+        let mut launch = Launch::new(
             module_text,
             linked,
             kernel,
-            grid,
-            block,
-            dynamic_shared_bytes,
+            shape.grid,
+            shape.block,
+            shape.dynamic_shared_bytes,
             arguments,
         )?
         .with_instruction_limit(self.clockwork.instructions_left().max(1));
+        if let Some(address) = workspace {
+            launch = launch.with_grid_workspace(address);
+        }
         if self.options.timing {
             self.read_between_launches();
             self.run_timed(module, &launch)
         } else {
             self.run_untimed(&launch)
         }
+    }
+
+    /// Where the blocks of cooperative launches count who has come; the same for all, one after the other.
+    fn grid_workspace(&mut self) -> Result<u64, GpuError> {
+        const BYTES: u32 = 8;
+        if let Some(address) = self.grid_workspace {
+            return Ok(address);
+        }
+        let address = self
+            .memory
+            .alloc("grid workspace", BYTES.into(), BYTES.into())?;
+        let size = self.memory.bytes_mut(address, 4)?;
+        size.copy_from_slice(&BYTES.to_le_bytes());
+        self.grid_workspace = Some(address);
+        Ok(address)
     }
 
     pub(super) fn loaded(&self, module: ModuleId) -> Result<&LoadedModule, GpuError> {

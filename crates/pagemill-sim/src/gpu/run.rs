@@ -11,6 +11,11 @@ use super::warp::{Phase, Warp};
 use crate::parts::ports::Port;
 use pagemill_types::{Clock, Picos};
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Thread instructions between two looks at whether somebody wants the launch to stop.
+const STOP_INTERVAL: u64 = 1 << 18;
 
 /// Why a launch did not come to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +26,8 @@ pub enum RunError<E> {
     Stream(E),
     /// More thread instructions than allowed.
     InstructionLimit,
+    /// Somebody wanted it to stop.
+    Stopped,
     /// More simulated time than a launch can have.
     TimeLimit,
     /// Blocks are left whose warps all wait for each other.
@@ -58,6 +65,9 @@ pub(crate) struct Engine {
     step: Step,
     execution: ExecutionStats,
     instruction_limit: u64,
+    /// Thread instructions at which the limit and `stop` are looked at next.
+    check_at: u64,
+    stop: Option<Arc<AtomicBool>>,
     /// The last time anything asked for is done.
     last_done: Picos,
 }
@@ -109,8 +119,15 @@ impl Engine {
             step: Step::default(),
             execution: ExecutionStats::default(),
             instruction_limit: u64::MAX,
+            check_at: u64::MAX,
+            stop: None,
             last_done: Picos::ZERO,
         }
+    }
+
+    /// Launches end soon after `stop` was set.
+    pub(crate) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
     }
 
     /// Runs a whole grid from `at` on; at most `instruction_limit` thread instructions.
@@ -193,6 +210,7 @@ impl Engine {
         self.shape_blocks = shape.blocks;
         self.execution = ExecutionStats::default();
         self.instruction_limit = instruction_limit;
+        self.check_at = self.next_check();
         self.last_done = at;
     }
 
@@ -265,15 +283,42 @@ impl Engine {
         let totals = &self.step.totals;
         self.execution.warp_instructions += totals.instructions;
         self.execution.thread_instructions += totals.thread_instructions;
-        if self.execution.thread_instructions > self.instruction_limit {
-            return Err(RunError::InstructionLimit);
-        }
         let replays = totals.shared_replays * u64::from(self.spec.shared_replay_cycles);
         let issue = self.clock.cycles(totals.issue_cycles + replays);
         let latency = self.clock.cycles(totals.latency_cycles + replays);
+        if self.execution.thread_instructions > self.check_at {
+            self.check()?;
+        }
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
         self.end_step(end, warp, home.slot, stream);
+        Ok(())
+    }
+
+    fn next_check(&self) -> u64 {
+        match &self.stop {
+            None => self.instruction_limit,
+            Some(_) => {
+                let next = self
+                    .execution
+                    .thread_instructions
+                    .saturating_add(STOP_INTERVAL);
+                next.min(self.instruction_limit)
+            }
+        }
+    }
+
+    /// Whether the launch may go on.
+    #[cold]
+    fn check<E>(&mut self) -> Result<(), RunError<E>> {
+        if self.execution.thread_instructions > self.instruction_limit {
+            return Err(RunError::InstructionLimit);
+        }
+        let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
+        if self.stop.as_ref().is_some_and(is_stopped) {
+            return Err(RunError::Stopped);
+        }
+        self.check_at = self.next_check();
         Ok(())
     }
 

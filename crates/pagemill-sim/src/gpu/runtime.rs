@@ -6,7 +6,7 @@ use super::host::{Buffer, Gpu, MAX_PAGES};
 use super::memory_path::MANAGED_BASE;
 use super::program::ModuleId;
 use crate::parts::link::Direction;
-use pagemill_ptx::{Kernel, MemoryError};
+use pagemill_ptx::{Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 use std::ops::Range;
 
@@ -124,8 +124,8 @@ impl Gpu {
         })
     }
 
-    /// Makes `memory` of the host readable and writable for kernels, at `address`. It never moves, and an access costs
-    /// what one to GPU memory does.
+    /// Makes `memory` of the host readable and writable for kernels, at `address`. It never moves: accesses go over the
+    /// link, unless data moves at no cost.
     ///
     /// # Errors
     /// If something else is there.
@@ -135,7 +135,11 @@ impl Gpu {
         address: VirtAddr,
         memory: &'static mut [u8],
     ) -> Result<(), GpuError> {
+        let bytes = memory.len() as u64;
         self.memory.lend_at(name, address.0, memory)?;
+        if !self.clockwork.moves_for_free() {
+            self.clockwork.path.remote.add(address.0, bytes);
+        }
         Ok(())
     }
 
@@ -146,6 +150,7 @@ impl Gpu {
     pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
         let bytes = self.allocation_bytes(address).unwrap_or(0);
         self.memory.free(address.0)?;
+        self.clockwork.path.remote.remove(address.0);
         if (MANAGED_BASE..self.next_address).contains(&address.0) {
             self.clockwork.path.forget(address.0, bytes);
         }
@@ -221,6 +226,16 @@ impl Gpu {
     pub fn migrations(&self) -> u64 {
         let gmmu = self.clockwork.path.gmmu.as_ref();
         gmmu.map_or(0, |gmmu| gmmu.counts().migrations)
+    }
+
+    /// Makes `texture` known to kernels and returns its handle, which is never used again.
+    pub fn bind_texture(&mut self, texture: Texture) -> u64 {
+        self.memory.bind_texture(texture)
+    }
+
+    /// Forgets a handle of [`Gpu::bind_texture`]; whether there was one.
+    pub fn unbind_texture(&mut self, handle: u64) -> bool {
+        self.memory.unbind_texture(handle)
     }
 
     /// A kernel of a loaded module.

@@ -27,6 +27,8 @@ pub enum TimelineKind {
         /// Page number in the address space.
         page: u64,
     },
+    /// The driver served a batch of faults and reports.
+    FaultBatch,
     /// A request waited because a migration buffer was full.
     BufferFull {
         /// Memory partition whose buffer was full.

@@ -168,6 +168,19 @@ impl Cache {
         }
     }
 
+    /// Looks `line` up without time, for counting only: whether it was there. It is afterwards.
+    #[inline]
+    pub fn touch_at_once(&mut self, line: u64) -> bool {
+        match self.load(Picos::ZERO, line) {
+            Lookup::Hit(_) => true,
+            Lookup::Miss(miss) => {
+                self.fill(miss, Picos::ZERO);
+                false
+            }
+            Lookup::Blocked(_) => false,
+        }
+    }
+
     /// Says when the data of a missed line comes.
     #[inline]
     pub fn fill(&mut self, miss: Miss, data_at: Picos) {
@@ -207,12 +220,14 @@ impl Cache {
         Ok(writeback)
     }
 
-    /// Marks `line` as changed if it is there.
+    /// Marks `line` as changed if it is there, and tells whether it is.
     #[inline]
-    pub fn mark_dirty(&mut self, line: u64) {
-        if let Some(slot) = self.find(line) {
+    pub fn mark_dirty(&mut self, line: u64) -> bool {
+        let found = self.find(line);
+        if let Some(slot) = found {
             self.lines[slot as usize].mark_dirty();
         }
+        found.is_some()
     }
 
     /// Forgets every line.

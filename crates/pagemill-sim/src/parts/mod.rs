@@ -9,5 +9,6 @@ pub mod entry_pool;
 pub mod link;
 pub mod page_walk;
 pub mod ports;
+pub mod random;
 pub mod throughput;
 pub mod tlb;

@@ -60,8 +60,9 @@ struct Entry {
 pub struct Tlb {
     pages: Vec<u32>,
     entries: Vec<Entry>,
-    /// Where a page was last seen; only a guess, checked against `pages`.
-    hints: [u32; HINTS],
+    /// Where a page was last seen; only a guess, checked against `pages`. The page is held as well, so that a wrong
+    /// guess costs no look at `pages`, which need not be in a cache.
+    hints: [(u32, u32); HINTS],
     sets: usize,
     ways: usize,
     ports: PortGroup,
@@ -78,7 +79,7 @@ impl Tlb {
         Self {
             pages: vec![EMPTY; sets * ways],
             entries: vec![Entry::default(); sets * ways],
-            hints: [0; HINTS],
+            hints: [(EMPTY, 0); HINTS],
             sets,
             ways,
             ports: PortGroup::new(spec.ports, clock.cycles(1)),
@@ -132,8 +133,9 @@ impl Tlb {
     #[inline]
     fn find(&mut self, page: u32) -> Option<usize> {
         let hint = &mut self.hints[page as usize % HINTS];
-        if self.pages[*hint as usize] == page {
-            return Some(*hint as usize);
+        let (hinted, slot) = (hint.0, hint.1 as usize);
+        if hinted == page && self.pages[slot] == page {
+            return Some(slot);
         }
         let first = (page as usize % self.sets) * self.ways;
         let set = &self.pages[first..first + self.ways];
@@ -145,7 +147,7 @@ impl Tlb {
             return None;
         }
         let way = set.iter().position(|&held| held == page)?;
-        *hint = (first + way) as u32;
+        *hint = (page, (first + way) as u32);
         Some(first + way)
     }
 
@@ -159,7 +161,7 @@ impl Tlb {
             known_at,
             last_use: self.uses,
         };
-        self.hints[page as usize % HINTS] = slot as u32;
+        self.hints[page as usize % HINTS] = (page, slot as u32);
         TlbMiss {
             slot: slot as u32,
             start: known_at,

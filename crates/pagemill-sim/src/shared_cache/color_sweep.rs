@@ -1,7 +1,7 @@
 use pagemill_policy::coloring::{MissCurve, Palette};
 
 use super::page_index::{Numbered, PageIndex};
-use super::queues::Queues;
+use super::place::{Place, Sweep};
 
 /// Most numbers of colors that one sweep tells of: one bit of a line's record each.
 const COLORS_MAX: usize = 64;
@@ -84,18 +84,24 @@ pub struct ColorSweep {
     colors: Vec<u16>,
     pages: PageIndex,
     pages_max: usize,
-    /// Of each watched line of each page.
-    lines: Vec<Line>,
-    /// i mod k for each page and each k.
-    page_colors: Vec<u16>,
-    caches: Vec<Queues>,
-    misses: Vec<u64>,
+    /// Each watched place of a page.
+    places: Vec<Place>,
+    fronts: Vec<Front>,
+    /// Pages that were touched at each place and not swept yet: `LIST` entries of each.
+    waiting: Vec<u32>,
+    sweep: Sweep,
     references: u64,
-    watched: u64,
-    /// The line that was touched last at each watched place of a page.
-    newest: Vec<u32>,
-    clock: u32,
-    clock_max: u32,
+}
+
+/// What every touch of a watched place looks at.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    /// References so far.
+    references: u64,
+    /// The page that was touched last.
+    newest: u32,
+    /// How many pages wait.
+    waiting: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,18 +109,13 @@ struct Shape {
     line_shift: u32,
     lines_of_page_shift: u32,
     sample_shift: u32,
-    /// Watched lines of a page, and the shift of that number.
-    watched_shift: u32,
 }
 
-/// A line of memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Line {
-    /// Bit j: it is in the cache of `colors[j]`.
-    cached: u64,
-    /// The time of its last touch, in touches that changed anything.
-    touched: u32,
-}
+/// A place is swept when so many touches wait: enough to bring its sets near, once for all of them.
+const BATCH: usize = if cfg!(test) { 5 } else { 4 << 10 };
+
+/// From the list of one place to the next: a line more than it holds, so that their ends do not meet in one set of the host's cache.
+const LIST: usize = BATCH + 16;
 
 impl ColorSweep {
     /// Empty caches.
@@ -151,29 +152,37 @@ impl ColorSweep {
             });
         }
         let watched = (lines_of_page / spec.sample_every) as usize;
-        let caches = spec
-            .colors
-            .iter()
-            .map(|colors| Queues::new(usize::from(*colors) * watched, ways));
+        let mut sets = 0;
+        let first_sets = spec.colors.iter().map(|colors| {
+            sets += u32::from(*colors);
+            sets - u32::from(*colors)
+        });
+        let sweep = Sweep {
+            first_sets: first_sets.collect(),
+            page_colors: Vec::new(),
+        };
+        let place = || Place::new(spec.colors.len(), sets as usize, ways, clock_max);
         Ok(Self {
             shape: Shape {
                 line_shift: geometry.line_bytes.trailing_zeros(),
                 lines_of_page_shift: lines_of_page.trailing_zeros(),
                 sample_shift: spec.sample_every.trailing_zeros(),
-                watched_shift: watched.trailing_zeros(),
             },
-            caches: caches.collect(),
-            misses: vec![0; spec.colors.len()],
+            places: (0..watched).map(|_| place()).collect(),
+            waiting: vec![0; watched * LIST],
+            sweep,
             colors: spec.colors.clone(),
             pages: PageIndex::default(),
             pages_max: (u32::MAX as usize) / watched - 1,
-            lines: Vec::new(),
-            page_colors: Vec::new(),
             references: 0,
-            watched: 0,
-            newest: vec![u32::MAX; watched],
-            clock: 0,
-            clock_max,
+            fronts: vec![
+                Front {
+                    references: 0,
+                    newest: u32::MAX,
+                    waiting: 0,
+                };
+                watched
+            ],
         })
     }
 
@@ -200,7 +209,6 @@ impl ColorSweep {
         if place & ((1 << shape.sample_shift) - 1) != 0 {
             return Ok(());
         }
-        self.watched += 1;
         let place = (place >> shape.sample_shift) as usize;
         let page = match self
             .pages
@@ -217,79 +225,34 @@ impl ColorSweep {
                 });
             }
         };
-        let line = (page << shape.watched_shift) | place as u32;
+        let front = &mut self.fronts[place];
+        front.references += 1;
         // The newest of the only set of one color is the newest of its set for any number of colors.
-        if self.newest[place] != line {
-            self.newest[place] = line;
-            self.touch_older(page as usize, place, line);
+        if front.newest != page {
+            front.newest = page;
+            self.waiting[place * LIST + front.waiting as usize] = page;
+            front.waiting += 1;
+            if front.waiting as usize == BATCH {
+                self.sweep_place(place);
+            }
         }
         Ok(())
     }
 
     fn add_page(&mut self, page: u32) {
-        let watched = 1_usize << self.shape.watched_shift;
-        self.lines
-            .resize(self.lines.len() + watched, Line::default());
         let colors = self
             .colors
             .iter()
             .map(|colors| (page % u32::from(*colors)) as u16);
-        self.page_colors.extend(colors);
+        self.sweep.page_colors.extend(colors);
     }
 
-    /// A touch of a line that is not the newest at its place.
-    #[inline]
-    fn touch_older(&mut self, page: usize, place: usize, line: u32) {
-        if self.clock == self.clock_max {
-            self.restart_clock();
-        }
-        self.clock += 1;
-        let all = u64::MAX >> (COLORS_MAX - self.colors.len());
-        let record = &mut self.lines[line as usize];
-        record.touched = self.clock;
-        let missing = all & !record.cached;
-        if missing != 0 {
-            record.cached = all;
-            self.miss(page, place, line, missing);
-        }
-    }
-
-    fn miss(&mut self, page: usize, place: usize, line: u32, mut missing: u64) {
-        let first = page * self.colors.len();
-        let page_colors = &self.page_colors[first..first + self.colors.len()];
-        while missing != 0 {
-            let cache = missing.trailing_zeros() as usize;
-            missing &= missing - 1;
-            self.misses[cache] += 1;
-            let set = usize::from(page_colors[cache]) << self.shape.watched_shift | place;
-            let lines = &self.lines;
-            let victim = self.caches[cache]
-                .insert(set, line, self.clock, |line| lines[line as usize].touched);
-            if let Some(victim) = victim {
-                self.lines[victim as usize].cached &= !(1 << cache);
-            }
-        }
-    }
-
-    /// Replaces the times of all touches by their ranks, so that the clock can go on.
-    fn restart_clock(&mut self) {
-        let mut times: Vec<u32> = self
-            .lines
-            .iter()
-            .map(|line| line.touched)
-            .filter(|time| *time > 0)
-            .collect();
-        times.sort_unstable();
-        for line in &mut self.lines {
-            if line.touched > 0 {
-                line.touched = times.partition_point(|time| *time <= line.touched) as u32;
-            }
-        }
-        self.clock = times.len() as u32;
-        let lines = &self.lines;
-        for cache in &mut self.caches {
-            cache.restamp(|line| lines[line as usize].touched);
-        }
+    /// Does what waits at `place`.
+    fn sweep_place(&mut self, place: usize) {
+        let pages = self.pages.len();
+        let waiting = std::mem::take(&mut self.fronts[place].waiting) as usize;
+        let touched = &self.waiting[place * LIST..][..waiting];
+        self.places[place].touch(touched, pages, &self.sweep);
     }
 
     /// References so far: lines touched, watched or not.
@@ -299,7 +262,7 @@ impl ColorSweep {
 
     /// References to lines that are watched.
     pub fn watched_references(&self) -> u64 {
-        self.watched
+        self.fronts.iter().map(|front| front.references).sum()
     }
 
     /// Pages touched so far.
@@ -308,15 +271,41 @@ impl ColorSweep {
     }
 
     /// Misses among the watched references for each number of colors, in the order of the specification.
-    pub fn misses(&self) -> impl ExactSizeIterator<Item = (u16, u64)> {
-        self.colors.iter().copied().zip(self.misses.iter().copied())
+    pub fn misses(&mut self) -> impl ExactSizeIterator<Item = (u16, u64)> {
+        (0..self.places.len()).for_each(|place| self.sweep_place(place));
+        let misses = |cache: usize| self.places.iter().map(|place| place.misses()[cache]).sum();
+        let counts = self.colors.iter().copied().enumerate();
+        counts.map(move |(cache, colors)| (colors, misses(cache)))
+    }
+
+    /// How far the miss ratios of a sample may be from those of all lines: their standard errors, for each number of colors
+    /// in the order of the specification, from the spread between the watched places. `None` where all places are watched, or only one.
+    pub fn sampling_errors(&mut self) -> Option<Vec<f64>> {
+        let ratios: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
+        let (all, watched) = (1_u32 << self.shape.lines_of_page_shift, self.places.len());
+        if watched < 2 || watched == all as usize {
+            return None;
+        }
+        let references = self.watched_references().max(1) as f64;
+        let (places, unwatched) = (watched as f64, 1.0 - watched as f64 / f64::from(all));
+        let error = |(cache, misses): (usize, f64)| {
+            // Of a ratio of two totals (Cochran, Sampling Techniques, section 6.3).
+            let squares = self.places.iter().zip(&self.fronts).map(|(place, front)| {
+                let beyond =
+                    place.misses()[cache] as f64 - misses / references * front.references as f64;
+                beyond * beyond
+            });
+            (unwatched * places / (places - 1.0) * squares.sum::<f64>()).sqrt() / references
+        };
+        Some(ratios.into_iter().enumerate().map(error).collect())
     }
 
     /// The curve, where the colors are 1, 2, 3 and so on.
-    pub fn curve(&self) -> Option<MissCurve> {
+    pub fn curve(&mut self) -> Option<MissCurve> {
         let is_complete = self.colors.iter().copied().eq(1..=self.colors.len() as u16);
+        let misses = self.misses().map(|(_, misses)| misses).collect();
         is_complete
-            .then(|| MissCurve::new(self.watched, self.misses.clone()).ok())
+            .then(|| MissCurve::new(self.watched_references(), misses).ok())
             .flatten()
     }
 }

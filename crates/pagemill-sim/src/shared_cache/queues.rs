@@ -1,14 +1,28 @@
-/// The sets of one cache. Each is a queue of (stamp, line), the lowest stamp first.
+/// Sets of caches, each least recently used first out. A set is a ring of (stamp, line) pairs.
 ///
-/// A stamp is the time of the line's last touch when it was queued. Later touches are noted with the line alone, so a hit
-/// costs nothing here; the front is brought up to date when a victim is needed.
+/// A stamp is the time of the line's last touch when it was noted here. Later touches are noted with the line alone, so a hit
+/// costs nothing here. A ring starts in the order of stamps: if the stamp at its front is still right, that line is the least
+/// recently used. If it is not, all stamps are brought up to date and sorted, at a time T. From then on, and until the front has
+/// been around, a line with a wrong stamp was touched after T, as all lines were that came since: it is passed over.
 #[derive(Debug)]
 pub struct Queues {
-    ways: u32,
-    /// `ways` entries of each set: a ring. Stamp in the high half, line in the low half.
+    ways: usize,
+    /// `ways` entries of each set: stamp in the high half, line in the low half.
     entries: Vec<u64>,
-    /// Where the front of each set is, and how many entries it has.
-    fronts: Vec<(u8, u8)>,
+    fills: Vec<Fill>,
+}
+
+/// How far a set is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fill {
+    /// Entries that are in use.
+    used: u8,
+    /// The front: the next entry that may be the oldest.
+    next: u8,
+    /// Entries from `next` to the end are in the order in which they were sorted, so that wrong stamps are passed over.
+    is_sorted: bool,
+    /// Some were: the ring is not in order when the front comes to its start.
+    has_passed: bool,
 }
 
 #[inline]
@@ -21,18 +35,13 @@ fn line_of(entry: u64) -> u32 {
     entry as u32
 }
 
-#[inline]
-fn stamp_of(entry: u64) -> u32 {
-    (entry >> 32) as u32
-}
-
 impl Queues {
     /// `sets` empty sets of at most 255 `ways`.
     pub fn new(sets: usize, ways: u8) -> Self {
         Self {
-            ways: u32::from(ways),
+            ways: ways.into(),
             entries: vec![0; sets * usize::from(ways)],
-            fronts: vec![(0, 0); sets],
+            fills: vec![Fill::default(); sets],
         }
     }
 
@@ -46,59 +55,63 @@ impl Queues {
         now: u32,
         touched: impl Fn(u32) -> u32,
     ) -> Option<u32> {
-        let ways = self.ways as usize;
-        let ring = &mut self.entries[set * ways..(set + 1) * ways];
-        let (front, used) = &mut self.fronts[set];
-        if usize::from(*used) < ways {
-            // The front stays in place 0 until the set is full.
-            ring[usize::from(*used)] = entry(now, line);
-            *used += 1;
+        let set_entries = &mut self.entries[set * self.ways..(set + 1) * self.ways];
+        let fill = &mut self.fills[set];
+        if usize::from(fill.used) < self.ways {
+            set_entries[usize::from(fill.used)] = entry(now, line);
+            fill.used += 1;
+            // In the order of stamps, but later than the sorting.
+            fill.is_sorted = false;
             return None;
         }
         loop {
-            let place = usize::from(*front);
-            let oldest = ring[place];
-            let last = touched(line_of(oldest));
-            if last == stamp_of(oldest) {
-                ring[place] = entry(now, line);
-                *front = next(place, ways) as u8;
-                return Some(line_of(oldest));
+            if usize::from(fill.next) == self.ways {
+                let is_in_order = !fill.has_passed;
+                *fill = Fill {
+                    next: 0,
+                    is_sorted: false,
+                    has_passed: false,
+                    ..*fill
+                };
+                if !is_in_order {
+                    sort(set_entries, fill, &touched);
+                }
             }
-            put_back(ring, place, entry(last, line_of(oldest)));
+            let oldest = &mut set_entries[usize::from(fill.next)];
+            let victim = line_of(*oldest);
+            if entry(touched(victim), victim) == *oldest {
+                *oldest = entry(now, line);
+                fill.next += 1;
+                return Some(victim);
+            }
+            if fill.is_sorted {
+                fill.has_passed = true;
+                fill.next += 1;
+            } else {
+                sort(set_entries, fill, &touched);
+            }
         }
     }
 
-    /// Gives every entry the stamp `touched` and restores the order.
+    /// Gives every entry the stamp `touched`, after times were renumbered.
     pub fn restamp(&mut self, touched: impl Fn(u32) -> u32) {
-        let ways = self.ways as usize;
-        for (ring, (front, used)) in self.entries.chunks_mut(ways).zip(&mut self.fronts) {
-            *front = 0;
-            let ring = &mut ring[..usize::from(*used)];
-            for entry_of_line in ring.iter_mut() {
-                let line = line_of(*entry_of_line);
-                *entry_of_line = entry(touched(line), line);
-            }
-            ring.sort_unstable();
+        for (entries, fill) in self.entries.chunks_mut(self.ways).zip(&mut self.fills) {
+            sort(&mut entries[..fill.used.into()], fill, &touched);
         }
     }
 }
 
-#[inline]
-fn next(place: usize, ways: usize) -> usize {
-    if place + 1 == ways { 0 } else { place + 1 }
-}
-
-/// Moves the front, which is at `place`, behind everything older than `fresh`, its new value.
-fn put_back(ring: &mut [u64], place: usize, fresh: u64) {
-    let ways = ring.len();
-    let mut hole = place;
-    for _ in 1..ways {
-        let after = next(hole, ways);
-        if ring[after] > fresh {
-            break;
-        }
-        ring[hole] = ring[after];
-        hole = after;
+/// Brings all stamps up to date and sorts the set.
+fn sort(entries: &mut [u64], fill: &mut Fill, touched: &impl Fn(u32) -> u32) {
+    for entry_of_line in entries.iter_mut() {
+        let line = line_of(*entry_of_line);
+        *entry_of_line = entry(touched(line), line);
     }
-    ring[hole] = fresh;
+    entries.sort_unstable();
+    *fill = Fill {
+        next: 0,
+        is_sorted: true,
+        has_passed: false,
+        ..*fill
+    };
 }

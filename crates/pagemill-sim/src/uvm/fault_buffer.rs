@@ -21,20 +21,30 @@ const NONE: u32 = u32::MAX;
 /// A page that the SMs of one first-level TLB have faulted on.
 #[derive(Clone, Debug)]
 struct Entry {
-    page: u32,
-    utlb: u32,
-    /// Its place in the table of `utlb`.
-    slot: u32,
-    not_before: Picos,
     /// Counts entries up as they are made: the order of the buffer.
     number: u64,
-    older: u32,
-    newer: u32,
+    /// Its place in the table of its first-level TLB.
+    slot: u32,
     /// The next entry of the same block, in no order.
     next_of_block: u32,
     /// Mostly the only one, so it lies here.
     first: Waiter,
     more: Vec<Waiter>,
+}
+
+impl Entry {
+    fn page(&self) -> u32 {
+        self.first.piece.page
+    }
+}
+
+/// An entry in the order of the buffer, with what the driver asks of it.
+#[derive(Clone, Copy, Debug)]
+struct Ordered {
+    /// `NONE` once it has ended.
+    id: u32,
+    page: u32,
+    not_before: Picos,
 }
 
 /// What the SMs of a first-level TLB have faulted on, and accesses that found the table full.
@@ -74,14 +84,16 @@ impl Table {
 pub(super) struct FaultBuffer {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    oldest: u32,
-    newest: u32,
+    /// The entries by number, those first that were made first. The first of them has not ended.
+    order: VecDeque<Ordered>,
+    /// The number of the first of `order`.
+    first_number: u64,
     /// An entry of each block, if it has one.
     of_block: Vec<u32>,
     tables: Vec<Table>,
     limit: usize,
-    /// Entries that a replay ends. Reused.
-    ended: Vec<u32>,
+    /// Entries that a replay ends, with their numbers. Reused.
+    ended: Vec<(u64, u32)>,
     /// Accesses that faulted, merged or not.
     pub faults: u64,
     /// Entries made.
@@ -93,8 +105,8 @@ impl FaultBuffer {
         Self {
             entries: Vec::new(),
             free: Vec::new(),
-            oldest: NONE,
-            newest: NONE,
+            order: VecDeque::new(),
+            first_number: 0,
             of_block: vec![NONE; blocks as usize],
             tables: vec![Table::default(); utlbs as usize],
             limit: limit as usize,
@@ -122,13 +134,8 @@ impl FaultBuffer {
         let page = waiter.piece.page;
         let of_block = &mut self.of_block[(page / BLOCK_PAGES) as usize];
         let entry = Entry {
-            page,
-            utlb: waiter.utlb,
-            slot: self.tables[waiter.utlb as usize].pages.len() as u32,
-            not_before: Picos::ZERO,
             number: self.made,
-            older: self.newest,
-            newer: NONE,
+            slot: self.tables[waiter.utlb as usize].pages.len() as u32,
             next_of_block: *of_block,
             first: waiter,
             more: Vec::new(),
@@ -142,11 +149,11 @@ impl FaultBuffer {
             None => self.entries.push(entry),
         }
         *of_block = id;
-        match self.entries.get_mut(self.newest as usize) {
-            Some(newest) => newest.newer = id,
-            None => self.oldest = id,
-        }
-        self.newest = id;
+        self.order.push_back(Ordered {
+            id,
+            page,
+            not_before: Picos::ZERO,
+        });
         let table = &mut self.tables[waiter.utlb as usize];
         table.pages.push(page);
         table.entries.push(id);
@@ -154,13 +161,8 @@ impl FaultBuffer {
     }
 
     /// The entries in the order of the buffer.
-    fn in_order(&self) -> impl Iterator<Item = &Entry> {
-        let mut at = self.oldest;
-        std::iter::from_fn(move || {
-            let entry = self.entries.get(at as usize)?;
-            at = entry.newer;
-            Some(entry)
-        })
+    fn in_order(&self) -> impl Iterator<Item = &Ordered> {
+        self.order.iter().filter(|entry| entry.id != NONE)
     }
 
     /// The pages of the first `limit` entries that may be served at `now`, in the order of the buffer.
@@ -185,15 +187,16 @@ impl FaultBuffer {
 
     /// Whether accesses wait for room although nothing is in the buffer whose replay would make it.
     pub(super) fn waits_for_nothing(&self) -> bool {
-        self.oldest == NONE && self.tables.iter().any(|table| !table.blocked.is_empty())
+        self.order.is_empty() && self.tables.iter().any(|table| !table.blocked.is_empty())
     }
 
     /// Leaves the entries of `page` alone until `until`.
     pub(super) fn put_off(&mut self, page: u32, until: Picos) {
         let mut at = self.of_block[(page / BLOCK_PAGES) as usize];
-        while let Some(entry) = self.entries.get_mut(at as usize) {
-            if entry.page == page {
-                entry.not_before = until;
+        while let Some(entry) = self.entries.get(at as usize) {
+            if entry.page() == page {
+                let place = (entry.number - self.first_number) as usize;
+                self.order[place].not_before = until;
             }
             at = entry.next_of_block;
         }
@@ -211,19 +214,23 @@ impl FaultBuffer {
         for &block in changed {
             self.take_ended(block, &is_there, &mut ended);
         }
-        ended.sort_unstable_by_key(|&id| self.entries[id as usize].number);
-        for id in ended.drain(..) {
-            self.unlink(id);
+        ended.sort_unstable();
+        for (number, id) in ended.drain(..) {
+            self.order[(number - self.first_number) as usize].id = NONE;
             let entry = &mut self.entries[id as usize];
             awake.push(entry.first);
             awake.append(&mut entry.more);
             let slot = entry.slot;
-            if let Some(moved) = self.tables[entry.utlb as usize].remove(slot) {
+            if let Some(moved) = self.tables[entry.first.utlb as usize].remove(slot) {
                 self.entries[moved as usize].slot = slot;
             }
             self.free.push(id);
         }
         self.ended = ended;
+        while self.order.front().is_some_and(|first| first.id == NONE) {
+            self.order.pop_front();
+            self.first_number += 1;
+        }
         for table in &mut self.tables {
             let room = self.limit - table.pages.len();
             let blocked = &mut table.blocked;
@@ -232,13 +239,18 @@ impl FaultBuffer {
     }
 
     /// Moves the entries of `block` whose page is there from its list to `ended`.
-    fn take_ended(&mut self, block: u32, is_there: impl Fn(u32) -> bool, ended: &mut Vec<u32>) {
+    fn take_ended(
+        &mut self,
+        block: u32,
+        is_there: impl Fn(u32) -> bool,
+        ended: &mut Vec<(u64, u32)>,
+    ) {
         let mut kept = NONE;
         let mut at = self.of_block[block as usize];
         while let Some(entry) = self.entries.get_mut(at as usize) {
             let next = entry.next_of_block;
-            if is_there(entry.page) {
-                ended.push(at);
+            if is_there(entry.page()) {
+                ended.push((entry.number, at));
             } else {
                 entry.next_of_block = kept;
                 kept = at;
@@ -246,18 +258,5 @@ impl FaultBuffer {
             at = next;
         }
         self.of_block[block as usize] = kept;
-    }
-
-    /// Takes `id` out of the order of the buffer.
-    fn unlink(&mut self, id: u32) {
-        let Entry { older, newer, .. } = self.entries[id as usize];
-        match self.entries.get_mut(older as usize) {
-            Some(older) => older.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.entries.get_mut(newer as usize) {
-            Some(newer) => newer.older = older,
-            None => self.newest = older,
-        }
     }
 }

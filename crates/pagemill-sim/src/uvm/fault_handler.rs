@@ -11,6 +11,7 @@ use pagemill_types::Picos;
 use super::fault_buffer::FaultBuffer;
 use super::machine::{DriverCosts, UvmMachine};
 use super::wires::Wires;
+use crate::gpu::{TimelineEvent, TimelineKind};
 
 /// What the driver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,12 +92,7 @@ impl FaultHandler {
         let driver = Driver::new(&DriverSpec {
             allocation_bytes,
             gpu_bytes,
-            host_page: policy.host_page,
-            growth: policy.growth,
-            density_percent: policy.density_percent,
-            eviction: policy.eviction,
-            thrashing: policy.thrashing,
-            access_counters: policy.access_counters,
+            policy: *policy,
         })?;
         Ok(Self {
             ready_at: vec![Picos::ZERO; driver.blocks() as usize],
@@ -196,6 +192,12 @@ impl FaultHandler {
             }
             Phase::Replay => {
                 self.counts.busy += now - self.batch.start;
+                wires.timeline.record(|| TimelineEvent {
+                    kind: TimelineKind::FaultBatch,
+                    start: self.batch.start,
+                    end: now,
+                    bytes: 0,
+                });
                 self.phase = Phase::Fetch;
                 HandlerStep::Replay
             }
@@ -248,6 +250,16 @@ impl FaultHandler {
         self.batch.served.push(block);
         let (sent, copied) = send_back(&self.effects, &self.costs, now, wires);
         self.batch.copied = self.batch.copied.max(copied);
+        for evicted in &self.effects.evictions {
+            wires.timeline.record(|| TimelineEvent {
+                kind: TimelineKind::Eviction {
+                    page: u64::from(evicted.block),
+                },
+                start: now,
+                end: sent.max(copied),
+                bytes: u64::from(evicted.copied.count()) * PAGE_BYTES,
+            });
+        }
         let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);
         let bytes = u64::from(self.effects.fetched.count()) * PAGE_BYTES;
         if bytes > 0 {
@@ -266,6 +278,15 @@ impl FaultHandler {
         if bytes > 0 {
             let arrived = wires.copy_to_gpu(now, bytes);
             self.ready_at[block as usize] = arrived;
+            wires.timeline.record(|| TimelineEvent {
+                kind: TimelineKind::Migration {
+                    page: u64::from(block),
+                    partition: 0,
+                },
+                start: now,
+                end: arrived,
+                bytes,
+            });
             self.batch.copied = self.batch.copied.max(arrived);
         }
     }

@@ -3,47 +3,81 @@
 use pagemill_policy::residency::{PatternSpec, Variant, WarpRead, WarpReader};
 
 /// One thread block in lock-step, or one warp that runs free.
-#[derive(Clone, Debug)]
-pub(super) struct Actor {
-    readers: Vec<WarpReader>,
-    /// Reads of each reader in a step.
-    depth: u32,
-    result_write: Option<WarpRead>,
+#[derive(Clone, Copy, Debug)]
+struct Actor {
     /// The first-level TLB of its SM.
-    pub utlb: u32,
+    utlb: u32,
+    /// Whether it still has the block's result to write.
+    writes_result: bool,
 }
 
-impl Actor {
-    /// Appends the reads of the next step to `reads`; none is appended when the actor has ended.
-    #[inline]
-    pub(super) fn next_step(&mut self, reads: &mut Vec<WarpRead>) {
-        for reader in &mut self.readers {
-            reads.extend(reader.by_ref().take(self.depth as usize));
-        }
-        if reads.is_empty() {
-            reads.extend(self.result_write.take());
+/// All actors of a grid. What their warps read next lies in one piece, as steps of different actors follow each other.
+#[derive(Clone, Debug)]
+pub(super) struct Crew {
+    actors: Vec<Actor>,
+    readers: Vec<WarpReader>,
+    /// Readers of each actor.
+    warps: usize,
+    /// Reads of each reader in a step.
+    depth: usize,
+    result_write: WarpRead,
+}
+
+impl Crew {
+    /// The actors of a grid. Blocks are dealt to SMs in turn, as all are resident at once.
+    pub(super) fn new(
+        pattern: &PatternSpec,
+        variant: Variant,
+        unrolled_reads: u32,
+        utlb_of_block: impl Fn(u32) -> u32,
+    ) -> Self {
+        let (warps, depth) = match variant {
+            Variant::LockStep => (pattern.warps_per_block, 1),
+            Variant::FreeRunning => (1, unrolled_reads),
+        };
+        let warps_of_grid = || {
+            let warps = 0..pattern.warps_per_block;
+            (0..pattern.blocks).flat_map(move |block| warps.clone().map(move |warp| (block, warp)))
+        };
+        let first_warps = warps_of_grid().filter(|(_, warp)| warp.is_multiple_of(warps));
+        Self {
+            actors: first_warps
+                .map(|(block, warp)| Actor {
+                    utlb: utlb_of_block(block),
+                    writes_result: warp == 0,
+                })
+                .collect(),
+            readers: warps_of_grid()
+                .map(|(block, warp)| pattern.reader(block, warp))
+                .collect(),
+            warps: warps as usize,
+            depth: depth as usize,
+            result_write: pattern.result_write(),
         }
     }
-}
 
-/// The actors of a grid. Blocks are dealt to SMs in turn, as all are resident at once.
-pub(super) fn actors(
-    pattern: &PatternSpec,
-    variant: Variant,
-    unrolled_reads: u32,
-    utlb_of_block: impl Fn(u32) -> u32,
-) -> Vec<Actor> {
-    let actor = |block, warps: std::ops::Range<u32>, depth| Actor {
-        result_write: (warps.start == 0).then(|| pattern.result_write()),
-        readers: warps.map(|warp| pattern.reader(block, warp)).collect(),
-        depth,
-        utlb: utlb_of_block(block),
-    };
-    let of_block = |block| match variant {
-        Variant::LockStep => vec![actor(block, 0..pattern.warps_per_block, 1)],
-        Variant::FreeRunning => (0..pattern.warps_per_block)
-            .map(|warp| actor(block, warp..warp + 1, unrolled_reads))
-            .collect(),
-    };
-    (0..pattern.blocks).flat_map(of_block).collect()
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        self.actors.len() as u32
+    }
+
+    /// The first-level TLB of the SM of `actor`.
+    #[inline]
+    pub(super) fn utlb(&self, actor: u32) -> u32 {
+        self.actors[actor as usize].utlb
+    }
+
+    /// Appends the reads of the next step of `actor` to `reads`; none is appended when it has ended.
+    #[inline]
+    pub(super) fn next_step(&mut self, actor: u32, reads: &mut Vec<WarpRead>) {
+        let first = actor as usize * self.warps;
+        for reader in &mut self.readers[first..first + self.warps] {
+            reads.extend(reader.by_ref().take(self.depth));
+        }
+        let actor = &mut self.actors[actor as usize];
+        if reads.is_empty() && actor.writes_result {
+            actor.writes_result = false;
+            reads.push(self.result_write);
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! What a machine with unified memory is made of.
 
-use pagemill_policy::residency::{
-    AccessCounterSpec, BLOCK_BYTES, EvictionEntry, GrowthEntry, HostPage, ThrashingSpec,
-};
+use pagemill_policy::residency::{BLOCK_BYTES, DriverPolicy};
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 use crate::gpu::SpecError;
@@ -133,23 +131,6 @@ pub struct DriverCosts {
     pub eviction_waits: bool,
     /// From the end of a batch to the repeated accesses.
     pub replay: Picos,
-}
-
-/// How the driver decides: all of [`DriverSpec`](pagemill_policy::residency::DriverSpec) but the sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverPolicy {
-    /// Page size of the host.
-    pub host_page: HostPage,
-    /// What else moves with a faulted page.
-    pub growth: &'static GrowthEntry,
-    /// Density in percent that the density tree has to exceed.
-    pub density_percent: u32,
-    /// Which block leaves.
-    pub eviction: &'static EvictionEntry,
-    /// Thrashing detection.
-    pub thrashing: Option<ThrashingSpec>,
-    /// Access counters.
-    pub access_counters: Option<AccessCounterSpec>,
 }
 
 impl UvmMachine {

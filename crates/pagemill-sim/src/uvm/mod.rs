@@ -4,6 +4,7 @@
 //! every strategy for a point and ranks them. Decisions are those of [`pagemill_policy::residency`]; this module
 //! only says what they cost.
 
+mod a100;
 mod advise;
 mod fault_buffer;
 mod fault_handler;
@@ -20,8 +21,6 @@ mod translation;
 mod wires;
 
 pub use advise::{Advice, AdvicePoint, advise};
-pub use machine::{
-    DriverCosts, DriverPolicy, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
-};
-pub use point::{UvmError, UvmPoint, run};
+pub use machine::{DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm};
+pub use point::{UvmError, UvmPoint, run, run_with_timeline};
 pub use report::{Bound, UvmReport};

@@ -7,9 +7,10 @@ use pagemill_types::{PageRange, Picos};
 use super::piece::Piece;
 use super::wires::Wires;
 use crate::gpu::flights::{Flight, Flights};
+use crate::gpu::{TimelineEvent, TimelineKind};
 
 /// Pages of 2 MiB with valid ranges, in as many frames as GPU memory holds. The page whose frame was taken longest
-/// ago leaves first, as under the driver.
+/// ago leaves first.
 #[derive(Debug)]
 pub(super) struct PartialPages {
     migration: Migration,
@@ -73,6 +74,15 @@ impl PartialPages {
             self.migrated_bytes += range.bytes();
             // The wire serves in the order of requests; only this page waits for its frame.
             let done = wires.copy_to_gpu(at, range.bytes()).max(ready);
+            wires.timeline.record(|| TimelineEvent {
+                kind: TimelineKind::Migration {
+                    page: page as u64,
+                    partition: 0,
+                },
+                start: at,
+                end: done,
+                bytes: range.bytes(),
+            });
             self.flights[page].insert(at, Flight { range, done });
         }
     }
@@ -85,6 +95,14 @@ impl PartialPages {
         let victim = oldest as usize;
         let bytes = self.pages[victim].valid().covered_bytes();
         let left = wires.copy_to_cpu(at.max(self.flights[victim].until()), bytes);
+        wires.timeline.record(|| TimelineEvent {
+            kind: TimelineKind::Eviction {
+                page: u64::from(oldest),
+            },
+            start: at,
+            end: left,
+            bytes,
+        });
         self.evicted_bytes += bytes;
         self.pages[victim].cpu_request(&self.migration);
         self.flights[victim].clear();

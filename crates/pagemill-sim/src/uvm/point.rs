@@ -11,7 +11,7 @@ use pagemill_types::Picos;
 
 use super::fault_buffer::FaultBuffer;
 use super::fault_handler::FaultHandler;
-use super::grid::actors;
+use super::grid::Crew;
 use super::machine::UvmMachine;
 use super::memory::{Memory, Mover};
 use super::partial::PartialPages;
@@ -20,6 +20,7 @@ use super::run::Kernel;
 use super::totals::Totals;
 use super::translation::Translations;
 use super::wires::Wires;
+use crate::gpu::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
 const THREADS_PER_BLOCK: u32 = 128;
@@ -157,6 +158,18 @@ fn share(name: &'static str, value: f64, holds: bool) -> Result<(), UvmError> {
 /// # Errors
 /// As [`UvmPoint::check`].
 pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError> {
+    run_with_timeline(machine, point, 0).map(|(report, _)| report)
+}
+
+/// Runs a point of the benchmark and keeps its first `events_max` events.
+///
+/// # Errors
+/// As [`UvmPoint::check`].
+pub fn run_with_timeline(
+    machine: &UvmMachine,
+    point: &UvmPoint,
+    events_max: usize,
+) -> Result<(UvmReport, Timeline), UvmError> {
     point.check(machine)?;
     let strategy = (point.strategy.build)();
     let gpu_bytes = machine.free_bytes(point.ballast);
@@ -169,7 +182,7 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
     let mut memory = Memory {
         mover: mover(machine, point, &*strategy, &placement)?,
         translations: Translations::new(machine),
-        wires: Wires::new(machine),
+        wires: Wires::new(machine, events_max),
     };
     let blocks = pattern.bytes.div_ceil(BLOCK_BYTES) as u32;
     let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding, blocks);
@@ -182,7 +195,7 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
         let before = Totals::so_far(&memory, &buffer);
-        let crew = actors(
+        let crew = Crew::new(
             &pattern,
             point.variant,
             machine.sm.unrolled_reads,
@@ -194,16 +207,25 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
         totals.add(&before, &Totals::so_far(&memory, &buffer));
         totals.reads += reads;
         totals.time += end - now;
+        memory.wires.timeline.record(|| TimelineEvent {
+            kind: TimelineKind::Kernel {
+                name: point.pattern.name().to_owned(),
+            },
+            start: now,
+            end,
+            bytes: pattern.bytes,
+        });
         now = end;
     }
-    Ok(UvmReport {
+    let report = UvmReport {
         setup,
         blocks: pattern.blocks,
         loops: point.loops,
         gpu_bytes,
         allocated_bytes: pattern.bytes,
         ..totals.report(machine, point.loops)
-    })
+    };
+    Ok((report, memory.wires.timeline))
 }
 
 fn mover(

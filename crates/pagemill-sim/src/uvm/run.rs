@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 
 use super::fault_buffer::{FaultBuffer, Waiter};
 use super::fault_handler::HandlerStep;
-use super::grid::Actor;
+use super::grid::Crew;
 use super::machine::UvmMachine;
 use super::memory::{Access, Memory, Mover};
 use super::piece::{Piece, add_pieces};
@@ -26,7 +26,7 @@ struct Sleep {
 /// One run of the kernel.
 pub(super) struct Kernel<'a> {
     machine: &'a UvmMachine,
-    actors: Vec<Actor>,
+    crew: Crew,
     sleeps: Vec<Sleep>,
     heap: EventHeap,
     memory: &'a mut Memory,
@@ -42,14 +42,14 @@ pub(super) struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     pub(super) fn new(
         machine: &'a UvmMachine,
-        actors: Vec<Actor>,
+        crew: Crew,
         memory: &'a mut Memory,
         buffer: &'a mut FaultBuffer,
     ) -> Self {
         Self {
             machine,
-            sleeps: vec![Sleep::default(); actors.len()],
-            actors,
+            sleeps: vec![Sleep::default(); crew.len() as usize],
+            crew,
             heap: EventHeap::default(),
             memory,
             buffer,
@@ -66,7 +66,7 @@ impl<'a> Kernel<'a> {
     pub(super) fn run(&mut self, start: Picos) -> Picos {
         self.heap.restart(start);
         self.end = start;
-        for actor in 0..self.actors.len() as u32 {
+        for actor in 0..self.crew.len() {
             self.heap.push(start, actor);
         }
         while let Some((at, actor)) = self.heap.top() {
@@ -87,7 +87,7 @@ impl<'a> Kernel<'a> {
     #[inline]
     fn run_actor(&mut self, at: Picos, actor: u32) {
         self.step.clear();
-        self.actors[actor as usize].next_step(&mut self.step);
+        self.crew.next_step(actor, &mut self.step);
         if self.step.is_empty() {
             self.end = self.end.max(at);
             self.heap.pop();
@@ -98,7 +98,7 @@ impl<'a> Kernel<'a> {
         for &read in &self.step {
             add_pieces(read, &mut self.pieces);
         }
-        let utlb = self.actors[actor as usize].utlb;
+        let utlb = self.crew.utlb(actor);
         let mut sleep = Sleep {
             waiting: 0,
             done: at,

@@ -4,6 +4,7 @@ use pagemill_types::Picos;
 
 use super::machine::{UvmLink, UvmMachine};
 use super::piece::{Piece, SECTOR_BYTES};
+use crate::gpu::Timeline;
 use crate::parts::throughput::Throughput;
 
 /// Everything that bytes travel through.
@@ -18,10 +19,13 @@ pub(super) struct Wires {
     read_slots: Throughput,
     pub local_bytes: u64,
     pub remote_bytes: u64,
+    /// What was copied when, by those who know what it was.
+    pub timeline: Timeline,
 }
 
 impl Wires {
-    pub(super) fn new(machine: &UvmMachine) -> Self {
+    /// Nothing is busy; the first `events_max` events are kept.
+    pub(super) fn new(machine: &UvmMachine, events_max: usize) -> Self {
         let link = machine.link;
         let latency_ps = u128::from(link.read_latency.0.max(1));
         let reads_per_second = u128::from(link.outstanding_reads) * 1_000_000_000_000 / latency_ps;
@@ -34,6 +38,7 @@ impl Wires {
             read_slots: Throughput::per_second(reads_per_second as u64),
             local_bytes: 0,
             remote_bytes: 0,
+            timeline: Timeline::with_limit(events_max),
         }
     }
 

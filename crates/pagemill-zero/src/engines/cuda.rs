@@ -1,27 +1,65 @@
-use super::cpu::missing;
-use super::engine::{EngineEntry, EngineError, Probe};
+//! NVIDIA GPUs. A discrete one writes host memory over its link, more slowly than one core does, but without the core.
 
-/// NVIDIA GPUs. Only looked for: a discrete GPU writes host memory over its link, more slowly than one core does.
+use pagemill_gpu::{ClearError, GpuError, HostWriter};
+use pagemill_linux::clock;
+
+use super::cpu::missing;
+use super::engine::{Engine, EngineEntry, EngineError, Probe, Timing, bytes_of};
+
+const NAME: &str = "cuda";
+
+/// The first GPU of the driver.
 pub(super) const ENTRY: EngineEntry = EngineEntry {
-    name: "cuda",
-    summary: "an NVIDIA GPU that writes registered host memory (found, not used)",
+    name: NAME,
+    summary: "an NVIDIA GPU that writes registered host memory over its link",
     probe: look,
-    open: || {
-        Err(missing("cuda", look()).unwrap_or(EngineError::Device {
-            engine: "cuda",
-            what: "open",
-            why: "this version does not drive it; --engine opencl drives the same GPU where its OpenCL driver is installed".to_owned(),
-        }))
+    open: || match HostWriter::open() {
+        Ok(writer) => Ok(Box::new(Cuda { writer })),
+        Err(error) => Err(missing(NAME, look()).unwrap_or_else(|| failed("open its GPU", &error))),
     },
 };
 
+struct Cuda {
+    writer: HostWriter,
+}
+
 fn look() -> Probe {
-    let driver = "/proc/driver/nvidia/version";
-    match std::fs::read_to_string(driver) {
-        Ok(text) => Probe::Ready(text.lines().next().unwrap_or_default().trim().to_owned()),
-        Err(_) => Probe::Missing {
-            found: format!("no {driver}"),
-            enable: "install NVIDIA's driver".to_owned(),
+    match HostWriter::look() {
+        Ok(gpu) => Probe::Ready(gpu.name),
+        Err(error) => Probe::Missing {
+            found: error.to_string(),
+            enable: "or use --engine auto".to_owned(),
         },
+    }
+}
+
+fn failed(what: &'static str, error: &GpuError) -> EngineError {
+    EngineError::Device {
+        engine: NAME,
+        what,
+        why: error.to_string(),
+    }
+}
+
+impl Engine for Cuda {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn zero(&mut self, pages: &mut [&mut [u8]]) -> Result<Timing, EngineError> {
+        let bytes = bytes_of(pages);
+        let (cpu, wall) = (clock::process_cpu_ns(), clock::monotonic_ns());
+        self.writer.zero(pages).map_err(|error| match error {
+            ClearError::Stopped(error) => failed("clear", &error),
+            ClearError::StillWriting(error) => EngineError::StillWriting {
+                engine: NAME,
+                why: error.to_string(),
+            },
+        })?;
+        Ok(Timing {
+            bytes,
+            wall_ns: clock::monotonic_ns() - wall,
+            cpu_ns: clock::process_cpu_ns() - cpu,
+        })
     }
 }

@@ -42,8 +42,18 @@ pub fn pool_with(
     engine: Box<dyn Engine>,
     change: impl FnOnce(&mut Config),
 ) -> Option<Running> {
+    pool_of(HugeSize::Mib2, pages, engine, change)
+}
+
+/// The same, with pages of `size`.
+pub fn pool_of(
+    size: HugeSize,
+    pages: usize,
+    engine: Box<dyn Engine>,
+    change: impl FnOnce(&mut Config),
+) -> Option<Running> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let reserve = match Reserve::more(HugeSize::Mib2, pages) {
+    let reserve = match Reserve::more(size, pages) {
         Ok(reserve) => reserve,
         Err(error) => {
             skip(&format!("no huge pages: {error}"));
@@ -52,7 +62,7 @@ pub fn pool_with(
     };
     let folder = tempfile::tempdir().expect("a folder");
     open_to_all(folder.path());
-    let mut config = Config::new(folder.path().join("zero.sock"), HugeSize::Mib2, pages);
+    let mut config = Config::new(folder.path().join("zero.sock"), size, pages);
     change(&mut config);
     let (stopper, thread) = start(&config, engine);
     Some(Running {

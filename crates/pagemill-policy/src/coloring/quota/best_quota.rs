@@ -12,8 +12,11 @@ pub struct BestQuota;
 impl QuotaPolicy for BestQuota {
     fn quotas(&self, colors: u16, curves: &[MissCurve]) -> Vec<u16> {
         let rule = SensitivityRule::default();
-        let classes: Vec<Sensitivity> =
-            curves.iter().map(|curve| rule.class_of(curve, 1)).collect();
+        let smallest = SensitivityRule::smallest_share(colors);
+        let classes: Vec<Sensitivity> = curves
+            .iter()
+            .map(|curve| rule.class_of(curve, smallest))
+            .collect();
         let mut quotas = vec![1_u16; curves.len()];
         let mut left = colors - curves.len() as u16;
         for class in Sensitivity::ALL

@@ -1,8 +1,7 @@
 use super::{Eviction, EvictionEntry};
 use crate::residency::ChunkList;
 
-/// Takes the chunk that was allocated longest ago, whether it is in use or not (`pick_root_chunk_to_evict` of
-/// NVIDIA's driver: accesses do not move a chunk in the list).
+/// Takes the chunk that was allocated longest ago, whether pages came to it since or not.
 #[derive(Clone, Copy, Debug)]
 pub struct AllocationOrder;
 
@@ -10,7 +9,7 @@ impl AllocationOrder {
     /// How machines and scenarios find this policy.
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "allocation-order",
-        summary: "takes the chunk that was allocated longest ago, as NVIDIA's driver does",
+        summary: "takes the chunk that was allocated longest ago",
         build: || Box::new(Self),
     };
 }

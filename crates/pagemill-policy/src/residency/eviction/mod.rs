@@ -1,6 +1,7 @@
 //! Which block leaves when GPU memory is full: one file for each policy.
 
 mod allocation_order;
+mod migration_order;
 mod newest_first;
 
 use std::fmt;
@@ -9,14 +10,20 @@ use super::ChunkList;
 
 /// Decides which root chunk is taken away.
 pub trait Eviction: Send + Sync + fmt::Debug {
-    /// A block of `chunks` other than `keep`. `chunks` is in the order in which the chunks were last allocated, and
-    /// holds at least one other block.
+    /// A block of `chunks` other than `keep`. `chunks` is in the order in which the chunks were last allocated, or
+    /// as [`Eviction::brought`] left it, and holds at least one other block.
     fn victim(&self, chunks: &ChunkList, keep: u32) -> Option<u32>;
+
+    /// Pages came to `block`, which had its chunk already.
+    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+        let _ = (chunks, block);
+    }
 }
 
 /// Every eviction policy, in the order of listings. A new policy is one file and one line here.
 #[rustfmt::skip]
 pub static EVICTIONS: &[EvictionEntry] = &[
+    migration_order::MigrationOrder::ENTRY,
     allocation_order::AllocationOrder::ENTRY,
     newest_first::NewestFirst::ENTRY,
 ];

@@ -1,6 +1,8 @@
 use super::{Growth, GrowthContext, GrowthEntry};
-use crate::residency::page_mask::BIG_PAGES;
-use crate::residency::{BLOCK_PAGES, PageMask};
+use crate::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask};
+
+/// Pages of a tree of two leaves.
+const SMALLEST_TREE: u32 = 2 * BIG_PAGE_PAGES;
 
 /// Grows faults to 64 KiB, and from there to the largest aligned power of two that is dense enough: more than the
 /// threshold of its pages are in GPU memory or come there now (`uvm_perf_prefetch.c` of NVIDIA's driver).
@@ -19,26 +21,31 @@ impl DensityTree {
 }
 
 impl Growth for DensityTree {
-    /// Whatever a dense tree holds lies in every dense tree above it, so the largest are the union of all.
+    /// The largest dense tree above each wanted 64 KiB; what it covers needs no look of its own.
     fn grow(&self, context: &GrowthContext) -> PageMask {
         let wanted = context.faulted.big_pages();
         let dense = context.resident.or(&wanted).without(&context.barred);
+        let is_dense = |count: u32, pages: u32| count * 100 > pages * self.threshold_percent;
+        let count = dense.count();
+        // Most blocks that are read at random hold too little for the smallest of trees.
+        if !is_dense(count, SMALLEST_TREE) {
+            return wanted;
+        }
         let mut grown = wanted;
-        let mut wanted = wanted.big_page_counts();
-        let mut dense = dense.big_page_counts();
-        let mut trees = BIG_PAGES;
-        while trees > 1 {
-            trees /= 2;
-            let pages = BLOCK_PAGES / trees as u32;
-            for tree in 0..trees {
-                wanted[tree] = wanted[2 * tree] + wanted[2 * tree + 1];
-                dense[tree] = dense[2 * tree] + dense[2 * tree + 1];
-                let is_dense = u32::from(dense[tree]) * 100 > pages * self.threshold_percent;
-                if is_dense && wanted[tree] > 0 {
-                    let start = tree as u32 * pages;
-                    grown = grown.or(&PageMask::range(start..start + pages));
+        let mut rest = wanted;
+        while let Some(page) = rest.first() {
+            let mut largest = page..page + BIG_PAGE_PAGES;
+            let mut pages = SMALLEST_TREE;
+            while pages <= BLOCK_PAGES && is_dense(count, pages) {
+                let start = page / pages * pages;
+                if is_dense(dense.count_in(start..start + pages), pages) {
+                    largest = start..start + pages;
                 }
+                pages *= 2;
             }
+            let largest = PageMask::range(largest);
+            grown = grown.or(&largest);
+            rest = rest.without(&largest);
         }
         grown
     }

@@ -18,6 +18,7 @@ mod modifiers;
 mod moves;
 mod names;
 mod operands;
+mod texture;
 mod warp;
 
 use context::Decoder;
@@ -147,9 +148,13 @@ static OPCODES: &[SupportedOpcode] = &[
     row("st", Class::GlobalMemory, memory::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("sub", Class::Integer, integer::sub, "as add"),
     row("subc", Class::Integer, carry::subc, "[cc] {u32 s32 u64 s64}"),
+    row("suld", Class::GlobalMemory, texture::suld, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),
+    row("sust", Class::GlobalMemory, texture::sust, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),
     row("szext", Class::Integer, bits::szext, "{clamp wrap}.{u32 s32}"),
     row("tanh", Class::Special, float::tanh, "approx {f32 f16 f16x2 bf16 bf16x2}"),
     row("testp", Class::Float32, float::testp, "{finite infinite number notanumber normal subnormal}.{f32 f64}"),
+    row("tex", Class::GlobalMemory, texture::tex, "[level] {1d 2d 3d a1d a2d} v4.{u32 s32 f32}.{s32 f32} of a texture object; it has one level"),
+    row("tld4", Class::GlobalMemory, texture::tld4, "{r g b a}.2d.v4.{u32 s32 f32}.f32 of a texture object"),
     row("trap", Class::Control, control::trap, "stops the kernel"),
     row("vote", Class::Integer, warp::vote, "[sync] {all any uni}.pred | [sync] ballot.b32"),
     row("xor", Class::Integer, logic::logic, "{pred b16 b32 b64}"),

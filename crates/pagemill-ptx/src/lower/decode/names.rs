@@ -48,6 +48,8 @@ impl Decoder<'_> {
                 self.constant(Class::Narrow, Constant::DynamicSharedBytes)?
             }
             ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
+            ("envreg1", _) => self.constant(Class::Narrow, Constant::GridWorkspaceHigh)?,
+            ("envreg2", _) => self.constant(Class::Narrow, Constant::GridWorkspaceLow)?,
             ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),
             ("clock_hi" | "globaltimer_hi", _) => self.clock(ClockPart::High),
             ("clock64" | "globaltimer", _) => {

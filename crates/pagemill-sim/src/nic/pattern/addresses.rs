@@ -1,5 +1,7 @@
 //! In which order a benchmark uses its memory.
 
+use crate::parts::random::Random;
+
 /// Which buffer comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressOrder {
@@ -25,7 +27,7 @@ pub struct Addresses {
     bytes: u64,
     span_bytes: u64,
     used: u64,
-    random: u64,
+    random: Random,
 }
 
 /// Where buffers begin: on a page of any size.
@@ -39,7 +41,7 @@ impl Addresses {
             bytes: bytes.max(1),
             span_bytes: span_bytes.max(bytes).max(1),
             used: 0,
-            random: seed,
+            random: Random::new(seed),
         }
     }
 
@@ -72,7 +74,7 @@ impl Addresses {
             }
             AddressOrder::Random => {
                 let places = (self.span_bytes - self.bytes) / LINE + 1;
-                ((u128::from(self.draw()) * u128::from(places)) >> 64) as u64 * LINE
+                self.random.below(places) * LINE
             }
             AddressOrder::Stride {
                 distance_bytes,
@@ -80,15 +82,6 @@ impl Addresses {
             } => number % buffers.max(1) * distance_bytes,
         };
         BASE.wrapping_add(offset)
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 

@@ -2,10 +2,10 @@ use pagemill_types::Picos;
 
 use super::super::descriptor::Key;
 use super::super::machine::NicMachine;
-use super::super::packet::{Completion, Receive, Request, Rma, Send};
+use super::super::packet::{Completion, Receive, Request, Send};
 use super::super::program::{Action, Program};
 use super::super::world::{World, WorldError, WorldReport};
-use super::{Addresses, Level};
+use super::{Addresses, Level, Transfer};
 
 /// Windows of transfers from one rank to the other, or both ways at once.
 ///
@@ -142,26 +142,15 @@ impl BandwidthRank {
 
     fn next_send(&mut self) -> Action {
         self.to_send -= 1;
-        let (peer, bytes) = (self.peer, self.spec.bytes);
-        let address = self.spec.source.next_address();
-        match self.spec.level {
-            Level::Mpi => Action::Send(Send {
-                dest: peer,
-                tag: DATA,
-                bytes,
-                address,
-            }),
-            Level::Rdma => {
-                let remote_address = self.spec.target.next_address();
-                Action::Write(Rma {
-                    dest: peer,
-                    remote_address,
-                    key: self.key,
-                    bytes,
-                    address,
-                })
-            }
-        }
+        let transfer = Transfer {
+            peer: self.peer,
+            bytes: self.spec.bytes,
+            tag: DATA,
+            key: self.key,
+        };
+        let spec = &mut self.spec;
+        spec.level
+            .carry(transfer, &mut spec.source, &mut spec.target)
     }
 }
 

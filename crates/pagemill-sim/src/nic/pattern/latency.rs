@@ -2,10 +2,10 @@ use pagemill_types::Picos;
 
 use super::super::descriptor::Key;
 use super::super::machine::NicMachine;
-use super::super::packet::{Completion, Receive, Request, Rma, Send};
+use super::super::packet::{Completion, Receive, Request};
 use super::super::program::{Action, Program};
 use super::super::world::{World, WorldError, WorldReport};
-use super::{Addresses, Level};
+use super::{Addresses, Level, Transfer};
 
 /// Ping-pong between two ranks: half of a round trip is the latency.
 #[derive(Clone, Debug)]
@@ -80,26 +80,15 @@ impl LatencyRank {
             self.started_at = now;
         }
         self.sends_next = false;
-        let (peer, bytes) = (self.peer, self.spec.bytes);
-        let address = self.spec.source.next_address();
-        match self.spec.level {
-            Level::Mpi => Action::Send(Send {
-                dest: peer,
-                tag: 0,
-                bytes,
-                address,
-            }),
-            Level::Rdma => {
-                let remote_address = self.spec.target.next_address();
-                Action::Write(Rma {
-                    dest: peer,
-                    remote_address,
-                    key: self.key,
-                    bytes,
-                    address,
-                })
-            }
-        }
+        let transfer = Transfer {
+            peer: self.peer,
+            bytes: self.spec.bytes,
+            tag: 0,
+            key: self.key,
+        };
+        let spec = &mut self.spec;
+        spec.level
+            .carry(transfer, &mut spec.source, &mut spec.target)
     }
 
     fn received(&mut self, now: Picos) {

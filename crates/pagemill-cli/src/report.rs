@@ -1,0 +1,112 @@
+//! `pagemill report`: a static site of several runs.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use pagemill_report::site::{SiteRun, write_index};
+use pagemill_report::{ResultSet, html, read};
+
+use crate::args::ReportArguments;
+use crate::failure::Failure;
+use crate::output::print_text;
+
+const RESULTS: &str = "results.json";
+const REPORT: &str = "report.html";
+
+/// A run that was found.
+struct Found {
+    /// Path from the folder that was asked for: `a`, `b/results`.
+    name: String,
+    folder: PathBuf,
+    set: ResultSet,
+}
+
+/// Writes the index and the report of each run.
+pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    let mut found = Vec::new();
+    find(folder, folder, &mut found)?;
+    if found.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{} holds no {RESULTS}: make some with `pagemill run ... --out {}/NAME`",
+            folder.display(),
+            folder.display()
+        )));
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    let index = write_site(&arguments.out, &arguments.title, &found).map_err(|error| {
+        Failure::Run(format!(
+            "cannot write to {}: {error}",
+            arguments.out.display()
+        ))
+    })?;
+    print_text(&format!("{}\n", index.display()))
+}
+
+/// Every run below `folder`, however deep.
+fn find(top: &Path, folder: &Path, found: &mut Vec<Found>) -> Result<(), Failure> {
+    let unreadable = |path: &Path, error: io::Error| {
+        Failure::Usage(format!("cannot read {}: {error}", path.display()))
+    };
+    let file = folder.join(RESULTS);
+    if file.is_file() {
+        let text = fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
+        let set =
+            read(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        let name = match folder
+            .strip_prefix(top)
+            .unwrap_or(folder)
+            .display()
+            .to_string()
+        {
+            name if name.is_empty() => set.scenario.clone(),
+            name => name,
+        };
+        found.push(Found {
+            name,
+            folder: folder.to_path_buf(),
+            set,
+        });
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(folder, error))?;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if is_folder && !is_hidden {
+            find(top, &entry.path(), found)?;
+        }
+    }
+    Ok(())
+}
+
+/// The path of the index.
+fn write_site(out: &Path, title: &str, found: &[Found]) -> io::Result<PathBuf> {
+    fs::create_dir_all(out)?;
+    let mut reports = Vec::new();
+    for (number, run) in found.iter().enumerate() {
+        let name = format!("run-{}.html", number + 1);
+        let (theirs, ours) = (run.folder.join(REPORT), out.join(&name));
+        if theirs.is_file() {
+            // Its figures are not in results.json.
+            fs::copy(&theirs, &ours)?;
+        } else {
+            html::write(&run.set, BufWriter::new(File::create(&ours)?))?;
+        }
+        reports.push(name);
+    }
+    let runs: Vec<SiteRun<'_>> = found
+        .iter()
+        .zip(&reports)
+        .map(|(run, report)| SiteRun {
+            name: &run.name,
+            set: &run.set,
+            report: Some(report),
+        })
+        .collect();
+    let index = out.join("index.html");
+    write_index(title, &runs, BufWriter::new(File::create(&index)?))?;
+    Ok(index)
+}

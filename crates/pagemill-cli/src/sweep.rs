@@ -1,0 +1,84 @@
+//! `pagemill sweep`: a scenario whose points are kept one by one, so that a run that was killed goes on where it stopped.
+
+use pagemill_report::OutputDir;
+use pagemill_run::{
+    PointError, RunOptions, Store, StoreError, available_cores, result_set, run_all, run_point,
+    terminal_view,
+};
+use pagemill_scenario::{Point, load};
+
+use crate::args::{RunFormat, SweepArguments};
+use crate::failure::Failure;
+use crate::output::{note, print_results};
+use crate::run::{Progress, show_output};
+
+/// Runs the points that the folder does not hold, then writes the results of all.
+pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
+    let scenario = load(&arguments.scenario, &arguments.sets)?;
+    if scenario.points[0].spec.kind() == "cuda" {
+        return Err(Failure::Usage(format!(
+            "{} runs a program of this machine, whose results are not known by the scenario alone: use `pagemill run`",
+            scenario.name
+        )));
+    }
+    let store = Store::open(&arguments.out).map_err(unusable)?;
+    OutputDir::check(&store.results_folder()).map_err(Failure::BadOutput)?;
+    let missing: Vec<&Point> = store
+        .missing(&scenario.points)
+        .into_iter()
+        .map(|index| &scenario.points[index])
+        .collect();
+    let there = scenario.points.len() - missing.len();
+    if there > 0 {
+        note(&format!(
+            "{there} of {} points are in {} already",
+            scenario.points.len(),
+            arguments.out.display()
+        ));
+    }
+    let jobs = arguments
+        .jobs
+        .map_or_else(available_cores, std::num::NonZero::get);
+    run_points(&missing, jobs, &store).map_err(|(index, message)| {
+        Failure::Run(format!(
+            "{} of {}: {message}; what was done is kept in {}",
+            missing[index],
+            scenario.name,
+            arguments.out.display()
+        ))
+    })?;
+
+    let rows = store.rows(&scenario.points).map_err(unusable)?;
+    let set = result_set(&scenario, rows.into_iter());
+    store.write_results(&set).map_err(unusable)?;
+    match arguments.format {
+        RunFormat::Table => print_results(&terminal_view(&set, &scenario), arguments.format),
+        RunFormat::Json | RunFormat::Csv => print_results(&set, arguments.format),
+    }
+}
+
+/// Runs `points`, `jobs` at a time, and keeps each when it has ended.
+fn run_points(points: &[&Point], jobs: usize, store: &Store) -> Result<(), (usize, PointError)> {
+    let options = RunOptions::default();
+    let progress = Progress::new(points.len());
+    let done = run_all(points, jobs, |point| {
+        let _shown = progress.begin(point);
+        let outcome = run_point(point, &options)?;
+        let rows: Vec<_> = outcome.rows().cloned().collect();
+        let kept = store.put_rows(point, &rows);
+        kept.map_err(|error| PointError::Failed(error.to_string()))?;
+        Ok(outcome)
+    });
+    progress.finish();
+    for (point, outcome) in points.iter().zip(&done?) {
+        show_output(point, outcome);
+    }
+    Ok(())
+}
+
+fn unusable(error: StoreError) -> Failure {
+    match error {
+        StoreError::Results(error) => Failure::BadOutput(error),
+        other => Failure::Run(other.to_string()),
+    }
+}

@@ -1,0 +1,233 @@
+//! CUDA arrays: making them, and copying rows to and from them.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::copy::{Rows, span};
+use super::memory::CudaExtent;
+use super::texture::ChannelFormat;
+use super::work::{Wait, submit};
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId, Work};
+
+const CUBEMAP: c_uint = 4;
+const SPARSE: c_uint = 0x40;
+
+/// # Safety
+/// `to` and `format` are null or point to what they name.
+unsafe fn create(
+    to: *mut *mut c_void,
+    format: *const ChannelFormat,
+    asked: [usize; 3],
+    flags: c_uint,
+) -> Done {
+    if to.is_null() || format.is_null() {
+        return Err(null());
+    }
+    if flags & (CUBEMAP | SPARSE) != 0 {
+        let message = "pagemill does not support cubemap and sparse arrays";
+        return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+    }
+    // SAFETY: by the contract of this function.
+    let texel = unsafe { format.read_unaligned() }.texel()?;
+    let asked = asked.map(|texels| texels as u64);
+    let handle = with_runtime(|runtime| runtime.create_array(texel, asked, flags))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, handle as *mut c_void) }
+}
+
+/// One side of a copy that an array takes part in.
+#[derive(Clone, Copy)]
+enum End {
+    /// Memory of the program or of the GPU.
+    Memory(Rows),
+    /// An array, from a byte of a row on.
+    Array(*const c_void, usize, usize),
+}
+
+impl End {
+    fn span(self, runtime: &Runtime, extent: &Extent) -> Result<Span, Fault> {
+        match self {
+            Self::Memory(rows) => Ok(span(rows)),
+            Self::Array(array, x_bytes, row) => {
+                runtime.array_span(address(array), [x_bytes as u64, row as u64, 0], extent)
+            }
+        }
+    }
+}
+
+/// Where a copy happens, and whether the host waits for it.
+#[derive(Clone, Copy)]
+struct Order {
+    kind: c_int,
+    stream: *mut c_void,
+    wait: Wait,
+}
+
+impl Order {
+    fn now(kind: c_int) -> Self {
+        Self {
+            kind,
+            stream: std::ptr::null_mut(),
+            wait: Wait::Yes,
+        }
+    }
+
+    fn queued(kind: c_int, stream: *mut c_void) -> Self {
+        Self {
+            kind,
+            stream,
+            wait: Wait::No,
+        }
+    }
+}
+
+/// # Safety
+/// As [`submit`].
+unsafe fn rows(to: End, from: End, (width, height): (usize, usize), order: Order) -> Done {
+    let extent = Extent {
+        width_bytes: width as u64,
+        rows: height as u64,
+        slices: 1,
+    };
+    with_runtime(|runtime| {
+        let plan = Copy3d {
+            to: to.span(runtime, &extent)?,
+            from: from.span(runtime, &extent)?,
+            extent,
+        };
+        let stream = StreamId(address(order.stream));
+        // SAFETY: by the contract of this function.
+        unsafe { submit(runtime, stream, Work::Copy(plan, order.kind), order.wait) }
+    })
+}
+
+/// Copies bytes that run on from one row of an array to the next.
+///
+/// # Safety
+/// As [`submit`].
+unsafe fn run_on(
+    (array, x_bytes, row): (*const c_void, usize, usize),
+    memory: *const c_void,
+    bytes: usize,
+    to_array: bool,
+    order: Order,
+) -> Done {
+    let image = with_runtime(|runtime| Ok(runtime.array(address(array))?.image))?;
+    let row_bytes = (image.extent[0] * image.texel.bytes()) as usize;
+    let (mut x_bytes, mut row, mut done) = (x_bytes, row, 0);
+    while done < bytes {
+        let width = (bytes - done).min(row_bytes.saturating_sub(x_bytes));
+        if width == 0 {
+            let message = format!("byte {x_bytes} is not in a row of {row_bytes}");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        // Whole rows go together.
+        let height = if x_bytes == 0 && width == row_bytes {
+            (bytes - done) / row_bytes
+        } else {
+            1
+        };
+        let memory = End::Memory((memory.wrapping_byte_add(done), width));
+        let array = End::Array(array, x_bytes, row);
+        let (to, from) = if to_array {
+            (array, memory)
+        } else {
+            (memory, array)
+        };
+        // SAFETY: by the contract of this function.
+        unsafe { rows(to, from, (width, height), order)? };
+        done += width * height;
+        (x_bytes, row) = (0, row + height);
+    }
+    Ok(())
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaMallocArray(to: *mut *mut c_void, format: *const ChannelFormat, width: usize, height: usize, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { create(to, format, [width, height, 0], flags) }
+    }
+
+    fn cudaMalloc3DArray(to: *mut *mut c_void, format: *const ChannelFormat, extent: CudaExtent, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { create(to, format, [extent.width, extent.height, extent.depth], flags) }
+    }
+
+    fn cudaFreeArray(array: *mut c_void) {
+        if array.is_null() {
+            return Ok(());
+        }
+        with_runtime(|runtime| runtime.free_array(address(array)))
+    }
+
+    fn cudaArrayGetInfo(format: *mut ChannelFormat, extent: *mut CudaExtent, flags: *mut c_uint, array: *mut c_void) {
+        let array = with_runtime(|runtime| runtime.array(address(array)).copied())?;
+        let [width, height, depth] = array.asked.map(|texels| texels as usize);
+        // SAFETY: see above.
+        unsafe {
+            if !format.is_null() {
+                give(format, ChannelFormat::of(array.image.texel))?;
+            }
+            if !extent.is_null() {
+                give(extent, CudaExtent { width, height, depth })?;
+            }
+            if !flags.is_null() {
+                give(flags, array.flags)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cudaGetChannelDesc(to: *mut ChannelFormat, array: *const c_void) {
+        let texel = with_runtime(|runtime| Ok(runtime.array(address(array))?.image.texel))?;
+        // SAFETY: see above.
+        unsafe { give(to, ChannelFormat::of(texel)) }
+    }
+
+    fn cudaMemcpy2DToArray(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { rows(End::Array(to, x_bytes, row), End::Memory((from, pitch)), (width, height), Order::now(kind)) }
+    }
+
+    fn cudaMemcpy2DToArrayAsync(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { rows(End::Array(to, x_bytes, row), End::Memory((from, pitch)), (width, height), Order::queued(kind, stream)) }
+    }
+
+    fn cudaMemcpy2DFromArray(to: *mut c_void, pitch: usize, from: *const c_void, x_bytes: usize, row: usize, width: usize, height: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { rows(End::Memory((to, pitch)), End::Array(from, x_bytes, row), (width, height), Order::now(kind)) }
+    }
+
+    fn cudaMemcpy2DFromArrayAsync(to: *mut c_void, pitch: usize, from: *const c_void, x_bytes: usize, row: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { rows(End::Memory((to, pitch)), End::Array(from, x_bytes, row), (width, height), Order::queued(kind, stream)) }
+    }
+
+    fn cudaMemcpy2DArrayToArray(to: *mut c_void, to_x: usize, to_row: usize, from: *const c_void, from_x: usize, from_row: usize, width: usize, height: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { rows(End::Array(to, to_x, to_row), End::Array(from, from_x, from_row), (width, height), Order::now(kind)) }
+    }
+
+    fn cudaMemcpyToArray(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, bytes: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { run_on((to, x_bytes, row), from, bytes, true, Order::now(kind)) }
+    }
+
+    fn cudaMemcpyToArrayAsync(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, bytes: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { run_on((to, x_bytes, row), from, bytes, true, Order::queued(kind, stream)) }
+    }
+
+    fn cudaMemcpyFromArray(to: *mut c_void, from: *const c_void, x_bytes: usize, row: usize, bytes: usize, kind: c_int) {
+        // SAFETY: see above.
+        unsafe { run_on((from, x_bytes, row), to, bytes, false, Order::now(kind)) }
+    }
+
+    fn cudaMemcpyFromArrayAsync(to: *mut c_void, from: *const c_void, x_bytes: usize, row: usize, bytes: usize, kind: c_int, stream: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { run_on((from, x_bytes, row), to, bytes, false, Order::queued(kind, stream)) }
+    }
+}

@@ -1,0 +1,455 @@
+//! Graphs: nodes by hand, streams that are captured, and launches of all of it.
+
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+use super::copy::{Memcpy3d, linear_plan};
+use super::launch::{Dim3, after_launch, pack};
+use super::stream::{HostFunction, stream_id};
+use super::work::launch_graph;
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work};
+
+/// `cudaKernelNodeParams`.
+#[repr(C)]
+struct KernelNode {
+    function: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    shared_bytes: c_uint,
+    arguments: *const *const c_void,
+    extra: *const *const c_void,
+}
+
+impl KernelNode {
+    /// # Safety
+    /// The arguments are as [`pack`] needs them.
+    unsafe fn work(&self, runtime: &mut Runtime) -> Result<Work, Fault> {
+        if !self.extra.is_null() {
+            let message = "pagemill does not support kernel arguments in the `extra` format";
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        let key = FunctionKey(address(self.function));
+        let launch = Launch {
+            grid: self.grid.extents(),
+            block: self.block.extents(),
+            shared_bytes: self.shared_bytes.into(),
+            stream: StreamId::LEGACY,
+            cooperative: false,
+        };
+        let arguments = runtime.prepare(key, &launch, |params, bytes| {
+            // SAFETY: by the contract of this function.
+            unsafe { pack(self.arguments, params, bytes) }
+        })?;
+        Ok(Work::Kernel(key, launch, arguments))
+    }
+}
+
+/// `cudaMemsetParams`.
+#[repr(C)]
+struct MemsetNode {
+    to: *mut c_void,
+    pitch: usize,
+    value: c_uint,
+    element_bytes: c_uint,
+    width: usize,
+    rows: usize,
+}
+
+impl MemsetNode {
+    fn work(&self) -> Result<Work, Fault> {
+        let bytes = self.element_bytes as usize;
+        if !matches!(bytes, 1 | 2 | 4) {
+            let message = format!("elements of 1, 2 and 4 bytes can be set, not of {bytes}");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let width = self.width.checked_mul(bytes).ok_or_else(null)?;
+        let extent = Extent {
+            width_bytes: width as u64,
+            rows: self.rows as u64,
+            slices: 1,
+        };
+        let span = Span {
+            address: address(self.to),
+            pitch_bytes: self.pitch as u64,
+            slice_bytes: 0,
+        };
+        Ok(Work::Fill(
+            span,
+            extent,
+            self.value.to_le_bytes()[..bytes].to_vec(),
+        ))
+    }
+}
+
+/// `cudaHostNodeParams`.
+#[repr(C)]
+struct HostNode {
+    function: Option<HostFunction>,
+    data: *mut c_void,
+}
+
+impl HostNode {
+    fn work(&self) -> Result<Work, Fault> {
+        let function = self.function.ok_or_else(null)?;
+        Ok(Work::Host(function as usize as u64, address(self.data)))
+    }
+}
+
+/// What the program hands over beside the node's own parameters.
+struct Place {
+    to: *mut *mut c_void,
+    graph: *mut c_void,
+    after: *const u64,
+    count: usize,
+}
+
+/// # Safety
+/// The pointers of `place` are null or point to as many handles as it says.
+unsafe fn add(place: &Place, work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>) -> Done {
+    if place.to.is_null() || place.count > 0 && place.after.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let after: Vec<u64> = (0..place.count)
+        .map(|index| unsafe { place.after.add(index).read_unaligned() })
+        .collect();
+    let node = with_runtime(|runtime| {
+        let work = work(runtime)?;
+        runtime.add_node(address(place.graph), &after, work)
+    })?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(place.to, node as *mut c_void) }
+}
+
+/// # Safety
+/// `pointer` is null or points to a `T`.
+unsafe fn parameters<T>(pointer: *const T) -> Result<T, Fault> {
+    if pointer.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    Ok(unsafe { pointer.read_unaligned() })
+}
+
+/// Hands out a list as CUDA does: to a null pointer only its length, else as many as there is room for.
+///
+/// # Safety
+/// `count` points to the room at `to`, unless that is null.
+unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[u64]) -> Done {
+    if count.is_null() {
+        return Err(null());
+    }
+    if to.is_null() {
+        // SAFETY: by the contract of this function.
+        return unsafe { give(count, list.len()) };
+    }
+    // SAFETY: by the contract of this function.
+    let room = unsafe { count.read_unaligned() };
+    for (index, &handle) in list.iter().enumerate().take(room) {
+        // SAFETY: as above.
+        unsafe { give(to.add(index), handle as *mut c_void)? };
+    }
+    for index in list.len()..room {
+        // SAFETY: as above.
+        unsafe { give(to.add(index), std::ptr::null_mut())? };
+    }
+    // SAFETY: as above.
+    unsafe { give(count, list.len().min(room)) }
+}
+
+/// # Safety
+/// `from` and `to` point to `count` handles.
+unsafe fn dependencies(
+    graph: *mut c_void,
+    from: *const u64,
+    to: *const u64,
+    count: usize,
+    waits: bool,
+) -> Done {
+    if count > 0 && (from.is_null() || to.is_null()) {
+        return Err(null());
+    }
+    for index in 0..count {
+        // SAFETY: by the contract of this function.
+        let (from, to) = unsafe {
+            (
+                from.add(index).read_unaligned(),
+                to.add(index).read_unaligned(),
+            )
+        };
+        with_runtime(|runtime| runtime.set_dependency(address(graph), from, to, waits))?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle.
+unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Done {
+    let executable = with_runtime(|runtime| runtime.instantiate(address(graph)))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, executable as *mut c_void) }
+}
+
+/// Gives the step of an executable graph that was made from `node` other parameters.
+fn set_step(
+    executable: *mut c_void,
+    node: *mut c_void,
+    work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
+) -> Done {
+    with_runtime(|runtime| {
+        let work = work(runtime)?;
+        let steps = runtime.steps(address(executable))?;
+        let step = steps
+            .iter_mut()
+            .find(|step| step.node == Some(address(node)));
+        match step {
+            Some(step) if step.work.node_type() == work.node_type() => {
+                step.work = work;
+                Ok(())
+            }
+            _ => {
+                let message =
+                    format!("the executable graph was not made with such a node {node:p}");
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+        }
+    })
+}
+
+/// Gives a node other parameters of the same type.
+fn set_node(node: *mut c_void, work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>) -> Done {
+    with_runtime(|runtime| {
+        let work = work(runtime)?;
+        let own = runtime.node_work(address(node))?;
+        if own.node_type() != work.node_type() {
+            let message = format!("node {node:p} is of another type");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        *own = work;
+        Ok(())
+    })
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaGraphCreate(to: *mut *mut c_void, _flags: c_uint) {
+        let graph = with_runtime(|runtime| Ok(runtime.create_graph()))?;
+        // SAFETY: see above.
+        unsafe { give(to, graph as *mut c_void) }
+    }
+
+    fn cudaGraphDestroy(graph: *mut c_void) {
+        with_runtime(|runtime| runtime.destroy_graph(address(graph)))
+    }
+
+    fn cudaGraphClone(to: *mut *mut c_void, graph: *mut c_void) {
+        let copy = with_runtime(|runtime| runtime.clone_graph(address(graph)))?;
+        // SAFETY: see above.
+        unsafe { give(to, copy as *mut c_void) }
+    }
+
+    fn cudaGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
+        }
+    }
+
+    fn cudaGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
+        }
+    }
+
+    fn cudaGraphAddMemcpyNode1D(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
+        let plan = linear_plan(address(destination), address(source), bytes);
+        // SAFETY: see above.
+        unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Copy(plan, kind))) }
+    }
+
+    fn cudaGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |_| node.work())
+        }
+    }
+
+    fn cudaGraphAddHostNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const HostNode) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |_| node.work())
+        }
+    }
+
+    fn cudaGraphAddChildGraphNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
+        // SAFETY: see above.
+        unsafe {
+            add(&Place { to, graph, after, count }, |runtime| {
+                Ok(Work::Child(runtime.graph(address(child))?.clone()))
+            })
+        }
+    }
+
+    fn cudaGraphAddEmptyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize) {
+        // SAFETY: see above.
+        unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Empty)) }
+    }
+
+    fn cudaGraphAddEventRecordNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Record(address(event)))) }
+    }
+
+    fn cudaGraphAddEventWaitNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Wait(address(event)))) }
+    }
+
+    fn cudaGraphAddDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
+        // SAFETY: see above.
+        unsafe { dependencies(graph, from, to, count, true) }
+    }
+
+    fn cudaGraphAddDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
+        // SAFETY: see above.
+        unsafe { dependencies(graph, from, to, count, true) }
+    }
+
+    fn cudaGraphRemoveDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
+        // SAFETY: see above.
+        unsafe { dependencies(graph, from, to, count, false) }
+    }
+
+    fn cudaGraphRemoveDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
+        // SAFETY: see above.
+        unsafe { dependencies(graph, from, to, count, false) }
+    }
+
+    fn cudaGraphGetNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
+        let nodes = with_runtime(|runtime| runtime.nodes(address(graph), false))?;
+        // SAFETY: see above.
+        unsafe { give_list(to, count, &nodes) }
+    }
+
+    fn cudaGraphGetRootNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
+        let nodes = with_runtime(|runtime| runtime.nodes(address(graph), true))?;
+        // SAFETY: see above.
+        unsafe { give_list(to, count, &nodes) }
+    }
+
+    fn cudaGraphNodeGetType(node: *mut c_void, to: *mut c_int) {
+        let kind = with_runtime(|runtime| Ok(runtime.node_work(address(node))?.node_type()))?;
+        // SAFETY: see above.
+        unsafe { give(to, kind) }
+    }
+
+    fn cudaGraphDestroyNode(node: *mut c_void) {
+        with_runtime(|runtime| runtime.destroy_node(address(node)))
+    }
+
+    fn cudaGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?;
+            set_node(node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cudaGraphMemsetNodeSetParams(node: *mut c_void, parameter: *const MemsetNode) {
+        // SAFETY: see above.
+        let memset = unsafe { parameters(parameter)? };
+        set_node(node, |_| memset.work())
+    }
+
+    fn cudaGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?;
+            set_step(executable, node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParams1D(executable: *mut c_void, node: *mut c_void, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
+        let plan = linear_plan(address(destination), address(source), bytes);
+        set_step(executable, node, |_| Ok(Work::Copy(plan, kind)))
+    }
+
+    fn cudaGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode) {
+        // SAFETY: see above.
+        let memset = unsafe { parameters(parameter)? };
+        set_step(executable, node, |_| memset.work())
+    }
+
+    fn cudaGraphExecHostNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const HostNode) {
+        // SAFETY: see above.
+        let host = unsafe { parameters(parameter)? };
+        set_step(executable, node, |_| host.work())
+    }
+
+    fn cudaGraphInstantiate(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
+        // SAFETY: see above.
+        unsafe { instantiate(to, graph) }
+    }
+
+    fn cudaGraphInstantiateWithFlags(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
+        // SAFETY: see above.
+        unsafe { instantiate(to, graph) }
+    }
+
+    fn cudaGraphExecUpdate(executable: *mut c_void, graph: *mut c_void, result: *mut c_int) {
+        let fits = with_runtime(|runtime| runtime.update_executable(address(executable), address(graph)))?;
+        // `cudaGraphExecUpdateSuccess`, or that the topology has changed: the first field of `cudaGraphExecUpdateResultInfo`.
+        let verdict = if fits { 0 } else { 2 };
+        if !result.is_null() {
+            // SAFETY: see above.
+            unsafe { give(result, verdict)? };
+        }
+        if fits {
+            return Ok(());
+        }
+        Err(Fault::silent(CudaError::GRAPH_EXEC_UPDATE_FAILURE))
+    }
+
+    fn cudaGraphUpload(executable: *mut c_void, stream: *mut c_void) {
+        with_runtime(|runtime| {
+            runtime.is_non_blocking(stream_id(stream))?;
+            runtime.steps(address(executable)).map(|_| ())
+        })
+    }
+
+    fn cudaGraphLaunch(executable: *mut c_void, stream: *mut c_void) {
+        // SAFETY: see above.
+        after_launch(unsafe { launch_graph(address(executable), stream_id(stream)) })
+    }
+
+    fn cudaGraphExecDestroy(executable: *mut c_void) {
+        with_runtime(|runtime| runtime.destroy_executable(address(executable)))
+    }
+
+    fn cudaStreamBeginCapture(stream: *mut c_void, mode: c_int) {
+        if !(0..=2).contains(&mode) {
+            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no capture mode {mode}")));
+        }
+        with_runtime(|runtime| runtime.begin_capture(stream_id(stream)))
+    }
+
+    fn cudaStreamEndCapture(stream: *mut c_void, to: *mut *mut c_void) {
+        let graph = with_runtime(|runtime| runtime.end_capture(stream_id(stream)))?;
+        // SAFETY: see above.
+        unsafe { give(to, graph as *mut c_void) }
+    }
+
+    fn cudaThreadExchangeStreamCaptureMode(mode: *mut c_int) {
+        // What is not allowed during a capture does not depend on the thread here.
+        if mode.is_null() {
+            return Err(null());
+        }
+        Ok(())
+    }
+}

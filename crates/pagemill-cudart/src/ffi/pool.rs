@@ -1,0 +1,134 @@
+//! Memory pools. All of them hand out the same memory, which goes back to the GPU when it is freed.
+
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Done, address, api, give, null};
+use crate::error::{CudaError, Fault};
+
+/// Handles of pools are their numbers with this added. Number 0 is the default pool.
+const HANDLE_BASE: u64 = 0x6f << 56;
+
+/// `cudaMemPoolAttr`: whether freed memory may be used again by other streams, and how much the pool keeps.
+const REUSE: std::ops::RangeInclusive<c_int> = 1..=3;
+const RELEASE_THRESHOLD: c_int = 4;
+
+/// What a program has set. Nothing of it changes what the simulated GPU does.
+#[derive(Clone, Copy)]
+struct Pool {
+    reuse: [c_int; 3],
+    threshold_bytes: u64,
+    is_live: bool,
+}
+
+const FRESH: Pool = Pool {
+    reuse: [1; 3],
+    threshold_bytes: 0,
+    is_live: true,
+};
+
+static POOLS: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
+
+fn with_pools<T>(work: impl FnOnce(&mut Vec<Pool>) -> T) -> T {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if pools.is_empty() {
+        pools.push(FRESH);
+    }
+    work(&mut pools)
+}
+
+fn with_pool<T>(handle: *mut c_void, work: impl FnOnce(&mut Pool) -> T) -> Result<T, Fault> {
+    let number = address(handle).checked_sub(HANDLE_BASE);
+    with_pools(|pools| {
+        let pool = number.and_then(|number| pools.get_mut(number as usize));
+        pool.filter(|pool| pool.is_live).map(work)
+    })
+    .ok_or_else(|| {
+        let message = format!("{handle:p} is no memory pool");
+        Fault::new(CudaError::INVALID_VALUE, message)
+    })
+}
+
+/// That `handle` is a pool.
+pub(super) fn check(handle: *mut c_void) -> Done {
+    with_pool(handle, |_| ())
+}
+
+fn unknown(attribute: c_int) -> Fault {
+    let message = format!("pagemill does not keep attribute {attribute} of memory pools");
+    Fault::new(CudaError::NOT_SUPPORTED, message)
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaDeviceGetDefaultMemPool(to: *mut *mut c_void, device: c_int) {
+        super::device::only(device)?;
+        // SAFETY: see above.
+        unsafe { give(to, HANDLE_BASE as *mut c_void) }
+    }
+
+    fn cudaDeviceGetMemPool(to: *mut *mut c_void, device: c_int) {
+        super::device::only(device)?;
+        // SAFETY: see above.
+        unsafe { give(to, HANDLE_BASE as *mut c_void) }
+    }
+
+    fn cudaDeviceSetMemPool(device: c_int, pool: *mut c_void) {
+        super::device::only(device)?;
+        check(pool)
+    }
+
+    fn cudaMemPoolCreate(to: *mut *mut c_void, properties: *const c_void) {
+        if properties.is_null() {
+            return Err(null());
+        }
+        let number = with_pools(|pools| {
+            pools.push(FRESH);
+            pools.len() as u64 - 1
+        });
+        // SAFETY: see above.
+        unsafe { give(to, (HANDLE_BASE + number) as *mut c_void) }
+    }
+
+    fn cudaMemPoolDestroy(pool: *mut c_void) {
+        if address(pool) == HANDLE_BASE {
+            return Err(Fault::new(CudaError::INVALID_VALUE, "the default memory pool cannot be destroyed"));
+        }
+        with_pool(pool, |pool| pool.is_live = false)
+    }
+
+    fn cudaMemPoolTrimTo(pool: *mut c_void, _bytes: usize) {
+        check(pool)
+    }
+
+    fn cudaMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, value: *const c_void) {
+        if value.is_null() {
+            return Err(null());
+        }
+        if REUSE.contains(&attribute) {
+            // SAFETY: these attributes are integers.
+            let value = unsafe { value.cast::<c_int>().read_unaligned() };
+            return with_pool(pool, |pool| pool.reuse[attribute as usize - 1] = value);
+        }
+        if attribute == RELEASE_THRESHOLD {
+            // SAFETY: this attribute is a number of bytes.
+            let value = unsafe { value.cast::<u64>().read_unaligned() };
+            return with_pool(pool, |pool| pool.threshold_bytes = value);
+        }
+        Err(unknown(attribute))
+    }
+
+    fn cudaMemPoolGetAttribute(pool: *mut c_void, attribute: c_int, to: *mut c_void) {
+        if REUSE.contains(&attribute) {
+            let value = with_pool(pool, |pool| pool.reuse[attribute as usize - 1])?;
+            // SAFETY: these attributes are integers.
+            return unsafe { give(to.cast(), value) };
+        }
+        if attribute == RELEASE_THRESHOLD {
+            let value = with_pool(pool, |pool| pool.threshold_bytes)?;
+            // SAFETY: this attribute is a number of bytes.
+            return unsafe { give(to.cast(), value) };
+        }
+        Err(unknown(attribute))
+    }
+}

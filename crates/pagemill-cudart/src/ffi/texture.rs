@@ -1,0 +1,210 @@
+//! Texture and surface objects, and what their channels are.
+
+use std::ffi::{c_int, c_ulonglong, c_void};
+
+use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel};
+
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::Resource;
+
+/// `cudaChannelFormatDesc`: bits of each channel, and what they are.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct ChannelFormat {
+    bits: [c_int; 4],
+    kind: c_int,
+}
+
+const KINDS: [ChannelKind; 3] = [
+    ChannelKind::Signed,
+    ChannelKind::Unsigned,
+    ChannelKind::Float,
+];
+
+impl ChannelFormat {
+    pub(super) fn texel(self) -> Result<Texel, Fault> {
+        let channels = self.bits.iter().take_while(|&&bits| bits != 0).count();
+        let first = self.bits[0];
+        let kind = usize::try_from(self.kind)
+            .ok()
+            .and_then(|kind| KINDS.get(kind));
+        let alike = self.bits[..channels].iter().all(|&bits| bits == first)
+            && self.bits[channels..].iter().all(|&bits| bits == 0);
+        match (kind, channels, first) {
+            (Some(&kind), 1 | 2 | 4, 8 | 16 | 32)
+                if alike && (kind, first) != (ChannelKind::Float, 8) =>
+            {
+                Ok(Texel {
+                    kind,
+                    channels: channels as u8,
+                    channel_bytes: (first / 8) as u8,
+                })
+            }
+            _ => {
+                let message = format!(
+                    "a texel of {:?} bits of kind {} is not possible: 1, 2 or 4 equal channels of 8, 16 or 32 bits are",
+                    self.bits, self.kind
+                );
+                Err(Fault::new(CudaError::INVALID_CHANNEL_DESCRIPTOR, message))
+            }
+        }
+    }
+
+    pub(super) fn of(texel: Texel) -> Self {
+        let mut bits = [0; 4];
+        bits[..usize::from(texel.channels)].fill(8 * c_int::from(texel.channel_bytes));
+        let kind = KINDS.iter().position(|&kind| kind == texel.kind);
+        Self {
+            bits,
+            kind: kind.unwrap_or(0) as c_int,
+        }
+    }
+}
+
+/// `cudaCreateChannelDesc`, which returns a structure and cannot fail.
+#[unsafe(export_name = "pagemill_cudaCreateChannelDesc")]
+extern "C" fn create_channel_desc(
+    x: c_int,
+    y: c_int,
+    z: c_int,
+    w: c_int,
+    kind: c_int,
+) -> ChannelFormat {
+    ChannelFormat {
+        bits: [x, y, z, w],
+        kind,
+    }
+}
+
+/// `cudaResourceDesc` up to the last field that means something.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ResourceDesc {
+    kind: c_int,
+    /// The array, or the address of the first texel.
+    pointer: *mut c_void,
+    format: ChannelFormat,
+    /// Bytes of linear memory, or texels of a row.
+    size: usize,
+    rows: usize,
+    pitch: usize,
+}
+
+impl ResourceDesc {
+    fn resource(&self) -> Result<Resource, Fault> {
+        match self.kind {
+            0 => Ok(Resource::Array(address(self.pointer))),
+            2 => Ok(Resource::Linear {
+                address: address(self.pointer),
+                texel: self.format.texel()?,
+                bytes: self.size as u64,
+            }),
+            3 => Ok(Resource::Pitched {
+                address: address(self.pointer),
+                texel: self.format.texel()?,
+                width: self.size as u64,
+                rows: self.rows as u64,
+                pitch_bytes: self.pitch as u64,
+            }),
+            1 => {
+                let message = "pagemill does not support mipmapped arrays";
+                Err(Fault::new(CudaError::NOT_SUPPORTED, message))
+            }
+            kind => {
+                let message = format!("there is no resource type {kind}");
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+        }
+    }
+}
+
+/// `cudaTextureDesc` up to the last field that means something without mipmaps.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct TextureDesc {
+    address: [c_int; 3],
+    filter: c_int,
+    read: c_int,
+    srgb: c_int,
+    border: [f32; 4],
+    normalized_coordinates: c_int,
+}
+
+impl TextureDesc {
+    fn sampler(&self) -> Result<Sampler, Fault> {
+        if self.srgb != 0 {
+            let message = "pagemill does not support sRGB textures";
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        let mode = |mode: c_int| match mode {
+            0 => Ok(AddressMode::Wrap),
+            1 => Ok(AddressMode::Clamp),
+            2 => Ok(AddressMode::Mirror),
+            3 => Ok(AddressMode::Border),
+            _ => {
+                let message = format!("there is no addressing mode {mode}");
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+        };
+        let [x, y, z] = self.address;
+        Ok(Sampler {
+            address: [mode(x)?, mode(y)?, mode(z)?],
+            linear: self.filter == 1,
+            normalized_read: self.read == 1,
+            normalized_coordinates: self.normalized_coordinates != 0,
+            border: self.border,
+        })
+    }
+}
+
+/// # Safety
+/// `to` and `resource` are null or point to what they name.
+unsafe fn create(to: *mut c_ulonglong, resource: *const ResourceDesc, sampler: Sampler) -> Done {
+    if resource.is_null() || to.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let resource = unsafe { resource.read_unaligned() }.resource()?;
+    let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, handle) }
+}
+
+fn destroy(handle: c_ulonglong) -> Done {
+    // As free, a destructor of nothing does nothing.
+    if handle == 0 {
+        return Ok(());
+    }
+    with_runtime(|runtime| runtime.destroy_texture(handle))
+}
+
+api! {
+    fn cudaCreateTextureObject(to: *mut c_ulonglong, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const c_void) {
+        if texture.is_null() {
+            return Err(null());
+        }
+        if !view.is_null() {
+            let message = "pagemill does not support resource views";
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        // SAFETY: see the module.
+        unsafe {
+            let sampler = texture.read_unaligned().sampler()?;
+            create(to, resource, sampler)
+        }
+    }
+
+    fn cudaDestroyTextureObject(handle: c_ulonglong) {
+        destroy(handle)
+    }
+
+    fn cudaCreateSurfaceObject(to: *mut c_ulonglong, resource: *const ResourceDesc) {
+        // SAFETY: see the module.
+        unsafe { create(to, resource, Sampler::default()) }
+    }
+
+    fn cudaDestroySurfaceObject(handle: c_ulonglong) {
+        destroy(handle)
+    }
+}

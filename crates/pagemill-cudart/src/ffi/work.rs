@@ -1,0 +1,115 @@
+//! Work that streams do in its turn: now, or, in a captured stream, whenever the graph that notes it is launched.
+
+use std::ffi::c_void;
+
+use super::stream::HostFunction;
+use super::{Done, address, copy, with_runtime};
+use crate::error::Fault;
+use crate::runtime::{Runtime, StreamId, Work};
+
+/// Whether the host waits for the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    Yes,
+    No,
+}
+
+/// Does `work` in `stream`, or notes it.
+///
+/// # Safety
+/// What the runtime does not know of a copy's spans is memory of the program, also when the work is done later.
+pub(super) unsafe fn submit(
+    runtime: &mut Runtime,
+    stream: StreamId,
+    work: Work,
+    wait: Wait,
+) -> Done {
+    if wait == Wait::Yes {
+        runtime.not_while_capturing(stream, "waiting for work")?;
+    }
+    if runtime.is_capturing(stream) {
+        return runtime.note(stream, work);
+    }
+    runtime.not_while_capturing(stream, "work")?;
+    // SAFETY: by the contract of this function.
+    unsafe { perform(runtime, stream, &work)? };
+    match wait {
+        Wait::Yes => runtime.synchronize_stream(stream),
+        Wait::No => Ok(()),
+    }
+}
+
+/// Does `work` in `stream`, except functions of the host, which nobody may call while the runtime is busy.
+///
+/// # Safety
+/// As [`submit`].
+pub(super) unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
+    match work {
+        Work::Kernel(key, launch, arguments) => {
+            let launch = crate::runtime::Launch { stream, ..*launch };
+            runtime.run_kernel(*key, &launch, arguments)
+        }
+        // SAFETY: by the contract of this function.
+        Work::Copy(plan, kind) => unsafe { copy::copy(runtime, plan, *kind, stream) },
+        // SAFETY: by the contract of this function.
+        Work::Fill(span, extent, element) => unsafe {
+            copy::fill(runtime, span, extent, element, stream)
+        },
+        Work::Wait(event) => runtime.wait_for_event(stream, *event),
+        Work::Record(event) => runtime.record_event(*event, stream),
+        Work::Host(..) | Work::Child(_) | Work::Empty => Ok(()),
+    }
+}
+
+/// Calls a function of the program in its turn in `stream`, or notes it.
+pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_void) -> Done {
+    let noted = with_runtime(|runtime| {
+        runtime.is_non_blocking(stream)?;
+        if !runtime.is_capturing(stream) {
+            return Ok(false);
+        }
+        let work = Work::Host(function as usize as u64, address(data));
+        runtime.note(stream, work).map(|()| true)
+    })?;
+    if !noted {
+        // Everything before it in the stream has had its effect.
+        function(data);
+    }
+    Ok(())
+}
+
+/// Does all of an executable graph in `stream`, or notes it.
+///
+/// # Safety
+/// As [`submit`], of all its work.
+pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(), Fault> {
+    let (steps, start) = with_runtime(|runtime| {
+        runtime.not_while_capturing(stream, "launching a graph")?;
+        let start = runtime.graph_start(stream)?;
+        Ok((runtime.steps(executable)?.clone(), start))
+    })?;
+    let mut ends = Vec::with_capacity(steps.len());
+    for step in &steps {
+        let at = step
+            .after
+            .iter()
+            .map(|&earlier| ends[earlier])
+            .fold(start, Ord::max);
+        if let Work::Host(function, data) = step.work {
+            // SAFETY: the program gave this address as that of such a function.
+            let function: HostFunction = unsafe { std::mem::transmute(function as usize) };
+            function(data as *mut c_void);
+            ends.push(at);
+            continue;
+        }
+        let end = with_runtime(|runtime| {
+            runtime.do_step(at, |runtime, lane| {
+                // SAFETY: by the contract of this function.
+                unsafe { perform(runtime, lane, &step.work) }
+            })
+        })?;
+        ends.push(end);
+    }
+    let end = ends.into_iter().fold(start, Ord::max);
+    with_runtime(|runtime| runtime.graph_end(stream, end))
+}

@@ -1,0 +1,269 @@
+//! CUDA arrays, and the texture and surface objects that kernels reach them by.
+
+use std::collections::BTreeMap;
+
+use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
+use pagemill_sim::Buffer;
+
+use super::copies::{Extent, Span};
+use super::{Runtime, Side};
+use crate::error::{CudaError, Fault};
+
+/// Set in handles of arrays, and in no address.
+const HANDLE_TAG: u64 = 0x6d << 56;
+
+/// Rows of arrays begin at multiples of this, so that they are whole tiles.
+const ROW_BYTES: u64 = 512;
+
+/// Where the texels of a texture or surface object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// The array of this handle.
+    Array(u64),
+    /// Consecutive texels.
+    Linear {
+        /// Address of the first.
+        address: u64,
+        /// What they are.
+        texel: Texel,
+        /// All of them.
+        bytes: u64,
+    },
+    /// Rows of texels.
+    Pitched {
+        /// Address of the first.
+        address: u64,
+        /// What they are.
+        texel: Texel,
+        /// Texels of a row.
+        width: u64,
+        /// Rows.
+        rows: u64,
+        /// From one row to the next.
+        pitch_bytes: u64,
+    },
+}
+
+/// One CUDA array.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    buffer: Buffer,
+    /// Its texels.
+    pub image: Image,
+    /// Width, height and depth as the program asked for them.
+    pub asked: [u64; 3],
+    /// The flags of its allocation.
+    pub flags: u32,
+}
+
+/// All arrays, and how many there ever were.
+#[derive(Debug, Default)]
+pub(super) struct Arrays {
+    live: BTreeMap<u64, Array>,
+    made: u64,
+}
+
+impl Runtime {
+    /// `cudaMallocArray` and its kin: an array of `asked` texels in each dimension, 0 for those that it does not have.
+    /// Returns its handle.
+    ///
+    /// # Errors
+    /// No texels, or no room for them.
+    pub fn create_array(
+        &mut self,
+        texel: Texel,
+        asked: [u64; 3],
+        flags: u32,
+    ) -> Result<u64, Fault> {
+        if asked[0] == 0 {
+            let message = "an array needs at least one texel";
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let extent = asked.map(|texels| texels.max(1));
+        let too_large = || {
+            let message = format!("an array of {asked:?} texels is more than can be addressed");
+            Fault::new(CudaError::MEMORY_ALLOCATION, message)
+        };
+        let layout = || {
+            let row = extent[0].checked_mul(texel.bytes())?;
+            let pitch_bytes = row.checked_next_multiple_of(ROW_BYTES)?;
+            let slice_bytes = Image::tiled_rows(extent[1]).checked_mul(pitch_bytes)?;
+            Some((
+                pitch_bytes,
+                slice_bytes,
+                slice_bytes.checked_mul(extent[2])?,
+            ))
+        };
+        let (pitch_bytes, slice_bytes, bytes) = layout().ok_or_else(too_large)?;
+        self.gpu.set_now(self.clocks.host());
+        let buffer = self.gpu.alloc_fixed("CUDA array", bytes)?;
+        self.clocks.host_waits(self.gpu.now());
+        let image = Image {
+            address: buffer.address.0,
+            extent,
+            pitch_bytes,
+            slice_bytes,
+            texel,
+            tiled: true,
+        };
+        let array = Array {
+            buffer,
+            image,
+            asked,
+            flags,
+        };
+        self.arrays.made += 1;
+        let handle = HANDLE_TAG | self.arrays.made;
+        self.arrays.live.insert(handle, array);
+        Ok(handle)
+    }
+
+    /// `cudaFreeArray`; waits for the GPU.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    pub fn free_array(&mut self, handle: u64) -> Result<(), Fault> {
+        let buffer = self.array(handle)?.buffer;
+        self.synchronize();
+        self.gpu.free_fixed(buffer)?;
+        self.arrays.live.remove(&handle);
+        Ok(())
+    }
+
+    /// The array of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn array(&self, handle: u64) -> Result<&Array, Fault> {
+        self.arrays.live.get(&handle).ok_or_else(|| {
+            let message = format!("{handle:#x} is no CUDA array");
+            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+        })
+    }
+
+    /// Where `extent` lies in an array, from byte `at[0]` of row `at[1]` of slice `at[2]` on.
+    ///
+    /// # Errors
+    /// If there is no such array, or it does not reach that far.
+    pub fn array_span(&self, handle: u64, at: [u64; 3], extent: &Extent) -> Result<Span, Fault> {
+        let image = self.array(handle)?.image;
+        let [width, rows, slices] = image.extent;
+        let sizes = [width * image.texel.bytes(), rows, slices];
+        let wanted = [extent.width_bytes, extent.rows, extent.slices];
+        let fits = at
+            .iter()
+            .zip(wanted)
+            .zip(sizes)
+            .all(|((&at, wanted), size)| at.checked_add(wanted).is_some_and(|end| end <= size));
+        if !fits {
+            let message = format!(
+                "a copy of {wanted:?} from {at:?} on is not within an array of {sizes:?} (bytes of a row, rows, slices)"
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let offset = at[2] * image.slice_bytes + at[1] * image.pitch_bytes + at[0];
+        Ok(Span {
+            address: image.address + offset,
+            pitch_bytes: image.pitch_bytes,
+            slice_bytes: image.slice_bytes,
+        })
+    }
+
+    /// Makes a texture object, or with the default sampler a surface object, and returns its handle.
+    ///
+    /// # Errors
+    /// Memory that is not the GPU's, or a way of reading that the texels do not allow.
+    pub fn create_texture(&mut self, resource: Resource, sampler: Sampler) -> Result<u64, Fault> {
+        let image = match resource {
+            Resource::Array(handle) => self.array(handle)?.image,
+            Resource::Linear {
+                address,
+                texel,
+                bytes,
+            } => Image {
+                address,
+                extent: [bytes / texel.bytes(), 1, 1],
+                pitch_bytes: bytes,
+                slice_bytes: bytes,
+                texel,
+                tiled: false,
+            },
+            Resource::Pitched {
+                address,
+                texel,
+                width,
+                rows,
+                pitch_bytes,
+            } => Image {
+                address,
+                extent: [width, rows, 1],
+                pitch_bytes,
+                slice_bytes: 0,
+                texel,
+                tiled: false,
+            },
+        };
+        self.check_image(&image)?;
+        check_sampler(&image, &sampler)?;
+        let sampler = match resource {
+            // What is fetched from beyond the end is zero.
+            Resource::Linear { .. } => Sampler {
+                address: [AddressMode::Border; 3],
+                border: [0.0; 4],
+                ..sampler
+            },
+            _ => sampler,
+        };
+        Ok(self.gpu.bind_texture(Texture { image, sampler }))
+    }
+
+    fn check_image(&mut self, image: &Image) -> Result<(), Fault> {
+        let [width, rows, slices] = image.extent;
+        let extent = Extent {
+            width_bytes: width.saturating_mul(image.texel.bytes()),
+            rows,
+            slices,
+        };
+        if image.extent.contains(&0) || extent.bytes().is_none() {
+            let message = format!("a texture of {:?} texels is not possible", image.extent);
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let span = Span {
+            address: image.address,
+            pitch_bytes: image.pitch_bytes,
+            slice_bytes: image.slice_bytes,
+        };
+        match self.locate(&span, &extent)? {
+            (Side::Host, _) => {
+                let message = format!("{:#x} is no memory of the GPU", image.address);
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a texture or surface object.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn destroy_texture(&mut self, handle: u64) -> Result<(), Fault> {
+        if self.gpu.unbind_texture(handle) {
+            return Ok(());
+        }
+        let message = format!("there is no texture or surface object {handle:#x}");
+        Err(Fault::new(CudaError::INVALID_VALUE, message))
+    }
+}
+
+fn check_sampler(image: &Image, sampler: &Sampler) -> Result<(), Fault> {
+    let is_float = image.texel.kind == ChannelKind::Float;
+    if sampler.normalized_read && !is_float && image.texel.channel_bytes == 4 {
+        let message = "integers of 32 bits cannot be read as normalized floats";
+        return Err(Fault::new(CudaError::INVALID_NORM_SETTING, message));
+    }
+    if sampler.linear && !is_float && !sampler.normalized_read {
+        let message = "linear filtering needs texels that are read as floats";
+        return Err(Fault::new(CudaError::INVALID_FILTER_SETTING, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,615 @@
+//! Graphs of work: what is in a node, what waits for what, and streams that note their work instead of doing it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pagemill_types::Picos;
+
+use super::Runtime;
+use super::copies::{Copy3d, Extent, Span};
+use super::images::FunctionKey;
+use super::launches::Launch;
+use super::streams::StreamId;
+use crate::error::{CudaError, Fault};
+
+/// Set in handles of graphs, their nodes and executable graphs, and in no address.
+const HANDLE_TAG: u64 = 0x6e << 56;
+
+/// Something that a stream does in its turn.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// A kernel, with the block of its arguments.
+    Kernel(FunctionKey, Launch, Vec<u8>),
+    /// A copy of a kind (`cudaMemcpyKind`).
+    Copy(Copy3d, i32),
+    /// Filling with an element, whose bytes are these.
+    Fill(Span, Extent, Vec<u8>),
+    /// A function of the host with its argument, as addresses.
+    Host(u64, u64),
+    /// Another graph.
+    Child(Graph),
+    /// Nothing.
+    Empty,
+    /// Waiting for an event.
+    Wait(u64),
+    /// Recording an event.
+    Record(u64),
+}
+
+impl Work {
+    /// Its `cudaGraphNodeType`.
+    pub fn node_type(&self) -> i32 {
+        match self {
+            Self::Kernel(..) => 0,
+            Self::Copy(..) => 1,
+            Self::Fill(..) => 2,
+            Self::Host(..) => 3,
+            Self::Child(_) => 4,
+            Self::Empty => 5,
+            Self::Wait(_) => 6,
+            Self::Record(_) => 7,
+        }
+    }
+}
+
+/// Nodes and what each of them waits for.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: BTreeMap<u64, Node>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    work: Work,
+    after: BTreeSet<u64>,
+}
+
+/// A piece of work, and the earlier ones that it waits for, by their place in the order.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The node of the graph; `None` where a child graph ends.
+    pub node: Option<u64>,
+    /// What it does.
+    pub work: Work,
+    /// What it waits for.
+    pub after: Vec<usize>,
+}
+
+impl Graph {
+    /// Its nodes, each behind all that it waits for, those of child graphs in the place of theirs; `None` for a circle.
+    fn order(&self) -> Option<Vec<Step>> {
+        let mut steps: Vec<Step> = Vec::new();
+        // Where the end of each node is.
+        let mut ends: BTreeMap<u64, usize> = BTreeMap::new();
+        while ends.len() < self.nodes.len() {
+            let before = ends.len();
+            for (&id, node) in &self.nodes {
+                let ready = node.after.iter().all(|earlier| ends.contains_key(earlier));
+                if ends.contains_key(&id) || !ready {
+                    continue;
+                }
+                let after: Vec<usize> = node.after.iter().map(|earlier| ends[earlier]).collect();
+                match &node.work {
+                    Work::Child(child) => insert_child(&mut steps, child.order()?, after),
+                    work => steps.push(Step {
+                        node: Some(id),
+                        work: work.clone(),
+                        after,
+                    }),
+                }
+                ends.insert(id, steps.len() - 1);
+            }
+            if ends.len() == before {
+                return None;
+            }
+        }
+        Some(steps)
+    }
+}
+
+/// Appends a child graph that waits for `after`, and an empty step at its end.
+fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>) {
+    let base = steps.len();
+    let count = child.len();
+    for mut step in child {
+        if step.after.is_empty() {
+            step.after.clone_from(&after);
+        } else {
+            step.after.iter_mut().for_each(|earlier| *earlier += base);
+        }
+        step.node = None;
+        steps.push(step);
+    }
+    steps.push(Step {
+        node: None,
+        work: Work::Empty,
+        after: if count == 0 {
+            after
+        } else {
+            (base..base + count).collect()
+        },
+    });
+}
+
+/// What a stream has noted so far.
+#[derive(Clone, Debug)]
+struct Capture {
+    graph: u64,
+    /// What its next work waits for.
+    last: BTreeSet<u64>,
+    /// Whether the capture began with this stream.
+    is_origin: bool,
+}
+
+/// All graphs, and the streams that make some.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    graphs: BTreeMap<u64, Graph>,
+    executables: BTreeMap<u64, Vec<Step>>,
+    captures: BTreeMap<StreamId, Capture>,
+    /// Events that were recorded while their stream noted its work.
+    events: BTreeMap<u64, Capture>,
+    made: u64,
+}
+
+impl Graphs {
+    fn handle(&mut self) -> u64 {
+        self.made += 1;
+        HANDLE_TAG | self.made
+    }
+
+    fn graph(&mut self, graph: u64) -> Result<&mut Graph, Fault> {
+        self.graphs
+            .get_mut(&graph)
+            .ok_or_else(|| unknown("graph", graph))
+    }
+
+    fn node(&mut self, node: u64) -> Result<&mut Node, Fault> {
+        let mut graphs = self.graphs.values_mut();
+        let found = graphs.find_map(|graph| graph.nodes.get_mut(&node));
+        found.ok_or_else(|| unknown("node of a graph", node))
+    }
+
+    fn executable(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
+        let found = self.executables.get_mut(&executable);
+        found.ok_or_else(|| unknown("executable graph", executable))
+    }
+}
+
+fn unknown(what: &str, handle: u64) -> Fault {
+    Fault::new(
+        CudaError::INVALID_VALUE,
+        format!("{handle:#x} is no {what}"),
+    )
+}
+
+fn capture_fault(code: CudaError, message: &str) -> Fault {
+    Fault::new(code, message)
+}
+
+impl Runtime {
+    /// Makes an empty graph.
+    pub fn create_graph(&mut self) -> u64 {
+        let graph = self.graphs.handle();
+        self.graphs.graphs.insert(graph, Graph::default());
+        graph
+    }
+
+    /// A copy of a graph, whose nodes have handles of their own.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub fn clone_graph(&mut self, graph: u64) -> Result<u64, Fault> {
+        let original = self.graphs.graph(graph)?.clone();
+        let handles: BTreeMap<u64, u64> = original
+            .nodes
+            .keys()
+            .map(|&node| (node, self.graphs.handle()))
+            .collect();
+        let renamed = original.nodes.into_iter().map(|(id, node)| {
+            let after = node.after.iter().map(|earlier| handles[earlier]).collect();
+            let work = node.work;
+            (handles[&id], Node { work, after })
+        });
+        let nodes = renamed.collect();
+        let copy = self.graphs.handle();
+        self.graphs.graphs.insert(copy, Graph { nodes });
+        Ok(copy)
+    }
+
+    /// Forgets a graph; what was made executable stays.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub fn destroy_graph(&mut self, graph: u64) -> Result<(), Fault> {
+        let gone = self.graphs.graphs.remove(&graph);
+        gone.map(|_| ()).ok_or_else(|| unknown("graph", graph))
+    }
+
+    /// The graph of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn graph(&mut self, graph: u64) -> Result<&Graph, Fault> {
+        self.graphs.graph(graph).map(|graph| &*graph)
+    }
+
+    /// Adds a node that waits for the nodes `after` of the same graph.
+    ///
+    /// # Errors
+    /// If there is no such graph, or no such node in it.
+    pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Result<u64, Fault> {
+        let nodes = &self.graphs.graph(graph)?.nodes;
+        if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
+            return Err(unknown("node of this graph", missing));
+        }
+        let node = self.graphs.handle();
+        let after = after.iter().copied().collect();
+        let nodes = &mut self.graphs.graph(graph)?.nodes;
+        nodes.insert(node, Node { work, after });
+        Ok(node)
+    }
+
+    /// Makes node `to` wait for node `from`, or no longer.
+    ///
+    /// # Errors
+    /// If one of them is not in the graph.
+    pub fn set_dependency(
+        &mut self,
+        graph: u64,
+        from: u64,
+        to: u64,
+        waits: bool,
+    ) -> Result<(), Fault> {
+        let nodes = &mut self.graphs.graph(graph)?.nodes;
+        if !nodes.contains_key(&from) {
+            return Err(unknown("node of this graph", from));
+        }
+        let node = nodes
+            .get_mut(&to)
+            .ok_or_else(|| unknown("node of this graph", to))?;
+        if waits {
+            node.after.insert(from);
+        } else {
+            node.after.remove(&from);
+        }
+        Ok(())
+    }
+
+    /// Takes a node out of its graph.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn destroy_node(&mut self, node: u64) -> Result<(), Fault> {
+        self.graphs.node(node)?;
+        for graph in self.graphs.graphs.values_mut() {
+            if graph.nodes.remove(&node).is_some() {
+                for other in graph.nodes.values_mut() {
+                    other.after.remove(&node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes of a graph, or only those that wait for nothing.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub fn nodes(&mut self, graph: u64, only_roots: bool) -> Result<Vec<u64>, Fault> {
+        let nodes = self.graphs.graph(graph)?.nodes.iter();
+        let wanted = nodes.filter(|(_, node)| !only_roots || node.after.is_empty());
+        Ok(wanted.map(|(&id, _)| id).collect())
+    }
+
+    /// What a node does.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn node_work(&mut self, node: u64) -> Result<&mut Work, Fault> {
+        Ok(&mut self.graphs.node(node)?.work)
+    }
+
+    /// What a node waits for.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn dependencies(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
+        Ok(self.graphs.node(node)?.after.iter().copied().collect())
+    }
+
+    /// Makes a graph executable as it is now.
+    ///
+    /// # Errors
+    /// If there is no such graph, or its nodes wait for each other in a circle.
+    pub fn instantiate(&mut self, graph: u64) -> Result<u64, Fault> {
+        let steps = self.graphs.graph(graph)?.order().ok_or_else(|| {
+            let message = "the nodes of the graph wait for each other in a circle";
+            Fault::new(CudaError::INVALID_VALUE, message)
+        })?;
+        let executable = self.graphs.handle();
+        self.graphs.executables.insert(executable, steps);
+        Ok(executable)
+    }
+
+    /// The steps of an executable graph.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn steps(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
+        self.graphs.executable(executable)
+    }
+
+    /// Gives an executable graph the parameters of another graph of the same shape; whether it has that shape.
+    ///
+    /// # Errors
+    /// If there is no such executable graph or graph.
+    pub fn update_executable(&mut self, executable: u64, graph: u64) -> Result<bool, Fault> {
+        let new = self.graphs.graph(graph)?.order().unwrap_or_default();
+        let steps = self.graphs.executable(executable)?;
+        let alike = |(old, new): (&Step, &Step)| {
+            old.work.node_type() == new.work.node_type() && old.after == new.after
+        };
+        let fits = steps.len() == new.len() && steps.iter().zip(&new).all(alike);
+        if fits {
+            for (old, new) in steps.iter_mut().zip(new) {
+                old.work = new.work;
+            }
+        }
+        Ok(fits)
+    }
+
+    /// Forgets an executable graph.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn destroy_executable(&mut self, executable: u64) -> Result<(), Fault> {
+        let gone = self.graphs.executables.remove(&executable);
+        gone.map(|_| ())
+            .ok_or_else(|| unknown("executable graph", executable))
+    }
+
+    /// When a graph that is put into `stream` now can begin.
+    ///
+    /// # Errors
+    /// If there is no such stream.
+    pub fn graph_start(&self, stream: StreamId) -> Result<Picos, Fault> {
+        self.clocks.start(stream)
+    }
+
+    /// Does `work` at `at` in a stream of its own; returns when it is done.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn do_step(
+        &mut self,
+        at: Picos,
+        work: impl FnOnce(&mut Self, StreamId) -> Result<(), Fault>,
+    ) -> Result<Picos, Fault> {
+        let lane = self.clocks.lane(at);
+        work(self, lane)?;
+        self.clocks.start(lane)
+    }
+
+    /// The graph in `stream` is done at `at`.
+    ///
+    /// # Errors
+    /// If there is no such stream.
+    pub fn graph_end(&mut self, stream: StreamId, at: Picos) -> Result<(), Fault> {
+        self.clocks.end(stream, at)
+    }
+
+    /// Whether `stream` notes its work instead of doing it.
+    pub fn is_capturing(&self, stream: StreamId) -> bool {
+        self.graphs.captures.contains_key(&stream)
+    }
+
+    /// An error if `stream` notes its work, as `what` needs the work done.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn not_while_capturing(&self, stream: StreamId, what: &str) -> Result<(), Fault> {
+        if self.is_capturing(stream) {
+            let message = format!("{what} is not possible in a stream that is captured");
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNSUPPORTED, message));
+        }
+        if stream.is_legacy() && !self.graphs.captures.is_empty() {
+            let message =
+                format!("{what} in the default stream waits for a stream that is captured");
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_IMPLICIT, message));
+        }
+        Ok(())
+    }
+
+    /// From now on, `stream` notes its work in a new graph.
+    ///
+    /// # Errors
+    /// If it is the default stream, there is none such, or it does so already.
+    pub fn begin_capture(&mut self, stream: StreamId) -> Result<(), Fault> {
+        self.is_non_blocking(stream)?;
+        if stream.is_legacy() || self.is_capturing(stream) {
+            let message =
+                "the default stream, and one that is captured already, cannot be captured";
+            return Err(capture_fault(
+                CudaError::STREAM_CAPTURE_UNSUPPORTED,
+                message,
+            ));
+        }
+        let capture = Capture {
+            graph: self.create_graph(),
+            last: BTreeSet::new(),
+            is_origin: true,
+        };
+        self.graphs.captures.insert(stream, capture);
+        Ok(())
+    }
+
+    /// The graph that `stream` makes, and what its next node will wait for.
+    pub fn capture_of(&self, stream: StreamId) -> Option<(u64, Vec<u64>)> {
+        let capture = self.graphs.captures.get(&stream)?;
+        Some((capture.graph, capture.last.iter().copied().collect()))
+    }
+
+    /// Notes `work` in the graph of a stream that is captured.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn note(&mut self, stream: StreamId, work: Work) -> Result<(), Fault> {
+        let Some((graph, after)) = self.capture_of(stream) else {
+            let message = "the stream is not captured";
+            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+        };
+        let node = self.add_node(graph, &after, work)?;
+        if let Some(capture) = self.graphs.captures.get_mut(&stream) {
+            capture.last = BTreeSet::from([node]);
+        }
+        Ok(())
+    }
+
+    /// In a captured stream, an event stands for what was noted so far; whether it is one.
+    pub(super) fn note_event(&mut self, event: u64, stream: StreamId) -> bool {
+        match self.graphs.captures.get(&stream) {
+            Some(capture) => {
+                let noted = Capture {
+                    is_origin: false,
+                    ..capture.clone()
+                };
+                self.graphs.events.insert(event, noted);
+                true
+            }
+            None => {
+                self.graphs.events.remove(&event);
+                false
+            }
+        }
+    }
+
+    /// A stream that waits for an event of a captured stream is captured with it; whether it is such an event.
+    pub(super) fn join_capture(&mut self, stream: StreamId, event: u64) -> bool {
+        let Some(noted) = self.graphs.events.get(&event).cloned() else {
+            return false;
+        };
+        match self.graphs.captures.get_mut(&stream) {
+            Some(capture) => capture.last.extend(noted.last),
+            None => {
+                self.graphs.captures.insert(stream, noted);
+            }
+        }
+        true
+    }
+
+    /// Ends a capture where it began, and returns its graph.
+    ///
+    /// # Errors
+    /// If it did not begin there, or another stream of it has work that nothing of this stream waits for.
+    pub fn end_capture(&mut self, stream: StreamId) -> Result<u64, Fault> {
+        let found = self.graphs.captures.get(&stream);
+        let Some(Capture { graph, last, .. }) = found.filter(|own| own.is_origin).cloned() else {
+            let message = "no capture began in this stream";
+            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+        };
+        let mut reached = last;
+        let mut open: Vec<u64> = reached.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            for earlier in self.dependencies(node)? {
+                if reached.insert(earlier) {
+                    open.push(earlier);
+                }
+            }
+        }
+        let others = self.graphs.captures.values();
+        let is_joined = others
+            .filter(|other| other.graph == graph)
+            .all(|other| other.last.is_subset(&reached));
+        self.graphs.captures.retain(|_, other| other.graph != graph);
+        self.graphs.events.retain(|_, event| event.graph != graph);
+        if is_joined {
+            return Ok(graph);
+        }
+        self.graphs.graphs.remove(&graph);
+        let message = "another stream of the capture has work that the first one does not wait for";
+        Err(capture_fault(CudaError::STREAM_CAPTURE_UNJOINED, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODES: u64 = 4;
+
+    /// Every graph of four nodes, by a bit for each pair of different nodes: the first waits for the second.
+    fn graph(bits: u32) -> Graph {
+        let mut graph = Graph::default();
+        let mut left = bits;
+        for id in 0..NODES {
+            let mut after = BTreeSet::new();
+            for earlier in (0..NODES).filter(|&earlier| earlier != id) {
+                if left & 1 == 1 {
+                    after.insert(earlier);
+                }
+                left >>= 1;
+            }
+            let work = Work::Empty;
+            graph.nodes.insert(id, Node { work, after });
+        }
+        graph
+    }
+
+    /// Whether some node waits for itself, by way of others.
+    fn has_circle(graph: &Graph) -> bool {
+        let mut reaches: BTreeSet<(u64, u64)> = graph
+            .nodes
+            .iter()
+            .flat_map(|(&id, node)| node.after.iter().map(move |&earlier| (id, earlier)))
+            .collect();
+        for middle in 0..NODES {
+            for from in 0..NODES {
+                for to in 0..NODES {
+                    if reaches.contains(&(from, middle)) && reaches.contains(&(middle, to)) {
+                        reaches.insert((from, to));
+                    }
+                }
+            }
+        }
+        (0..NODES).any(|node| reaches.contains(&(node, node)))
+    }
+
+    #[test]
+    fn every_step_comes_behind_those_that_it_waits_for() {
+        for bits in 0..1 << (NODES * (NODES - 1)) {
+            let graph = graph(bits);
+            let Some(steps) = graph.order() else {
+                assert!(has_circle(&graph), "{bits:#x}");
+                continue;
+            };
+            assert!(!has_circle(&graph), "{bits:#x}");
+            assert_eq!(steps.len() as u64, NODES);
+            for (place, step) in steps.iter().enumerate() {
+                assert!(step.after.iter().all(|&earlier| earlier < place));
+                let id = step.node.expect("no child graphs");
+                let named = step.after.iter().filter_map(|&earlier| steps[earlier].node);
+                assert_eq!(named.collect::<BTreeSet<u64>>(), graph.nodes[&id].after);
+            }
+        }
+    }
+
+    #[test]
+    fn a_child_graph_is_done_between_what_is_before_and_behind_it() {
+        let child = graph(0);
+        let mut parent = Graph::default();
+        let node = |work, after: &[u64]| Node {
+            work,
+            after: after.iter().copied().collect(),
+        };
+        parent.nodes.insert(10, node(Work::Wait(1), &[]));
+        parent.nodes.insert(11, node(Work::Child(child), &[10]));
+        parent.nodes.insert(12, node(Work::Wait(2), &[11]));
+        parent
+            .nodes
+            .insert(13, node(Work::Child(Graph::default()), &[12]));
+        let steps = parent.order().expect("no circle");
+        let after: Vec<&[usize]> = steps.iter().map(|step| &step.after[..]).collect();
+        let expected: [&[usize]; 8] = [&[], &[0], &[0], &[0], &[0], &[1, 2, 3, 4], &[5], &[6]];
+        assert_eq!(after, expected);
+    }
+}

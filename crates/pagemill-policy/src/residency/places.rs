@@ -1,0 +1,142 @@
+use super::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask, Touch};
+
+/// Where the pages of a block are and who has them mapped. A fault needs all three, so they lie in three lines of a cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct BlockPlaces {
+    resident: PageMask,
+    mapped: PageMask,
+    host_mapped: PageMask,
+}
+
+/// Where every page is. What the GPU meets is held once more in two bits for 64 KiB: accesses ask far more often than
+/// pages move, and 8 bytes a block stay in a cache where 192 do not.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    blocks: Vec<BlockPlaces>,
+    touches: Vec<u64>,
+}
+
+const FAULT: u64 = 0;
+const LOCAL: u64 = 1;
+const REMOTE: u64 = 2;
+const MIXED: u64 = 3;
+
+impl Places {
+    /// All pages of `blocks` blocks in CPU memory, mapped by the CPU alone; the last block has the pages `last_extent`.
+    pub(super) fn new(blocks: u32, last_extent: PageMask) -> Self {
+        let in_cpu_memory = BlockPlaces {
+            resident: PageMask::EMPTY,
+            mapped: PageMask::EMPTY,
+            host_mapped: PageMask::FULL,
+        };
+        let mut places = Self {
+            blocks: vec![in_cpu_memory; blocks as usize],
+            touches: vec![FAULT; blocks as usize],
+        };
+        if let Some(last) = places.blocks.last_mut() {
+            last.host_mapped = last_extent;
+        }
+        places
+    }
+
+    pub(super) fn blocks(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn touch(&self, page: u32) -> Touch {
+        let block = (page / BLOCK_PAGES) as usize;
+        let big_page = page % BLOCK_PAGES / BIG_PAGE_PAGES;
+        match self.touches[block] >> (2 * big_page) & 3 {
+            FAULT => Touch::Fault,
+            LOCAL => Touch::Local,
+            REMOTE => Touch::Remote,
+            _ => self.blocks[block].touch(page % BLOCK_PAGES),
+        }
+    }
+
+    pub(super) fn resident(&self, block: u32) -> &PageMask {
+        &self.blocks[block as usize].resident
+    }
+
+    pub(super) fn mapped(&self, block: u32) -> &PageMask {
+        &self.blocks[block as usize].mapped
+    }
+
+    /// Maps `pages` of `block` for the GPU where they are, in CPU memory.
+    pub(super) fn map(&mut self, block: u32, pages: &PageMask) {
+        if pages.is_empty() {
+            return;
+        }
+        let places = &mut self.blocks[block as usize];
+        places.mapped = places.mapped.or(pages);
+        self.note(block, pages);
+    }
+
+    /// Takes the GPU's mapping of `pages` in CPU memory away.
+    pub(super) fn unmap(&mut self, block: u32, pages: &PageMask) {
+        let places = &mut self.blocks[block as usize];
+        places.mapped = places.mapped.without(pages);
+        self.note(block, pages);
+    }
+
+    /// Moves `pages` to GPU memory; answers which of them the CPU gives up, all that it has mapped but `kept`.
+    pub(super) fn bring(&mut self, block: u32, pages: &PageMask, kept: &PageMask) -> PageMask {
+        let places = &mut self.blocks[block as usize];
+        let unmapped = places.host_mapped.and(pages).without(kept);
+        places.host_mapped = places.host_mapped.without(&unmapped);
+        places.mapped = places.mapped.without(pages);
+        places.resident = places.resident.or(pages);
+        self.note(block, pages);
+        unmapped
+    }
+
+    /// Moves `pages` back to CPU memory; answers whether none of the block is left.
+    pub(super) fn send_back(&mut self, block: u32, pages: &PageMask) -> bool {
+        let places = &mut self.blocks[block as usize];
+        places.resident = places.resident.without(pages);
+        let is_empty = places.resident.is_empty();
+        self.note(block, pages);
+        is_empty
+    }
+
+    /// Brings the short form up to date where the pages `changed`.
+    fn note(&mut self, block: u32, changed: &PageMask) {
+        let places = &self.blocks[block as usize];
+        let touches = &mut self.touches[block as usize];
+        for (word, changed) in changed.words().into_iter().enumerate() {
+            if changed != 0 {
+                let codes = codes(places.resident.words()[word], places.mapped.words()[word]);
+                let shift = word * 8;
+                *touches = *touches & !(0xff << shift) | codes << shift;
+            }
+        }
+    }
+}
+
+impl BlockPlaces {
+    fn touch(&self, page: u32) -> Touch {
+        if self.resident.contains(page) {
+            Touch::Local
+        } else if self.mapped.contains(page) {
+            Touch::Remote
+        } else {
+            Touch::Fault
+        }
+    }
+}
+
+/// What the GPU meets in four times 64 KiB, two bits each.
+fn codes(resident: u64, mapped: u64) -> u64 {
+    (0..4).fold(0, |codes, big_page| {
+        let of_big_page = |word: u64| (word >> (16 * big_page)) as u16;
+        let code = match (of_big_page(resident), of_big_page(mapped)) {
+            (0, 0) => FAULT,
+            (u16::MAX, _) => LOCAL,
+            (0, u16::MAX) => REMOTE,
+            _ => MIXED,
+        };
+        codes | code << (2 * big_page)
+    })
+}

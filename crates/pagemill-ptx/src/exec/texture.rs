@@ -1,0 +1,284 @@
+//! Texture fetches, surface loads and surface stores.
+
+use super::access::Stores;
+use super::line::{Frame, LANE_BITS, LANES, lanes_of};
+use super::step::{AccessSpace, MemoryAccess};
+use super::transfer::{extend, little_endian};
+use crate::code::{
+    AccessKind, CacheHint, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
+};
+use crate::texture::{Coordinates, Image, Texture, gather, nearest_texel, sample};
+use crate::trap::{Fault, TrapKind};
+
+/// Where in an image a lane of a surface instruction goes: byte of the row, row, slice.
+type Place = [u64; 3];
+
+impl TextureInst {
+    /// The three coordinates of a lane as they are; those that it does not have are zero.
+    fn raw(&self, frame: &Frame<'_>, lane: usize) -> [u32; 3] {
+        let mut raw = [0; 3];
+        for (raw, &operand) in raw
+            .iter_mut()
+            .zip(&self.coordinates[..usize::from(self.form.dimensions)])
+        {
+            *raw = frame.narrow(operand)[lane];
+        }
+        raw
+    }
+
+    fn layer(&self, frame: &Frame<'_>, lane: usize) -> u64 {
+        self.layer
+            .map_or(0, |operand| frame.narrow(operand)[lane].into())
+    }
+
+    fn place(&self, frame: &Frame<'_>, lane: usize) -> Coordinates {
+        let raw = self.raw(frame, lane);
+        match self.form.action {
+            TextureAction::Sample {
+                integer_coordinates: true,
+            } => Coordinates::Integer(raw.map(|bits| bits as i32)),
+            _ => Coordinates::Float(raw.map(f32::from_bits)),
+        }
+    }
+
+    /// Where a lane of a surface instruction goes; `None` if nothing happens there.
+    fn surface_place(
+        &self,
+        frame: &Frame<'_>,
+        lane: usize,
+        image: &Image,
+        element: SurfaceElement,
+    ) -> Result<Option<Place>, Box<Fault>> {
+        let mut at = self.raw(frame, lane).map(|bits| i64::from(bits as i32));
+        if self.layer.is_some() {
+            at[2] = self.layer(frame, lane) as i64;
+        }
+        let bytes = i64::from(element.bytes) * i64::from(element.count);
+        let [width, height, depth] = image.extent;
+        let extent = [width * image.texel.bytes(), height, depth];
+        let last = [
+            extent[0] as i64 - bytes,
+            extent[1] as i64 - 1,
+            extent[2] as i64 - 1,
+        ];
+        let inside = at
+            .iter()
+            .zip(last)
+            .all(|(&at, last)| (0..=last).contains(&at));
+        let access = match self.form.action {
+            TextureAction::Store(_) => "surface store",
+            _ => "surface load",
+        };
+        if at[0] % bytes != 0 {
+            let kind = TrapKind::Misaligned {
+                access,
+                address: at[0] as u64,
+                bytes: bytes as u32,
+            };
+            return Err(Fault::at_lane(lane as u32, kind));
+        }
+        match element.outside {
+            _ if inside => Ok(Some(at.map(|at| at as u64))),
+            OutsideSurface::Zero => Ok(None),
+            OutsideSurface::Clamp if last[0] >= 0 => {
+                let mut clamped = [0; 3];
+                for (clamped, (at, last)) in clamped.iter_mut().zip(at.into_iter().zip(last)) {
+                    *clamped = at.clamp(0, last) as u64;
+                }
+                Ok(Some(clamped))
+            }
+            _ => Err(Fault::at_lane(
+                lane as u32,
+                TrapKind::OutsideSurface {
+                    access,
+                    place: at,
+                    extent,
+                },
+            )),
+        }
+    }
+}
+
+impl Stores<'_> {
+    fn texture(&self, handle: u64, lane: usize) -> Result<Texture, Box<Fault>> {
+        let found = self.memory.texture(handle).copied();
+        found.ok_or_else(|| Fault::at_lane(lane as u32, TrapKind::NoTexture { handle }))
+    }
+
+    /// Checks that the image is still there; whether it may not be written.
+    fn check_image(
+        &self,
+        image: &Image,
+        lane: usize,
+        access: &'static str,
+    ) -> Result<(), Box<Fault>> {
+        match self.memory.bytes(image.address, image.bytes()) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                let kind = TrapKind::OutOfBounds {
+                    access,
+                    address: image.address,
+                    bytes: u32::try_from(image.bytes()).unwrap_or(u32::MAX),
+                    near: self.memory.nearest(image.address),
+                };
+                Err(Fault::at_lane(lane as u32, kind))
+            }
+        }
+    }
+
+    /// Describes and checks the access for the timing model, one texel for each lane; whether it reaches memory at all.
+    pub(crate) fn announce_texture(
+        &mut self,
+        frame: &Frame<'_>,
+        inst: &TextureInst,
+        mask: u32,
+        access: &mut MemoryAccess,
+    ) -> Result<bool, Box<Fault>> {
+        let handles = frame.wide(inst.object);
+        let dimensions = usize::from(inst.form.dimensions);
+        *access = MemoryAccess {
+            space: AccessSpace::Global,
+            slot: inst.slot,
+            cache_hint: CacheHint::ReadOnly,
+            ..MemoryAccess::default()
+        };
+        for lane in lanes_of(mask) {
+            let texture = self.texture(handles[lane], lane)?;
+            let image = &texture.image;
+            self.check_image(image, lane, "texture fetch")?;
+            let place = match inst.form.action {
+                TextureAction::Load(element) | TextureAction::Store(element) => {
+                    access.lane_bytes = u32::from(element.bytes) * u32::from(element.count);
+                    inst.surface_place(frame, lane, image, element)?
+                }
+                TextureAction::Sample { .. } | TextureAction::Gather { .. } => {
+                    access.lane_bytes = image.texel.bytes() as u32;
+                    let (at, layer) = (inst.place(frame, lane), inst.layer(frame, lane));
+                    nearest_texel(&texture, at, layer, dimensions)
+                        .map(|[x, y, z]| [x * image.texel.bytes(), y, z])
+                }
+            };
+            if let Some([x_bytes, y, z]) = place {
+                access.mask |= LANE_BITS[lane];
+                access.addresses[lane] = image.timed_address(x_bytes, y, z);
+            }
+        }
+        if matches!(inst.form.action, TextureAction::Store(_)) {
+            access.kind = AccessKind::Store;
+            access.cache_hint = CacheHint::Default;
+        }
+        Ok(access.mask != 0)
+    }
+
+    /// Performs `inst` for the lanes of `mask`.
+    pub(crate) fn perform_texture(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &TextureInst,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        match inst.form.action {
+            TextureAction::Load(element) => self.load_surface(frame, inst, mask, element),
+            TextureAction::Store(element) => self.store_surface(frame, inst, mask, element),
+            _ => self.fetch(frame, inst, mask),
+        }
+    }
+
+    fn fetch(
+        &self,
+        frame: &mut Frame<'_>,
+        inst: &TextureInst,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let dimensions = usize::from(inst.form.dimensions);
+        let mut channels = [[0; LANES]; 4];
+        for lane in lanes_of(mask) {
+            let texture = self.texture(frame.wide(inst.object)[lane], lane)?;
+            let image = &texture.image;
+            self.check_image(image, lane, "texture fetch")?;
+            // Checked just now.
+            let data = self
+                .memory
+                .bytes(image.address, image.bytes())
+                .unwrap_or_default();
+            let place = inst.place(frame, lane);
+            let texel = match (inst.form.action, place) {
+                (TextureAction::Gather { component }, Coordinates::Float(place)) => {
+                    gather(&texture, place, component.into(), data)
+                }
+                _ => sample(&texture, place, inst.layer(frame, lane), dimensions, data),
+            };
+            for (channel, bits) in channels.iter_mut().zip(texel) {
+                channel[lane] = bits;
+            }
+        }
+        for (register, channel) in inst.registers.into_iter().zip(channels) {
+            if register != SINK {
+                frame.set_narrow(register, mask, channel);
+            }
+        }
+        Ok(())
+    }
+
+    fn load_surface(
+        &self,
+        frame: &mut Frame<'_>,
+        inst: &TextureInst,
+        mask: u32,
+        element: SurfaceElement,
+    ) -> Result<(), Box<Fault>> {
+        let width = usize::from(element.bytes);
+        let mut values = [[0u64; LANES]; 4];
+        for lane in lanes_of(mask) {
+            let image = self.texture(frame.wide(inst.object)[lane], lane)?.image;
+            self.check_image(&image, lane, "surface load")?;
+            let Some([x, y, z]) = inst.surface_place(frame, lane, &image, element)? else {
+                continue;
+            };
+            let address = image.address + image.offset(x, y, z);
+            let bytes = u64::from(element.bytes) * u64::from(element.count);
+            let data = self.memory.bytes(address, bytes).unwrap_or_default();
+            for (values, data) in values.iter_mut().zip(data.chunks_exact(width)) {
+                values[lane] = extend(little_endian(data), element.bytes, false);
+            }
+        }
+        for (register, values) in inst.registers.into_iter().zip(values) {
+            match element.wide {
+                _ if register == SINK => {}
+                true => frame.set_wide(register, mask, values),
+                false => frame.set_narrow(register, mask, values.map(|value| value as u32)),
+            }
+        }
+        Ok(())
+    }
+
+    fn store_surface(
+        &mut self,
+        frame: &Frame<'_>,
+        inst: &TextureInst,
+        mask: u32,
+        element: SurfaceElement,
+    ) -> Result<(), Box<Fault>> {
+        let width = usize::from(element.bytes);
+        for lane in lanes_of(mask) {
+            let image = self.texture(frame.wide(inst.object)[lane], lane)?.image;
+            self.check_image(&image, lane, "surface store")?;
+            let Some([x, y, z]) = inst.surface_place(frame, lane, &image, element)? else {
+                continue;
+            };
+            let address = image.address + image.offset(x, y, z);
+            let bytes = u64::from(element.bytes) * u64::from(element.count);
+            let Ok(data) = self.memory.bytes_mut(address, bytes) else {
+                continue;
+            };
+            for (data, &register) in data.chunks_exact_mut(width).zip(&inst.registers) {
+                let value = match element.wide {
+                    true => frame.wide(register)[lane],
+                    false => frame.narrow(register)[lane].into(),
+                };
+                data.copy_from_slice(&value.to_le_bytes()[..width]);
+            }
+        }
+        Ok(())
+    }
+}

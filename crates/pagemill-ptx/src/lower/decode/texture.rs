@@ -1,0 +1,247 @@
+//! Texture fetches, surface loads and surface stores, by handle.
+
+use super::super::Fail;
+use super::super::ir::{Aux, Class, Value};
+use super::context::Decoder;
+use super::memory::{class_for, stored_value, wide_destination};
+use super::modifiers::Modifiers;
+use crate::ast::{Address, Operand, Type};
+use crate::code::{OutsideSurface, SurfaceElement, TextureAction, TextureForm};
+use crate::exec::op::Op;
+
+/// The shape of what a handle stands for, as the opcode names it.
+struct Geometry {
+    dimensions: u8,
+    layered: bool,
+}
+
+impl Geometry {
+    fn take(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Self, Fail> {
+        let found = modifiers.take_one(&["1d", "2d", "3d", "a1d", "a2d"]);
+        let (dimensions, layered) = match found {
+            Some("1d") => (1, false),
+            Some("2d") => (2, false),
+            Some("3d") => (3, false),
+            Some("a1d") => (1, true),
+            Some("a2d") => (2, true),
+            _ => {
+                return Err(decoder
+                    .bad_form()
+                    .help("cubes and multisampled images are not supported"));
+            }
+        };
+        Ok(Self {
+            dimensions,
+            layered,
+        })
+    }
+}
+
+/// Handle, coordinates and layer of the operand in brackets.
+fn place<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    geometry: &Geometry,
+    coordinate: Type,
+) -> Result<Vec<Value>, Fail> {
+    let Operand::Address(address) = operand else {
+        return Err(decoder.fail("the handle and its coordinates must stand in brackets"));
+    };
+    let Address {
+        base, coordinates, ..
+    } = &**address;
+    let mut given: Vec<&Operand> = Vec::new();
+    for part in coordinates {
+        match part {
+            Operand::Vector(parts) => given.extend(parts),
+            part => given.push(part),
+        }
+    }
+    let first = usize::from(geometry.layered);
+    let wanted = usize::from(geometry.dimensions);
+    if given.len() < first + wanted {
+        return Err(decoder.fail(format!(
+            "{} coordinates were given, {} are needed",
+            given.len(),
+            first + wanted
+        )));
+    }
+    let mut srcs = vec![decoder.value(base, Type::B64)?];
+    for &operand in &given[first..first + wanted] {
+        srcs.push(decoder.value(operand, coordinate)?);
+    }
+    if geometry.layered {
+        srcs.push(decoder.value(given[0], Type::B32)?);
+    }
+    Ok(srcs)
+}
+
+fn vector<'a>(
+    decoder: &Decoder<'a>,
+    operand: &'a Operand,
+    count: usize,
+) -> Result<Vec<&'a Operand>, Fail> {
+    match operand {
+        Operand::Vector(parts) if parts.len() == count => Ok(parts.iter().collect()),
+        operand if count == 1 && !matches!(operand, Operand::Vector(_)) => Ok(vec![operand]),
+        _ => Err(decoder.fail(format!("a vector of {count} registers is needed"))),
+    }
+}
+
+/// A fetch of four channels.
+fn fetch(
+    decoder: &mut Decoder<'_>,
+    action: TextureAction,
+    geometry: &Geometry,
+    result: Type,
+    coordinate: Type,
+) -> Result<(), Fail> {
+    let srcs = place(decoder, decoder.operand(1)?, geometry, coordinate)?;
+    let mut dsts = Vec::new();
+    for target in vector(decoder, decoder.operand(0)?, 4)? {
+        dsts.push(decoder.destination_of(target, result)?);
+    }
+    let form = TextureForm {
+        action,
+        dimensions: geometry.dimensions,
+    };
+    let aux = Aux::Texture {
+        form,
+        layered: geometry.layered,
+        slot: None,
+    };
+    decoder.push(Op::Texture, &dsts, &srcs, aux);
+    Ok(())
+}
+
+fn result_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Type, Fail> {
+    modifiers
+        .take_type()
+        .filter(|ty| matches!(ty, Type::U32 | Type::S32 | Type::F32))
+        .ok_or_else(|| decoder.bad_form())
+}
+
+pub(super) fn tex(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    // There is one level, whichever is asked for.
+    modifiers.take("level");
+    let geometry = Geometry::take(decoder, modifiers)?;
+    if !modifiers.take("v4") {
+        return Err(decoder.bad_form());
+    }
+    let result = result_type(decoder, modifiers)?;
+    let integer_coordinates = match modifiers.take_type() {
+        Some(Type::S32) => true,
+        Some(Type::F32) => false,
+        _ => return Err(decoder.bad_form()),
+    };
+    let coordinate = if integer_coordinates {
+        Type::B32
+    } else {
+        Type::F32
+    };
+    let action = TextureAction::Sample {
+        integer_coordinates,
+    };
+    fetch(decoder, action, &geometry, result, coordinate)
+}
+
+pub(super) fn tld4(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let component = match modifiers.take_one(&["r", "g", "b", "a"]) {
+        Some("r") => 0,
+        Some("g") => 1,
+        Some("b") => 2,
+        Some("a") => 3,
+        _ => return Err(decoder.bad_form()),
+    };
+    if !modifiers.take("2d") || !modifiers.take("v4") {
+        return Err(decoder.bad_form());
+    }
+    let geometry = Geometry {
+        dimensions: 2,
+        layered: false,
+    };
+    let result = result_type(decoder, modifiers)?;
+    if modifiers.take_type() != Some(Type::F32) {
+        return Err(decoder.bad_form());
+    }
+    let action = TextureAction::Gather { component };
+    fetch(decoder, action, &geometry, result, Type::F32)
+}
+
+/// What a surface instruction moves, its registers' type included.
+fn surface_form(
+    decoder: &Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(Geometry, Type, SurfaceElement), Fail> {
+    if !modifiers.take("b") {
+        return Err(decoder
+            .bad_form()
+            .help("only suld.b and sust.b are supported"));
+    }
+    let geometry = Geometry::take(decoder, modifiers)?;
+    modifiers.take_one(&["ca", "cg", "cs", "cv", "wb", "wt"]);
+    let count = match modifiers.take_one(&["v2", "v4"]) {
+        Some("v2") => 2,
+        Some(_) => 4,
+        None => 1,
+    };
+    let ty = modifiers
+        .take_type()
+        .filter(|ty| matches!(ty, Type::B8 | Type::B16 | Type::B32 | Type::B64))
+        .ok_or_else(|| decoder.bad_form())?;
+    let outside = match modifiers.take_one(&["trap", "clamp", "zero"]) {
+        Some("clamp") => OutsideSurface::Clamp,
+        Some("zero") => OutsideSurface::Zero,
+        _ => OutsideSurface::Trap,
+    };
+    let element = SurfaceElement {
+        bytes: ty.bytes() as u8,
+        count,
+        wide: ty.bytes() == 8,
+        outside,
+    };
+    Ok((geometry, ty, element))
+}
+
+pub(super) fn suld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let (geometry, ty, mut element) = surface_form(decoder, modifiers)?;
+    let srcs = place(decoder, decoder.operand(1)?, &geometry, Type::B32)?;
+    let mut dsts = Vec::new();
+    for target in vector(decoder, decoder.operand(0)?, element.count.into())? {
+        let (class, _) = class_for(decoder, target, ty)?;
+        element.wide = class == Class::Wide;
+        dsts.push(wide_destination(decoder, target, class)?);
+    }
+    let form = TextureForm {
+        action: TextureAction::Load(element),
+        dimensions: geometry.dimensions,
+    };
+    let aux = Aux::Texture {
+        form,
+        layered: geometry.layered,
+        slot: None,
+    };
+    decoder.push(Op::Texture, &dsts, &srcs, aux);
+    Ok(())
+}
+
+pub(super) fn sust(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let (geometry, ty, mut element) = surface_form(decoder, modifiers)?;
+    let mut srcs = place(decoder, decoder.operand(0)?, &geometry, Type::B32)?;
+    for source in vector(decoder, decoder.operand(1)?, element.count.into())? {
+        let (class, bytes) = class_for(decoder, source, ty)?;
+        element.wide = class == Class::Wide;
+        srcs.push(stored_value(decoder, source, ty, class, bytes)?);
+    }
+    let form = TextureForm {
+        action: TextureAction::Store(element),
+        dimensions: geometry.dimensions,
+    };
+    let aux = Aux::Texture {
+        form,
+        layered: geometry.layered,
+        slot: None,
+    };
+    decoder.push(Op::Texture, &[], &srcs, aux);
+    Ok(())
+}

@@ -1,0 +1,52 @@
+"""pagemill: what does it cost to manage memory by pages, and who should decide?
+
+Scenarios are run as by the command ``pagemill run``, with the same numbers::
+
+    import pagemill
+    result = pagemill.run("quickstart", {"machine.link.bandwidth": ["16 GB/s", "32 GB/s"]})
+    result.to_pandas()
+    result.plot()
+
+Kernels are launched on NumPy arrays, under any policy::
+
+    gpu = pagemill.Gpu("gtx480", "multi-range")
+    a = gpu.managed(numpy.zeros(1024, numpy.float32))
+    gpu.launch("kernel.ptx", "kernel", grid=4, block=256, args=[a, 1024])
+    a.numpy()
+
+Times are nanoseconds of simulated time, sizes are bytes, rates lie between 0 and 1; the columns of results say
+their unit in their name. ``docs/results.md`` describes each of them.
+"""
+
+from pagemill._gpu import Gpu, Launch, Managed
+from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
+from pagemill._mrc import mrc
+from pagemill._native import InputError, RunError, __version__
+from pagemill._policy import MigrationPolicy
+from pagemill._result import Result, concat
+from pagemill._scenario import Scenario, run
+from pagemill._sweep import sweep
+
+__all__ = [
+    "Gpu",
+    "InputError",
+    "Launch",
+    "Managed",
+    "MigrationPolicy",
+    "Result",
+    "RunError",
+    "Scenario",
+    "__version__",
+    "concat",
+    "machine",
+    "machine_text",
+    "machines",
+    "mrc",
+    "policies",
+    "ptx",
+    "run",
+    "scenario",
+    "scenarios",
+    "sweep",
+    "workloads",
+]

@@ -1,0 +1,171 @@
+"""Sweeps on any executor: this machine's processes, or the workers of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any
+
+from pagemill import _native
+from pagemill._native import InputError, RunError
+from pagemill._progress import bar
+from pagemill._result import Result
+from pagemill._scenario import Overrides, Scenario, Source
+
+_TASKS_PER_WORKER = 4
+_POINTS_PER_TASK_MAX = 32
+_ATTEMPTS_MAX = 5
+
+Part = tuple[int, bytes]
+
+
+def sweep(
+    grid: Source,
+    overrides: Overrides | None = None,
+    *,
+    out: str | os.PathLike[str],
+    executor: Executor | None = None,
+    workers: int | None = None,
+    points_per_task: int | None = None,
+    progress: bool | Callable[[int, int], object] | None = None,
+) -> Result:
+    """Run every point of a scenario on an executor, and keep each as soon as it is there.
+
+    Points that `out` holds already are not run again: a sweep that was killed goes on where it stopped, also when
+    ``pagemill sweep`` began it. A point is one file with its own name, so that it is there once, whoever runs it.
+
+    Parameters
+    ----------
+    grid, overrides:
+        A scenario and its overrides, as for `Scenario`; lists sweep.
+    out:
+        The folder of the sweep: ``parts/`` has a Parquet file for each point, ``results/`` the results at the end.
+    executor:
+        Any `concurrent.futures.Executor` whose workers can import pagemill, such as Dask's ``client.get_executor()``.
+        It is not shut down. If not given: processes of this machine, started again when one dies.
+    workers:
+        Processes, or workers of `executor`; the number of cores if not given.
+    points_per_task:
+        Points that one task runs; a lost worker loses as many at most. If not given: at most 32, and enough tasks for all.
+    progress:
+        As for `run`.
+
+    Returns
+    -------
+    Result
+        All rows, in the order of the sweep: the same as `run` gives.
+
+    Raises
+    ------
+    InputError
+        Something is wrong with the scenario; nothing was run.
+    RunError
+        A point failed, or workers were lost again and again. What was done is kept.
+    """
+    scenario = Scenario(grid, overrides)
+    if scenario.kind == "cuda":
+        raise InputError(f"{scenario.name} runs a program of this machine: use `pagemill run`, one point after the other")
+    store = _native.Store(os.fspath(out), scenario._loaded)
+    missing = store.missing()
+    points = len(scenario)
+    count = workers or os.cpu_count() or 1
+    size = points_per_task or _points_per_task(len(missing), count)
+    tasks = [missing[start : start + size] for start in range(0, len(missing), size)]
+    with bar(progress, scenario.name) as report:
+        done = points - len(missing)
+        if report:
+            report(done, points)
+        for parts in _run(tasks, scenario, executor, count):
+            for index, part in parts:
+                store.put(index, part)
+            done += len(parts)
+            if report:
+                report(done, points)
+    return Result(store.finish())
+
+
+def _points_per_task(points: int, workers: int) -> int:
+    return max(1, min(_POINTS_PER_TASK_MAX, points // (workers * _TASKS_PER_WORKER)))
+
+
+def _run(tasks: list[list[int]], scenario: Scenario, executor: Executor | None, workers: int) -> Iterator[list[Part]]:
+    """The parts of every task, as they come; tasks of lost workers are given to others."""
+    attempts = 0
+    while tasks:
+        own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        lost: list[list[int]] = []
+        try:
+            yield from _attempt(tasks, scenario, executor or own, workers, lost)
+        finally:
+            if own:
+                own.shutdown(wait=False, cancel_futures=True)
+        attempts += 1
+        if lost and attempts == _ATTEMPTS_MAX:
+            raise RunError(
+                f"workers were lost {attempts} times, {sum(map(len, lost))} points are left: see why they end "
+                "(memory, most often), then run the same sweep again; what is done is kept"
+            )
+        tasks = lost
+
+
+def _attempt(
+    tasks: list[list[int]], scenario: Scenario, executor: Any, workers: int, lost: list[list[int]]
+) -> Iterator[list[Part]]:
+    """Keeps a few tasks for each worker under way. Tasks whose worker died end up in `lost`."""
+    shipped = scenario._loaded.shipped()
+    waiting = list(reversed(tasks))
+    running: dict[Future[list[Part]], list[int]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers * _TASKS_PER_WORKER:
+                task = waiting.pop()
+                try:
+                    running[executor.submit(_run_task, shipped, task)] = task
+                except BrokenExecutor:
+                    lost.extend([task, *waiting])
+                    waiting.clear()
+            if not running:
+                return
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                task = running.pop(future)
+                parts = _parts_of(future)
+                if parts is None:
+                    lost.append(task)
+                else:
+                    yield parts
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _parts_of(future: Future[list[Part]]) -> list[Part] | None:
+    """What a task gave; None where its worker was lost. Raises what the task raised."""
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError):
+        return None
+    except Exception as error:
+        # Dask gives a task up after several workers died with it; its class is known only where Dask is.
+        if type(error).__name__ in ("KilledWorker", "FutureCancelledError"):
+            return None
+        raise
+
+
+def _run_task(shipped: Any, indexes: list[int]) -> list[Part]:
+    """Runs points in a worker."""
+    return _loaded(*_frozen(shipped)).run_parts(indexes)
+
+
+def _frozen(shipped: Any) -> tuple[Any, ...]:
+    name, text, machines, sets = shipped
+    return name, text, tuple(map(tuple, machines)), tuple(sets)
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, text: str, machines: tuple[Any, ...], sets: tuple[str, ...]) -> _native.Loaded:
+    """A worker reads a scenario once for all its tasks."""
+    return _native.Loaded.of_text(name, text, list(machines), list(sets))

@@ -1,0 +1,26 @@
+//! The compiled part of the Python package `pagemill`; `python/pagemill` is what its users see.
+#![forbid(unsafe_code)]
+
+mod error;
+mod gpu;
+mod interrupt;
+mod listing;
+mod loaded;
+mod mrc;
+mod policy;
+mod result_set;
+mod store;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    error::add_to(module)?;
+    module.add_class::<loaded::Loaded>()?;
+    module.add_class::<result_set::ResultSet>()?;
+    module.add_class::<store::Store>()?;
+    module.add_class::<gpu::Gpu>()?;
+    module.add_function(wrap_pyfunction!(mrc::mrc, module)?)?;
+    listing::add_to(module)
+}

@@ -1,0 +1,143 @@
+"""Kernels on NumPy arrays."""
+
+import numpy as np
+import pytest
+
+import pagemill
+
+
+def test_the_example_of_the_readme(root, tmp_path, monkeypatch):
+    text = (root / "README.md").read_text()
+    block = text.split("```python\n")[1].split("```")[0]
+    assert len([line for line in block.splitlines() if line.strip()]) <= 12
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {})
+    assert list(tmp_path.glob("*.png"))
+
+
+@pytest.mark.parametrize("policy", list(pagemill.policies()))
+def test_results_are_right_under_every_policy(policy):
+    rng = np.random.default_rng(1)
+    x, y = rng.random(5000, np.float32), rng.random(5000, np.float32)
+    gpu = pagemill.Gpu("gtx480", policy)
+    a, b, c = gpu.managed(x), gpu.managed(y), gpu.managed(np.zeros_like(x))
+    launch = gpu.launch(pagemill.ptx("vector-add"), "vector_add", 20, 256, [a, b, c, x.size])
+    assert launch.kernel == "vector_add" and launch.time_ns > 0
+    np.testing.assert_array_equal(c.numpy(), x + y)
+    np.testing.assert_array_equal(np.asarray(a), x)
+    rows = gpu.finish().rows
+    assert [row["kernel"] for row in rows] == ["(all)", "vector_add"]
+    assert rows[0]["mode"] == policy
+
+
+def test_arrays_keep_shape_and_type():
+    gpu = pagemill.Gpu()
+    for array in [np.arange(6, dtype=np.int16).reshape(2, 3), np.eye(3)[::2], np.ones(4, ">u4"), np.bool_([1, 0])]:
+        managed = gpu.managed(array)
+        np.testing.assert_array_equal(managed.numpy(), array)
+        assert managed.numpy().dtype == array.dtype and managed.nbytes == array.nbytes
+    managed.write([False, True])
+    np.testing.assert_array_equal(managed.numpy(), [False, True])
+    managed.free()
+    with pytest.raises(ValueError, match="nothing is allocated"):
+        managed.numpy()
+
+
+KERNEL = """
+.version 7.5
+.target sm_75
+.address_size 64
+.visible .entry store(.param .u64 out, .param .u8 a, .param .s32 b, .param .f32 c, .param .f64 d)
+{
+  .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .f32 %f<2>; .reg .f64 %fd<3>; .reg .b16 %h<2>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u8 %h1, [a];
+  cvt.f64.u16 %fd1, %h1;
+  st.global.f64 [%rd1], %fd1;
+  ld.param.s32 %r1, [b];
+  cvt.rn.f64.s32 %fd1, %r1;
+  st.global.f64 [%rd1+8], %fd1;
+  ld.param.f32 %f1, [c];
+  cvt.f64.f32 %fd1, %f1;
+  st.global.f64 [%rd1+16], %fd1;
+  ld.param.f64 %fd1, [d];
+  st.global.f64 [%rd1+24], %fd1;
+  ret;
+}
+.visible .entry endless()
+{
+LOOP:
+  bra LOOP;
+}
+"""
+
+
+def test_numbers_take_the_size_of_their_parameter(tmp_path):
+    module = tmp_path / "store.ptx"
+    module.write_text(KERNEL)
+    gpu = pagemill.Gpu()
+    out = gpu.managed(np.zeros(4))
+    gpu.launch(module, "store", 1, 1, [out, 200, -7, 0.5, 0.1])
+    np.testing.assert_array_equal(out.numpy(), [200, -7, 0.5, 0.1])
+    gpu.launch(module, "store", (1, 1), (1, 1, 1), [out, np.uint8(3), np.int32(4), np.float32(0.1), 5])
+    np.testing.assert_array_equal(out.numpy(), [3, 4, np.float32(0.1), 5])
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        ([], TypeError, "5 parameters, 0 arguments"),
+        (["out", 256, 0, 0.0, 0.0], OverflowError, "256 does not fit a parameter of 1 bytes"),
+        (["out", 0, 0.5, 0.0, 0.0], TypeError, "argument 2 .*float"),
+        (["out", np.int64(1), 0, 0.0, 0.0], TypeError, "argument 1 .*8 bytes"),
+        (["out", "one", 0, 0.0, 0.0], TypeError, "managed arrays"),
+        ([np.zeros(4), 0, 0, 0.0, 0.0], TypeError, "gpu.managed"),
+    ],
+)
+def test_wrong_arguments_are_refused(args, error, message):
+    gpu = pagemill.Gpu()
+    out = gpu.managed(np.zeros(4))
+    with pytest.raises(error, match=message):
+        gpu.launch(KERNEL, "store", 1, 1, [out if isinstance(arg, str) and arg == "out" else arg for arg in args])
+
+
+def test_what_cannot_be_launched_is_refused():
+    gpu = pagemill.Gpu()
+    with pytest.raises(ValueError, match="it has store, endless"):
+        gpu.launch(KERNEL, "shop", 1, 1)
+    with pytest.raises(ValueError, match="no shape"):
+        gpu.launch(KERNEL, "store", 0, 1)
+    with pytest.raises(ValueError, match="no bytes"):
+        gpu.managed(np.array([object()]))
+    with pytest.raises(ValueError):
+        gpu.managed(np.zeros(0))
+    with pytest.raises(FileNotFoundError):
+        gpu.launch("no.ptx", "store", 1, 1)
+    with pytest.raises(ValueError, match="another Gpu"):
+        gpu.launch(KERNEL, "store", 1, 1, [pagemill.Gpu().managed(np.zeros(4)), 0, 0, 0.0, 0.0])
+    with pytest.raises(pagemill.InputError, match="there is no machine"):
+        pagemill.Gpu("no-machine")
+    with pytest.raises(TypeError, match="page_size"):
+        pagemill.Gpu(pagesize="4 KiB")
+
+
+def test_limits_and_ended_runs_are_errors():
+    gpu = pagemill.Gpu(overrides={"limits.thread_instructions": 10_000})
+    with pytest.raises(pagemill.RunError, match="10000 thread instructions"):
+        gpu.launch(KERNEL, "endless", 1, 32)
+    gpu = pagemill.Gpu()
+    gpu.finish()
+    with pytest.raises(pagemill.RunError, match="has ended"):
+        gpu.managed(np.zeros(4))
+
+
+def test_ctrl_c_stops_an_endless_kernel():
+    import _thread
+    import threading
+
+    gpu = pagemill.Gpu()
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        gpu.launch(KERNEL, "endless", 1, 32)
+    with pytest.raises(pagemill.RunError, match="stopped"):
+        gpu.launch(KERNEL, "endless", 1, 32)

@@ -1,0 +1,132 @@
+"""`pagemill report` in a browser: filters, comparison, keyboard, phone, dark mode, and no request that leaves the machine."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+PAGE_BYTES_MAX = 3_000_000
+SCREENSHOTS = Path(__file__).resolve().parents[3] / "target/screenshots"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    command = os.environ["PAGEMILL"]
+    for name, page in [("large", "64 KiB"), ("small", "4 KiB")]:
+        subprocess.run(
+            [command, "run", "smoke", "--set", f"transfer.page_size={page}", "--out", folder / "runs" / name],
+            check=True,
+            capture_output=True,
+        )
+    subprocess.run([command, "report", folder / "runs", "--out", folder / "site"], check=True, capture_output=True)
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"{CHROMIUM} is not there: sudo apt-get install -y chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page that notes what goes wrong."""
+
+    def __init__(self, browser, path, **context):
+        self.context = browser.new_context(**context)
+        self.page = self.context.new_page()
+        self.errors, self.requests = [], []
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def check(self):
+        assert self.errors == []
+        assert all(url.startswith("file:") for url in self.requests), self.requests
+
+    def shoot(self, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def rows(page):
+    return page.locator("#rows tbody tr").count()
+
+
+def test_pages_are_small_and_quiet(site, browser):
+    pages = sorted(site.glob("*.html"))
+    assert [page.name for page in pages] == ["index.html", "run-1.html", "run-2.html"]
+    for path in pages:
+        assert path.stat().st_size < PAGE_BYTES_MAX
+        for scheme in ("light", "dark"):
+            with Watched(browser, path, color_scheme=scheme) as watched:
+                watched.check()
+                watched.shoot(f"{path.stem}-{scheme}")
+
+
+def test_rows_are_filtered_and_compared(site, browser):
+    with Watched(browser, site / "index.html") as watched:
+        page = watched.page
+        assert rows(page) == 15
+        page.fill("#filter", "mode=whole-page")
+        assert rows(page) == 3
+        page.fill("#filter", "mode=whole-page time_ns>0 laplace")
+        assert rows(page) == 1
+        page.fill("#filter", "time_ns<0")
+        assert rows(page) == 0
+        page.fill("#filter", "mode=multi-range")
+        page.select_option("#second", "small")
+        page.select_option("#metric", "migrated_bytes")
+        cells = page.locator("#rows tbody tr").first.locator("td").all_inner_texts()
+        own, other, ratio = (float(text) for text in cells[-3:])
+        assert ratio == pytest.approx(own / other, rel=1e-5)
+        assert "3 of 15 rows; migrated_bytes is" in page.inner_text("#summary")
+        watched.check()
+        watched.shoot("index-compared")
+
+
+def test_the_keyboard_is_enough(site, browser):
+    with Watched(browser, site / "index.html") as watched:
+        page = watched.page
+        reached = []
+        for _ in range(14):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+        assert ["first", "second", "metric", "filter"] == [name for name in reached if name in ("first", "second", "metric", "filter")]
+        page.focus("#filter")
+        page.keyboard.type("mode=whole-page")
+        assert rows(page) == 3
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+        page.keyboard.press("Enter")
+        assert page.locator("th[aria-sort=ascending]").count() == 1
+        page.keyboard.press("Enter")
+        assert page.locator("th[aria-sort=descending]").count() == 1
+        page.focus("text=large")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/run-1.html")
+        watched.check()
+
+
+def test_a_phone_shows_all_of_it(site, browser):
+    for path in sorted(site.glob("*.html")):
+        with Watched(browser, path, viewport={"width": 360, "height": 740}, is_mobile=True) as watched:
+            width = watched.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 360, f"{path.name} is {width} pixels wide"
+            watched.check()
+            watched.shoot(f"{path.stem}-phone")

@@ -1,0 +1,26 @@
+//! Results to the files of a directory.
+
+use std::path::Path;
+
+use pagemill_report::{OutputDir, OutputDirError, ResultSet, csv, html, json, parquet};
+
+/// Replaces the directory `out` by the files of `set`.
+///
+/// # Errors
+/// The directory holds anything but results, or the file system refuses; it is then what it was before.
+pub fn write_results(out: &Path, set: &ResultSet) -> Result<(), OutputDirError> {
+    stage_results(out, set).and_then(OutputDir::commit)
+}
+
+/// The files of `set`, to which others may be added before they replace the directory `out`.
+///
+/// # Errors
+/// As [`write_results`].
+pub fn stage_results(out: &Path, set: &ResultSet) -> Result<OutputDir, OutputDirError> {
+    let mut files = OutputDir::stage(out)?;
+    files.write("results.json", |file| json::write(set, file))?;
+    files.write("results.csv", |file| csv::write(set, file))?;
+    files.write("results.parquet", |file| parquet::write(set, file))?;
+    files.write("report.html", |file| html::write(set, file))?;
+    Ok(files)
+}

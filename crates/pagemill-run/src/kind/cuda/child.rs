@@ -1,0 +1,113 @@
+//! The process of the user's program: what it finds beside it, and how it ends.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use pagemill_cudart::api::{LIBRARY, SHIMS};
+use pagemill_cudart::{ENVIRONMENT, Results};
+use pagemill_scenario::CudaPoint;
+
+use crate::Stdout;
+
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// A program that has ended.
+pub struct Finished {
+    /// As a shell tells it: 128 and the signal if one killed it.
+    pub exit_code: u8,
+    /// One for each process that used the runtime; none only if the program failed.
+    pub results: Vec<Results>,
+}
+
+/// Runs the program of `spec` with pagemill's runtime in its library path.
+pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finished, String> {
+    let folder = tempfile::Builder::new()
+        .prefix("pagemill-cuda-")
+        .tempdir()
+        .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    furnish(folder.path(), spec, events_max)?;
+    let status = command(folder.path(), spec, stdout)
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", spec.command[0]))?;
+    let results = Results::read_all(folder.path()).map_err(|error| error.to_string())?;
+    let exit_code = exit_code(status);
+    if results.is_empty() {
+        if exit_code == 0 {
+            return Err(format!(
+                "{} did not use pagemill's CUDA runtime: link it with `nvcc -cudart shared`, and see that `ldd` shows libcudart.so.12 or .13",
+                spec.command[0]
+            ));
+        }
+        // There is nobody left to tell when standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "pagemill: {} left no results ({status})",
+            spec.command[0]
+        );
+    }
+    Ok(Finished { exit_code, results })
+}
+
+/// Puts the libraries, the scenario and the machine into `folder`.
+fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), String> {
+    let library = find_library()?;
+    let machines = folder.join("machines");
+    let machine = machines.join(format!("{}.toml", spec.machine.name));
+    let write = || -> std::io::Result<()> {
+        for shim in &SHIMS {
+            std::fs::write(folder.join(shim.file_name), shim.bytes)?;
+        }
+        std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
+        std::fs::create_dir(&machines)?;
+        std::fs::write(&machine, &spec.machine_text)?;
+        std::fs::write(folder.join("scenario.toml"), spec.scenario_text(events_max))
+    };
+    write().map_err(|error| format!("cannot write to {}: {error}", folder.display()))
+}
+
+/// The runtime's library: beside this command as it is installed, or as cargo leaves it.
+fn find_library() -> Result<PathBuf, String> {
+    let own = std::env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .map_err(|error| format!("cannot tell where this command is: {error}"))?;
+    let folder = own.parent().unwrap_or(Path::new("."));
+    let places = [
+        // In cargo's target folder this one is always of the same build.
+        folder.join("deps").join(LIBRARY),
+        folder.join(LIBRARY),
+        folder.join("../lib").join(LIBRARY),
+    ];
+    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        format!(
+            "{LIBRARY} is not beside {}: `cargo build --package pagemill-cudart` makes it, copy it there",
+            own.display()
+        )
+    })
+}
+
+fn command(folder: &Path, spec: &CudaPoint, stdout: Stdout) -> Command {
+    let mut paths = vec![folder.to_path_buf()];
+    let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    paths.extend(std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty()));
+    // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
+    let path = std::env::join_paths(paths).unwrap_or_else(|_| folder.into());
+    let mut command = Command::new(&spec.command[0]);
+    command
+        .args(&spec.command[1..])
+        .env(LIBRARY_PATH, path)
+        .env(ENVIRONMENT, folder);
+    if stdout == Stdout::Results {
+        // Standard output is for results only.
+        command.stdout(Stdio::from(std::io::stderr()));
+    }
+    command
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

@@ -1,0 +1,113 @@
+//! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
+
+mod child;
+
+use pagemill_cudart::{Results, readable_name};
+use pagemill_report::{ColumnKind, Plot, ResultSet, Row};
+use pagemill_scenario::{CudaPoint, Point, PointSpec};
+use pagemill_sim::Report;
+
+use super::View;
+use super::gpu::metrics::{METRICS, add_metrics};
+use super::gpu::{RATIO, TIME_RATIO, plots};
+use crate::pool::PointError;
+use crate::results::parameters;
+use crate::{Outcome, RunOptions};
+
+/// The value of the column `kernel` in the row of the whole program.
+const WHOLE_PROGRAM: &str = "(all)";
+
+pub const VIEW: View = View {
+    identity: &[
+        (
+            "kernel",
+            ColumnKind::Text,
+            "the kernel; (all) is the whole program with its copies",
+        ),
+        ("program", ColumnKind::Text, "the program"),
+        (
+            "mode",
+            ColumnKind::Text,
+            "how its managed memory gets to the GPU",
+        ),
+    ],
+    metrics: METRICS,
+    headline: &[
+        "time_ns",
+        TIME_RATIO,
+        "launches",
+        "migrations",
+        "migrated_bytes",
+        "returned_bytes",
+        "tlb_miss_rate",
+        "thread_instructions",
+    ],
+    ratio: Some(RATIO),
+    plots: |rows, columns| plots::plots(rows, columns, "kernel"),
+};
+
+/// Runs the program to its end and reads what it left.
+pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outcome, PointError> {
+    let finished =
+        child::run(spec, options.events_max, options.stdout).map_err(PointError::Failed)?;
+    let program = spec.command[0].clone();
+    let mut outcome = Outcome {
+        exit_code: finished.exit_code,
+        ..Outcome::of(row(point, spec, &program, WHOLE_PROGRAM))
+    };
+    let several = finished.results.len() > 1;
+    for (
+        number,
+        Results {
+            program: own,
+            mut report,
+            ..
+        },
+    ) in finished.results.into_iter().enumerate()
+    {
+        // A script may run several programs.
+        let program = if several {
+            format!("{own} #{}", number + 1)
+        } else {
+            program.clone()
+        };
+        let mut rows = rows(point, spec, &program, &report);
+        if number == 0 {
+            outcome.row = rows.remove(0);
+            outcome.events = Some(Box::new(std::mem::take(&mut report.timeline)));
+        }
+        outcome.details.append(&mut rows);
+    }
+    Ok(outcome)
+}
+
+/// The rows of a program that ran on the machine of `point`, which is of this kind; none if it is of another.
+pub fn rows_of_program(point: &Point, program: &str, report: &Report) -> Vec<Row> {
+    match &point.spec {
+        PointSpec::Cuda(spec) => rows(point, spec, program, report),
+        _ => Vec::new(),
+    }
+}
+
+/// What to draw of the rows of several programs, or of one under several modes.
+pub fn plots_of_programs(set: &ResultSet) -> Vec<Plot> {
+    (VIEW.plots)(&set.rows, &set.columns)
+}
+
+/// One row for the program, and one for each kernel.
+fn rows(point: &Point, spec: &CudaPoint, program: &str, report: &Report) -> Vec<Row> {
+    let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
+    let kernels = report.by_kernel();
+    let kernels = kernels.iter().map(|(name, part)| {
+        add_metrics(row(point, spec, program, &readable_name(name)), part, None)
+    });
+    std::iter::once(whole).chain(kernels).collect()
+}
+
+fn row(point: &Point, spec: &CudaPoint, program: &str, kernel: &str) -> Row {
+    let row = Row::new()
+        .parameter("kernel", kernel)
+        .parameter("program", program)
+        .parameter("mode", spec.transfer.mode);
+    parameters(point, row)
+}

@@ -1,0 +1,83 @@
+//! The kinds of scenario: one module each, which runs a point and says what its row holds.
+
+mod coloring;
+pub(crate) mod cuda;
+mod gpu;
+mod nic;
+mod residency;
+mod zeroing;
+
+use pagemill_report::timeline::TrackId;
+use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
+use pagemill_scenario::{Point, PointSpec};
+
+use crate::pool::PointError;
+use crate::{Outcome, RunOptions};
+
+/// What the rows of a kind hold, and how they are shown.
+pub struct View {
+    /// The parameters that every row starts with, swept or not: column, kind, what it is.
+    pub identity: &'static [(&'static str, ColumnKind, &'static str)],
+    /// Every metric in the order of the row: column, kind, what it is. `docs/results.md` describes the same.
+    pub metrics: &'static [(&'static str, ColumnKind, &'static str)],
+    /// The metrics that a terminal table shows; files hold all.
+    pub headline: &'static [&'static str],
+    /// A metric over that of a base row.
+    pub ratio: Option<Ratio>,
+    /// What is drawn where the scenario does not say.
+    pub plots: fn(&[Row], &[Column]) -> Vec<Plot>,
+}
+
+/// A metric that compares a row with the row of the same parameters but one.
+pub struct Ratio {
+    /// The column.
+    pub column: &'static str,
+    /// The metric that is compared.
+    pub of: &'static str,
+    /// The parameter that tells the base from the others.
+    pub parameter: &'static str,
+    /// Its value in the base row.
+    pub base: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+}
+
+impl Ratio {
+    /// Whether `row` is what others are compared with.
+    pub fn is_base(&self, row: &Row) -> bool {
+        row.get(self.parameter) == Some(&Value::from(self.base))
+    }
+}
+
+/// What happened at a point, for the timeline.
+pub trait PointEvents: Send + Sync {
+    /// Events that were left out for want of room.
+    fn dropped(&self) -> u64;
+
+    /// Adds everything to `timeline`, under `group`.
+    fn add_to(&self, timeline: &mut Timeline, group: TrackId);
+}
+
+/// How the rows of points like `spec` look.
+pub fn view(spec: &PointSpec) -> &'static View {
+    match spec {
+        PointSpec::Gpu(_) => &gpu::VIEW,
+        PointSpec::Residency(_) => &residency::VIEW,
+        PointSpec::Nic(_) => &nic::VIEW,
+        PointSpec::Cuda(_) => &cuda::VIEW,
+        PointSpec::Zeroing(_) => &zeroing::VIEW,
+        PointSpec::Coloring(_) => &coloring::VIEW,
+    }
+}
+
+/// Runs a point.
+pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
+    match &point.spec {
+        PointSpec::Gpu(spec) => gpu::run(point, spec, options),
+        PointSpec::Residency(spec) => residency::run(point, spec, options),
+        PointSpec::Nic(spec) => nic::run(point, spec),
+        PointSpec::Cuda(spec) => cuda::run(point, spec, options),
+        PointSpec::Zeroing(spec) => zeroing::run(point, spec),
+        PointSpec::Coloring(spec) => coloring::run(point, spec),
+    }
+}

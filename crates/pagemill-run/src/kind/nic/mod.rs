@@ -1,0 +1,66 @@
+//! `kind = "nic"`: communication over simulated network interfaces.
+
+mod metrics;
+mod plots;
+
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{NicPoint, NicWorkload, Point};
+use pagemill_sim::nic::pattern::run_ports;
+
+use super::View;
+use crate::Outcome;
+use crate::pool::PointError;
+use crate::results::parameters;
+use metrics::Measured;
+
+pub const VIEW: View = View {
+    identity: &[("workload", ColumnKind::Text, "the pattern of communication")],
+    metrics: metrics::METRICS,
+    headline: &[
+        "message_time_ns",
+        "bandwidth_bytes_per_second",
+        "messages_per_second",
+        "att_miss_rate",
+        "att_wait_time_ns",
+    ],
+    ratio: None,
+    plots: plots::plots,
+};
+
+/// Runs the pattern to its end.
+pub fn run(point: &Point, spec: &NicPoint) -> Result<Outcome, PointError> {
+    let measured = measure(spec).map_err(PointError::Failed)?;
+    let row = parameters(
+        point,
+        Row::new().parameter("workload", spec.workload.name()),
+    );
+    Ok(Outcome::of(measured.add_to(row)))
+}
+
+fn measure(spec: &NicPoint) -> Result<Measured, String> {
+    let machine = &spec.machine.spec;
+    let measured = match &spec.workload {
+        NicWorkload::Latency(latency) => {
+            let (time, report) = latency.run(machine).map_err(|error| error.to_string())?;
+            Measured::of_latency(time, latency, &report)
+        }
+        NicWorkload::Bandwidth(bandwidth) => {
+            let (time, report) = bandwidth.run(machine).map_err(|error| error.to_string())?;
+            Measured::of_bandwidth(time, bandwidth, &report)
+        }
+        NicWorkload::Ports(ports) => {
+            let report = run_ports(ports, machine).map_err(|error| error.to_string())?;
+            Measured::of_ports(&report, ports.bytes)
+        }
+        NicWorkload::Exchange(exchange) => {
+            let report = exchange.run(machine).map_err(|error| error.to_string())?;
+            let messages = exchange.messages();
+            Measured::of_program(messages, messages.saturating_mul(exchange.bytes), &report)
+        }
+        NicWorkload::Goal(goal) => {
+            let report = goal.run(machine).map_err(|error| error.to_string())?;
+            Measured::of_program(goal.messages(), goal.bytes(), &report)
+        }
+    };
+    Ok(measured)
+}

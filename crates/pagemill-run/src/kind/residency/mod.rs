@@ -1,0 +1,54 @@
+//! `kind = "residency"`: one point of the oversubscription benchmark, simulated.
+
+mod metrics;
+mod plots;
+
+use pagemill_scenario::{Point, ResidencyPoint};
+use pagemill_sim::uvm;
+
+use super::View;
+use crate::pool::PointError;
+use crate::residency_row::{self, Identity};
+use crate::results::parameters;
+use crate::{Outcome, RunOptions};
+
+pub const VIEW: View = View {
+    identity: residency_row::IDENTITY,
+    metrics: metrics::METRICS,
+    headline: &[
+        "bandwidth_bytes_per_second",
+        "time_ns",
+        "allocated_bytes",
+        "faults",
+        "migrated_bytes",
+        "evicted_bytes",
+        "remote_bytes",
+        "bound",
+    ],
+    ratio: None,
+    plots: plots::plots,
+};
+
+/// Runs the point.
+pub fn run(
+    point: &Point,
+    spec: &ResidencyPoint,
+    options: &RunOptions,
+) -> Result<Outcome, PointError> {
+    let (report, timeline) =
+        uvm::run_with_timeline(&spec.machine.spec, &spec.point, options.events_max)
+            .map_err(|error| PointError::Failed(error.to_string()))?;
+    let identity = Identity {
+        machine: &spec.machine.name,
+        pattern: spec.point.pattern,
+        variant: spec.point.variant,
+        strategy: spec.point.strategy,
+        stripe_bytes: spec.point.stripe_bytes,
+        factor: spec.point.factor,
+    };
+    let row = metrics::add_metrics(parameters(point, identity.row()), &report);
+    Ok(Outcome {
+        events: Some(Box::new(timeline)),
+        ..Outcome::of(row)
+    })
+}

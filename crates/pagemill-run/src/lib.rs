@@ -1,0 +1,136 @@
+//! Runs the points of a scenario and makes results of them, for whoever asks: no terminal, no arguments.
+//!
+//! [`run_points`] gives an [`Outcome`] for each point, in their order and the same for any number of jobs;
+//! [`result_set`] makes the rows, ratios, claims and figures of them.
+#![forbid(unsafe_code)]
+
+mod files;
+mod kind;
+pub mod mrc;
+mod pool;
+pub mod residency_row;
+mod results;
+mod store;
+mod timeline;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pagemill_report::{ResultSet, Row, Timeline};
+use pagemill_scenario::{Point, Scenario};
+
+pub use files::{stage_results, write_results};
+pub use kind::PointEvents;
+pub use kind::cuda::{plots_of_programs, rows_of_program};
+pub use pool::{PointError, available_cores, run_all};
+pub use results::result_set;
+pub use store::{Store, StoreError};
+
+/// What one point came to.
+pub struct Outcome {
+    /// What the point is, and what it was measured at.
+    pub row: Row,
+    /// Rows about parts of what `row` is about, which follow it.
+    pub details: Vec<Row>,
+    /// The exit code of the user's own program; 0 where there is none.
+    pub exit_code: u8,
+    /// What happened, where the kind keeps events.
+    pub events: Option<Box<dyn PointEvents>>,
+    /// What the program printed.
+    pub output: String,
+}
+
+impl Outcome {
+    /// A row, and nothing else to tell.
+    fn of(row: Row) -> Self {
+        Self {
+            row,
+            details: Vec::new(),
+            exit_code: 0,
+            events: None,
+            output: String::new(),
+        }
+    }
+
+    /// Every row, in the order of the results.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        std::iter::once(&self.row).chain(&self.details)
+    }
+}
+
+/// Who has standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stdout {
+    /// Results; what a program prints goes to standard error.
+    #[default]
+    Results,
+    /// The user's program; the table goes to standard error.
+    Program,
+}
+
+/// How points are run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Events that are kept of each point.
+    pub events_max: usize,
+    /// Who has standard output, where a point is a program of the user.
+    pub stdout: Stdout,
+    /// Ends the run when it is set: simulated kernels soon, other points when they have ended.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl RunOptions {
+    /// Whether somebody wants the run to end.
+    pub fn is_stopped(&self) -> bool {
+        let stop = self.stop.as_ref();
+        stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// Runs one point.
+///
+/// # Errors
+/// The program trapped, went astray or computed something wrong, or the run was stopped.
+pub fn run_point(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
+    if options.is_stopped() {
+        return Err(PointError::Stopped);
+    }
+    kind::run(point, options)
+}
+
+/// [`run_point`], where nothing else catches what a defect of pagemill throws.
+///
+/// # Errors
+/// As [`run_point`].
+pub fn run_point_caught(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
+    pool::catch(|| run_point(point, options))
+}
+
+/// Runs every point, `jobs` at a time; `begin` is told of each, and what it returns is kept until the point has ended.
+///
+/// # Errors
+/// The first point in order that failed.
+pub fn run_points<G>(
+    points: &[Point],
+    jobs: usize,
+    options: &RunOptions,
+    begin: impl Fn(&Point) -> G + Sync,
+) -> Result<Vec<Outcome>, (usize, PointError)> {
+    run_all(points, jobs, |point| {
+        let _running = begin(point);
+        run_point(point, options)
+    })
+}
+
+/// The results as a terminal shows them: what fits.
+pub fn terminal_view(set: &ResultSet, scenario: &Scenario) -> ResultSet {
+    results::headline(set, kind::view(&scenario.points[0].spec))
+}
+
+/// The events of all points as one timeline.
+pub fn timeline(points: &[Point], outcomes: &[Outcome]) -> Timeline {
+    timeline::build(
+        points,
+        outcomes.iter().map(|outcome| outcome.events.as_deref()),
+    )
+}

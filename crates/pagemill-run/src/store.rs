@@ -1,0 +1,155 @@
+//! The folder of a sweep: a file for each point that was run, and the results of all.
+//!
+//! ```text
+//! DIR/parts/<digest>.parquet    the rows of one point
+//! DIR/results/                  what `pagemill run --out` writes, once every point is there
+//! ```
+//!
+//! A point's file is named by what the point is, and appears at once by renaming: it is there or not, never twice and never
+//! half, whoever writes it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use pagemill_report::{OutputDirError, ResultSet, Row, parquet};
+use pagemill_scenario::Point;
+
+use crate::files::write_results;
+
+const PARTS: &str = "parts";
+const RESULTS: &str = "results";
+
+/// Why a point or the results could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file holds no rows.
+    #[error("{path} is damaged ({source}): remove it and run the sweep again", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// The results could not be put in place.
+    #[error(transparent)]
+    Results(#[from] OutputDirError),
+}
+
+/// The folder of a sweep.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// Opens `folder`, or makes it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let parts = folder.join(PARTS);
+        fs::create_dir_all(&parts).map_err(failed("make", &parts))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+        })
+    }
+
+    /// Where the results are at the end.
+    pub fn results_folder(&self) -> PathBuf {
+        self.folder.join(RESULTS)
+    }
+
+    fn part(&self, point: &Point) -> PathBuf {
+        self.folder
+            .join(PARTS)
+            .join(format!("{}.parquet", point.digest))
+    }
+
+    /// Places of the points that have no file, or a damaged one.
+    pub fn missing(&self, points: &[Point]) -> Vec<usize> {
+        let is_missing = |point: &&Point| self.read(point).is_err();
+        let missing = points.iter().filter(is_missing);
+        missing.map(|point| point.index).collect()
+    }
+
+    /// Keeps `part`, a file of [`parquet::write_rows`], as the rows of `point`.
+    ///
+    /// # Errors
+    /// `part` holds no rows, or the file system refuses.
+    pub fn put(&self, point: &Point, part: &[u8]) -> Result<(), StoreError> {
+        let path = self.part(point);
+        parquet::read_rows(part.to_vec()).map_err(damaged(&path))?;
+        let parts = self.folder.join(PARTS);
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::Builder::new()
+                .prefix(".part-")
+                .tempfile_in(&parts)?;
+            file.write_all(part)?;
+            file.as_file().sync_data()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(failed("write", &path))
+    }
+
+    /// Keeps `rows` as those of `point`.
+    ///
+    /// # Errors
+    /// As [`Store::put`].
+    pub fn put_rows(&self, point: &Point, rows: &[Row]) -> Result<(), StoreError> {
+        let part = parquet::write_rows(rows).map_err(damaged(&self.part(point)))?;
+        self.put(point, &part)
+    }
+
+    fn read(&self, point: &Point) -> Result<Vec<Row>, StoreError> {
+        let path = self.part(point);
+        let bytes = fs::read(&path).map_err(failed("read", &path))?;
+        parquet::read_rows(bytes).map_err(damaged(&path))
+    }
+
+    /// The rows of all points, in their order.
+    ///
+    /// # Errors
+    /// A point has no file, or a damaged one.
+    pub fn rows(&self, points: &[Point]) -> Result<Vec<Row>, StoreError> {
+        let parts = points.iter().map(|point| self.read(point));
+        Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// Writes the results of all points, and makes sure that their parts are on the disk.
+    ///
+    /// # Errors
+    /// The file system refuses, or the results folder holds something else.
+    pub fn write_results(&self, set: &ResultSet) -> Result<(), StoreError> {
+        let parts = self.folder.join(PARTS);
+        File::open(&parts)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed("write", &parts))?;
+        Ok(write_results(&self.results_folder(), set)?)
+    }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_path_buf();
+    move |source| StoreError::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+fn damaged(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_path_buf();
+    move |source| StoreError::Damaged { path, source }
+}

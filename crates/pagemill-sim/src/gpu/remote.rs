@@ -1,0 +1,63 @@
+//! CPU memory that the GPU uses where it is.
+
+use super::{SEGMENT_BYTES, SEGMENT_SHIFT};
+use std::ops::Range;
+
+/// The segments of pinned memory.
+#[derive(Debug, Default)]
+pub(crate) struct RemoteMemory {
+    /// First address and segments of each stretch, ascending.
+    stretches: Vec<(u64, Range<u64>)>,
+}
+
+impl RemoteMemory {
+    /// From now on, the `bytes` bytes from `address` are used over the link.
+    pub(crate) fn add(&mut self, address: u64, bytes: u64) {
+        let at = self
+            .stretches
+            .partition_point(|(start, _)| *start < address);
+        let segments = address >> SEGMENT_SHIFT..(address + bytes).div_ceil(SEGMENT_BYTES);
+        self.stretches.insert(at, (address, segments));
+    }
+
+    /// Forgets the stretch that starts at `address`, if there is one.
+    pub(crate) fn remove(&mut self, address: u64) {
+        self.stretches.retain(|(start, _)| *start != address);
+    }
+
+    /// Whether `segment` is used over the link.
+    #[inline]
+    pub(crate) fn holds(&self, segment: u64) -> bool {
+        !self.stretches.is_empty() && self.search(segment)
+    }
+
+    fn search(&self, segment: u64) -> bool {
+        let after = self
+            .stretches
+            .partition_point(|(_, segments)| segments.start <= segment);
+        after > 0 && self.stretches[after - 1].1.contains(&segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_come_and_go() {
+        let mut remote = RemoteMemory::default();
+        assert!(!remote.holds(3));
+        remote.add(1000, 100);
+        remote.add(128, 128);
+        let held = |remote: &RemoteMemory| {
+            (0..12)
+                .filter(|&segment| remote.holds(segment))
+                .collect::<Vec<_>>()
+        };
+        // Bytes 1000 to 1099 are in segments 7 and 8.
+        assert_eq!(held(&remote), [1, 7, 8]);
+        remote.remove(128);
+        remote.remove(129);
+        assert_eq!(held(&remote), [7, 8]);
+    }
+}

@@ -1,0 +1,73 @@
+//! A GPU to start from in tests and benchmarks.
+
+use pagemill_policy::residency::DriverPolicy;
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+
+use super::machine::{
+    DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
+};
+
+fn megabytes_per_second(count: u64) -> Bandwidth {
+    Bandwidth::new(count * 1_000_000).expect("a positive bandwidth")
+}
+
+impl UvmMachine {
+    /// The A100 behind PCI Express 4.0 of Garg 2021. Its machine file has the source of each value.
+    pub fn a100_pcie4_x86() -> Self {
+        let ns = Picos::from_nanos;
+        Self {
+            name: "a100-pcie4-x86".to_owned(),
+            sm: UvmSm {
+                count: 108,
+                clock: Clock::new(1_410_000_000).expect("a positive frequency"),
+                max_threads: 2048,
+                max_blocks: 32,
+                iteration: ns(30),
+                unrolled_reads: 4,
+            },
+            memory: UvmMemory {
+                bytes: 40 << 30,
+                reserved_bytes: 128 << 20,
+                bandwidth: megabytes_per_second(1_400_000),
+                latency: ns(450),
+            },
+            link: UvmLink {
+                to_gpu: megabytes_per_second(31_500),
+                to_cpu: megabytes_per_second(31_500),
+                read_latency: ns(1200),
+                read_bytes: 128,
+                copy_bytes: 128,
+                header_bytes: 26,
+                outstanding_reads: 768,
+                copy_latency: ns(900),
+            },
+            translation: TranslationSpec {
+                sms_per_utlb: 2,
+                utlb_entries: 16,
+                l2_entries: 32768,
+                l2_ways: 16,
+                l2_latency: ns(100),
+                concurrent_walks: 16,
+                walk_latency: ns(600),
+                local_page: PageSize::MIB_2,
+                remote_page: PageSize::KIB_4,
+            },
+            faults: FaultSpec {
+                utlb_outstanding: 56,
+                batch_entries: 256,
+                interrupt_latency: ns(10_000),
+            },
+            driver: DriverCosts {
+                batch: ns(20_000),
+                entry: ns(150),
+                block: ns(8000),
+                chunk: ns(5000),
+                host_page_unmap: ns(60),
+                eviction: ns(10_000),
+                eviction_waits: true,
+                replay: ns(5000),
+            },
+            policy: DriverPolicy::default(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The Python package: its wheel, an environment with the wheel in it, and its tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{self, cargo, watch};
+use crate::tally::Tally;
+use crate::venv::{Environment, pip_install};
+use crate::workspace;
+
+/// What builds and tests the package.
+pub const ENVIRONMENT: Environment = Environment {
+    name: "python",
+    what: "what the tests of the Python package need",
+    file: "python-requirements.txt",
+    requirements: include_str!("../python-requirements.txt"),
+};
+
+/// Builds the wheel and the command, installs the wheel, and runs every test of the package.
+pub fn test(tally: &mut Tally) -> Result<()> {
+    let environment = ENVIRONMENT.provide()?;
+    let wheel = build_wheel(&environment, &[])?;
+    install(&environment, &wheel)?;
+    process::run(&mut cargo(&[
+        "build",
+        "--quiet",
+        "--package",
+        "pagemill-cli",
+    ]))?;
+    let failures_before = tally.failures();
+    let mut pytest = Command::new(environment.join("bin/python"));
+    pytest
+        .args([
+            "-m",
+            "pytest",
+            "-q",
+            "-rA",
+            "--tb=short",
+            "--show-capture=no",
+        ])
+        .current_dir(workspace::root().join("crates/pagemill-python"))
+        .env("PAGEMILL", workspace::root().join("target/debug/pagemill"))
+        .env_remove("PYTHONPATH");
+    let succeeded = watch(&mut pytest, |line| tally.see_pytest_line(line))?;
+    if !succeeded && tally.failures() == failures_before {
+        bail!("pytest failed without naming a test; see above");
+    }
+    Ok(())
+}
+
+/// Builds the wheel; `arguments` are maturin's. Without any it is built as tests are.
+pub fn build_wheel(environment: &Path, arguments: &[&str]) -> Result<PathBuf> {
+    let wheels = workspace::root().join("target/wheels");
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels)
+            .with_context(|| format!("cannot empty {}", wheels.display()))?;
+    }
+    let mut maturin = Command::new(environment.join("bin/maturin"));
+    maturin
+        .args(["build", "--quiet", "--out"])
+        .arg(&wheels)
+        .args(arguments)
+        .current_dir(workspace::root().join("crates/pagemill-python"));
+    process::run(&mut maturin)?;
+    let built = workspace::entries(&wheels)?;
+    let wheel = built
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"));
+    wheel.with_context(|| format!("maturin left no wheel in {}", wheels.display()))
+}
+
+fn install(environment: &Path, wheel: &Path) -> Result<()> {
+    process::run(
+        pip_install(environment)
+            .args(["--force-reinstall", "--no-deps"])
+            .arg(wheel),
+    )
+}

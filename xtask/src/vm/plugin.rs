@@ -1,0 +1,77 @@
+//! A plugin of the emulator that watches the guest, and what it saw.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::protocol::Report;
+use crate::{process, workspace};
+
+/// C sources in a folder of `kmod/`, built for the emulator on this machine.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plugin {
+    /// The folder below `kmod/`.
+    pub source: PathBuf,
+    /// Its arguments, such as `l2=1048576:16`; `out=FILE` is added.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Whether it keeps the references, in `references.pmtrace`.
+    #[serde(default)]
+    pub trace: bool,
+}
+
+impl Plugin {
+    /// Compiles it, and tells the arguments of the emulator. What it sees is kept in `work`.
+    pub fn provide(&self, work: &Path) -> Result<[String; 2]> {
+        let program = self.build()?;
+        let observed = work.join("observed.txt");
+        // What an earlier boot left says nothing about this one.
+        std::fs::write(&observed, "")
+            .with_context(|| format!("cannot write {}", observed.display()))?;
+        let mut text = format!("{},out={}", program.display(), observed.display());
+        for argument in &self.args {
+            text.push(',');
+            text.push_str(argument);
+        }
+        if self.trace {
+            let trace = work.join("references.pmtrace");
+            text.push_str(&format!(",trace={}", trace.display()));
+        }
+        Ok(["-plugin".to_owned(), text])
+    }
+
+    fn build(&self) -> Result<PathBuf> {
+        let kmod = workspace::root().join("kmod");
+        let folder = super::folder().join("plugins");
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let program = folder.join(&self.source).with_extension("so");
+        let sources = workspace::entries(&kmod.join(&self.source))?;
+        let sources = sources
+            .iter()
+            .filter(|path| path.extension().is_some_and(|own| own == "c"));
+        let mut compile = Command::new("gcc");
+        compile
+            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
+            .args(["-shared", "-fPIC", "-fvisibility=hidden", "-I"])
+            .arg(kmod.join("uapi"))
+            .arg("-o")
+            .arg(&program)
+            .args(sources);
+        process::output(&mut compile)
+            .with_context(|| format!("plugin {} does not build", self.source.display()))?;
+        Ok(program)
+    }
+
+    /// Adds what it saw to the values of the guest.
+    pub fn report(&self, work: &Path, report: &mut Report) -> Result<()> {
+        let path = work.join("observed.txt");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("the plugin left no {}", path.display()))?;
+        text.lines().for_each(|line| report.see_observed(line));
+        Ok(())
+    }
+}
