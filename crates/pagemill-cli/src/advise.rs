@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
 use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
+use pagemill_run::residency_row::{self, Identity};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
 use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
@@ -11,7 +12,6 @@ use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 use crate::args::AdviseArguments;
 use crate::failure::Failure;
 use crate::output::print_results;
-use pagemill_run::residency_row::{self, Identity};
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {

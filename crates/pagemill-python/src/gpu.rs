@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use pagemill_ptx::Param;
 use pagemill_ptx::ast::Type;
 use pagemill_scenario::{PointSpec, Scenario};
-use pagemill_sim::{self as sim, Buffer, ModuleId, Options};
+use pagemill_sim::{self as sim, Buffer, LaunchShape, ModuleId, Options};
 use pagemill_types::VirtAddr;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -169,10 +169,16 @@ impl Gpu {
             Ok((module, packed))
         })?;
         let running = Arc::clone(&self.running);
+        let shape = LaunchShape {
+            grid,
+            block,
+            dynamic_shared_bytes: shared_bytes,
+            cooperative: false,
+        };
         let work = move || {
             let mut running = locked(&running);
             let gpu = running.as_mut().map(|running| &mut running.gpu);
-            gpu.map(|gpu| gpu.launch_packed(module, &kernel, grid, block, shared_bytes, &packed))
+            gpu.map(|gpu| gpu.launch_packed(module, &kernel, &shape, &packed))
         };
         let launched = interrupt::run(py, &self.stop, work, |_| Ok(()));
         self.raise_from_policy()?;

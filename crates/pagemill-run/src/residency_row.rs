@@ -43,17 +43,17 @@ pub fn columns() -> impl Iterator<Item = Column> {
 
 /// A point on a machine.
 pub struct Identity<'a> {
-    /// Name of the machine.
+    /// The machine's name.
     pub machine: &'a str,
-    /// Which bytes the kernel reads.
+    /// What is read.
     pub pattern: AccessPattern,
-    /// Whether the warps of a block keep together.
+    /// Whether warps keep together.
     pub variant: Variant,
-    /// How the program places its data.
+    /// How the data is placed.
     pub strategy: &'static StrategyEntry,
-    /// Granule that striping deals out, in bytes.
+    /// Granule of striping in bytes.
     pub stripe_bytes: u64,
-    /// Allocated bytes over the bytes of GPU memory free for them.
+    /// Allocated bytes over those of GPU memory free for them.
     pub factor: f64,
 }
 

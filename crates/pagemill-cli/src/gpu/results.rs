@@ -7,7 +7,6 @@ use pagemill_gpu::{GpuFacts, Loop, Measured, Point, show_bytes};
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, Lines, Plot, PlotForm, ResultSet, Row,
 };
-
 use pagemill_run::residency_row::{self, Identity};
 
 /// What a measured row holds, in order: parameters, then metrics.

@@ -44,9 +44,8 @@ def mrc(
 
     Raises ValueError for an impossible cache, RunError for a damaged trace. Ctrl-C stops it.
     """
-    is_path = isinstance(trace, (str, os.PathLike))
-    path = os.fspath(trace) if is_path else None
-    addresses = None if is_path else _addresses(trace)
+    path = os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else None
+    addresses = _addresses(trace) if path is None else None
     return Result(
         _native.mrc(path, addresses, cache_bytes, ways, line_bytes, page_bytes, sample, access_bytes, stack_distance)
     )

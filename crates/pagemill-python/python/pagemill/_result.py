@@ -123,7 +123,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """`to_json`, read."""
-        return json.loads(self.to_json())
+        read: dict[str, Any] = json.loads(self.to_json())
+        return read
 
     def to_html(self) -> str:
         """The report: one page that needs nothing else."""

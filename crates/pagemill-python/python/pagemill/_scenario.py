@@ -32,6 +32,7 @@ class Scenario:
     """
 
     def __init__(self, source: Source, overrides: Overrides | None = None) -> None:
+        self._loaded: _native.Loaded
         sets = [f"{key}={_toml.value(item)}" for key, item in (overrides or {}).items()]
         if isinstance(source, Scenario):
             name, text, machines, before = source._loaded.shipped()

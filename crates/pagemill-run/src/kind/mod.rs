@@ -74,7 +74,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
 pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
     match &point.spec {
         PointSpec::Gpu(spec) => gpu::run(point, spec, options),
-        PointSpec::Residency(spec) => residency::run(point, spec, options.events_max),
+        PointSpec::Residency(spec) => residency::run(point, spec, options),
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),

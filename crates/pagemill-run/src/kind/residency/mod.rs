@@ -7,10 +7,10 @@ use pagemill_scenario::{Point, ResidencyPoint};
 use pagemill_sim::uvm;
 
 use super::View;
-use crate::Outcome;
 use crate::pool::PointError;
 use crate::residency_row::{self, Identity};
 use crate::results::parameters;
+use crate::{Outcome, RunOptions};
 
 pub const VIEW: View = View {
     identity: residency_row::IDENTITY,
@@ -29,10 +29,15 @@ pub const VIEW: View = View {
     plots: plots::plots,
 };
 
-/// Runs the point and keeps at most `events_max` events.
-pub fn run(point: &Point, spec: &ResidencyPoint, events_max: usize) -> Result<Outcome, PointError> {
-    let (report, timeline) = uvm::run_with_timeline(&spec.machine.spec, &spec.point, events_max)
-        .map_err(|error| PointError::Failed(error.to_string()))?;
+/// Runs the point.
+pub fn run(
+    point: &Point,
+    spec: &ResidencyPoint,
+    options: &RunOptions,
+) -> Result<Outcome, PointError> {
+    let (report, timeline) =
+        uvm::run_with_timeline(&spec.machine.spec, &spec.point, options.events_max)
+            .map_err(|error| PointError::Failed(error.to_string()))?;
     let identity = Identity {
         machine: &spec.machine.name,
         pattern: spec.point.pattern,

@@ -1,0 +1,42 @@
+"""The package's types, which editors and callers rely on."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pagemill
+from pagemill import _native
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def test_types_are_sound():
+    checked = subprocess.run([sys.executable, "-m", "mypy"], cwd=PACKAGE, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_stub_names_what_the_compiled_part_has():
+    stub = ast.parse((PACKAGE / "python/pagemill/_native.pyi").read_text())
+
+    def names(body):
+        defined = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        return {name for name in defined if not name.startswith("__")}
+
+    def public(owner):
+        return {name for name in vars(owner) if not name.startswith("_")}
+
+    assert names(stub.body) == public(_native)
+    for node in stub.body:
+        if isinstance(node, ast.ClassDef) and not issubclass(getattr(_native, node.name), Exception):
+            assert names(node.body) == public(getattr(_native, node.name)), node.name
+
+
+def test_everything_public_has_a_docstring():
+    for name in pagemill.__all__:
+        if not name.startswith("__"):
+            owner = getattr(pagemill, name)
+            assert owner.__doc__, name
+            for method in vars(owner) if isinstance(owner, type) else ():
+                if not method.startswith("_") and callable(getattr(owner, method)):
+                    assert getattr(owner, method).__doc__, f"{name}.{method}"
