@@ -121,9 +121,9 @@ fn call() -> impl Strategy<Value = String> {
         4 => 0_usize..200,
         4 => 0_usize..5000,
         2 => 0_usize..200_000,
-        1 => 0_usize..40_000_000,
+        1 => 0_usize..3_000_000,
     ];
-    let alignment = prop_oneof![8 => 3_u32..13, 1 => 13_u32..26];
+    let alignment = prop_oneof![8 => 3_u32..13, 1 => 13_u32..24];
     (
         0..64_u32,
         prop::sample::select(&FUNCTIONS[..]),
@@ -141,7 +141,7 @@ fn every_call_keeps_glibcs_promises() {
     let program = build(folder.path(), "model.c");
     let space = stand_in(folder.path());
     let mut runner = TestRunner::new(Config {
-        cases: 40,
+        cases: 20,
         failure_persistence: None,
         ..Config::default()
     });
