@@ -83,6 +83,11 @@ fn status(socket: &Path) -> Value {
 
 /// Waits until each of these tasks has what it was given, and nobody else is there.
 fn until_tasks(socket: &Path, names: &[&str]) -> Value {
+    until_tasks_have(socket, names, None)
+}
+
+/// The same, and the first has `count` colors.
+fn until_tasks_have(socket: &Path, names: &[&str], count: Option<u64>) -> Value {
     let begun = Instant::now();
     loop {
         let status = status(socket);
@@ -93,7 +98,11 @@ fn until_tasks(socket: &Path, names: &[&str]) -> Value {
             .filter_map(|task| task["name"].as_str())
             .collect();
         found.sort_unstable();
-        if found == names && tasks.iter().all(is_settled) {
+        let first = tasks
+            .first()
+            .and_then(|task| task["given"]["count"].as_u64());
+        let has_count = count.is_none() || count == first;
+        if found == names && has_count && tasks.iter().all(is_settled) {
             return status;
         }
         assert!(begun.elapsed() < PATIENCE, "never {names:?}: {status}");
@@ -200,9 +209,7 @@ fn kill_9_of_coordinator_task_and_companion() {
         assert_eq!(given(&after), given(&before));
     }
     drop(second);
-    let alone = until_tasks(&socket, &["first"]);
-    assert_eq!(alone["tasks"][0]["given"]["count"], 64);
-    // The companion is the process group's only member: it left the terminal.
+    until_tasks_have(&socket, &["first"], Some(64));
     let companion = companion_of(first.0.id());
     let killed = Command::new("kill")
         .args(["-9", &companion.to_string()])

@@ -8,6 +8,7 @@ mod files;
 mod kind;
 pub mod mrc;
 mod pool;
+mod quotient;
 pub mod residency_row;
 mod results;
 mod store;

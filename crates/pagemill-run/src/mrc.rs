@@ -9,6 +9,8 @@ use pagemill_sim::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpe
 use pagemill_trace::{Reference, TraceError};
 use pagemill_types::PageSize;
 
+use crate::quotient::quotient;
+
 /// Colors are swept up to here, evenly spaced where the cache has more.
 const COLORS_MAX: u16 = 64;
 
@@ -220,7 +222,7 @@ fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Tas
         }
         if let Some(stack) = &task.stack {
             let lines = (cache_bytes / u64::from(geometry.line_bytes)) as usize;
-            stack_ratios.push(ratio(stack.misses(lines), stack.references()));
+            stack_ratios.push(quotient(stack.misses(lines) as f64, stack.references()));
             row = row.metric("stack_distance_miss_ratio", stack_ratios[place]);
         }
         set.rows.push(row);
@@ -238,15 +240,8 @@ fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Tas
 /// Numbers of colors, misses and miss ratios.
 fn ratios(sweep: &mut ColorSweep) -> Vec<(u16, u64, f64)> {
     let references = sweep.watched_references();
-    let of = |(colors, misses)| (colors, misses, ratio(misses, references));
+    let of = |(colors, misses)| (colors, misses, quotient(misses as f64, references));
     sweep.misses().map(of).collect()
-}
-
-fn ratio(misses: u64, references: u64) -> f64 {
-    match references {
-        0 => 0.0,
-        references => misses as f64 / references as f64,
-    }
 }
 
 /// How far miss ratios are from the exact ones: on average, and at most.

@@ -36,7 +36,7 @@ macro_rules! canary {
                 name: "canary",
                 summary: "is wrong",
                 parameters: &[],
-                build: |_| {
+                build: &|_| {
                     Box::new(Canary {
                         what: $what,
                         limited: $limited,
@@ -100,7 +100,7 @@ fn hidden_memory() {
         name: "forgetful",
         summary: "remembers how often it was asked",
         parameters: &[],
-        build: |_| Box::new(Forgetful::default()),
+        build: &|_| Box::new(Forgetful::default()),
     };
     migration_policy_contract(&ENTRY);
 }
@@ -122,7 +122,7 @@ fn erasing_what_others_fetch() {
         name: "eraser",
         summary: "empties the list it should append to",
         parameters: &[],
-        build: |_| Box::new(Eraser),
+        build: &|_| Box::new(Eraser),
     };
     migration_policy_contract(&ENTRY);
 }

@@ -112,7 +112,7 @@ fn sliced(frame: u64, line: u64) -> u64 {
 
 /// Lines of a page permuted by the frame: colors all the same.
 fn permuted(frame: u64, line: u64) -> u64 {
-    modulo(frame, line ^ (frame / 8) % 4)
+    modulo(frame, line ^ ((frame / 8) % 4))
 }
 
 /// Every line for itself. An exclusive or of address bits would not do: it keeps the lines of a page together, and so colors.

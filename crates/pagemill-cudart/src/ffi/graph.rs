@@ -110,10 +110,11 @@ unsafe fn add(place: &Place, work: impl FnOnce(&mut Runtime) -> Result<Work, Fau
     if place.to.is_null() || place.count > 0 && place.after.is_null() {
         return Err(null());
     }
-    // SAFETY: by the contract of this function.
-    let after: Vec<u64> = (0..place.count)
-        .map(|index| unsafe { place.after.add(index).read_unaligned() })
-        .collect();
+    let mut after: Vec<u64> = Vec::with_capacity(place.count);
+    for index in 0..place.count {
+        // SAFETY: by the contract of this function.
+        after.push(unsafe { place.after.add(index).read_unaligned() });
+    }
     let node = with_runtime(|runtime| {
         let work = work(runtime)?;
         runtime.add_node(address(place.graph), &after, work)

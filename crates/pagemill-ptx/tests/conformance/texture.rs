@@ -1,7 +1,7 @@
 //! Textures and surfaces.
 
 use crate::harness::Device;
-use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture, TrapKind};
+use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, TrapKind};
 
 /// An image of 8 times 4 texels of `channels` parts of four bytes, `slices` times, at `address`.
 fn image(address: u64, kind: ChannelKind, slices: u64) -> Image {

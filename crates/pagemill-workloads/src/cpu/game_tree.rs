@@ -252,7 +252,7 @@ mod tests {
         assert!(play(&[0, 1, 1, 2, 2, 3, 2, 3, 3, 6, 3]).is_lost());
         assert!(!play(&[0, 1, 0, 1, 0]).is_lost());
         assert_eq!(
-            (0..7).fold(Some(Position::default()), |position, _| position?.play(4)),
+            (0..7).try_fold(Position::default(), |position, _| position.play(4)),
             None
         );
     }

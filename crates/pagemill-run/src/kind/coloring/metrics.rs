@@ -5,6 +5,8 @@ use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::shared_cache::TaskReport;
 use pagemill_types::Picos;
 
+use crate::quotient::quotient;
+
 use ColumnKind::{Count, Number, Rate, Text, TimeNs};
 
 /// Every metric with what it means, in the order of the row.
@@ -147,7 +149,7 @@ impl Measured {
         let shares: Option<Vec<f64>> = self
             .tasks
             .iter()
-            .map(|task| Some(ratio(task.alone?.0, task.report.end.0)))
+            .map(|task| Some(quotient(task.alone?.0 as f64, task.report.end.0)))
             .collect();
         let shares = shares?;
         Some(shares.iter().sum::<f64>() / shares.len() as f64)
@@ -169,7 +171,7 @@ impl TaskMeasured {
             .metric(name("misses"), cache.misses)
             .metric(
                 name("miss_ratio"),
-                ratio(cache.misses, cache.shared_references),
+                quotient(cache.misses as f64, cache.shared_references),
             )
             .metric(name("misses_by_others"), cache.misses_by_others)
             .metric(name("touched_pages"), report.pages);
@@ -195,13 +197,5 @@ impl TaskMeasured {
             .metric(name("best_quota_colors"), u64::from(curve.best_quota()))
             .metric(name("curve_fall"), curve.miss_ratio(smallest) - all)
             .metric(name("curve_miss_ratio"), all)
-    }
-}
-
-/// A part of a whole; 0 of nothing.
-fn ratio(part: u64, whole: u64) -> f64 {
-    match whole {
-        0 => 0.0,
-        whole => part as f64 / whole as f64,
     }
 }

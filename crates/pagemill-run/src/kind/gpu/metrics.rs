@@ -4,6 +4,8 @@ use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::Report;
 use pagemill_workloads::Checked;
 
+use crate::quotient::quotient;
+
 /// Every metric with what it means, in the order of the row.
 pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
@@ -180,7 +182,7 @@ pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row 
         .metric("thread_instructions", execution.thread_instructions)
         .metric("tlb_lookups", memory.tlb_lookups)
         .metric("tlb_misses", misses)
-        .metric("tlb_miss_rate", ratio(misses, memory.tlb_lookups))
+        .metric("tlb_miss_rate", quotient(misses as f64, memory.tlb_lookups))
         .metric("page_walks", memory.walks)
         .metric("l1_hit_rate", hit_rate(&memory.l1))
         .metric("l2_hit_rate", hit_rate(&memory.l2))
@@ -219,7 +221,7 @@ fn add_migration(row: Row, report: &Report) -> Row {
     let most = histogram.iter().rposition(|pages| *pages > 0).unwrap_or(0);
     row.metric("resident_bytes", report.resident_bytes)
         .metric("resident_pages", pages)
-        .metric("ranges_per_page_mean", ratio(ranges, pages))
+        .metric("ranges_per_page_mean", quotient(ranges as f64, pages))
         .metric("ranges_per_page_max", most)
         .metric("pages_with_1_range", with(1))
         .metric("pages_with_2_ranges", with(2))
@@ -232,13 +234,5 @@ fn add_migration(row: Row, report: &Report) -> Row {
 
 fn hit_rate(cache: &pagemill_sim::parts::cache::CacheCounts) -> f64 {
     let hits = cache.load_hits + cache.store_hits;
-    ratio(hits, hits + cache.load_misses + cache.store_misses)
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
-    }
+    quotient(hits as f64, hits + cache.load_misses + cache.store_misses)
 }

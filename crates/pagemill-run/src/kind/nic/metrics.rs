@@ -5,6 +5,8 @@ use pagemill_sim::nic::pattern::{BandwidthSpec, LatencySpec, PortsReport};
 use pagemill_sim::nic::{NicCounts, WorldReport};
 use pagemill_types::Picos;
 
+use crate::quotient::quotient;
+
 /// Every metric with what it means, in the order of the row.
 pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
@@ -172,12 +174,12 @@ impl Measured {
             .metric("att_misses", translation.misses)
             .metric(
                 "att_miss_rate",
-                ratio(translation.misses as f64, translation.lookups),
+                quotient(translation.misses as f64, translation.lookups),
             )
             .metric("att_prefetches", translation.prefetches)
             .metric(
                 "att_wait_time_ns",
-                ratio(nanoseconds(translation.waited), translation.lookups),
+                quotient(nanoseconds(translation.waited), translation.lookups),
             )
             .metric("port_misses", self.counts.port_misses)
             .metric("refused", self.counts.refused.total())
@@ -195,8 +197,4 @@ fn per_second(amount: u64, span: Picos) -> f64 {
     } else {
         amount as f64 / (span.0 as f64 / 1e12)
     }
-}
-
-fn ratio(part: f64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part / whole as f64 }
 }

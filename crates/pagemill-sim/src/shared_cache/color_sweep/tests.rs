@@ -150,7 +150,7 @@ fn impossible_sweeps_are_refused() {
 
 #[test]
 fn a_curve_needs_every_number_of_colors() {
-    let mut sweep = |colors| ColorSweep::new(&small(colors, 1)).expect("it is sound");
+    let sweep = |colors| ColorSweep::new(&small(colors, 1)).expect("it is sound");
     assert!(sweep(vec![1, 3]).curve().is_none());
     let mut full = sweep((1..=8).collect());
     (0..100).for_each(|line| full.touch(line % 20 * LINE, 4).expect("few pages"));
