@@ -15,6 +15,9 @@ pub(crate) enum Coordinates {
 /// The dimensions of a fetch; the others of an image are layers.
 pub(crate) type Dimensions = usize;
 
+/// Farther from any image than it is wide, and still a number of texels.
+const FAR: f32 = (1u32 << 30) as f32;
+
 /// Bits of a blending weight behind the binary point.
 const WEIGHT_STEPS: f32 = 256.0;
 
@@ -73,6 +76,12 @@ fn taps(
             Coordinates::Integer(texel) => (i64::from(texel[axis]), 0.0),
             Coordinates::Float(place) => {
                 let texels = in_texels(place[axis], extent, mode, sampler);
+                // What is no number is some texel, and infinity is far outside.
+                let texels = if texels.is_nan() {
+                    0.0
+                } else {
+                    texels.clamp(-FAR, FAR)
+                };
                 let at = if linear { texels - 0.5 } else { texels };
                 let weight = (at - at.floor()) * WEIGHT_STEPS;
                 (at.floor() as i64, (weight + 0.5).floor() / WEIGHT_STEPS)
@@ -270,7 +279,7 @@ mod tests {
             (0.25, Clamp, 20.0),
             (1.25, Wrap, 20.0),
             (-0.25, Wrap, 40.0),
-            (1.25, Mirror, 30.0),
+            (1.3, Mirror, 30.0),
             (-0.25, Mirror, 20.0),
             (1.25, Border, -1.0),
             (1.25, Clamp, 40.0),
