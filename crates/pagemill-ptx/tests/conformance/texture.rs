@@ -110,9 +110,12 @@ fn surfaces_are_read_and_written() {
     };
     let halves = device.bind(halves, any);
     let out = device.zeros::<u32>(96);
-    let arguments = [plane.into(), layers.into(), halves.into(), out.into()];
-    // One block after the other, so that rows 2 and 3 are read as rows 0 and 1 left them.
-    device.launch("surfaces", 4, 8, &arguments);
+    // Rows 0 and 1 go to rows 2 and 3. Then all are read, and those two are written once more, so that the order of the
+    // blocks does not matter.
+    for blocks in [2, 4] {
+        let arguments = [plane.into(), layers.into(), halves.into(), out.into()];
+        device.launch("surfaces", blocks, 8, &arguments);
+    }
     let found: Vec<u32> = device.download(out, 96);
     let moved = |i: u32| if i < 16 { i } else { i - 16 + 1 };
     for i in 0..32 {
