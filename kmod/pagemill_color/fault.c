@@ -83,6 +83,11 @@ static struct pmc_page *touch(struct pmc_region *region, unsigned long slot,
 	return entry;
 }
 
+static vm_fault_t failure_of(const struct pmc_page *error)
+{
+	return PTR_ERR(error) == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
+}
+
 vm_fault_t pmc_fault(struct vm_fault *vmf)
 {
 	struct pmc_region *region = vmf->vma->vm_private_data;
@@ -95,7 +100,7 @@ vm_fault_t pmc_fault(struct vm_fault *vmf)
 	mutex_lock(&region->space->lock);
 	entry = touch(region, slot_of(vmf, region), write);
 	if (IS_ERR(entry)) {
-		result = PTR_ERR(entry) == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
+		result = failure_of(entry);
 	} else {
 		get_page(entry->page);
 		lock_page(entry->page);
@@ -111,11 +116,29 @@ static bool may_write(const struct pmc_page *entry, const struct page *page)
 	       !entry->moves;
 }
 
-/* May this frame be written to? Else the touch begins again, and finds another one. */
+/*
+ * The touch begins again. The slot has its own frame by then: an instruction
+ * that reads from the page first, and then writes to it, would never end if
+ * only the second touch gave it one.
+ */
+static vm_fault_t begin_again(struct pmc_region *region, unsigned long slot)
+{
+	struct pmc_page *entry = xa_load(&region->slots, slot);
+
+	if (entry && entry->shares > 1) {
+		entry = unshare(region, slot, entry);
+		if (IS_ERR(entry))
+			return failure_of(entry);
+	}
+	pmc_region_unmap(region, slot, 1);
+	return VM_FAULT_NOPAGE;
+}
+
+/* May this frame be written to? */
 vm_fault_t pmc_fault_mkwrite(struct vm_fault *vmf)
 {
 	struct pmc_region *region = vmf->vma->vm_private_data;
-	vm_fault_t result = VM_FAULT_NOPAGE;
+	vm_fault_t result = VM_FAULT_LOCKED;
 	unsigned long slot;
 
 	if (!region)
@@ -124,9 +147,8 @@ vm_fault_t pmc_fault_mkwrite(struct vm_fault *vmf)
 	mutex_lock(&region->space->lock);
 	if (may_write(xa_load(&region->slots, slot), vmf->page)) {
 		lock_page(vmf->page);
-		result = VM_FAULT_LOCKED;
 	} else {
-		pmc_region_unmap(region, slot, 1);
+		result = begin_again(region, slot);
 	}
 	mutex_unlock(&region->space->lock);
 	return result;

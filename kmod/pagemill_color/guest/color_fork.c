@@ -61,6 +61,14 @@ static void expect_from(const unsigned char *at, uint64_t key, const char *who)
 			guest_fail("%s does not find its page %d", who, (int)i);
 }
 
+/* One instruction that reads from a page, then writes to it. */
+static void copy_within(unsigned char *page)
+{
+	unsigned char *from = page, *to = page + 2048;
+
+	__asm__ volatile("movsb" : "+S"(from), "+D"(to) : : "memory");
+}
+
 /* Reading shares frames, writing parts them. */
 static void check_copy_on_write(void)
 {
@@ -79,6 +87,9 @@ static void check_copy_on_write(void)
 		expect_from(at, 1000, "the child, after the parent wrote,");
 		color_fill(at, 77);
 		check(color_is_filled(at, 77), "the child does not find what it wrote");
+		copy_within(at + 60 * COLOR_PAGE);
+		__atomic_fetch_add((uint64_t *)(at + 61 * COLOR_PAGE), 1, __ATOMIC_SEQ_CST);
+		check(at[60 * COLOR_PAGE] == at[60 * COLOR_PAGE + 2048], "a copy within a page is lost");
 		_exit(0);
 	}
 	expect_from(at, 1000, "the parent");
@@ -92,9 +103,10 @@ static void check_copy_on_write(void)
 	for (size_t i = 0; i < PAGES; i++)
 		check(color_is_filled(at + i * COLOR_PAGE, i < 50 ? i : 1000 + i),
 		      "the parent has lost content");
-	/* Alone again: written in place. */
+	/* The child wrote to two pages that were still shared. Alone again: written in place. */
+	check(color_report(fd).cow_copied == 52, "the child's copies are miscounted");
 	fill_from(at, 5);
-	check(color_report(fd).cow_copied == 50, "pages of one process are copied");
+	check(color_report(fd).cow_copied == 52, "pages of one process are copied");
 	close(go[0]);
 	close(go[1]);
 	munmap(at, PAGES * COLOR_PAGE);
