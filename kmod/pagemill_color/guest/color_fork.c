@@ -72,18 +72,18 @@ static void copy_within(unsigned char *page)
 /* Reading shares frames, writing parts them. */
 static void check_copy_on_write(void)
 {
-	int fd = color_open(), go[2];
+	int fd = color_open(), go[2], done[2];
 	unsigned char *at = color_map(fd, PAGES);
 	pid_t child;
 	char byte = 0;
 
-	check(!pipe(go), "no pipe");
+	check(!pipe(go) && !pipe(done), "no pipe");
 	fill_from(at, 1000);
 	child = start();
 	if (!child) {
 		expect_from(at, 1000, "the child");
 		check(color_report(fd).pages == PAGES, "reading copies pages");
-		check(read(go[0], &byte, 1) == 1, "no word from the parent");
+		check(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1, "no word from the parent");
 		expect_from(at, 1000, "the child, after the parent wrote,");
 		color_fill(at, 77);
 		check(color_is_filled(at, 77), "the child does not find what it wrote");
@@ -92,6 +92,7 @@ static void check_copy_on_write(void)
 		check(at[60 * COLOR_PAGE] == at[60 * COLOR_PAGE + 2048], "a copy within a page is lost");
 		_exit(0);
 	}
+	check(read(done[0], &byte, 1) == 1, "no word from the child");
 	expect_from(at, 1000, "the parent");
 	for (size_t i = 0; i < 50; i++)
 		color_fill(at + i * COLOR_PAGE, i);
@@ -109,6 +110,8 @@ static void check_copy_on_write(void)
 	check(color_report(fd).cow_copied == 52, "pages of one process are copied");
 	close(go[0]);
 	close(go[1]);
+	close(done[0]);
+	close(done[1]);
 	munmap(at, PAGES * COLOR_PAGE);
 	close(fd);
 }
