@@ -49,6 +49,8 @@ pub enum Command {
     Mrc(MrcArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
+    /// Programs that keep to their own part of a shared cache
+    Color(crate::color::ColorArguments),
     /// Write the completions of a shell, such as bash
     Completions {
         /// The shell
@@ -56,8 +58,6 @@ pub enum Command {
     },
     /// Write the manual page, for man -l -
     Manual,
-    /// Programs that keep to their own part of a shared cache
-    Color(crate::color::ColorArguments),
 }
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs.

@@ -34,6 +34,7 @@ Commands:
   gpu          Run benchmarks on the real GPU of this machine
   mrc          Show how the misses of a trace follow its share of a cache
   zero         Huge pages that are clean before anyone waits for them
+  color        Programs that keep to their own part of a shared cache
   completions  Write the completions of a shell, such as bash
   manual       Write the manual page, for man -l -
   help         Print this message or the help of the given subcommand(s)
@@ -42,8 +43,8 @@ Options:
   -h, --help     Print help
   -V, --version  Print version
 
-Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU that was asked for is not
-there.
+Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU or kernel module that was
+asked for is not there.
 "#);
     assert_snapshot!(run(&["run", "--help"]).result(), @r#"
 Run a scenario and show its results

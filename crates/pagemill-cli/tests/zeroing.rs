@@ -20,7 +20,7 @@ fn every_mode_and_engine_has_a_row_and_only_the_published_form_exposes_pages() {
         "--set",
         "workload.faults=100",
     ]);
-    assert_eq!(rows.len(), 2 * 3 * 5);
+    assert_eq!(rows.len(), 3 * 3 * 5);
     for row in &rows {
         let exposed = row["faults_exposed"].as_u64().expect("a count");
         let unsafe_mode = row["mode"] == "offload-async";

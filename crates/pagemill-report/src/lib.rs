@@ -15,6 +15,7 @@ pub mod parquet;
 pub mod perfetto;
 mod plot;
 mod read;
+mod seal;
 pub mod site;
 pub mod table;
 pub mod timeline;

@@ -16,10 +16,14 @@ use parquet::record::Field;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::json::SCHEMA;
+use crate::seal;
 use crate::{Column, ColumnKind, ColumnRole, ResultSet, Row, Value};
 
 /// The key of the file's metadata that names the parameters, one a line.
 const PARAMETERS: &str = "pagemill.parameters";
+
+/// The key of the checksum.
+const SEAL: &str = "pagemill.seal";
 
 /// Writes the rows of `set`.
 ///
@@ -46,7 +50,9 @@ pub fn write_rows(rows: &[Row]) -> io::Result<Vec<u8>> {
     };
     set.check().map_err(io::Error::other)?;
     let mut bytes = Vec::new();
-    write_table(&set.all_columns(), rows, &[], &mut bytes).map_err(io::Error::other)?;
+    let about = [(SEAL, seal::BLANK.to_owned())];
+    write_table(&set.all_columns(), rows, &about, &mut bytes).map_err(io::Error::other)?;
+    seal::close(&mut bytes);
     Ok(bytes)
 }
 
@@ -55,6 +61,10 @@ pub fn write_rows(rows: &[Row]) -> io::Result<Vec<u8>> {
 /// # Errors
 /// It is cut off, damaged, or of somebody else.
 pub fn read_rows(bytes: Vec<u8>) -> io::Result<Vec<Row>> {
+    if !seal::holds(&bytes) {
+        let what = "it is not as pagemill wrote it";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
     read_table(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
@@ -312,12 +322,13 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_file_is_an_error_or_a_table(at in 0.0_f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
+        fn a_damaged_file_is_an_error(at in 0.0_f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
             let rows = [Row::new().parameter("a", 1_u64).metric("b", "x"), Row::new().parameter("a", 2_u64)];
             let mut bytes = write_rows(&rows).unwrap();
             let place = (at * bytes.len() as f64) as usize;
+            let before = bytes.clone();
             if cut { bytes.truncate(place) } else { bytes[place] = byte }
-            let _ = read_rows(bytes);
+            prop_assert_eq!(read_rows(bytes.clone()).is_ok(), bytes == before);
         }
     }
 
