@@ -71,7 +71,8 @@ Options:
           [possible values: table, json, csv]
 
       --out <DIR>
-          Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
+          Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace
+          there
           
           Replaced as a whole at the end; refused if it holds anything but earlier results.
 
