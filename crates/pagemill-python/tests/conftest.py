@@ -1,5 +1,6 @@
 """What the tests share."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ SMALL = {
     "workload": {"name": "vector-add", "elements": 4096},
     "transfer": {"mode": "multi-range", "page_size": "4 KiB", "unit": "128 B"},
 }
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would these tests and their children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
