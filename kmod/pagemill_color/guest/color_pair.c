@@ -28,14 +28,13 @@
 #define REUSED_PAGES	384	/* 1.5 MiB */
 #define STREAM_PAGES	2048	/* 8 MiB */
 
-/* Passes of each at least, while it is watched. */
-static const uint64_t passes_least[2] = { 12, 3 };
+/* Passes of each while it is watched, in turns: so that the counts do not depend on who ran when. */
+#define PASSES		5
 
 /* What the tasks tell each other. */
 static struct {
 	atomic_int ready;
-	atomic_bool go;
-	atomic_int done;	/* that have made their passes */
+	atomic_int turns;	/* -1 before the first */
 	atomic_int wrong;
 	atomic_int stopped;
 	atomic_bool leave;
@@ -70,6 +69,12 @@ static void wait_for(atomic_bool *flag)
 		sched_yield();
 }
 
+static void wait_for_turn(int turn)
+{
+	while (atomic_load(&shared->turns) != turn)
+		sched_yield();
+}
+
 static void check_colors(unsigned char *at, size_t pages, struct pagemill_color_set set, int fd)
 {
 	for (size_t i = 0; i < pages; i++)
@@ -92,13 +97,11 @@ static pid_t start(int fd, int cpu, bool streams, struct pagemill_color_set set)
 	at = color_map(fd, pages);
 	pass(at, pages);
 	atomic_fetch_add(&shared->ready, 1);
-	wait_for(&shared->go);
-	/* Each goes on until the other has had its passes, too. */
-	for (uint64_t i = 1; atomic_load(&shared->done) != 2; i++) {
-		if (pass(at, pages) != (i + 1) * pages * (COLOR_PAGE / LINE))
+	for (int i = 0; i < PASSES; i++) {
+		wait_for_turn(2 * i + streams);
+		if (pass(at, pages) != (i + 2ULL) * pages * (COLOR_PAGE / LINE))
 			atomic_fetch_add(&shared->wrong, 1);
-		if (i == passes_least[streams])
-			atomic_fetch_add(&shared->done, 1);
+		atomic_fetch_add(&shared->turns, 1);
 	}
 	atomic_fetch_add(&shared->stopped, 1);
 	/* Frames keep their owner until all is counted. */
@@ -125,6 +128,7 @@ int main(int argc, char **argv)
 	if (argc != 6)
 		guest_fail("usage: color_pair NAME FIRST1 COUNT1 FIRST2 COUNT2");
 	shared = mmap(NULL, COLOR_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_store(&shared->turns, -1);
 	for (int i = 0; i < 2; i++) {
 		sets[i] = color_range(atoi(argv[2 + 2 * i]), atoi(argv[3 + 2 * i]));
 		fds[i] = color_open();
@@ -137,7 +141,7 @@ int main(int argc, char **argv)
 	while (atomic_load(&shared->ready) != 2)
 		sched_yield();
 	observe_begin();
-	atomic_store(&shared->go, true);
+	atomic_store(&shared->turns, 0);
 	while (atomic_load(&shared->stopped) != 2)
 		usleep(1000);
 	observe_end(argv[1]);
