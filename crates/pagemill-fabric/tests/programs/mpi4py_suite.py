@@ -5,7 +5,7 @@ import unittest
 
 import mpi4py
 
-# Open MPI's `mtl ofi` neither acknowledges synchronous sends to matched receives nor survives MPI_Cancel of a null request.
+# Open MPI's `mtl ofi` neither acknowledges synchronous sends to matched receives nor survives MPI_Cancel of a send.
 mpi4py.rc.recv_mprobe = False
 from mpi4py import MPI
 
