@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{run, run_in};
 use serde_json::Value;
 
@@ -20,17 +22,22 @@ fn folder_with(text: &str) -> tempfile::TempDir {
 /// 4 colors of 2 ways: each holds 2 pages.
 const SMALL: [&str; 4] = ["--cache", "32KiB", "--ways", "2"];
 
+/// The curve of `loop.txt` in the small cache.
+fn curve(folder: &Path, options: &[&str]) -> Value {
+    let arguments = [
+        &["mrc", "loop.txt", "--format", "json"],
+        options,
+        &SMALL[..],
+    ]
+    .concat();
+    serde_json::from_str(&run_in(folder, &arguments).result()).expect("JSON")
+}
+
 #[test]
 fn a_loop_misses_until_it_fits() {
     // 6 pages need 3 colors; with fewer, a loop over more lines than ways misses always where 3 pages meet.
     let folder = folder_with(&lackey_loop(6, 10));
-    let arguments = [
-        &["mrc", "loop.txt", "--format", "json", "--stack-distance"],
-        &SMALL[..],
-    ]
-    .concat();
-    let json: Value =
-        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let json = curve(folder.path(), &["--stack-distance"]);
     let rows = json["rows"].as_array().expect("rows");
     let misses: Vec<u64> = rows
         .iter()
@@ -54,13 +61,7 @@ fn a_loop_misses_until_it_fits() {
 fn stack_distances_are_off_where_sets_fill_unevenly() {
     // 7 pages on 3 colors: three of them meet in one and miss always, the others find room; 6 pages fit in all.
     let folder = folder_with(&lackey_loop(7, 10));
-    let arguments = [
-        &["mrc", "loop.txt", "--format", "json", "--stack-distance"],
-        &SMALL[..],
-    ]
-    .concat();
-    let json: Value =
-        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let json = curve(folder.path(), &["--stack-distance"]);
     let facts = &json["summary"]["facts"];
     let error = |name: &str| {
         facts[format!("task_0_stack_distance_error_{name}")]

@@ -27,6 +27,18 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
+/// What every page says of itself: it asks nobody for anything. `policy` allows exactly its `styles` and its script.
+pub(crate) fn head(title: &str, policy: &str, styles: &[&str]) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta http-equiv="Content-Security-Policy" content=(policy);
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="referrer" content="no-referrer";
+        title { (title) " – pagemill" }
+        style { @for style in styles { (PreEscaped(style)) } }
+    }
+}
+
 fn page(set: &ResultSet) -> Markup {
     let columns = set.all_columns();
     let figures: Vec<(&Plot, Figure)> = (1..)
@@ -37,12 +49,7 @@ fn page(set: &ResultSet) -> Markup {
         (DOCTYPE)
         html lang="en" {
             head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(CONTENT_POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                title { (set.title) " – pagemill" }
-                style { (PreEscaped(STYLE)) }
+                (head(&set.title, CONTENT_POLICY, &[STYLE]))
             }
             body {
                 main {

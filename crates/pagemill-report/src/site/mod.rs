@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Value as Json, json};
 
-use crate::html::{STYLE, counted};
+use crate::html::{STYLE, counted, head};
 use crate::{Column, ColumnRole, ResultSet, Value};
 
 const SITE_STYLE: &str = include_str!("site.css");
@@ -45,12 +45,7 @@ fn page(title: &str, runs: &[SiteRun<'_>]) -> Markup {
         (DOCTYPE)
         html lang="en" {
             head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(CONTENT_POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                title { (title) " – pagemill" }
-                style { (PreEscaped(STYLE)) (PreEscaped(SITE_STYLE)) }
+                (head(title, CONTENT_POLICY, &[STYLE, SITE_STYLE]))
             }
             body {
                 main {

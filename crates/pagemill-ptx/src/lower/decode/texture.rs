@@ -1,7 +1,7 @@
 //! Texture fetches, surface loads and surface stores, by handle.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, Value};
+use super::super::ir::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{class_for, stored_value, wide_destination};
 use super::modifiers::Modifiers;
@@ -88,6 +88,25 @@ fn vector<'a>(
     }
 }
 
+/// Ends an instruction of any form: what is done to the texels at a place.
+fn push(
+    decoder: &mut Decoder<'_>,
+    action: TextureAction,
+    geometry: &Geometry,
+    dsts: &[VReg],
+    srcs: &[Value],
+) {
+    let aux = Aux::Texture {
+        form: TextureForm {
+            action,
+            dimensions: geometry.dimensions,
+        },
+        layered: geometry.layered,
+        slot: None,
+    };
+    decoder.push(Op::Texture, dsts, srcs, aux);
+}
+
 /// A fetch of four channels.
 fn fetch(
     decoder: &mut Decoder<'_>,
@@ -101,16 +120,7 @@ fn fetch(
     for target in vector(decoder, decoder.operand(0)?, 4)? {
         dsts.push(decoder.destination_of(target, result)?);
     }
-    let form = TextureForm {
-        action,
-        dimensions: geometry.dimensions,
-    };
-    let aux = Aux::Texture {
-        form,
-        layered: geometry.layered,
-        slot: None,
-    };
-    decoder.push(Op::Texture, &dsts, &srcs, aux);
+    push(decoder, action, geometry, &dsts, &srcs);
     Ok(())
 }
 
@@ -212,16 +222,13 @@ pub(super) fn suld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         element.wide = class == Class::Wide;
         dsts.push(wide_destination(decoder, target, class)?);
     }
-    let form = TextureForm {
-        action: TextureAction::Load(element),
-        dimensions: geometry.dimensions,
-    };
-    let aux = Aux::Texture {
-        form,
-        layered: geometry.layered,
-        slot: None,
-    };
-    decoder.push(Op::Texture, &dsts, &srcs, aux);
+    push(
+        decoder,
+        TextureAction::Load(element),
+        &geometry,
+        &dsts,
+        &srcs,
+    );
     Ok(())
 }
 
@@ -233,15 +240,12 @@ pub(super) fn sust(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         element.wide = class == Class::Wide;
         srcs.push(stored_value(decoder, source, ty, class, bytes)?);
     }
-    let form = TextureForm {
-        action: TextureAction::Store(element),
-        dimensions: geometry.dimensions,
-    };
-    let aux = Aux::Texture {
-        form,
-        layered: geometry.layered,
-        slot: None,
-    };
-    decoder.push(Op::Texture, &[], &srcs, aux);
+    push(
+        decoder,
+        TextureAction::Store(element),
+        &geometry,
+        &[],
+        &srcs,
+    );
     Ok(())
 }
