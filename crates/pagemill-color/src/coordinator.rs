@@ -63,6 +63,8 @@ struct Member {
     process: u32,
     wish: Need,
     has: Option<Colors>,
+    /// What it was told last, which it may not have done yet.
+    told: Option<Colors>,
     planned: u64,
 }
 
@@ -237,6 +239,7 @@ impl Coordinator {
                     process,
                     wish,
                     has,
+                    told: has,
                     planned: 0,
                 };
                 self.join(number, member, pages)
@@ -276,15 +279,16 @@ impl Coordinator {
         self.settle_at_ns = None;
         self.roster.settle();
         let mut gone = Vec::new();
-        for (number, session) in &self.sessions {
-            let Some(range) = self.roster.task(*number).and_then(|task| task.colors) else {
+        for (number, session) in &mut self.sessions {
+            let range = self.roster.task(*number).and_then(|task| task.colors);
+            let (Some(range), Some(member)) = (range, session.member.as_mut()) else {
                 continue;
             };
             let colors = Colors::from(range);
-            let is_told = |member: &Member| member.has == Some(colors);
-            if session.member.as_ref().is_some_and(is_told) {
+            if member.told == Some(colors) {
                 continue;
             }
+            member.told = Some(colors);
             self.counters.changes += 1;
             if session.channel.say(&Answer::Colors(colors), &[]).is_err() {
                 gone.push(*number);

@@ -17,7 +17,7 @@ use pagemill_policy::coloring::quota::find_quota_policy;
 pub const COLORS: u16 = 64;
 
 /// Long enough for anything but a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Running {
     pub config: CoordinatorConfig,

@@ -1,6 +1,9 @@
-use pagemill_color::protocol::{Colors, Need};
+use std::os::fd::AsFd;
 
-use crate::running::{COLORS, Task, coordinator};
+use pagemill_color::protocol::{Colors, MESSAGE_BYTES_MAX, Need};
+use pagemill_linux::channel::{Channel, wait_readable};
+
+use crate::running::{COLORS, PATIENCE, Task, coordinator};
 
 fn class(letter: &str) -> Option<Need> {
     Some(Need::Class(letter.to_owned()))
@@ -103,4 +106,30 @@ fn a_task_that_ran_before_the_coordinator_joins_it() {
     let tasks = running.until_settled(1);
     assert_eq!(tasks[0].name, "early");
     assert_eq!(task.told(), [colors(0, COLORS)]);
+}
+
+#[test]
+fn a_task_that_answers_late_is_told_what_it_is_given_in_the_end() {
+    let running = coordinator(|_| {});
+    let late = Channel::connect(&running.config.socket).expect("connected");
+    let says = |message: &[u8]| late.send(message, &[]).expect("sent");
+    says(b"{\"op\":\"join\",\"name\":\"late\",\"process\":1,\"wish\":{\"class\":\"A\"}}");
+    let all = hear(&late);
+    says(b"{\"op\":\"holds\",\"has\":{\"first\":0,\"count\":64},\"pages\":0,\"planned\":0}");
+    running.until_settled(1);
+    let other = Task::start(running.config.socket.clone(), "other", class("A")).expect("room");
+    let fewer = hear(&late);
+    assert_ne!(fewer, all);
+    // It has not said that it has fewer when the other is gone: nothing is to change, so far as it said.
+    drop(other);
+    assert_eq!(hear(&late), all);
+}
+
+fn hear(channel: &Channel) -> Vec<u8> {
+    let readable = wait_readable(&[channel.as_fd()], Some(PATIENCE)).expect("waited");
+    assert!(readable[0], "told nothing in {PATIENCE:?}");
+    let mut answer = vec![0; MESSAGE_BYTES_MAX];
+    let received = channel.receive(&mut answer, true).expect("received");
+    answer.truncate(received.bytes);
+    answer
 }
