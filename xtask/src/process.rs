@@ -1,8 +1,10 @@
 //! Running other programs.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -54,18 +56,94 @@ pub fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{}` wrote no UTF-8", shown(command)))
 }
 
-/// Runs to the end, showing stdout line by line and giving each line to `see`; tells whether the exit code was 0.
-pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
+/// Longer than any test, any benchmark, and the building of what comes next.
+const SILENCE_MAX: Duration = Duration::from_secs(20 * 60);
+
+/// Runs to the end, showing stdout line by line and giving each line to `see`; tells whether the exit code was 0. A program
+/// that says nothing for twenty minutes hangs: it is ended, with all that it started.
+pub fn watch(command: &mut Command, see: impl FnMut(&str)) -> Result<bool> {
+    watch_for(command, SILENCE_MAX, see)
+}
+
+fn watch_for(
+    command: &mut Command,
+    silence_max: Duration,
+    mut see: impl FnMut(&str),
+) -> Result<bool> {
     command.stdout(Stdio::piped());
     let cannot = format!("cannot run `{}`", shown(command));
     let mut child = command.spawn().context(cannot.clone())?;
-    let stdout = child.stdout.take().expect("stdout is piped");
-    for line in BufReader::new(stdout).split(b'\n') {
-        let line = String::from_utf8_lossy(&line.context(cannot.clone())?).into_owned();
-        println!("{line}");
-        see(&line);
+    let lines = lines_of(child.stdout.take().expect("stdout is piped"));
+    loop {
+        match lines.recv_timeout(silence_max) {
+            Ok(line) => {
+                let line = line.context(cannot.clone())?;
+                println!("{line}");
+                see(&line);
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(child.wait().context(cannot)?.success());
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                end_tree(child.id())?;
+                child.wait().context(cannot)?;
+                bail!(
+                    "`{}` said nothing for {} s and was ended: the last line above tells what hangs",
+                    shown(command),
+                    silence_max.as_secs()
+                );
+            }
+        }
     }
-    Ok(child.wait().context(cannot)?.success())
+}
+
+fn lines_of(stdout: ChildStdout) -> Receiver<io::Result<String>> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Kills a process and all below it. Stopped first, so that none starts another meanwhile.
+fn end_tree(root: u32) -> Result<()> {
+    let mut tree = vec![root];
+    let mut next = 0;
+    while let Some(&process) = tree.get(next) {
+        signal("STOP", &[process])?;
+        tree.extend(children(process));
+        next += 1;
+    }
+    signal("KILL", &tree)
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|children| {
+            children
+                .split_whitespace()
+                .flat_map(str::parse)
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Processes that are gone already are no error.
+fn signal(name: &str, processes: &[u32]) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.arg(format!("-{name}"))
+        .args(processes.iter().map(u32::to_string))
+        .stderr(Stdio::null());
+    kill.status().context("cannot start `kill`")?;
+    Ok(())
 }
 
 /// Whether `program arguments` can be started and exits with 0.
@@ -75,4 +153,37 @@ pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
         .stdin(Stdio::null())
         .output();
     quiet.is_ok_and(|output| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_nothing_is_ended_with_all_it_started() {
+        let mut seen = Vec::new();
+        let mut hangs = Command::new("sh");
+        hangs.args(["-c", "sh -c 'sleep 1000 & echo $!; wait'; echo never"]);
+        let ended = watch_for(&mut hangs, Duration::from_secs(1), |line| {
+            seen.push(line.to_owned());
+        });
+        let error = ended.expect_err("it hangs").to_string();
+        assert!(error.contains("said nothing for 1 s"), "{error}");
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        // A killed process is there until it has run once more, and a zombie until somebody has waited for it.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", seen[0]));
+        while state().is_ok_and(|state| !state.contains(") Z ")) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn every_line_is_seen_and_the_exit_code_told() {
+        let mut seen = String::new();
+        let mut see = |line: &str| seen.push_str(line);
+        let mut says = Command::new("sh");
+        says.args(["-c", "printf 'a\\nb'; exit 1"]);
+        assert!(!watch(&mut says, &mut see).expect("it runs"));
+        assert_eq!(seen, "ab");
+    }
 }

@@ -19,6 +19,10 @@ use crate::files::write_results;
 
 const PARTS: &str = "parts";
 const RESULTS: &str = "results";
+/// How a part begins while it is written.
+const UNFINISHED: &str = ".part-";
+/// Another sweep of the same folder that ends removes what is unfinished; it does so once.
+const WRITES_MAX: u32 = 3;
 
 /// Why a point or the results could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -90,17 +94,25 @@ impl Store {
     pub fn put(&self, point: &Point, part: &[u8]) -> Result<(), StoreError> {
         let path = self.part(point);
         parquet::read_rows(part.to_vec()).map_err(damaged(&path))?;
-        let parts = self.folder.join(PARTS);
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(".part-")
-                .tempfile_in(&parts)?;
-            file.write_all(part)?;
-            file.as_file().sync_data()?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(failed("write", &path))
+        let mut written = self.write_part(&path, part);
+        for _ in 1..WRITES_MAX {
+            let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if !written.as_ref().is_err_and(is_gone) {
+                break;
+            }
+            written = self.write_part(&path, part);
+        }
+        written.map_err(failed("write", &path))
+    }
+
+    fn write_part(&self, path: &Path, part: &[u8]) -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(self.folder.join(PARTS))?;
+        file.write_all(part)?;
+        file.as_file().sync_data()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
     }
 
     /// Keeps `rows` as those of `point`.
@@ -127,17 +139,36 @@ impl Store {
         Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Writes the results of all points, and makes sure that their parts are on the disk.
+    /// Writes the results of all points, makes sure that their parts are on the disk, and removes what killed workers left
+    /// unfinished.
     ///
     /// # Errors
     /// The file system refuses, or the results folder holds something else.
     pub fn write_results(&self, set: &ResultSet) -> Result<(), StoreError> {
         let parts = self.folder.join(PARTS);
+        remove_unfinished(&parts).map_err(failed("tidy", &parts))?;
         File::open(&parts)
             .and_then(|folder| folder.sync_all())
             .map_err(failed("write", &parts))?;
         Ok(write_results(&self.results_folder(), set)?)
     }
+}
+
+fn remove_unfinished(parts: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parts)? {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(UNFINISHED.as_bytes())
+        {
+            match fs::remove_file(entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {

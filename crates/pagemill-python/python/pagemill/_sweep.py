@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -20,6 +20,7 @@ _POINTS_PER_TASK_MAX = 32
 _ATTEMPTS_MAX = 5
 
 Part = tuple[int, bytes]
+Work = Callable[[Any, list[int]], list[Part]]
 
 
 def sweep(
@@ -78,10 +79,10 @@ def sweep(
         done = points - len(missing)
         if report:
             report(done, points)
-        for parts in _run(tasks, scenario, executor, count):
+        for task, parts in _run(tasks, scenario, executor, count, os.fspath(out)):
             for index, part in parts:
                 store.put(index, part)
-            done += len(parts)
+            done += len(task)
             if report:
                 report(done, points)
     return Result(store.finish())
@@ -91,14 +92,17 @@ def _points_per_task(points: int, workers: int) -> int:
     return max(1, min(_POINTS_PER_TASK_MAX, points // (workers * _TASKS_PER_WORKER)))
 
 
-def _run(tasks: list[list[int]], scenario: Scenario, executor: Executor | None, workers: int) -> Iterator[list[Part]]:
-    """The parts of every task, as they come; tasks of lost workers are given to others."""
+def _run(
+    tasks: list[list[int]], scenario: Scenario, executor: Executor | None, workers: int, out: str
+) -> Iterator[tuple[list[int], list[Part]]]:
+    """Every task with its parts, as they come; tasks of lost workers are given to others."""
+    work: Work = _run_task if executor else partial(_keep_task, out)
     attempts = 0
     while tasks:
         own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
         lost: list[list[int]] = []
         try:
-            yield from _attempt(tasks, scenario, executor or own, workers, lost)
+            yield from _attempt(tasks, work, scenario, executor or own, workers, lost)
         finally:
             if own:
                 own.shutdown(wait=False, cancel_futures=True)
@@ -112,8 +116,8 @@ def _run(tasks: list[list[int]], scenario: Scenario, executor: Executor | None, 
 
 
 def _attempt(
-    tasks: list[list[int]], scenario: Scenario, executor: Any, workers: int, lost: list[list[int]]
-) -> Iterator[list[Part]]:
+    tasks: list[list[int]], work: Work, scenario: Scenario, executor: Any, workers: int, lost: list[list[int]]
+) -> Iterator[tuple[list[int], list[Part]]]:
     """Keeps a few tasks for each worker under way. Tasks whose worker died end up in `lost`."""
     shipped = scenario._loaded.shipped()
     waiting = list(reversed(tasks))
@@ -123,7 +127,7 @@ def _attempt(
             while waiting and len(running) < workers * _TASKS_PER_WORKER:
                 task = waiting.pop()
                 try:
-                    running[executor.submit(_run_task, shipped, task)] = task
+                    running[executor.submit(work, shipped, task)] = task
                 except BrokenExecutor:
                     lost.extend([task, *waiting])
                     waiting.clear()
@@ -136,7 +140,7 @@ def _attempt(
                 if parts is None:
                     lost.append(task)
                 else:
-                    yield parts
+                    yield task, parts
     finally:
         for future in running:
             future.cancel()
@@ -156,8 +160,21 @@ def _parts_of(future: Future[list[Part]]) -> list[Part] | None:
 
 
 def _run_task(shipped: Any, indexes: list[int]) -> list[Part]:
-    """Runs points in a worker."""
+    """Runs points in a worker of another machine."""
     return _loaded(*_frozen(shipped)).run_parts(indexes)
+
+
+def _keep_task(out: str, shipped: Any, indexes: list[int]) -> list[Part]:
+    """Runs points in a process of this machine, which keeps them itself.
+
+    Sent back, a part longer than a pipe takes at once would hang the pool for good when a worker is killed within it:
+    all workers share one pipe, and what reads it waits for the rest.
+    """
+    loaded = _loaded(*_frozen(shipped))
+    store = _native.Store(out, loaded)
+    for index, part in loaded.run_parts(indexes):
+        store.put(index, part)
+    return []
 
 
 def _frozen(shipped: Any) -> tuple[Any, ...]:
