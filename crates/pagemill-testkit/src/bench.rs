@@ -4,9 +4,13 @@ use std::time::Instant;
 
 /// Measures how many things a second `work` gets done, and prints it for `cargo xtask bench` to keep.
 ///
-/// `work` returns how many it did. It runs once to warm up and then `RUNS` times; the median run counts.
+/// `work` returns how many it did. It runs once to warm up and then `RUNS` times; the median run counts. Where the
+/// bench program was given part of a name, only the names that it is part of are measured.
 pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
     const RUNS: usize = 5;
+    if !is_asked_for(name, std::env::args().skip(1)) {
+        return;
+    }
     work();
     let mut rates: Vec<f64> = (0..RUNS)
         .map(|_| {
@@ -17,6 +21,14 @@ pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
         .collect();
     rates.sort_by(f64::total_cmp);
     println!("{}", figure_line(name, rates[RUNS / 2], unit));
+}
+
+/// Options, such as cargo's own `--bench`, are no names.
+fn is_asked_for(name: &str, arguments: impl Iterator<Item = String>) -> bool {
+    let mut parts = arguments
+        .filter(|argument| !argument.starts_with('-'))
+        .peekable();
+    parts.peek().is_none() || parts.any(|part| name.contains(&part))
 }
 
 fn figure_line(name: &str, figure: f64, unit: &str) -> String {
@@ -37,9 +49,22 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_asked_for_is_measured() {
+        let asked = |arguments: &[&str]| {
+            is_asked_for(
+                "mrc-stream",
+                arguments.iter().map(|argument| argument.to_string()),
+            )
+        };
+        assert!(asked(&["--bench"]) && asked(&["mrc", "--bench"]) && asked(&["gpu", "stream"]));
+        assert!(!asked(&["gpu", "--bench"]));
+    }
+
+    #[test]
     fn the_work_is_warmed_up_and_repeated() {
         let mut runs = 0;
-        rate("nothing", "runs/s", || {
+        // Under whatever name, so that a filter of tests does not leave it out.
+        rate(&std::env::args().collect::<String>(), "runs/s", || {
             runs += 1;
             runs
         });
