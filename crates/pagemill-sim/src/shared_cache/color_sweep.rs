@@ -271,29 +271,38 @@ impl ColorSweep {
         counts.map(move |(cache, colors)| (colors, misses(cache)))
     }
 
+    /// Misses over references for each number of colors, in the order of the specification. Of a sample: its misses, as many times
+    /// as it watches places, over all references. Those are known, and a place that is touched much has no more misses for that.
+    pub fn miss_ratios(&mut self) -> Vec<f64> {
+        let references = self.references.max(1) as f64;
+        let every = f64::from(1_u32 << self.shape.sample_shift);
+        let ratio = |(_, misses): (u16, u64)| every * misses as f64 / references;
+        self.misses().map(ratio).collect()
+    }
+
     /// How far the miss ratios of a sample may be from those of all lines: their standard errors, for each number of colors
     /// in the order of the specification, from the spread between the watched places. `None` where all places are watched, or only one.
     pub fn sampling_errors(&mut self) -> Option<Vec<f64>> {
-        let ratios: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
+        let misses: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
         let (all, watched) = (1_u32 << self.shape.lines_of_page_shift, self.places.len());
         if watched < 2 || watched == all as usize {
             return None;
         }
-        let references = self.watched_references().max(1) as f64;
-        let (places, unwatched) = (watched as f64, 1.0 - watched as f64 / f64::from(all));
+        let references = self.references.max(1) as f64;
+        let (places, all) = (watched as f64, f64::from(all));
         let error = |(cache, misses): (usize, f64)| {
-            // Of a ratio of two totals (Cochran, Sampling Techniques, section 6.3).
-            let squares = self.places.iter().zip(&self.fronts).map(|(place, front)| {
-                let beyond =
-                    place.misses()[cache] as f64 - misses / references * front.references as f64;
+            // Of a total, as if the places were drawn (Cochran, Sampling Techniques, section 2.6).
+            let squares = self.places.iter().map(|place| {
+                let beyond = place.misses()[cache] as f64 - misses / places;
                 beyond * beyond
             });
-            (unwatched * places / (places - 1.0) * squares.sum::<f64>()).sqrt() / references
+            let variance = squares.sum::<f64>() / (places - 1.0);
+            all * (variance / places * (1.0 - places / all)).sqrt() / references
         };
-        Some(ratios.into_iter().enumerate().map(error).collect())
+        Some(misses.into_iter().enumerate().map(error).collect())
     }
 
-    /// The curve, where the colors are 1, 2, 3 and so on.
+    /// The curve, where the colors are 1, 2, 3 and so on; of a sample, what it says of all lines.
     pub fn curve(&mut self) -> Option<MissCurve> {
         let is_complete = self
             .sweep
@@ -301,9 +310,13 @@ impl ColorSweep {
             .iter()
             .copied()
             .eq(1..=self.sweep.colors.len() as u16);
-        let misses = self.misses().map(|(_, misses)| misses).collect();
+        let (references, shift) = (self.references, self.shape.sample_shift);
+        let misses = self
+            .misses()
+            .map(|(_, misses)| (misses << shift).min(references));
+        let misses = misses.collect();
         is_complete
-            .then(|| MissCurve::new(self.watched_references(), misses).ok())
+            .then(|| MissCurve::new(references, misses).ok())
             .flatten()
     }
 }

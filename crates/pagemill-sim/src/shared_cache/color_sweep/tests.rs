@@ -188,3 +188,20 @@ fn caches_with_many_colors_are_swept_to_the_last() {
         [(256, 2 * 16 * 512), (512, 16 * 512)]
     );
 }
+
+/// One line that is touched all the time, watched or not, tells nothing of how many misses the others have.
+#[test]
+fn a_hot_line_does_not_distort_a_sample() {
+    for hot in [0, 1] {
+        let mut sample = ColorSweep::new(&small(vec![1, 8], 2)).expect("it is sound");
+        for line in 0..400 {
+            sample.touch(line * LINE, 8).expect("few pages");
+            (0..9).for_each(|_| sample.touch(hot * LINE, 8).expect("few pages"));
+        }
+        // 400 lines once, and the hot one again when its set of one color has three other pages since.
+        assert_eq!(sample.references(), 4000);
+        for ratio in sample.miss_ratios() {
+            assert!((0.099..0.102).contains(&ratio), "{ratio}");
+        }
+    }
+}
