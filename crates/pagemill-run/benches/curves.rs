@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pagemill_policy::coloring::{CacheGeometry, Palette};
 use pagemill_sim::shared_cache::{ColorSweep, SweepSpec};
-use pagemill_testkit::bench::rate;
+use pagemill_testkit::bench::cpu_rate;
 use pagemill_trace::open;
 use pagemill_types::PageSize;
 use pagemill_workloads::{CpuProgramInfo, cpu_programs};
@@ -68,7 +68,7 @@ fn curve(name: &str, references: &References) {
         ("1-curve-point", vec![64]),
         ("64-curve-points", (1..=64).collect()),
     ] {
-        rate(&format!("mrc-{name}-{points}"), "references/s", || {
+        cpu_rate(&format!("mrc-{name}-{points}"), "references/cpu-s", || {
             let mut sweep = ColorSweep::new(&spec(colors.clone())).expect("it is sound");
             for (address, bytes) in references {
                 sweep.touch(*address, *bytes).expect("few pages");

@@ -1,12 +1,29 @@
 //! Figures that benchmarks leave behind.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Measures how many things a second `work` gets done, and prints it for `cargo xtask bench` to keep.
 ///
 /// `work` returns how many it did. It runs once to warm up and then `RUNS` times; the median run counts. Where the
 /// bench program was given part of a name, only the names that it is part of are measured.
-pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
+pub fn rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
+    let start = Instant::now();
+    measure(name, unit, || start.elapsed(), work);
+}
+
+/// The same by the CPU time of this thread, so that what else the computer does counts as little as possible. The unit
+/// should say so.
+pub fn cpu_rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
+    let cpu_time = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    measure(name, unit, cpu_time, work);
+}
+
+fn measure(name: &str, unit: &str, clock: impl Fn() -> Duration, mut work: impl FnMut() -> u64) {
     const RUNS: usize = 5;
     if !is_asked_for(name, std::env::args().skip(1)) {
         return;
@@ -14,9 +31,9 @@ pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
     work();
     let mut rates: Vec<f64> = (0..RUNS)
         .map(|_| {
-            let start = Instant::now();
+            let start = clock();
             let done = work();
-            done as f64 / start.elapsed().as_secs_f64()
+            done as f64 / (clock() - start).as_secs_f64()
         })
         .collect();
     rates.sort_by(f64::total_cmp);
