@@ -112,7 +112,7 @@ struct Shape {
 }
 
 /// A place is swept when so many touches wait: enough to bring its sets near, once for all of them.
-const BATCH: usize = if cfg!(test) { 37 } else { 4 << 10 };
+const BATCH: usize = if cfg!(test) { 37 } else { 16 << 10 };
 
 /// From the list of one place to the next: a line more than it holds, so that their ends do not meet in one set of the host's cache.
 const LIST: usize = BATCH + 16;
