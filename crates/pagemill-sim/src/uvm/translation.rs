@@ -100,3 +100,32 @@ impl Translations {
         (first, self.l2.counts())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_level_that_is_full_holds_up_no_other() {
+        let machine = UvmMachine::a100_pcie4_x86();
+        let mut translations = Translations::new(&machine);
+        let blocks = |count: u32| (0..count).map(|block| block << 9);
+        // All are in the second level, and in no first level that is asked below.
+        for page in blocks(200) {
+            translations.delay(Picos::ZERO, 2, page, false);
+        }
+        let at = Picos::from_nanos(1_000_000);
+        let waits: Vec<Picos> = blocks(200)
+            .map(|page| translations.delay(at, 0, page, false))
+            .collect();
+        let entries = machine.translation.utlb_entries as usize;
+        let rounds = (200 / entries) as u64;
+        assert!(waits[entries - 1] < Picos(2 * machine.translation.l2_latency.0));
+        assert!(waits[199] >= Picos(rounds * machine.translation.l2_latency.0));
+        let other = translations.delay(at, 1, 0, false);
+        assert!(
+            other < Picos(2 * machine.translation.l2_latency.0),
+            "{other:?}"
+        );
+    }
+}
