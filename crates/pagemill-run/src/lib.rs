@@ -85,7 +85,9 @@ pub struct RunOptions {
 
 /// Who is told which share of a point is done, from 0 to 1.
 #[derive(Clone)]
-pub struct PointProgress(pub Arc<dyn Fn(&Point, f64) + Send + Sync>);
+pub struct PointProgress(pub Arc<TellShare>);
+
+type TellShare = dyn Fn(&Point, f64) + Send + Sync;
 
 impl fmt::Debug for PointProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
