@@ -49,6 +49,11 @@ const NEEDS: [Need; 8] = [
         is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
     },
     Need {
+        what: "HPC Challenge, which runs on and measures the simulated network",
+        package: "hpcc",
+        is_there: || Path::new("/usr/bin/hpcc").exists(),
+    },
+    Need {
         what: "a browser, which the report's pages are tested in",
         package: "chromium",
         is_there: || Path::new("/usr/bin/chromium").exists(),
