@@ -24,10 +24,15 @@ pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
         .modules
         .iter()
         .map(|name| module(name, kernel, &mirror));
-    let programs = suite
+    let static_programs = suite
         .programs
         .iter()
-        .map(|source| program(&sources, source));
+        .map(|source| program(&sources, source, &["-static"]));
+    let dynamic_programs = suite
+        .dynamic
+        .iter()
+        .map(|source| program(&sources, source, &[]));
+    let programs = static_programs.chain(dynamic_programs);
     Ok(Built {
         modules: modules.collect::<Result<_>>()?,
         programs: programs.collect::<Result<_>>()?,
@@ -67,10 +72,13 @@ fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf
     Ok((name.to_owned(), folder.join(format!("{name}.ko"))))
 }
 
-/// Every program is linked with `kmod/guest/`, what guest programs share.
-fn program(sources: &Path, source: &Path) -> Result<(String, PathBuf)> {
+/// Every program is linked with `kmod/guest/`, what guest programs share; a script stays as it is.
+fn program(sources: &Path, source: &Path, more: &[&str]) -> Result<(String, PathBuf)> {
     let stem = source.file_stem().context("a program has a name")?;
     let name = stem.to_string_lossy().into_owned();
+    if source.extension().is_some_and(|own| own == "sh") {
+        return Ok((name, sources.join(source)));
+    }
     let folder = super::folder().join("programs");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
@@ -82,7 +90,8 @@ fn program(sources: &Path, source: &Path) -> Result<(String, PathBuf)> {
     let mut compile = Command::new("gcc");
     compile
         .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
-        .args(["-static", "-pthread", "-I"])
+        .args(more)
+        .args(["-pthread", "-I"])
         .arg(sources.join("guest"))
         .arg("-I")
         .arg(sources.join("uapi"))

@@ -14,7 +14,8 @@ use crate::{process, system, workspace};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bundle {
-    /// Programs of this workspace, as `PACKAGE/PROGRAM`; in the guest `/bin/PROGRAM`.
+    /// Programs and libraries of this workspace, as `PACKAGE/PROGRAM` and `PACKAGE/libNAME.so`; in the guest `/bin/PROGRAM` and
+    /// `/lib/libNAME.so`.
     pub cargo: Vec<String>,
     /// Files and folders that keep their place, `*` in the last part of a path stands for anything.
     pub files: Vec<String>,
@@ -43,13 +44,13 @@ impl Bundle {
         Ok(None)
     }
 
-    /// Guest path and file of everything, libraries included.
-    pub fn collect(&self) -> Result<BTreeMap<String, PathBuf>> {
+    /// Guest path and file of everything, libraries included. What has to be made for it is made in `work`.
+    pub fn collect(&self, work: &Path) -> Result<BTreeMap<String, PathBuf>> {
         let mut found = BTreeMap::new();
-        for program in &self.cargo {
-            let (name, file) = build(program)?;
+        for product in &self.cargo {
+            let (place, file) = Product::parse(product)?.provide(work)?;
             add_libraries(&file, &mut found)?;
-            found.insert(format!("bin/{name}"), file);
+            found.insert(place, file);
         }
         for pattern in &self.files {
             for file in matching(Path::new(pattern))? {
@@ -94,16 +95,51 @@ fn is_installed(package: &str) -> bool {
     status.is_ok_and(|status| status.starts_with("ii"))
 }
 
-fn build(program: &str) -> Result<(String, PathBuf)> {
-    let Some((package, name)) = program.split_once('/') else {
-        bail!("{program:?} is not PACKAGE/PROGRAM");
-    };
-    process::run(&mut process::cargo(&[
-        "build", "--quiet", "-p", package, "--bin", name,
-    ]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| workspace::root().join("target"), PathBuf::from);
-    Ok((name.to_owned(), target.join("debug").join(name)))
+/// What cargo builds of a package of this workspace.
+#[derive(Debug, PartialEq, Eq)]
+struct Product<'a> {
+    package: &'a str,
+    /// The file's name.
+    name: &'a str,
+}
+
+impl<'a> Product<'a> {
+    fn parse(text: &'a str) -> Result<Self> {
+        match text.split_once('/') {
+            Some((package, name)) => Ok(Self { package, name }),
+            None => bail!("{text:?} is neither PACKAGE/PROGRAM nor PACKAGE/libNAME.so"),
+        }
+    }
+
+    fn is_library(&self) -> bool {
+        self.name.ends_with(".so")
+    }
+
+    fn guest_path(&self) -> String {
+        let folder = if self.is_library() { "lib" } else { "bin" };
+        format!("{folder}/{}", self.name)
+    }
+
+    /// Builds it, and leaves out what only debuggers read: the guest holds its files in memory.
+    fn provide(&self, work: &Path) -> Result<(String, PathBuf)> {
+        let mut build = process::cargo(&["build", "--quiet", "-p", self.package]);
+        if self.is_library() {
+            build.arg("--lib");
+        } else {
+            build.args(["--bin", self.name]);
+        }
+        process::run(&mut build)?;
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| workspace::root().join("target"), PathBuf::from);
+        let stripped = work.join(self.name);
+        let mut strip = Command::new("strip");
+        strip
+            .arg("-o")
+            .arg(&stripped)
+            .arg(target.join("debug").join(self.name));
+        process::output(&mut strip)?;
+        Ok((self.guest_path(), stripped))
+    }
 }
 
 /// The files that a pattern stands for; at least one.
@@ -154,7 +190,7 @@ fn guest_path(path: &Path) -> String {
 }
 
 /// What the dynamic linker would load; nothing for what is no program.
-fn add_libraries(file: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+pub fn add_libraries(file: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     let output = Command::new("ldd")
         .arg(file)
         .output()
@@ -190,6 +226,14 @@ mod tests {
         );
         assert_eq!(path("\tlinux-vdso.so.1 (0x7f)"), None);
         assert_eq!(path("\tnot a dynamic executable"), None);
+    }
+
+    #[test]
+    fn products_have_a_package_and_a_place() {
+        let path = |text| Product::parse(text).map(|product| product.guest_path());
+        assert_eq!(path("a/program").unwrap(), "bin/program");
+        assert_eq!(path("a/libb.so").unwrap(), "lib/libb.so");
+        assert!(path("program").is_err());
     }
 
     #[test]

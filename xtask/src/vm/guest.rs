@@ -19,7 +19,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Packs busybox, modules, programs and the list of tests.
-pub fn archive(suite: &Suite, built: &Built) -> Result<Vec<u8>> {
+pub fn archive(suite: &Suite, built: &Built, work: &Path) -> Result<Vec<u8>> {
     let mut archive = Archive::new();
     for folder in FOLDERS {
         archive.folder(folder);
@@ -35,7 +35,11 @@ pub fn archive(suite: &Suite, built: &Built) -> Result<Vec<u8>> {
     for (name, path) in &built.programs {
         archive.file(&format!("bin/{name}"), &read(path)?);
     }
-    bundle::pack(&mut archive, &suite.bundle.collect()?, &FOLDERS)?;
+    let mut bundled = suite.bundle.collect(work)?;
+    for (_, path) in &built.programs {
+        bundle::add_libraries(path, &mut bundled)?;
+    }
+    bundle::pack(&mut archive, &bundled, &FOLDERS)?;
     Ok(archive.finish())
 }
 

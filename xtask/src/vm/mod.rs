@@ -93,7 +93,7 @@ fn boot(suite: &Suite, kernel: &Kernel) -> Result<Report> {
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
     let built = build::build(suite, kernel)?;
     let archive = work.join("initramfs.cpio");
-    std::fs::write(&archive, guest::archive(suite, &built)?)
+    std::fs::write(&archive, guest::archive(suite, &built, &work)?)
         .with_context(|| format!("cannot write {}", archive.display()))?;
     let watching = match &suite.plugin {
         Some(plugin) => plugin.provide(&work)?.to_vec(),

@@ -22,9 +22,12 @@ pub struct Suite {
     /// Folders of `kmod/` that hold a module; built, and put into the guest as `/modules/NAME.ko`.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// C sources below `kmod/`; each becomes a static program `/bin/STEM` in the guest.
+    /// C sources and shell scripts below `kmod/`; each becomes a static program, or a script, `/bin/STEM` in the guest.
     #[serde(default)]
     pub programs: Vec<PathBuf>,
+    /// C sources below `kmod/` whose programs use shared libraries, so that others can be preloaded.
+    #[serde(default)]
+    pub dynamic: Vec<PathBuf>,
     /// What comes from this machine.
     #[serde(default)]
     pub bundle: Bundle,
