@@ -4,6 +4,7 @@ mod build;
 mod bundle;
 mod claim;
 mod cpio;
+mod curves;
 mod debian;
 mod guest;
 mod plugin;
@@ -28,12 +29,12 @@ fn folder() -> PathBuf {
 }
 
 /// Boots the suites whose name contains one of `filters`, and counts their tests. Without filters all of them, after what
-/// the modules can have tested in user space.
+/// the modules can have tested in user space, but for those that are booted on demand.
 /// With `keep`, the measured values go to `validation/`.
 pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
     let suites: Vec<Suite> = suite::load_all()?
         .into_iter()
-        .filter(|suite| filters.is_empty() || filters.iter().any(|part| suite.name.contains(part)))
+        .filter(|suite| suite.is_meant(filters))
         .collect();
     if suites.is_empty() {
         bail!(
@@ -102,6 +103,9 @@ fn boot(suite: &Suite, kernel: &Kernel) -> Result<Report> {
     let mut report = qemu::boot(suite, kernel, &archive, &work, &watching)?;
     if let Some(plugin) = &suite.plugin {
         plugin.report(&work, &mut report)?;
+        if plugin.curves {
+            curves::add(&work, suite, &mut report)?;
+        }
     }
     Ok(report)
 }

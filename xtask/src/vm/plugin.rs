@@ -18,9 +18,26 @@ pub struct Plugin {
     /// Its arguments, such as `l2=1048576:16`; `out=FILE` is added.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Whether it keeps the references, in `references.pmtrace`.
+    /// What it keeps in `references.pmtrace`, if anything.
+    pub trace: Option<Traced>,
+    /// Whether the trace's miss curves are values, too: of each test that is called like what the guest reports to the plugin.
     #[serde(default)]
-    pub trace: bool,
+    pub curves: bool,
+}
+
+/// References to memory that has an owner.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Traced {
+    /// All of them, by programs.
+    References,
+    /// Lines that are not in a first cache: what reaches the shared one.
+    FirstMisses,
+}
+
+/// Where a trace lies.
+pub fn trace(work: &Path) -> PathBuf {
+    work.join("references.pmtrace")
 }
 
 impl Plugin {
@@ -36,9 +53,12 @@ impl Plugin {
             text.push(',');
             text.push_str(argument);
         }
-        if self.trace {
-            let trace = work.join("references.pmtrace");
-            text.push_str(&format!(",trace={}", trace.display()));
+        if let Some(traced) = self.trace {
+            let key = match traced {
+                Traced::References => "trace",
+                Traced::FirstMisses => "trace_misses",
+            };
+            text.push_str(&format!(",{key}={}", trace(work).display()));
         }
         Ok(["-plugin".to_owned(), text])
     }

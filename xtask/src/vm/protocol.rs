@@ -75,6 +75,15 @@ impl Report {
         }
     }
 
+    /// The numbers of the tasks of which something is observed under `name`.
+    pub fn observed_tasks(&self, name: &str) -> Vec<u32> {
+        let task = |value: &Value| {
+            let rest = value.name.strip_prefix(name)?.strip_prefix(".task")?;
+            rest.strip_suffix(".l1_misses")?.parse().ok()
+        };
+        self.values.iter().filter_map(task).collect()
+    }
+
     /// The last value of this name.
     pub fn number(&self, name: &str) -> Option<u64> {
         let value = self.values.iter().rfind(|value| value.name == name)?;
@@ -206,6 +215,16 @@ mod tests {
         );
         assert!(report.problem(2).unwrap().contains("went away"));
         assert_eq!(report.csv(&[]), None);
+    }
+
+    #[test]
+    fn tasks_are_known_by_what_is_observed_of_them() {
+        let mut report = Report::default();
+        for name in ["a.task0.l1_misses", "a.task12.l1_misses", "a.task12.l2_misses", "ab.task3.l1_misses"] {
+            report.see_observed(&format!("value {name} 1 misses"));
+        }
+        assert_eq!(report.observed_tasks("a"), [0, 12]);
+        assert_eq!(report.observed_tasks("c"), []);
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Suite {
     pub name: String,
     /// One line for people.
     pub summary: String,
+    /// Whether it is booted only if its whole name is given: it takes long.
+    #[serde(default)]
+    pub on_demand: bool,
     /// Folders of `kmod/` that hold a module; built, and put into the guest as `/modules/NAME.ko`.
     #[serde(default)]
     pub modules: Vec<String>,
@@ -135,6 +138,17 @@ impl Suite {
         Ok(())
     }
 
+    /// Whether somebody who says `filters` means this one. None of them: all that take no long time.
+    pub fn is_meant(&self, filters: &[String]) -> bool {
+        let has_name = |part: &String| self.name == *part;
+        let is_like = |part: &String| self.name.contains(part.as_str());
+        if self.on_demand {
+            filters.iter().any(has_name)
+        } else {
+            filters.is_empty() || filters.iter().any(is_like)
+        }
+    }
+
     /// `test` as the tally names it.
     pub fn title(&self, test: &str) -> String {
         format!("vm {}: {test}", self.name)
@@ -201,6 +215,21 @@ mod tests {
         for text in bad {
             assert!(Suite::parse("n", &text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn long_suites_are_booted_by_their_whole_name_only() {
+        let usual = Suite::parse("color-run", SMALLEST).unwrap();
+        let text = format!("on_demand = true\n{SMALLEST}");
+        let long = Suite::parse("color-programs", &text).unwrap();
+        let meant = |filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(|part| (*part).to_owned()).collect();
+            [&usual, &long].map(|suite| suite.is_meant(&filters))
+        };
+        assert_eq!(meant(&[]), [true, false]);
+        assert_eq!(meant(&["color"]), [true, false]);
+        assert_eq!(meant(&["color-programs"]), [false, true]);
+        assert_eq!(meant(&["zero"]), [false, false]);
     }
 
     #[test]
