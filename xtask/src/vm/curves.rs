@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use pagemill_vm::{Report, Suite};
 use serde_json::Value;
 
-use super::plugin;
-use super::protocol::Report;
-use super::suite::Suite;
 use crate::process;
 
 /// Adds, for each test whose tasks were watched, the misses for every number of colors, and what they say of the task.
 pub fn add(work: &Path, suite: &Suite, report: &mut Report) -> Result<()> {
-    let curves = measure(&plugin::trace(work))?;
+    let curves = measure(&pagemill_vm::trace(work))?;
     for test in &suite.test {
         for task in report.observed_tasks(&test.name) {
             if task != 0 {

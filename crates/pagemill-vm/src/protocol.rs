@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 /// How a test went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// As it should.
     Passed,
+    /// Not as it should; why.
     Failed(String),
+    /// It could not run; why.
     Skipped(String),
 }
 
@@ -220,7 +223,12 @@ mod tests {
     #[test]
     fn tasks_are_known_by_what_is_observed_of_them() {
         let mut report = Report::default();
-        for name in ["a.task0.l1_misses", "a.task12.l1_misses", "a.task12.l2_misses", "ab.task3.l1_misses"] {
+        for name in [
+            "a.task0.l1_misses",
+            "a.task12.l1_misses",
+            "a.task12.l2_misses",
+            "ab.task3.l1_misses",
+        ] {
             report.see_observed(&format!("value {name} 1 misses"));
         }
         assert_eq!(report.observed_tasks("a"), [0, 12]);

@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::protocol::Report;
-use crate::{process, workspace};
+use crate::files::{entries, make_folder};
+use crate::protocol::Report;
+use crate::{Workshop, process};
 
 /// C sources in a folder of `kmod/`, built for the emulator on this machine.
 #[derive(Debug, Deserialize)]
@@ -42,8 +43,8 @@ pub fn trace(work: &Path) -> PathBuf {
 
 impl Plugin {
     /// Compiles it, and tells the arguments of the emulator. What it sees is kept in `work`.
-    pub fn provide(&self, work: &Path) -> Result<[String; 2]> {
-        let program = self.build()?;
+    pub(crate) fn provide(&self, workshop: &Workshop, work: &Path) -> Result<[String; 2]> {
+        let program = self.build(workshop)?;
         let observed = work.join("observed.txt");
         // What an earlier boot left says nothing about this one.
         std::fs::write(&observed, "")
@@ -63,13 +64,12 @@ impl Plugin {
         Ok(["-plugin".to_owned(), text])
     }
 
-    fn build(&self) -> Result<PathBuf> {
-        let kmod = workspace::root().join("kmod");
-        let folder = super::folder().join("plugins");
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+    fn build(&self, workshop: &Workshop) -> Result<PathBuf> {
+        let kmod = &workshop.sources;
+        let folder = workshop.folder.join("plugins");
+        make_folder(&folder)?;
         let program = folder.join(&self.source).with_extension("so");
-        let sources = workspace::entries(&kmod.join(&self.source))?;
+        let sources = entries(&kmod.join(&self.source))?;
         let sources = sources
             .iter()
             .filter(|path| path.extension().is_some_and(|own| own == "c"));
@@ -87,7 +87,7 @@ impl Plugin {
     }
 
     /// Adds what it saw to the values of the guest.
-    pub fn report(&self, work: &Path, report: &mut Report) -> Result<()> {
+    pub(crate) fn report(&self, work: &Path, report: &mut Report) -> Result<()> {
         let path = work.join("observed.txt");
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("the plugin left no {}", path.display()))?;

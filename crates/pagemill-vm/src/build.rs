@@ -5,9 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::debian::Kernel;
-use super::suite::Suite;
-use crate::{process, workspace};
+use crate::debian::Kernel;
+use crate::files::{entries, make_folder};
+use crate::suite::Suite;
+use crate::{Workshop, process};
 
 /// What goes into a guest beside busybox: name and file of each.
 pub struct Built {
@@ -16,10 +17,9 @@ pub struct Built {
 }
 
 /// Builds what `suite` names.
-pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
-    let sources = workspace::root().join("kmod");
-    let mirror = super::folder().join("kmod").join(&kernel.release);
-    copy_changed(&sources, &mirror)?;
+pub fn build(workshop: &Workshop, suite: &Suite, kernel: &Kernel) -> Result<Built> {
+    let mirror = workshop.folder.join("kmod").join(&kernel.release);
+    copy_changed(&workshop.sources, &mirror)?;
     let modules = suite
         .modules
         .iter()
@@ -27,11 +27,11 @@ pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
     let static_programs = suite
         .programs
         .iter()
-        .map(|source| program(&sources, source, &["-static"]));
+        .map(|source| program(workshop, source, &["-static"]));
     let dynamic_programs = suite
         .dynamic
         .iter()
-        .map(|source| program(&sources, source, &[]));
+        .map(|source| program(workshop, source, &[]));
     let programs = static_programs.chain(dynamic_programs);
     Ok(Built {
         modules: modules.collect::<Result<_>>()?,
@@ -42,8 +42,8 @@ pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
 /// The kernel's build writes beside the sources, so it works on a copy. Unchanged files keep their time.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let cannot = || format!("cannot copy {} to {}", from.display(), to.display());
-    std::fs::create_dir_all(to).with_context(cannot)?;
-    for source in workspace::entries(from)? {
+    make_folder(to)?;
+    for source in entries(from)? {
         let target = to.join(source.file_name().unwrap_or_default());
         if source.is_dir() {
             copy_changed(&source, &target)?;
@@ -73,17 +73,17 @@ fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf
 }
 
 /// Every program is linked with `kmod/guest/`, what guest programs share; a script stays as it is.
-fn program(sources: &Path, source: &Path, more: &[&str]) -> Result<(String, PathBuf)> {
+fn program(workshop: &Workshop, source: &Path, more: &[&str]) -> Result<(String, PathBuf)> {
+    let sources = &workshop.sources;
     let stem = source.file_stem().context("a program has a name")?;
     let name = stem.to_string_lossy().into_owned();
     if source.extension().is_some_and(|own| own == "sh") {
         return Ok((name, sources.join(source)));
     }
-    let folder = super::folder().join("programs");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let folder = workshop.folder.join("programs");
+    make_folder(&folder)?;
     let target = folder.join(&name);
-    let shared = workspace::entries(&sources.join("guest"))?;
+    let shared = entries(&sources.join("guest"))?;
     let shared = shared
         .iter()
         .filter(|path| path.extension().is_some_and(|own| own == "c"));

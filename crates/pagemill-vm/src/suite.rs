@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::bundle::Bundle;
-use super::claim::Claim;
-use super::plugin::Plugin;
-use crate::workspace;
+use crate::bundle::Bundle;
+use crate::claim::Claim;
+use crate::files::entries;
+use crate::plugin::Plugin;
 
 /// Modules, programs, machine and tests of one boot.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The file's name without its extension.
@@ -60,8 +60,11 @@ pub struct Suite {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Machine {
+    /// QEMU's name of the processor.
     pub cpu: String,
+    /// How many of them.
     pub cpus: u32,
+    /// Memory in MiB.
     pub memory_mib: u32,
     /// Time is the number of instructions executed: one instruction, one nanosecond.
     pub icount: bool,
@@ -90,12 +93,25 @@ impl Default for Machine {
 pub struct Test {
     /// One word.
     pub name: String,
+    /// The command.
     pub run: String,
 }
 
 impl Suite {
+    /// Every suite of a folder, by name.
+    ///
+    /// # Errors
+    /// A file is no suite.
+    pub fn load_all(folder: &Path) -> Result<Vec<Self>> {
+        let files = entries(folder)?;
+        let suites = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|own| own == "toml"));
+        suites.map(|path| Self::load(path)).collect()
+    }
+
     fn load(path: &Path) -> Result<Self> {
-        let shown = workspace::relative(path).display().to_string();
+        let shown = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Self::parse(&name, &text).with_context(|| format!("{shown} is no suite"))
@@ -182,15 +198,6 @@ impl Suite {
     }
 }
 
-/// Every suite there is, by name.
-pub fn load_all() -> Result<Vec<Suite>> {
-    let files = workspace::entries(&workspace::root().join("kmod/suites"))?;
-    let suites = files
-        .iter()
-        .filter(|path| path.extension().is_some_and(|own| own == "toml"));
-    suites.map(|path| Suite::load(path)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +206,8 @@ mod tests {
 
     #[test]
     fn every_committed_suite_loads() {
-        assert!(!load_all().unwrap().is_empty());
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/suites");
+        assert!(!Suite::load_all(&folder).unwrap().is_empty());
     }
 
     #[test]
