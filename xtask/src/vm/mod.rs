@@ -1,6 +1,7 @@
 //! Kernel modules under test in a virtual machine (ADR 0010).
 
 mod curves;
+mod mrc;
 mod product;
 mod usertest;
 
@@ -39,7 +40,8 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
         .into_iter()
         .filter(|suite| suite.is_meant(filters))
         .collect();
-    if suites.is_empty() {
+    let records = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
+    if suites.is_empty() && !records {
         bail!(
             "no suite is called like {}: kmod/suites/ holds them",
             filters.join(" or ")
@@ -54,6 +56,9 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
             for suite in &suites {
                 run_suite(&workshop, suite, &kernel, keep, &mut tally);
             }
+            if records {
+                mrc::run(&workshop, &mut tally);
+            }
         }
         Provided::Not(reason) => {
             for suite in &suites {
@@ -61,6 +66,9 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
                     .test
                     .iter()
                     .for_each(|test| tally.skip(&suite.title(&test.name), &reason));
+            }
+            if records {
+                mrc::skip(&reason, &mut tally);
             }
         }
     }
