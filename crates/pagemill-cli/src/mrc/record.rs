@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::preload::find_library;
 
 const LIBRARY: &str = "libpagemill_preload.so";
+const PAGE_BYTES: u64 = 4096;
 const TEST: &str = "program";
 
 /// The guest has memory at addresses below 4 GiB only, where the plugin knows whose it is.
@@ -30,7 +31,6 @@ pub struct Recording {
 pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     let program = Program::find(&arguments.program)?;
     let suite = suite(arguments)?;
-    let library = find_library(None, LIBRARY, "pagemill-preload")?;
     let workshop = Workshop {
         sources: sources()?,
         folder: folder()?,
@@ -43,6 +43,7 @@ pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     if let Some(reason) = suite.cannot_run_on(&kernel.release) {
         return Err(missing(&reason));
     }
+    let library = find_library(None, LIBRARY, "pagemill-preload")?;
     let kept = tempfile::Builder::new()
         .prefix("mrc-")
         .tempdir_in(&workshop.folder)
@@ -88,6 +89,12 @@ fn missing(reason: &str) -> Failure {
 
 /// One boot of one CPU, with a module that has the colors of the cache.
 fn suite(arguments: &MrcArguments) -> Result<Suite, Failure> {
+    if arguments.page_bytes != PAGE_BYTES {
+        return Err(Failure::Usage(format!(
+            "--page is {} bytes, and pages of the virtual machine have {PAGE_BYTES}",
+            arguments.page_bytes
+        )));
+    }
     let memory_mib = arguments.memory_bytes >> 20;
     if !(MEMORY_MIB_MIN..=MEMORY_MIB_MAX).contains(&memory_mib) {
         return Err(Failure::Usage(format!(
