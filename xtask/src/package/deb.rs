@@ -13,9 +13,10 @@ use crate::workspace;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Crates whose library stands beside the command.
-const LIBRARIES: [(&str, &str); 4] = [
+const LIBRARIES: [(&str, &str); 5] = [
     ("pagemill-cudart", "libpagemill_cudart.so"),
     ("pagemill-fabric", "libpagemill_fabric.so"),
+    ("pagemill-preload", "libpagemill_preload.so"),
     ("pagemill-zero-preload", "libpagemill_zero_preload.so"),
     ("pagemill-zero-cabi", "libpagemill_zero_c.so"),
 ];
@@ -94,23 +95,16 @@ fn add_help(tree: &Path, profile: Profile) -> Result<()> {
     write(&share.join("doc/pagemill/copyright"), &copyright)
 }
 
-/// The sources of every module, and how DKMS builds them.
+/// The sources of every module, how DKMS builds them, and what `pagemill mrc` watches programs with.
 fn add_modules(tree: &Path) -> Result<()> {
     let sources = workspace::root().join("kmod");
     let target = tree.join(format!("usr/src/pagemill-{VERSION}"));
     let mut modules = Vec::new();
     for folder in workspace::entries(&sources)? {
-        let name = folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let is_module = folder.join("Kbuild").is_file();
-        if is_module || name == "uapi" {
-            copy_sources(&folder, &target.join(&name))?;
-        }
-        if is_module {
-            modules.push(name);
+        let name = folder.file_name().unwrap_or_default();
+        copy_sources(&folder, &target.join(name))?;
+        if folder.join("Kbuild").is_file() {
+            modules.push(name.to_string_lossy().into_owned());
         }
     }
     write(&target.join("dkms.conf"), &dkms_conf(&modules))
@@ -152,7 +146,7 @@ fn add_units(tree: &Path) -> Result<()> {
 fn add_control(tree: &Path, architecture: &str) -> Result<()> {
     let control = format!(
         "Package: pagemill\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: pagemill developers <pagemill@localhost>\n\
-         Section: science\nPriority: optional\nDepends: libc6\nRecommends: dkms\nSuggests: openmpi-bin\n\
+         Section: science\nPriority: optional\nDepends: libc6\nRecommends: dkms\nSuggests: openmpi-bin, qemu-system-x86, busybox-static\n\
          Description: what it costs to manage memory by pages\n \
          A simulator of page migration, unified memory, huge page zeroing, cache coloring\n \
          and network address translation, and the parts of it that work on real machines.\n"
@@ -200,11 +194,18 @@ fn make_folder_of(path: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// What the module itself is made of, without its test programs.
+/// A folder without its tests.
 fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    const TESTS: [&str; 2] = ["suites", "usertest"];
+    if TESTS.iter().any(|name| from.ends_with(name)) {
+        return Ok(());
+    }
     for path in workspace::entries(from)? {
-        if path.is_file() {
-            copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy_sources(&path, &target)?;
+        } else {
+            copy(&path, &target)?;
         }
     }
     Ok(())
