@@ -22,6 +22,7 @@ mod protocol;
 mod qemu;
 mod suite;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -61,7 +62,18 @@ impl Workshop {
     /// # Errors
     /// Programs that should work do not.
     pub fn kernel(&self) -> Result<Provided> {
+        let _alone = self.lock()?;
         debian::provide(self)
+    }
+
+    /// Until it is dropped, nobody else fetches or builds in the folder.
+    fn lock(&self) -> Result<File> {
+        files::make_folder(&self.folder)?;
+        let path = self.folder.join("lock");
+        let cannot = || format!("cannot lock {}", path.display());
+        let file = File::create(&path).with_context(cannot)?;
+        file.lock().with_context(cannot)?;
+        Ok(file)
     }
 
     /// Builds, packs and boots, in the folder `work`; the report of what ran. `files` are put into the guest beside
@@ -77,7 +89,8 @@ impl Workshop {
         work: &Path,
         hear: &mut dyn FnMut(&str),
     ) -> Result<Report> {
-        std::fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
+        files::make_folder(work)?;
+        let alone = self.lock()?;
         let built = build::build(self, suite, kernel)?;
         suite.bundle.collect(&mut files)?;
         let archive = work.join("initramfs.cpio");
@@ -87,6 +100,7 @@ impl Workshop {
             Some(plugin) => plugin.provide(self, work)?.to_vec(),
             None => Vec::new(),
         };
+        drop(alone);
         let mut report = qemu::boot(suite, kernel, &archive, work, &watching, hear)?;
         if let Some(plugin) = &suite.plugin {
             plugin.report(work, &mut report)?;
