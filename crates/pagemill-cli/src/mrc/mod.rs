@@ -85,7 +85,13 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
         mrc.touch(&block).map_err(cut)?;
     }
     progress.finish_and_clear();
-    mrc.finish().map_err(|error| unreadable(&error))
+    mrc.finish().map_err(|error| match error {
+        MrcError::Empty if arguments.trace.is_none() => Failure::Run(format!(
+            "{name}: its heap was not referred to{}; what is static or on the stack has no colors, and is not watched",
+            if arguments.all_references { "" } else { ", or always hit the first cache (--all-references records that, too)" }
+        )),
+        error => unreadable(&error),
+    })
 }
 
 fn progress(bytes: u64) -> ProgressBar {

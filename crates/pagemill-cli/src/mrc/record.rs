@@ -33,6 +33,7 @@ pub struct Recording {
 pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     let program = Program::find(&arguments.program)?;
     let suite = suite(arguments)?;
+    let library = find_library(None, LIBRARY, "pagemill-preload")?;
     let workshop = Workshop {
         sources: sources()?,
         folder: folder()?,
@@ -45,7 +46,6 @@ pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     if let Some(reason) = suite.cannot_run_on(&kernel.release) {
         return Err(missing(&reason));
     }
-    let library = find_library(None, LIBRARY, "pagemill-preload")?;
     let kept = own_folder(&workshop.folder)?;
     let work = kept.path();
     let files = files(arguments, &program, &library, work)?;
