@@ -152,7 +152,7 @@ def test_other_threads_go_on_while_points_run():
     assert grown > 1
 
 
-@pytest.mark.parametrize("scenario", ["vector-add-scale", "uvm-on-demand"])
+@pytest.mark.parametrize("scenario", ["vector-add-scale", "uvm-on-demand", "cachepm-pairs"])
 def test_ctrl_c_stops_a_long_run(tmp_path, scenario):
     program = tmp_path / "long.py"
     program.write_text(

@@ -77,7 +77,7 @@ pub struct RunOptions {
     pub events_max: usize,
     /// Who has standard output, where a point is a program of the user.
     pub stdout: Stdout,
-    /// Ends the run when it is set: kinds `gpu` and `residency` soon, points of other kinds when they have ended.
+    /// Ends the run when it is set: kinds `gpu`, `residency` and `coloring` soon, points of other kinds when they have ended.
     pub stop: Option<Arc<AtomicBool>>,
     /// Is told how far a point is, by kinds that know.
     pub progress: Option<PointProgress>,
