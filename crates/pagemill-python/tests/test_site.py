@@ -99,6 +99,44 @@ def test_rows_are_filtered_and_compared(site, browser):
         watched.shoot("index-compared")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_ratios_are_always_in_sight(site, browser, width, scheme):
+    with Watched(browser, site / "index.html", viewport={"width": width, "height": 844}, color_scheme=scheme) as watched:
+        page = watched.page
+        page.select_option("#second", "small")
+        region = page.locator("[aria-label=Rows]")
+
+        def in_sight():
+            outer, inner = region.bounding_box(), page.locator("#rows tbody td:last-child").first.bounding_box()
+            return inner["x"] >= 0 and inner["x"] + inner["width"] <= outer["x"] + outer["width"] <= width
+
+        assert in_sight()
+        # What scrolls past the ratios does not shine through.
+        assert page.locator("#rows tbody td:last-child").first.evaluate("cell => getComputedStyle(cell).backgroundColor") not in (
+            "transparent",
+            "rgba(0, 0, 0, 0)",
+        )
+        region.focus()
+        for _ in range(12):
+            page.keyboard.press("ArrowRight")
+        assert in_sight()
+        # Every heading that the keyboard reaches is beside the ratios, not under them.
+        heads = page.locator("#rows thead button")
+        for number in range(heads.count() - 1):
+            page.keyboard.press("Tab")
+            left = page.evaluate("document.querySelector('#rows thead th:last-child').getBoundingClientRect().left")
+            focused = page.evaluate("document.activeElement.getBoundingClientRect().right")
+            assert focused <= left + 1, number
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.locator("#rows th:last-child[aria-sort=ascending]").count() == 1
+        ratios = [float(text) for text in page.locator("#rows tbody td:last-child").all_inner_texts()]
+        assert ratios == sorted(ratios) and len(ratios) == 15
+        watched.check()
+        watched.shoot(f"index-compared-{width}-{scheme}")
+
+
 def test_the_keyboard_is_enough(site, browser):
     with Watched(browser, site / "index.html") as watched:
         page = watched.page

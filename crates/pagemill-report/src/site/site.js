@@ -52,7 +52,8 @@ const draw = () => {
       row.extra = [value, ratio];
     }
     extra.push(`${metric.value} of ${other.name}`, `${run.name} / ${other.name}`);
-    columns = columns.filter((column) => column.parameter || column.index === at);
+    const differs = (column) => run.rows.some((row) => row[column.index] !== run.rows[0][column.index]);
+    columns = columns.filter((column) => (column.parameter ? differs(column) : column.index === at));
   }
   const value = (row, index) => (index < columns.length ? row.cells[columns[index].index] : row.extra[index - columns.length]);
   if (sorted.column >= 0) {
@@ -92,6 +93,10 @@ const draw = () => {
   const heads = document.createElement("thead");
   heads.append(head);
   table.replaceChildren(heads, body);
+  table.classList.toggle("compared", Boolean(other));
+  /* What is reached by keyboard is not scrolled to where the ratios cover it. */
+  const covered = other ? head.lastChild.offsetWidth : 0;
+  table.parentElement.style.scrollPaddingRight = `${covered}px`;
   const ratios = rows.map((row) => row.extra[1]).filter((ratio) => typeof ratio === "number" && ratio > 0);
   const mean = ratios.length ? Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length) : null;
   summary.textContent =
