@@ -55,11 +55,14 @@ enum Command {
     },
     /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
     Gallery,
-    /// Builds the wheel and the Debian package, and tries both.
+    /// Builds the wheel and the Debian packages, and tries them.
     Package {
         /// Without optimisation, to see that packaging works.
         #[arg(long)]
         dev: bool,
+        /// Also install them on a bare Debian 12, in a folder: fetches about 300 MB the first time, and needs root.
+        #[arg(long)]
+        verify: bool,
     },
     /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
     BenchPreload {
@@ -120,13 +123,15 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
-        Command::Package { dev } => {
+        Command::Package { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev
             } else {
                 package::Profile::Release
             };
-            package::run(profile).map(|()| true)
+            let tally = package::run(profile, verify)?;
+            tally.print();
+            Ok(tally.all_passed())
         }
         Command::Gallery => process::run(&mut process::cargo(&[
             "run",

@@ -18,7 +18,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::tally::Tally;
 use crate::workspace;
-use debian::{Kernel, Provided};
+pub use debian::{Provided, provide};
+
+use debian::Kernel;
 use protocol::{Outcome, Report};
 use suite::Suite;
 
@@ -45,7 +47,7 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
     if filters.is_empty() {
         usertest::run(&mut tally)?;
     }
-    match debian::provide()? {
+    match provide()? {
         Provided::Kernel(kernel) => {
             for suite in &suites {
                 run_suite(suite, &kernel, keep, &mut tally);

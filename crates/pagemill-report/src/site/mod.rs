@@ -15,7 +15,7 @@ const SITE_SCRIPT: &str = include_str!("site.js");
 
 /// Only these texts may style and act; nothing may be fetched.
 const CONTENT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-RVCSHusid4+/8nHHDQyXBdHcHfPxhJglcSHcnmPj7/A='; script-src 'sha256-R/irrzKD3q7v0yKZOgPLqQqsfu4QgNHtzgd+Y6QuK9k='";
+    style-src 'sha256-LbpHaGXGWmhVVzq/IB9A1E5GFoBVXVXZ87LGCnT6ycU='; script-src 'sha256-7uTDGVzXrO3HB9UMP9B4LQ6ewbTVPwiGYXngYxwqz/w='";
 
 /// Data beyond this size is left out of the index, so that every browser opens it.
 const DATA_BYTES_MAX: usize = 2_400_000;
