@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-GUIDES = ["first-steps", "own-machine", "own-workload", "own-policy", "reading-a-report", "validation"]
+GUIDES = ["installing", "first-steps", "own-machine", "own-workload", "own-policy", "reading-a-report", "validation"]
 
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([^`]+)`:\s*\Z")

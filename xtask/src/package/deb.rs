@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Profile;
 use super::control::{License, Package, shared_libraries};
-use super::files::{copy, copy_stripped, emptied, write, write_zipped};
+use super::files::{copy, copy_stripped, emptied, script, write, write_zipped};
 use crate::process::{self, cargo};
 use crate::workspace;
 
@@ -119,24 +119,19 @@ fn add_units(tree: &Path) -> Result<()> {
     }
     let units = units.join(" ");
     let reload = "if [ -d /run/systemd/system ]; then\n    systemctl --system daemon-reload >/dev/null || true\nfi\n";
-    let debian = tree.join("DEBIAN");
-    let script = |name: &str, commands: &str| {
-        write(
-            &debian.join(name),
-            &format!("#!/bin/sh\nset -e\n{commands}"),
-        )
-    };
     script(
+        tree,
         "postinst",
         &format!("[ \"$1\" = configure ] || exit 0\n{reload}"),
     )?;
     script(
+        tree,
         "prerm",
         &format!(
             "[ \"$1\" = remove ] || exit 0\nif [ -d /run/systemd/system ]; then\n    deb-systemd-invoke stop {units} >/dev/null || true\nfi\n"
         ),
     )?;
-    script("postrm", &format!("{}{reload}", purge(&units)))
+    script(tree, "postrm", &format!("{}{reload}", purge(&units)))
 }
 
 /// Removes what an administrator may have made for the units, and what they leave behind.

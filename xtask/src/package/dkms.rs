@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::Profile;
 use super::control::{License, Package, VERSION};
-use super::files::{copy, emptied, write};
+use super::files::{copy, emptied, script, write};
 use crate::{process, workspace};
 
 /// Folders of `kmod/` that modules include from.
@@ -18,7 +18,7 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
     let tree = folder.join("pagemill-dkms");
     emptied(&tree)?;
     add_sources(&tree.join(source_folder()))?;
-    add_scripts(&tree.join("DEBIAN"))?;
+    add_scripts(&tree)?;
     let package = Package {
         name: "pagemill-dkms",
         architecture: "all",
@@ -96,14 +96,9 @@ fn dkms_conf(modules: &[String]) -> String {
     conf
 }
 
-fn add_scripts(debian: &Path) -> Result<()> {
-    let script = |name: &str, commands: &str| {
-        write(
-            &debian.join(name),
-            &format!("#!/bin/sh\nset -e\n{commands}"),
-        )
-    };
+fn add_scripts(tree: &Path) -> Result<()> {
     script(
+        tree,
         "postinst",
         &format!(
             "[ \"$1\" = configure ] || exit 0\n/usr/lib/dkms/common.postinst pagemill {VERSION} /usr/share/pagemill-dkms \"\" \"$2\"\n"
@@ -111,6 +106,7 @@ fn add_scripts(debian: &Path) -> Result<()> {
     )?;
     let module = format!("-m pagemill -v {VERSION}");
     script(
+        tree,
         "prerm",
         &format!(
             "if [ -n \"$(dkms status {module})\" ]; then\n    dkms remove {module} --all\nfi\n"

@@ -22,6 +22,12 @@ pub fn write_zipped(path: &Path, text: &str) -> Result<()> {
     process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(path))
 }
 
+/// Adds a maintainer script to the package in `tree`: what dpkg runs at `name`, as with `postinst`.
+pub fn script(tree: &Path, name: &str, commands: &str) -> Result<()> {
+    let path = tree.join("DEBIAN").join(name);
+    write(&path, &format!("#!/bin/sh\nset -e\n{commands}"))
+}
+
 /// Copies a file, and makes the folders above it.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     make_folder_of(to)?;

@@ -85,8 +85,9 @@ const draw = () => {
     for (const column of columns) line.append(element("td", shown(row.cells[column.index]), column.number));
     row.extra.forEach((number, index) => {
       const isRatio = index === 1 && number !== null;
-      const cell = element("td", isRatio ? shown(Number(number.toPrecision(4))) : shown(number), true);
-      if (isRatio && number !== 1) cell.classList.add(number > 1 ? "more" : "less");
+      const rounded = isRatio ? Number(number.toPrecision(4)) : number;
+      const cell = element("td", shown(rounded), true);
+      if (isRatio && rounded !== 1) cell.classList.add(rounded > 1 ? "more" : "less");
       if (isRatio) cell.title = number;
       line.append(cell);
     });
