@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod cuda;
 mod dependencies;
+mod gallery;
 mod kernels;
 mod mpi4py;
 mod package;
@@ -54,7 +55,11 @@ enum Command {
         filter: Option<String>,
     },
     /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
-    Gallery,
+    Gallery {
+        /// Compare with the committed files and change nothing.
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds the wheel and the Debian packages, and tries them.
     Package {
         /// Without optimisation, to see that packaging works.
@@ -133,15 +138,8 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
-        Command::Gallery => process::run(&mut process::cargo(&[
-            "run",
-            "--quiet",
-            "--package",
-            "pagemill-run",
-            "--example",
-            "gallery",
-        ]))
-        .map(|()| true),
+        Command::Gallery { check: true } => gallery::compare().map(|()| true),
+        Command::Gallery { check: false } => gallery::make().map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }

@@ -1,6 +1,6 @@
 //! `cargo run -p pagemill-run --example gallery`: a page in `docs/gallery/` for each document whose figures the built-in scenarios make.
 //!
-//! The rows are those kept in `validation/`; claims and figures are made of them anew, as `pagemill run` makes them.
+//! With an argument the pages go to that folder instead. The rows are those kept in `validation/`; claims and figures are made of them anew, as `pagemill run` makes them.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -28,7 +28,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let gallery = root.join("docs/gallery");
+    let elsewhere = std::env::args_os().nth(1).map(PathBuf::from);
+    let gallery = elsewhere.unwrap_or_else(|| root.join("docs/gallery"));
     fs::create_dir_all(&gallery)?;
     remove_figures(&gallery)?;
     let mut index = String::from(
