@@ -21,8 +21,8 @@ pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
 
 /// Measures how much CPU time `work` takes over that of `base`, and prints it for `cargo xtask bench` to keep.
 ///
-/// Each runs once to warm up, then `ROUNDS` times in turn, so that what else the machine does meets both alike; the median of
-/// the rounds' ratios counts.
+/// Each runs once to warm up, then `ROUNDS` times in turn. The fastest run of each counts: what else the machine does only ever
+/// makes a run slower.
 ///
 /// # Panics
 /// The kernel does not tell the CPU time of a thread.
@@ -30,21 +30,12 @@ pub fn cost(name: &str, mut work: impl FnMut(), mut base: impl FnMut()) {
     const ROUNDS: usize = 41;
     work();
     base();
-    let mut ratios: Vec<f64> = (0..ROUNDS)
-        .map(|round| {
-            // Whoever comes second may find warmer caches.
-            let (with, without) = if round % 2 == 0 {
-                let with = cpu_nanoseconds(&mut work);
-                (with, cpu_nanoseconds(&mut base))
-            } else {
-                let without = cpu_nanoseconds(&mut base);
-                (cpu_nanoseconds(&mut work), without)
-            };
-            with / without
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("pagemill-bench {name} {:.4} x", ratios[ROUNDS / 2]);
+    let (mut with, mut without) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ROUNDS {
+        with = with.min(cpu_nanoseconds(&mut work));
+        without = without.min(cpu_nanoseconds(&mut base));
+    }
+    println!("pagemill-bench {name} {:.4} x", with / without);
 }
 
 /// CPU time of this thread while `work` runs.
