@@ -67,8 +67,11 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
 
 /// Runs `points`, `jobs` at a time, and keeps each when it has ended.
 fn run_points(points: &[&Point], jobs: usize, store: &Store) -> Result<(), (usize, PointError)> {
-    let options = RunOptions::default();
     let progress = Progress::new(points.len());
+    let options = RunOptions {
+        progress: Some(progress.of_points()),
+        ..RunOptions::default()
+    };
     let done = run_all(points, jobs, |point| {
         let _shown = progress.begin(point);
         let outcome = run_point(point, &options)?;

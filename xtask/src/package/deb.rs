@@ -1,13 +1,13 @@
 //! The Debian package `pagemill`: the command, the libraries that it gives to other programs, their help and units.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
 use super::Profile;
 use super::control::{License, Package, shared_libraries};
-use super::files::{copy, copy_stripped, emptied, script, write, write_zipped};
+use super::files::{below, copy, copy_stripped, emptied, script, write, write_zipped};
 use crate::process::{self, cargo};
 use crate::workspace;
 
@@ -28,6 +28,7 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
     let programs = add_programs(&tree, profile)?;
     add_help(&tree, &profile.folder().join("pagemill"))?;
     add_examples(&tree)?;
+    add_recorder(&tree.join("usr/share/pagemill/kmod"))?;
     add_units(&tree)?;
     let architecture = process::output(Command::new("dpkg").arg("--print-architecture"))?;
     let depends = shared_libraries(&tree, &programs)?;
@@ -37,7 +38,10 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
         section: "science",
         relations: &[
             ("Depends", &depends),
-            ("Suggests", "pagemill-dkms, openmpi-bin, libfabric1"),
+            (
+                "Suggests",
+                "pagemill-dkms, openmpi-bin, libfabric1, qemu-system-x86, busybox-static",
+            ),
         ],
         summary: "what it costs to manage memory by pages",
         description: &[
@@ -98,6 +102,19 @@ fn add_examples(tree: &Path) -> Result<()> {
         &workspace::root().join(client),
         &examples.join("pagemill_zero.py"),
     )
+}
+
+/// What `pagemill mrc` builds to watch programs in the virtual machine: all of `kmod/` but its tests.
+fn add_recorder(target: &Path) -> Result<()> {
+    const TESTS: [&str; 2] = ["suites", "usertest"];
+    let sources = workspace::root().join("kmod");
+    for file in below(&sources)? {
+        let is_test = |part: Component<'_>| TESTS.iter().any(|name| part.as_os_str() == *name);
+        if !file.components().any(is_test) {
+            copy(&sources.join(&file), &target.join(&file))?;
+        }
+    }
+    Ok(())
 }
 
 /// Neither is started: one takes memory from everybody, the other waits for a module.

@@ -12,10 +12,10 @@ mod wheel;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use pagemill_vm::Provided;
 
 use crate::tally::Tally;
-use crate::vm::{self, Provided};
-use crate::{python, workspace};
+use crate::{python, vm, workspace};
 
 /// How cargo builds what is packaged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn try_packages(profile: Profile, tally: &mut Tally) -> Result<Packages> {
     let packages = Packages::build(profile)?;
     installed::check(&packages, tally)?;
     let what = "modules build as dkms.conf says";
-    match vm::provide()? {
+    match vm::kernel()? {
         Provided::Kernel(kernel) => {
             tally.check(what, || dkms::try_build(&packages.folder, &kernel.headers))
         }

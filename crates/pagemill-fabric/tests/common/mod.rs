@@ -14,6 +14,9 @@ use pagemill_sim::nic::NicMachine;
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
 const LIMIT: Duration = Duration::from_secs(240);
 
+/// Real time that one process may keep others waiting, on a machine that has more to do than this.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What is lacking to run MPI programs, if anything.
 pub fn lacks_open_mpi() -> Option<&'static str> {
     if !succeeds("mpicc", &["--version"]) {
@@ -131,7 +134,7 @@ pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finish
     let library =
         pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
     let job = Job::new(machine, &library).expect("a job");
-    job.prepare(&mut command, clocks, None);
+    job.prepare(&mut command, clocks, Some(PATIENCE));
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::build::Built;
-use super::bundle;
-use super::cpio::Archive;
-use super::debian::BUSYBOX;
-use super::suite::Suite;
+use crate::build::Built;
+use crate::bundle::Files;
+use crate::cpio::Archive;
+use crate::debian::BUSYBOX;
+use crate::suite::Suite;
 
 /// The first program: mounts, sets up, runs the tests, reports, powers off.
 const INIT: &str = include_str!("init.sh");
@@ -19,7 +19,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Packs busybox, modules, programs and the list of tests.
-pub fn archive(suite: &Suite, built: &Built) -> Result<Vec<u8>> {
+pub fn archive(suite: &Suite, built: &Built, mut files: Files) -> Result<Vec<u8>> {
     let mut archive = Archive::new();
     for folder in FOLDERS {
         archive.folder(folder);
@@ -35,7 +35,10 @@ pub fn archive(suite: &Suite, built: &Built) -> Result<Vec<u8>> {
     for (name, path) in &built.programs {
         archive.file(&format!("bin/{name}"), &read(path)?);
     }
-    bundle::pack(&mut archive, &suite.bundle.collect()?, &FOLDERS)?;
+    for (_, path) in &built.programs {
+        files.add_libraries(path)?;
+    }
+    files.pack(&mut archive, &FOLDERS)?;
     Ok(archive.finish())
 }
 

@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 /// How a test went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// As it should.
     Passed,
+    /// Not as it should; why.
     Failed(String),
+    /// It could not run; why.
     Skipped(String),
 }
 
@@ -73,6 +76,15 @@ impl Report {
         if let ("value", text) = split(line) {
             self.values.extend(value_in("observed", text));
         }
+    }
+
+    /// The numbers of the tasks of which something is observed under `name`.
+    pub fn observed_tasks(&self, name: &str) -> Vec<u32> {
+        let task = |value: &Value| {
+            let rest = value.name.strip_prefix(name)?.strip_prefix(".task")?;
+            rest.strip_suffix(".l1_misses")?.parse().ok()
+        };
+        self.values.iter().filter_map(task).collect()
     }
 
     /// The last value of this name.
@@ -206,6 +218,21 @@ mod tests {
         );
         assert!(report.problem(2).unwrap().contains("went away"));
         assert_eq!(report.csv(&[]), None);
+    }
+
+    #[test]
+    fn tasks_are_known_by_what_is_observed_of_them() {
+        let mut report = Report::default();
+        for name in [
+            "a.task0.l1_misses",
+            "a.task12.l1_misses",
+            "a.task12.l2_misses",
+            "ab.task3.l1_misses",
+        ] {
+            report.see_observed(&format!("value {name} 1 misses"));
+        }
+        assert_eq!(report.observed_tasks("a"), [0, 12]);
+        assert_eq!(report.observed_tasks("c"), []);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::protocol::Report;
-use crate::{process, workspace};
+use crate::files::{entries, make_folder};
+use crate::protocol::Report;
+use crate::{Workshop, process};
 
 /// C sources in a folder of `kmod/`, built for the emulator on this machine.
 #[derive(Debug, Deserialize)]
@@ -18,15 +19,32 @@ pub struct Plugin {
     /// Its arguments, such as `l2=1048576:16`; `out=FILE` is added.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Whether it keeps the references, in `references.pmtrace`.
+    /// What it keeps in `references.pmtrace`, if anything.
+    pub trace: Option<Traced>,
+    /// Whether the trace's miss curves are values, too: of each test that is called like what the guest reports to the plugin.
     #[serde(default)]
-    pub trace: bool,
+    pub curves: bool,
+}
+
+/// References to memory that has an owner.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Traced {
+    /// All of them, by programs.
+    References,
+    /// Lines that are not in a first cache: what reaches the shared one.
+    FirstMisses,
+}
+
+/// Where a trace lies.
+pub fn trace(work: &Path) -> PathBuf {
+    work.join("references.pmtrace")
 }
 
 impl Plugin {
     /// Compiles it, and tells the arguments of the emulator. What it sees is kept in `work`.
-    pub fn provide(&self, work: &Path) -> Result<[String; 2]> {
-        let program = self.build()?;
+    pub(crate) fn provide(&self, workshop: &Workshop, work: &Path) -> Result<[String; 2]> {
+        let program = self.build(workshop)?;
         let observed = work.join("observed.txt");
         // What an earlier boot left says nothing about this one.
         std::fs::write(&observed, "")
@@ -36,20 +54,22 @@ impl Plugin {
             text.push(',');
             text.push_str(argument);
         }
-        if self.trace {
-            let trace = work.join("references.pmtrace");
-            text.push_str(&format!(",trace={}", trace.display()));
+        if let Some(traced) = self.trace {
+            let key = match traced {
+                Traced::References => "trace",
+                Traced::FirstMisses => "trace_misses",
+            };
+            text.push_str(&format!(",{key}={}", trace(work).display()));
         }
         Ok(["-plugin".to_owned(), text])
     }
 
-    fn build(&self) -> Result<PathBuf> {
-        let kmod = workspace::root().join("kmod");
-        let folder = super::folder().join("plugins");
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+    fn build(&self, workshop: &Workshop) -> Result<PathBuf> {
+        let kmod = &workshop.sources;
+        let folder = workshop.folder.join("plugins");
+        make_folder(&folder)?;
         let program = folder.join(&self.source).with_extension("so");
-        let sources = workspace::entries(&kmod.join(&self.source))?;
+        let sources = entries(&kmod.join(&self.source))?;
         let sources = sources
             .iter()
             .filter(|path| path.extension().is_some_and(|own| own == "c"));
@@ -67,7 +87,7 @@ impl Plugin {
     }
 
     /// Adds what it saw to the values of the guest.
-    pub fn report(&self, work: &Path, report: &mut Report) -> Result<()> {
+    pub(crate) fn report(&self, work: &Path, report: &mut Report) -> Result<()> {
         let path = work.join("observed.txt");
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("the plugin left no {}", path.display()))?;

@@ -5,7 +5,8 @@ export PATH=/bin:/usr/bin
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
-mount -t tmpfs none /tmp
+# Files of the host may be there.
+[ -n "$(ls /tmp)" ] || mount -t tmpfs none /tmp
 mkdir -p /dev/hugepages
 mount -t hugetlbfs none /dev/hugepages
 stty -F /dev/ttyS1 raw -echo

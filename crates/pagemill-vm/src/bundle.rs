@@ -7,14 +7,16 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::cpio::Archive;
-use crate::{process, system, workspace};
+use crate::cpio::Archive;
+use crate::files::entries;
+use crate::{Workshop, process};
 
 /// What a suite takes from this machine.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bundle {
-    /// Programs of this workspace, as `PACKAGE/PROGRAM`; in the guest `/bin/PROGRAM`.
+    /// Programs and libraries that cargo builds, as `PACKAGE/PROGRAM` and `PACKAGE/libNAME.so`; in the guest `/bin/PROGRAM` and
+    /// `/lib/libNAME.so`.
     pub cargo: Vec<String>,
     /// Files and folders that keep their place, `*` in the last part of a path stands for anything.
     pub files: Vec<String>,
@@ -24,7 +26,10 @@ pub struct Bundle {
 
 impl Bundle {
     /// Installs the packages; the reason if that cannot be done.
-    pub fn provide(&self) -> Result<Option<String>> {
+    ///
+    /// # Errors
+    /// The packages cannot be installed.
+    pub fn provide(&self, workshop: &Workshop) -> Result<Option<String>> {
         let missing: Vec<&str> = self
             .packages
             .iter()
@@ -34,55 +39,89 @@ impl Bundle {
         if missing.is_empty() {
             return Ok(None);
         }
-        if !system::is_root() {
-            let names = missing.join(" ");
+        let names = missing.join(" ");
+        let Some(packages) = workshop.packages else {
             return Ok(Some(format!("not installed: sudo apt-get install {names}")));
-        }
-        eprintln!("installing {}", missing.join(" "));
-        system::install(&missing)?;
+        };
+        eprintln!("installing {names}");
+        (packages.install)(&missing)?;
         Ok(None)
     }
 
-    /// Guest path and file of everything, libraries included.
-    pub fn collect(&self) -> Result<BTreeMap<String, PathBuf>> {
-        let mut found = BTreeMap::new();
-        for program in &self.cargo {
-            let (name, file) = build(program)?;
-            add_libraries(&file, &mut found)?;
-            found.insert(format!("bin/{name}"), file);
-        }
+    /// Adds its files, with the libraries that they need.
+    pub(crate) fn collect(&self, found: &mut Files) -> Result<()> {
         for pattern in &self.files {
             for file in matching(Path::new(pattern))? {
-                add_file(&file, &mut found)?;
+                found.add_where_it_is(&file)?;
             }
         }
-        Ok(found)
+        Ok(())
     }
 }
 
-/// Adds files and the folders that they lie in, except those that are `known`.
-pub fn pack(
-    archive: &mut Archive,
-    found: &BTreeMap<String, PathBuf>,
-    known: &[&str],
-) -> Result<()> {
-    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-    for path in found.keys() {
-        let above = Path::new(path).ancestors().skip(1);
-        folders.extend(above.map(Path::to_owned));
+/// Files for the guest: where each is there, without the root, and here.
+#[derive(Debug, Default)]
+pub struct Files {
+    found: BTreeMap<String, PathBuf>,
+}
+
+impl Files {
+    /// Adds `file` as `place`, and the shared libraries that it needs.
+    ///
+    /// # Errors
+    /// There is no `ldd`.
+    pub fn add(&mut self, place: &str, file: &Path) -> Result<()> {
+        self.add_libraries(file)?;
+        self.found.insert(place.to_owned(), file.to_owned());
+        Ok(())
     }
-    for folder in folders {
-        let name = folder.to_string_lossy();
-        if !name.is_empty() && !known.contains(&name.as_ref()) {
-            archive.folder(&name);
+
+    /// Adds a file, or a folder with all that is in it, at the same place.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn add_where_it_is(&mut self, path: &Path) -> Result<()> {
+        if path.is_dir() {
+            return entries(path)?
+                .iter()
+                .try_for_each(|entry| self.add_where_it_is(entry));
         }
+        self.add(&guest_path(path), path)
     }
-    for (path, file) in found {
-        let contents =
-            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        archive.file(path, &contents);
+
+    /// Adds what the dynamic linker would load; nothing for what is no program.
+    pub(crate) fn add_libraries(&mut self, file: &Path) -> Result<()> {
+        let output = Command::new("ldd")
+            .arg(file)
+            .output()
+            .context("cannot start `ldd`")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        for path in text.lines().filter_map(library_in) {
+            self.found.insert(guest_path(path), path.to_owned());
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Packs them and the folders that they lie in, except those that are `known`.
+    pub(crate) fn pack(&self, archive: &mut Archive, known: &[&str]) -> Result<()> {
+        let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
+        for path in self.found.keys() {
+            let above = Path::new(path).ancestors().skip(1);
+            folders.extend(above.map(Path::to_owned));
+        }
+        for folder in folders {
+            let name = folder.to_string_lossy();
+            if !name.is_empty() && !known.contains(&name.as_ref()) {
+                archive.folder(&name);
+            }
+        }
+        for (path, file) in &self.found {
+            let contents =
+                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            archive.file(path, &contents);
+        }
+        Ok(())
+    }
 }
 
 fn is_installed(package: &str) -> bool {
@@ -92,18 +131,6 @@ fn is_installed(package: &str) -> bool {
         package,
     ]));
     status.is_ok_and(|status| status.starts_with("ii"))
-}
-
-fn build(program: &str) -> Result<(String, PathBuf)> {
-    let Some((package, name)) = program.split_once('/') else {
-        bail!("{program:?} is not PACKAGE/PROGRAM");
-    };
-    process::run(&mut process::cargo(&[
-        "build", "--quiet", "-p", package, "--bin", name,
-    ]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| workspace::root().join("target"), PathBuf::from);
-    Ok((name.to_owned(), target.join("debug").join(name)))
 }
 
 /// The files that a pattern stands for; at least one.
@@ -117,25 +144,11 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
         name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
     };
     let folder = pattern.parent().unwrap_or(Path::new("/"));
-    let found: Vec<PathBuf> = workspace::entries(folder)?
-        .into_iter()
-        .filter(fits)
-        .collect();
+    let found: Vec<PathBuf> = entries(folder)?.into_iter().filter(fits).collect();
     if found.is_empty() {
         bail!("there is nothing like {}", pattern.display());
     }
     Ok(found)
-}
-
-fn add_file(path: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
-    if path.is_dir() {
-        return workspace::entries(path)?
-            .iter()
-            .try_for_each(|entry| add_file(entry, found));
-    }
-    add_libraries(path, found)?;
-    found.insert(guest_path(path), path.to_owned());
-    Ok(())
 }
 
 /// The path without its root and without `..`: `/lib64/ld.so` is `lib64/ld.so` in the archive.
@@ -151,19 +164,6 @@ fn guest_path(path: &Path) -> String {
         }
     }
     parts.join("/")
-}
-
-/// What the dynamic linker would load; nothing for what is no program.
-fn add_libraries(file: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
-    let output = Command::new("ldd")
-        .arg(file)
-        .output()
-        .context("cannot start `ldd`")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    for path in text.lines().filter_map(library_in) {
-        found.insert(guest_path(path), path.to_owned());
-    }
-    Ok(())
 }
 
 /// `libc.so.6 => /lib/libc.so.6 (0x7f..)`, or `/lib64/ld-linux.so.2 (0x7f..)`.
@@ -203,12 +203,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x");
         std::fs::write(&file, "x").unwrap();
-        let found = BTreeMap::from([
-            ("a/b/x".to_owned(), file.clone()),
-            ("bin/x".to_owned(), file),
-        ]);
+        let mut files = Files::default();
+        files.add("a/b/x", &file).unwrap();
+        files.add("bin/x", &file).unwrap();
         let mut archive = Archive::new();
-        pack(&mut archive, &found, &["bin"]).unwrap();
+        files.pack(&mut archive, &["bin"]).unwrap();
         let bytes = archive.finish();
         let at = |name: &[u8]| bytes.windows(name.len()).position(|part| part == name);
         assert!(at(b"a\0") < at(b"a/b\0") && at(b"a/b\0") < at(b"a/b/x\0"));

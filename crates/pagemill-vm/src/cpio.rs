@@ -9,6 +9,8 @@ pub struct Archive {
 const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
+/// When every file was changed last: always the same, and not 0, of which `gzip` complains. In 2004.
+const MODIFIED_S: u32 = 1 << 30;
 
 impl Archive {
     /// An empty one.
@@ -51,7 +53,7 @@ impl Archive {
             0,
             0,
             1,
-            0,
+            MODIFIED_S,
             bytes,
             0,
             0,

@@ -5,9 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::debian::Kernel;
-use super::suite::Suite;
-use crate::{process, workspace};
+use crate::debian::Kernel;
+use crate::files::{entries, make_folder};
+use crate::suite::Suite;
+use crate::{Workshop, process};
 
 /// What goes into a guest beside busybox: name and file of each.
 pub struct Built {
@@ -16,18 +17,22 @@ pub struct Built {
 }
 
 /// Builds what `suite` names.
-pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
-    let sources = workspace::root().join("kmod");
-    let mirror = super::folder().join("kmod").join(&kernel.release);
-    copy_changed(&sources, &mirror)?;
+pub fn build(workshop: &Workshop, suite: &Suite, kernel: &Kernel) -> Result<Built> {
+    let mirror = workshop.folder.join("kmod").join(&kernel.release);
+    copy_changed(&workshop.sources, &mirror)?;
     let modules = suite
         .modules
         .iter()
         .map(|name| module(name, kernel, &mirror));
-    let programs = suite
+    let static_programs = suite
         .programs
         .iter()
-        .map(|source| program(&sources, source));
+        .map(|source| program(workshop, source, &["-static"]));
+    let dynamic_programs = suite
+        .dynamic
+        .iter()
+        .map(|source| program(workshop, source, &[]));
+    let programs = static_programs.chain(dynamic_programs);
     Ok(Built {
         modules: modules.collect::<Result<_>>()?,
         programs: programs.collect::<Result<_>>()?,
@@ -37,8 +42,8 @@ pub fn build(suite: &Suite, kernel: &Kernel) -> Result<Built> {
 /// The kernel's build writes beside the sources, so it works on a copy. Unchanged files keep their time.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let cannot = || format!("cannot copy {} to {}", from.display(), to.display());
-    std::fs::create_dir_all(to).with_context(cannot)?;
-    for source in workspace::entries(from)? {
+    make_folder(to)?;
+    for source in entries(from)? {
         let target = to.join(source.file_name().unwrap_or_default());
         if source.is_dir() {
             copy_changed(&source, &target)?;
@@ -67,22 +72,26 @@ fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf
     Ok((name.to_owned(), folder.join(format!("{name}.ko"))))
 }
 
-/// Every program is linked with `kmod/guest/`, what guest programs share.
-fn program(sources: &Path, source: &Path) -> Result<(String, PathBuf)> {
+/// Every program is linked with `kmod/guest/`, what guest programs share; a script stays as it is.
+fn program(workshop: &Workshop, source: &Path, more: &[&str]) -> Result<(String, PathBuf)> {
+    let sources = &workshop.sources;
     let stem = source.file_stem().context("a program has a name")?;
     let name = stem.to_string_lossy().into_owned();
-    let folder = super::folder().join("programs");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    if source.extension().is_some_and(|own| own == "sh") {
+        return Ok((name, sources.join(source)));
+    }
+    let folder = workshop.folder.join("programs");
+    make_folder(&folder)?;
     let target = folder.join(&name);
-    let shared = workspace::entries(&sources.join("guest"))?;
+    let shared = entries(&sources.join("guest"))?;
     let shared = shared
         .iter()
         .filter(|path| path.extension().is_some_and(|own| own == "c"));
     let mut compile = Command::new("gcc");
     compile
         .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
-        .args(["-static", "-pthread", "-I"])
+        .args(more)
+        .args(["-pthread", "-I"])
         .arg(sources.join("guest"))
         .arg("-I")
         .arg(sources.join("uapi"))

@@ -5,9 +5,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{process, system, workspace};
+use crate::files::{entries, make_folder};
+use crate::{Workshop, process};
 
 /// A kernel to boot and to build modules for.
+#[derive(Debug)]
 pub struct Kernel {
     /// What `uname -r` says in the guest, such as `6.1.0-56-amd64`.
     pub release: String,
@@ -20,6 +22,7 @@ pub struct Kernel {
 }
 
 /// What this machine can offer.
+#[derive(Debug)]
 pub enum Provided {
     /// Everything is there.
     Kernel(Kernel),
@@ -34,7 +37,7 @@ pub const BUSYBOX: &str = "/bin/busybox";
 const NEWEST: &str = "linux-image-amd64";
 
 /// Installs and downloads what is missing.
-pub fn provide() -> Result<Provided> {
+pub fn provide(workshop: &Workshop) -> Result<Provided> {
     if std::env::consts::ARCH != "x86_64" {
         return Ok(Provided::Not("the guest is x86-64".to_owned()));
     }
@@ -43,39 +46,42 @@ pub fn provide() -> Result<Provided> {
             "there is no apt-get to fetch Debian's kernel with".to_owned(),
         ));
     }
-    let Some(release) = newest_release()? else {
+    let Some(release) = newest_release(workshop)? else {
         return Ok(Provided::Not(format!(
             "the package index does not know {NEWEST}"
         )));
     };
     let missing = missing_packages(&release);
     if !missing.is_empty() {
-        if !system::is_root() {
+        let Some(packages) = workshop.packages else {
             return Ok(Provided::Not(format!(
                 "not installed: sudo apt-get install -y --no-install-recommends {}",
                 missing.join(" ")
             )));
-        }
+        };
         eprintln!("installing {}", missing.join(" "));
         let names: Vec<&str> = missing.iter().map(String::as_str).collect();
-        if let Err(error) = system::install(&names) {
+        if let Err(error) = (packages.install)(&names) {
             return Ok(Provided::Not(format!("apt-get failed: {error:#}")));
         }
     }
-    match unpacked(&release) {
+    match unpacked(workshop, &release) {
         Ok(folder) => Ok(Provided::Kernel(kernel(release, &folder)?)),
         Err(error) => Ok(Provided::Not(format!("no kernel: {error:#}"))),
     }
 }
 
 /// What `linux-image-amd64` stands for. The index is fetched when it is empty, or names a kernel that we do not have yet.
-fn newest_release() -> Result<Option<String>> {
+fn newest_release(workshop: &Workshop) -> Result<Option<String>> {
     let indexed = indexed_release()?;
-    let is_known = |release: &String| image(&folder_of(release), release).is_file();
-    if indexed.as_ref().is_some_and(is_known) || !system::is_root() {
+    let is_known = |release: &String| image(&folder_of(workshop, release), release).is_file();
+    let Some(packages) = workshop.packages else {
+        return Ok(indexed);
+    };
+    if indexed.as_ref().is_some_and(is_known) {
         return Ok(indexed);
     }
-    if let Err(error) = system::update() {
+    if let Err(error) = (packages.update)() {
         eprintln!("the package index stays as it is: {error:#}");
     }
     indexed_release()
@@ -130,8 +136,8 @@ fn headers_of(release: &str) -> PathBuf {
     Path::new("/usr/src").join(format!("linux-headers-{release}"))
 }
 
-fn folder_of(release: &str) -> PathBuf {
-    super::folder().join("kernels").join(release)
+fn folder_of(workshop: &Workshop, release: &str) -> PathBuf {
+    workshop.folder.join("kernels").join(release)
 }
 
 fn image(folder: &Path, release: &str) -> PathBuf {
@@ -139,14 +145,13 @@ fn image(folder: &Path, release: &str) -> PathBuf {
 }
 
 /// Where the kernel's package is unpacked; downloads it the first time.
-fn unpacked(release: &str) -> Result<PathBuf> {
-    let folder = folder_of(release);
+fn unpacked(workshop: &Workshop, release: &str) -> Result<PathBuf> {
+    let folder = folder_of(workshop, release);
     if image(&folder, release).is_file() {
         return Ok(folder);
     }
-    let packages = super::folder().join("packages");
-    std::fs::create_dir_all(&packages)
-        .with_context(|| format!("cannot make {}", packages.display()))?;
+    let packages = workshop.folder.join("packages");
+    make_folder(&packages)?;
     let package = format!("linux-image-{release}");
     eprintln!("downloading {package}");
     let mut download = Command::new("apt-get");
@@ -170,9 +175,7 @@ fn unpacked(release: &str) -> Result<PathBuf> {
     )?;
     std::fs::remove_file(&archive)
         .with_context(|| format!("cannot remove {}", archive.display()))?;
-    let kernels = super::folder().join("kernels");
-    std::fs::create_dir_all(&kernels)
-        .with_context(|| format!("cannot make {}", kernels.display()))?;
+    make_folder(&workshop.folder.join("kernels"))?;
     std::fs::rename(&partial, &folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     Ok(folder)
@@ -180,7 +183,7 @@ fn unpacked(release: &str) -> Result<PathBuf> {
 
 fn newest_archive(packages: &Path, package: &str) -> Result<PathBuf> {
     let prefix = format!("{package}_");
-    let found = workspace::entries(packages)?.into_iter().rfind(|path| {
+    let found = entries(packages)?.into_iter().rfind(|path| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
     });

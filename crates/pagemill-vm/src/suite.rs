@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::bundle::Bundle;
-use super::claim::Claim;
-use super::plugin::Plugin;
-use crate::workspace;
+use crate::bundle::Bundle;
+use crate::claim::Claim;
+use crate::files::entries;
+use crate::plugin::Plugin;
 
 /// Modules, programs, machine and tests of one boot.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The file's name without its extension.
@@ -19,12 +19,18 @@ pub struct Suite {
     pub name: String,
     /// One line for people.
     pub summary: String,
+    /// Whether it is booted only if its whole name is given: it takes long.
+    #[serde(default)]
+    pub on_demand: bool,
     /// Folders of `kmod/` that hold a module; built, and put into the guest as `/modules/NAME.ko`.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// C sources below `kmod/`; each becomes a static program `/bin/STEM` in the guest.
+    /// C sources and shell scripts below `kmod/`; each becomes a static program, or a script, `/bin/STEM` in the guest.
     #[serde(default)]
     pub programs: Vec<PathBuf>,
+    /// C sources below `kmod/` whose programs use shared libraries, so that others can be preloaded.
+    #[serde(default)]
+    pub dynamic: Vec<PathBuf>,
     /// What comes from this machine.
     #[serde(default)]
     pub bundle: Bundle,
@@ -54,8 +60,11 @@ pub struct Suite {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Machine {
+    /// QEMU's name of the processor.
     pub cpu: String,
+    /// How many of them.
     pub cpus: u32,
+    /// Memory in MiB.
     pub memory_mib: u32,
     /// Time is the number of instructions executed: one instruction, one nanosecond.
     pub icount: bool,
@@ -84,12 +93,25 @@ impl Default for Machine {
 pub struct Test {
     /// One word.
     pub name: String,
+    /// The command.
     pub run: String,
 }
 
 impl Suite {
+    /// Every suite of a folder, by name.
+    ///
+    /// # Errors
+    /// A file is no suite.
+    pub fn load_all(folder: &Path) -> Result<Vec<Self>> {
+        let files = entries(folder)?;
+        let suites = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|own| own == "toml"));
+        suites.map(|path| Self::load(path)).collect()
+    }
+
     fn load(path: &Path) -> Result<Self> {
-        let shown = workspace::relative(path).display().to_string();
+        let shown = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Self::parse(&name, &text).with_context(|| format!("{shown} is no suite"))
@@ -132,6 +154,17 @@ impl Suite {
         Ok(())
     }
 
+    /// Whether somebody who says `filters` means this one. None of them: all that take no long time.
+    pub fn is_meant(&self, filters: &[String]) -> bool {
+        let has_name = |part: &String| self.name == *part;
+        let is_like = |part: &String| self.name.contains(part.as_str());
+        if self.on_demand {
+            filters.iter().any(has_name)
+        } else {
+            filters.is_empty() || filters.iter().any(is_like)
+        }
+    }
+
     /// `test` as the tally names it.
     pub fn title(&self, test: &str) -> String {
         format!("vm {}: {test}", self.name)
@@ -165,15 +198,6 @@ impl Suite {
     }
 }
 
-/// Every suite there is, by name.
-pub fn load_all() -> Result<Vec<Suite>> {
-    let files = workspace::entries(&workspace::root().join("kmod/suites"))?;
-    let suites = files
-        .iter()
-        .filter(|path| path.extension().is_some_and(|own| own == "toml"));
-    suites.map(|path| Suite::load(path)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +206,8 @@ mod tests {
 
     #[test]
     fn every_committed_suite_loads() {
-        assert!(!load_all().unwrap().is_empty());
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/suites");
+        assert!(!Suite::load_all(&folder).unwrap().is_empty());
     }
 
     #[test]
@@ -198,6 +223,21 @@ mod tests {
         for text in bad {
             assert!(Suite::parse("n", &text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn long_suites_are_booted_by_their_whole_name_only() {
+        let usual = Suite::parse("color-run", SMALLEST).unwrap();
+        let text = format!("on_demand = true\n{SMALLEST}");
+        let long = Suite::parse("color-programs", &text).unwrap();
+        let meant = |filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(|part| (*part).to_owned()).collect();
+            [&usual, &long].map(|suite| suite.is_meant(&filters))
+        };
+        assert_eq!(meant(&[]), [true, false]);
+        assert_eq!(meant(&["color"]), [true, false]);
+        assert_eq!(meant(&["color-programs"]), [false, true]);
+        assert_eq!(meant(&["zero"]), [false, false]);
     }
 
     #[test]

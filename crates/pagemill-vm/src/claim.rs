@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::protocol::Report;
+use crate::protocol::Report;
 
 /// A bound on one value.
 #[derive(Debug, Deserialize)]
@@ -13,8 +13,10 @@ pub struct Claim {
     pub name: String,
     /// The value's name.
     pub value: String,
+    /// The least that it may be.
     #[serde(default)]
     pub at_least: u64,
+    /// The most that it may be.
     #[serde(default = "most")]
     pub at_most: u64,
 }
@@ -24,7 +26,10 @@ fn most() -> u64 {
 }
 
 impl Claim {
-    /// Whether it holds; a value that was never reported does not.
+    /// Whether it holds.
+    ///
+    /// # Errors
+    /// It does not, or the value was never reported.
     pub fn check(&self, report: &Report) -> Result<()> {
         let number = report
             .number(&self.value)
