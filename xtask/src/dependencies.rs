@@ -81,6 +81,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-types",
             "pagemill-policy",
+            "pagemill-linux",
             "pagemill-sim",
             "pagemill-workloads",
             "pagemill-scenario",

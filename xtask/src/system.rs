@@ -14,7 +14,7 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 10] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -47,6 +47,11 @@ const NEEDS: [Need; 9] = [
         what: "NetPIPE, which measures the simulated network",
         package: "netpipe-openmpi",
         is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
+    },
+    Need {
+        what: "dpkg-shlibdeps, which finds what the Debian package depends on",
+        package: "dpkg-dev",
+        is_there: || process::succeeds("dpkg-shlibdeps", &["--version"]),
     },
     Need {
         what: "HPC Challenge, which runs on and measures the simulated network",

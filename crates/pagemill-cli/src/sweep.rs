@@ -36,6 +36,14 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             arguments.out.display()
         ));
     }
+    let other = store.of_other_builds(&scenario.points);
+    if other > 0 {
+        note(&format!(
+            "{other} of {} points in {} are of another build of pagemill, and are run again",
+            scenario.points.len(),
+            arguments.out.display()
+        ));
+    }
     let jobs = arguments
         .jobs
         .map_or_else(available_cores, std::num::NonZero::get);

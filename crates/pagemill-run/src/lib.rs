@@ -26,7 +26,7 @@ pub use kind::PointEvents;
 pub use kind::cuda::{plots_of_programs, rows_of_program};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::result_set;
-pub use store::{Store, StoreError};
+pub use store::{BUILD, Store, StoreError};
 
 /// What one point came to.
 pub struct Outcome {

@@ -31,6 +31,11 @@ fn workshop() -> Workshop {
     }
 }
 
+/// The kernel that is booted, and built for.
+pub fn kernel() -> Result<Provided> {
+    workshop().kernel()
+}
+
 /// Boots the suites whose name contains one of `filters`, and counts their tests. Without filters all of them, after what
 /// the modules can have tested in user space, but for those that are booted on demand.
 /// With `keep`, the measured values go to `validation/`.

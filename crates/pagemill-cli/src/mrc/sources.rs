@@ -21,7 +21,7 @@ pub fn sources() -> Result<PathBuf, Failure> {
 }
 
 fn sources_of(program: &Path) -> Option<PathBuf> {
-    let packaged = concat!("src/pagemill-", env!("CARGO_PKG_VERSION"));
+    let packaged = "share/pagemill/kmod";
     let folders = program.ancestors().skip(1);
     folders
         .flat_map(|folder| [folder.join(packaged), folder.join("kmod")])
@@ -57,9 +57,8 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let program = root.path().join("usr/bin/pagemill");
         assert_eq!(sources_of(&program), None);
-        let version = env!("CARGO_PKG_VERSION");
         let checkout = root.path().join("kmod");
-        let package = root.path().join(format!("usr/src/pagemill-{version}"));
+        let package = root.path().join("usr/share/pagemill/kmod");
         // The nearer one is taken.
         for folder in [checkout, package] {
             std::fs::create_dir_all(folder.join("plugin_cache")).expect("a folder");

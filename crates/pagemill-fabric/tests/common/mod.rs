@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
-use pagemill_fabric::launch::{Clocks, Job, find_library};
+use pagemill_fabric::launch::{Clocks, Job, LIBRARY};
 use pagemill_sim::nic::NicMachine;
 
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
@@ -131,8 +131,8 @@ pub fn mpirun(ranks: u32) -> Command {
 
 /// Runs a command as a job with an interface of `machine` a process.
 pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finished {
-    let executable = std::env::current_exe().expect("a path");
-    let library = find_library(&executable).expect("cargo has built the library");
+    let library =
+        pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
     let job = Job::new(machine, &library).expect("a job");
     job.prepare(&mut command, clocks, Some(PATIENCE));
     command
