@@ -10,27 +10,7 @@
 # without it they are tasks 1 and 2.
 
 name=$1 colors1=$2 colors2=$3 program1=$4 program2=$5
-folder=/tmp/color_beside
-export PAGEMILL_COLOR_SOCKET=$folder/socket
-rm -rf "$folder"
-mkdir -p "$folder"
-
-fail() {
-	tail -n 2 "$folder"/*.log
-	echo "$*"
-	exit 1
-}
-
-wait_until() {
-	what=$1
-	shift
-	looks=0
-	until "$@" >/dev/null 2>&1; do
-		looks=$((looks + 1))
-		[ $looks -lt 3000 ] || fail "waited in vain until $what"
-		sleep 0.2
-	done
-}
+. color_wait
 
 # start NUMBER COLORS PROGRAM: it begins when there is a file `go`.
 start() {
