@@ -20,13 +20,13 @@ pub fn run(filter: Option<&str>) -> Result<()> {
     if let Some(filter) = filter {
         benches.args(["--", filter]);
     }
+    let circumstances = Circumstances::read()?;
     let mut figures = Vec::new();
     let succeeded = watch(&mut benches, |line| figures.extend(Figure::parse(line)))?;
     if !succeeded {
         bail!("a benchmark failed; no figure is kept");
     }
     let folder = workspace::root().join("validation/bench");
-    let circumstances = Circumstances::read()?;
     for figure in &figures {
         figure.keep(&folder, &circumstances)?;
     }
@@ -73,7 +73,7 @@ impl Figure {
             "commit": circumstances.commit,
             "uncommitted_changes": circumstances.uncommitted_changes,
             "rustc": circumstances.rustc,
-            "machine": { "cpu": circumstances.cpu, "logical_cores": circumstances.logical_cores },
+            "machine": { "cpu": circumstances.cpu, "logical_cores": circumstances.logical_cores, "load_before": circumstances.load },
         })
     }
 
@@ -92,6 +92,8 @@ struct Circumstances {
     rustc: String,
     cpu: String,
     logical_cores: usize,
+    /// Mean number of processes that ran or waited to, over the minute before.
+    load: String,
 }
 
 impl Circumstances {
@@ -113,8 +115,14 @@ impl Circumstances {
                 .to_owned(),
             cpu: cpu_name(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
             logical_cores: cores.get(),
+            load: load(&std::fs::read_to_string("/proc/loadavg").unwrap_or_default()),
         })
     }
+}
+
+fn load(loadavg: &str) -> String {
+    let load = loadavg.split_whitespace().next();
+    load.unwrap_or("unknown").to_owned()
 }
 
 fn cpu_name(cpuinfo: &str) -> String {
@@ -160,6 +168,7 @@ mod tests {
             rustc: "rustc 1".to_owned(),
             cpu: cpu_name("vendor_id\t: x\nmodel name\t: Some CPU @ 2 GHz\n"),
             logical_cores: 2,
+            load: load("0.52 1.00 2.00 1/100 12345\n"),
         };
         let folder = tempfile::tempdir().unwrap();
         let figure = Figure::parse("pagemill-bench a 2 s").unwrap();

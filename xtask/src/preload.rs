@@ -10,7 +10,40 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::process::{self, cargo};
+use crate::system::{self, Need};
 use crate::workspace;
+
+/// The programs that are timed.
+const NEEDS: [Need; 5] = [
+    Need {
+        what: "a C++ compiler",
+        package: "g++",
+        is_there: || process::succeeds("g++", &["--version"]),
+    },
+    Need {
+        what: "Debian's Python, with its library",
+        package: "python3",
+        is_there: || process::succeeds("/usr/bin/python3", &["-c", "import ast, glob, json"]),
+    },
+    Need {
+        what: "sqlite's command",
+        package: "sqlite3",
+        is_there: || process::succeeds("sqlite3", &["--version"]),
+    },
+    Need {
+        what: "a JSON processor",
+        package: "jq",
+        is_there: || process::succeeds("jq", &["--version"]),
+    },
+    Need {
+        what: "a Redis server, its client and its benchmark",
+        package: "redis-server redis-tools",
+        is_there: || {
+            process::succeeds("redis-server", &["--version"])
+                && process::succeeds("redis-benchmark", &["--help"])
+        },
+    },
+];
 
 /// A program, as shell text that is run in an empty folder.
 struct Program {
@@ -65,6 +98,7 @@ const ALLOCATORS: [&str; 3] = ["glibc", "mimalloc", "pagemill"];
 
 /// Measures all programs under all allocators, in turn, and keeps the medians.
 pub fn run(rounds: usize) -> Result<()> {
+    system::provide_all(&NEEDS)?;
     let mimalloc = build_mimalloc()?;
     process::run(&mut cargo(&[
         "build",

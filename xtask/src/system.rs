@@ -8,10 +8,13 @@ use anyhow::{Context, Result, bail};
 use crate::process;
 
 /// Something that has to be on the machine.
-struct Need {
-    what: &'static str,
-    package: &'static str,
-    is_there: fn() -> bool,
+pub struct Need {
+    /// What it is, and what for.
+    pub what: &'static str,
+    /// Packages, with spaces between.
+    pub package: &'static str,
+    /// Whether it is there already.
+    pub is_there: fn() -> bool,
 }
 
 const NEEDS: [Need; 10] = [
@@ -76,9 +79,14 @@ pub fn python() -> Option<&'static str> {
     ["python3", "/usr/bin/python3"].into_iter().find(able)
 }
 
-/// Makes sure that everything needed is there: installs it if we are root, else tells the command.
+/// Makes sure that everything that tests need is there: installs it if we are root, else tells the command.
 pub fn provide() -> Result<()> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
+    provide_all(&NEEDS)
+}
+
+/// The same of other needs.
+pub fn provide_all(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -82,7 +82,7 @@ fn a_sample_watches_part_of_the_lines() {
     .concat();
     let csv = run_in(folder.path(), &arguments).result();
     let last = csv.lines().last().expect("a row");
-    assert!(last.starts_with("0,4,32768,240,24,0.1"), "{csv}");
+    assert!(last.starts_with("0,4,32768,3840,24,0.1"), "{csv}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Tas
     let geometry = spec.palette.geometry();
     let color_bytes = geometry.bytes / u64::from(spec.palette.colors());
     let swept = ratios(&mut task.sweep);
-    let references = task.sweep.watched_references();
+    let references = task.sweep.references();
     let errors = task.sweep.sampling_errors();
     let exact = task.exact.as_mut().map(ratios);
     // What the figures are off from: all lines where they are known, else those that are watched.
@@ -239,9 +239,11 @@ fn add_task(set: &mut ResultSet, spec: &SweepSpec, number: usize, task: &mut Tas
 
 /// Numbers of colors, misses and miss ratios.
 fn ratios(sweep: &mut ColorSweep) -> Vec<(u16, u64, f64)> {
-    let references = sweep.watched_references();
-    let of = |(colors, misses)| (colors, misses, quotient(misses as f64, references));
-    sweep.misses().map(of).collect()
+    let ratios = sweep.miss_ratios();
+    let counts = sweep.misses().zip(ratios);
+    counts
+        .map(|((colors, misses), ratio)| (colors, misses, ratio))
+        .collect()
 }
 
 /// How far miss ratios are from the exact ones: on average, and at most.
@@ -311,13 +313,17 @@ fn columns(spec: &MrcSpec) -> Vec<Column> {
         Column::parameter("task", Count, "number of the task in the trace"),
         Column::parameter("colors", Count, "page colors that the task may use"),
         Column::metric("cache_bytes", Bytes, "their part of the cache"),
+        Column::metric("references", Count, "lines touched"),
         Column::metric(
-            "references",
+            "misses",
             Count,
-            "lines touched; with --sample, those that are watched",
+            "of these references; exact; with --sample N, of those that are watched",
         ),
-        Column::metric("misses", Count, "of these references; exact"),
-        Column::metric("miss_ratio", Rate, "misses / references"),
+        Column::metric(
+            "miss_ratio",
+            Rate,
+            "misses / references; with --sample N, N times that",
+        ),
     ];
     if spec.sample_every > 1 {
         columns.push(Column::metric(

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use pagemill_policy::coloring::{CacheGeometry, Palette};
 use pagemill_sim::shared_cache::{ColorSweep, SweepSpec};
-use pagemill_testkit::bench::rate;
+use pagemill_testkit::bench::cpu_rate;
 use pagemill_types::PageSize;
 
 const REFERENCES: u64 = 4_000_000;
@@ -50,14 +50,18 @@ fn main() {
             ("1-curve-point", vec![64]),
             ("64-curve-points", (1..=64).collect()),
         ] {
-            rate(&format!("mrc-{name}-{colors_name}"), "references/s", || {
-                let mut sweep = ColorSweep::new(&spec(colors.clone())).expect("it is sound");
-                for number in 0..REFERENCES {
-                    sweep.touch(pattern(number), 8).expect("few pages");
-                }
-                black_box(sweep.misses().count());
-                REFERENCES
-            });
+            cpu_rate(
+                &format!("mrc-{name}-{colors_name}"),
+                "references/cpu-s",
+                || {
+                    let mut sweep = ColorSweep::new(&spec(colors.clone())).expect("it is sound");
+                    for number in 0..REFERENCES {
+                        sweep.touch(pattern(number), 8).expect("few pages");
+                    }
+                    black_box(sweep.misses().count());
+                    REFERENCES
+                },
+            );
         }
     }
 }

@@ -1,18 +1,41 @@
 //! Figures that benchmarks leave behind.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Measures how many things a second `work` gets done, and prints it for `cargo xtask bench` to keep.
 ///
-/// `work` returns how many it did. It runs once to warm up and then `RUNS` times; the median run counts.
-pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
+/// `work` returns how many it did. It runs once to warm up and then `RUNS` times; the median run counts. Where the
+/// bench program was given part of a name, only the names that it is part of are measured.
+pub fn rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
+    let start = Instant::now();
+    measure(name, unit, || start.elapsed(), work);
+}
+
+/// The same by the CPU time of this thread, so that what else the computer does counts as little as possible. The unit
+/// should say so.
+pub fn cpu_rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
+    measure(name, unit, cpu_time, work);
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn measure(name: &str, unit: &str, clock: impl Fn() -> Duration, mut work: impl FnMut() -> u64) {
     const RUNS: usize = 5;
+    if !is_asked_for(name, std::env::args().skip(1)) {
+        return;
+    }
     work();
     let mut rates: Vec<f64> = (0..RUNS)
         .map(|_| {
-            let start = Instant::now();
+            let start = clock();
             let done = work();
-            done as f64 / start.elapsed().as_secs_f64()
+            done as f64 / (clock() - start).as_secs_f64()
         })
         .collect();
     rates.sort_by(f64::total_cmp);
@@ -23,31 +46,35 @@ pub fn rate(name: &str, unit: &str, mut work: impl FnMut() -> u64) {
 ///
 /// Each runs once to warm up, then `ROUNDS` times in turn. The fastest run of each counts: what else the machine does only ever
 /// makes a run slower.
-///
-/// # Panics
-/// The kernel does not tell the CPU time of a thread.
 pub fn cost(name: &str, mut work: impl FnMut(), mut base: impl FnMut()) {
     const ROUNDS: usize = 41;
+    if !is_asked_for(name, std::env::args().skip(1)) {
+        return;
+    }
+    let taken = |work: &mut dyn FnMut()| {
+        let start = cpu_time();
+        work();
+        cpu_time() - start
+    };
     work();
     base();
-    let (mut with, mut without) = (f64::INFINITY, f64::INFINITY);
+    let (mut with, mut without) = (Duration::MAX, Duration::MAX);
     for _ in 0..ROUNDS {
-        with = with.min(cpu_nanoseconds(&mut work));
-        without = without.min(cpu_nanoseconds(&mut base));
+        with = with.min(taken(&mut work));
+        without = without.min(taken(&mut base));
     }
-    println!("pagemill-bench {name} {:.4} x", with / without);
+    println!(
+        "pagemill-bench {name} {:.4} x",
+        with.as_secs_f64() / without.as_secs_f64()
+    );
 }
 
-/// CPU time of this thread while `work` runs.
-fn cpu_nanoseconds(work: &mut impl FnMut()) -> f64 {
-    let now = || -> f64 {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells it");
-        let first = told.split_whitespace().next().expect("three numbers");
-        first.parse().expect("a number")
-    };
-    let start = now();
-    work();
-    now() - start
+/// Options, such as cargo's own `--bench`, are no names.
+fn is_asked_for(name: &str, arguments: impl Iterator<Item = String>) -> bool {
+    let mut parts = arguments
+        .filter(|argument| !argument.starts_with('-'))
+        .peekable();
+    parts.peek().is_none() || parts.any(|part| name.contains(&part))
 }
 
 fn figure_line(name: &str, figure: f64, unit: &str) -> String {
@@ -68,9 +95,22 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_asked_for_is_measured() {
+        let asked = |arguments: &[&str]| {
+            is_asked_for(
+                "mrc-stream",
+                arguments.iter().map(|argument| argument.to_string()),
+            )
+        };
+        assert!(asked(&["--bench"]) && asked(&["mrc", "--bench"]) && asked(&["gpu", "stream"]));
+        assert!(!asked(&["gpu", "--bench"]));
+    }
+
+    #[test]
     fn the_work_is_warmed_up_and_repeated() {
         let mut runs = 0;
-        rate("nothing", "runs/s", || {
+        // Under whatever name, so that a filter of tests does not leave it out.
+        rate(&std::env::args().collect::<String>(), "runs/s", || {
             runs += 1;
             runs
         });

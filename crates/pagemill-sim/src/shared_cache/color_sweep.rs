@@ -1,5 +1,6 @@
 use pagemill_policy::coloring::{MissCurve, Palette};
 
+use super::kernel::Kernel;
 use super::page_index::{Numbered, PageIndex};
 use super::place::{Place, Sweep};
 
@@ -81,7 +82,6 @@ impl std::error::Error for SweepError {}
 #[derive(Debug)]
 pub struct ColorSweep {
     shape: Shape,
-    colors: Vec<u16>,
     pages: PageIndex,
     pages_max: usize,
     /// Each watched place of a page.
@@ -112,7 +112,7 @@ struct Shape {
 }
 
 /// A place is swept when so many touches wait: enough to bring its sets near, once for all of them.
-const BATCH: usize = if cfg!(test) { 5 } else { 4 << 10 };
+const BATCH: usize = if cfg!(test) { 37 } else { 4 << 10 };
 
 /// From the list of one place to the next: a line more than it holds, so that their ends do not meet in one set of the host's cache.
 const LIST: usize = BATCH + 16;
@@ -123,10 +123,10 @@ impl ColorSweep {
     /// # Errors
     /// The specification asks for what the cache or this sweep does not have.
     pub fn new(spec: &SweepSpec) -> Result<Self, SweepError> {
-        Self::with_clock_max(spec, u32::MAX)
+        Self::with(spec, u32::MAX, Kernel::detect())
     }
 
-    fn with_clock_max(spec: &SweepSpec, clock_max: u32) -> Result<Self, SweepError> {
+    fn with(spec: &SweepSpec, clock_max: u32, kernel: Kernel) -> Result<Self, SweepError> {
         let (palette, geometry) = (spec.palette, spec.palette.geometry());
         let ways =
             u8::try_from(geometry.ways).map_err(|_| SweepError::TooManyWays(geometry.ways))?;
@@ -159,7 +159,9 @@ impl ColorSweep {
         });
         let sweep = Sweep {
             first_sets: first_sets.collect(),
+            colors: spec.colors.clone(),
             page_colors: Vec::new(),
+            kernel,
         };
         let place = || Place::new(spec.colors.len(), sets as usize, ways, clock_max);
         Ok(Self {
@@ -171,7 +173,6 @@ impl ColorSweep {
             places: (0..watched).map(|_| place()).collect(),
             waiting: vec![0; watched * LIST],
             sweep,
-            colors: spec.colors.clone(),
             pages: PageIndex::default(),
             pages_max: (u32::MAX as usize) / watched - 1,
             references: 0,
@@ -216,7 +217,7 @@ impl ColorSweep {
         {
             Numbered::Known(page) => page,
             Numbered::New(page) => {
-                self.add_page(page);
+                self.sweep.add_page(page);
                 page
             }
             Numbered::Full => {
@@ -237,14 +238,6 @@ impl ColorSweep {
             }
         }
         Ok(())
-    }
-
-    fn add_page(&mut self, page: u32) {
-        let colors = self
-            .colors
-            .iter()
-            .map(|colors| (page % u32::from(*colors)) as u16);
-        self.sweep.page_colors.extend(colors);
     }
 
     /// Does what waits at `place`.
@@ -274,38 +267,56 @@ impl ColorSweep {
     pub fn misses(&mut self) -> impl ExactSizeIterator<Item = (u16, u64)> {
         (0..self.places.len()).for_each(|place| self.sweep_place(place));
         let misses = |cache: usize| self.places.iter().map(|place| place.misses()[cache]).sum();
-        let counts = self.colors.iter().copied().enumerate();
+        let counts = self.sweep.colors.iter().copied().enumerate();
         counts.map(move |(cache, colors)| (colors, misses(cache)))
+    }
+
+    /// Misses over references for each number of colors, in the order of the specification. Of a sample: its misses, as many times
+    /// as it watches places, over all references. Those are known, and a place that is touched much has no more misses for that.
+    pub fn miss_ratios(&mut self) -> Vec<f64> {
+        let references = self.references.max(1) as f64;
+        let every = f64::from(1_u32 << self.shape.sample_shift);
+        let ratio = |(_, misses): (u16, u64)| every * misses as f64 / references;
+        self.misses().map(ratio).collect()
     }
 
     /// How far the miss ratios of a sample may be from those of all lines: their standard errors, for each number of colors
     /// in the order of the specification, from the spread between the watched places. `None` where all places are watched, or only one.
     pub fn sampling_errors(&mut self) -> Option<Vec<f64>> {
-        let ratios: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
+        let misses: Vec<f64> = self.misses().map(|(_, misses)| misses as f64).collect();
         let (all, watched) = (1_u32 << self.shape.lines_of_page_shift, self.places.len());
         if watched < 2 || watched == all as usize {
             return None;
         }
-        let references = self.watched_references().max(1) as f64;
-        let (places, unwatched) = (watched as f64, 1.0 - watched as f64 / f64::from(all));
+        let references = self.references.max(1) as f64;
+        let (places, all) = (watched as f64, f64::from(all));
         let error = |(cache, misses): (usize, f64)| {
-            // Of a ratio of two totals (Cochran, Sampling Techniques, section 6.3).
-            let squares = self.places.iter().zip(&self.fronts).map(|(place, front)| {
-                let beyond =
-                    place.misses()[cache] as f64 - misses / references * front.references as f64;
+            // Of a total, as if the places were drawn (Cochran, Sampling Techniques, section 2.6).
+            let squares = self.places.iter().map(|place| {
+                let beyond = place.misses()[cache] as f64 - misses / places;
                 beyond * beyond
             });
-            (unwatched * places / (places - 1.0) * squares.sum::<f64>()).sqrt() / references
+            let variance = squares.sum::<f64>() / (places - 1.0);
+            all * (variance / places * (1.0 - places / all)).sqrt() / references
         };
-        Some(ratios.into_iter().enumerate().map(error).collect())
+        Some(misses.into_iter().enumerate().map(error).collect())
     }
 
-    /// The curve, where the colors are 1, 2, 3 and so on.
+    /// The curve, where the colors are 1, 2, 3 and so on; of a sample, what it says of all lines.
     pub fn curve(&mut self) -> Option<MissCurve> {
-        let is_complete = self.colors.iter().copied().eq(1..=self.colors.len() as u16);
-        let misses = self.misses().map(|(_, misses)| misses).collect();
+        let is_complete = self
+            .sweep
+            .colors
+            .iter()
+            .copied()
+            .eq(1..=self.sweep.colors.len() as u16);
+        let (references, shift) = (self.references, self.shape.sample_shift);
+        let misses = self
+            .misses()
+            .map(|(_, misses)| (misses << shift).min(references));
+        let misses = misses.collect();
         is_complete
-            .then(|| MissCurve::new(self.watched_references(), misses).ok())
+            .then(|| MissCurve::new(references, misses).ok())
             .flatten()
     }
 }

@@ -7,7 +7,9 @@ mod address_space;
 mod color_sweep;
 mod frames;
 mod hierarchy;
+mod kernel;
 mod machine;
+mod ordered;
 mod page_index;
 mod place;
 mod profile;
@@ -19,6 +21,7 @@ mod stack_distance;
 mod task;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use color_sweep::{ColorSweep, SweepError, SweepSpec};
 pub use frames::PlainOrder;

@@ -1,38 +1,27 @@
-/// Sets of caches, each least recently used first out. A set is a ring of (stamp, line) pairs.
+/// Sets of caches from which the least recently used line goes first.
 ///
-/// A stamp is the time of the line's last touch when it was noted here. Later touches are noted with the line alone, so a hit
-/// costs nothing here. A ring starts in the order of stamps: if the stamp at its front is still right, that line is the least
-/// recently used. If it is not, all stamps are brought up to date and sorted, at a time T. From then on, and until the front has
-/// been around, a line with a wrong stamp was touched after T, as all lines were that came since: it is passed over.
+/// A hit costs nothing here: only the time of a line's last touch is noted, elsewhere. A set is sorted by these times once in a
+/// while, at a time T. From then on its front is the least recently used line if it was not touched after T; if it was, it
+/// is passed over, as are the lines that came since. When the front has been around, the set is sorted again.
 #[derive(Debug)]
 pub struct Queues {
     ways: usize,
-    /// `ways` entries of each set: stamp in the high half, line in the low half.
-    entries: Vec<u64>,
+    /// `ways` lines of each set.
+    lines: Vec<u32>,
     fills: Vec<Fill>,
+    /// Room for sorting.
+    keys: Vec<u64>,
 }
 
 /// How far a set is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Fill {
-    /// Entries that are in use.
+    /// When the set was sorted.
+    sorted: u32,
+    /// Lines in the set.
     used: u8,
-    /// The front: the next entry that may be the oldest.
+    /// The front: the next line that may be the oldest.
     next: u8,
-    /// Entries from `next` to the end are in the order in which they were sorted, so that wrong stamps are passed over.
-    is_sorted: bool,
-    /// Some were: the ring is not in order when the front comes to its start.
-    has_passed: bool,
-}
-
-#[inline]
-fn entry(stamp: u32, line: u32) -> u64 {
-    u64::from(stamp) << 32 | u64::from(line)
-}
-
-#[inline]
-fn line_of(entry: u64) -> u32 {
-    entry as u32
 }
 
 impl Queues {
@@ -40,8 +29,9 @@ impl Queues {
     pub fn new(sets: usize, ways: u8) -> Self {
         Self {
             ways: ways.into(),
-            entries: vec![0; sets * usize::from(ways)],
-            fills: vec![Fill::default(); sets],
+            lines: vec![0; sets * usize::from(ways)],
+            fills: vec![Fill::unsorted(ways); sets],
+            keys: Vec::new(),
         }
     }
 
@@ -55,63 +45,77 @@ impl Queues {
         now: u32,
         touched: impl Fn(u32) -> u32,
     ) -> Option<u32> {
-        let set_entries = &mut self.entries[set * self.ways..(set + 1) * self.ways];
+        let lines = &mut self.lines[set * self.ways..][..self.ways];
         let fill = &mut self.fills[set];
         if usize::from(fill.used) < self.ways {
-            set_entries[usize::from(fill.used)] = entry(now, line);
+            lines[usize::from(fill.used)] = line;
             fill.used += 1;
-            // In the order of stamps, but later than the sorting.
-            fill.is_sorted = false;
             return None;
         }
         loop {
             if usize::from(fill.next) == self.ways {
-                let is_in_order = !fill.has_passed;
-                *fill = Fill {
-                    next: 0,
-                    is_sorted: false,
-                    has_passed: false,
-                    ..*fill
-                };
-                if !is_in_order {
-                    sort(set_entries, fill, &touched);
-                }
+                sort(lines, &mut self.keys, &touched);
+                fill.next = 0;
+                fill.sorted = now;
             }
-            let oldest = &mut set_entries[usize::from(fill.next)];
-            let victim = line_of(*oldest);
-            if entry(touched(victim), victim) == *oldest {
-                *oldest = entry(now, line);
-                fill.next += 1;
-                return Some(victim);
-            }
-            if fill.is_sorted {
-                fill.has_passed = true;
-                fill.next += 1;
-            } else {
-                sort(set_entries, fill, &touched);
+            let front = &mut lines[usize::from(fill.next)];
+            fill.next += 1;
+            if touched(*front) <= fill.sorted {
+                return Some(std::mem::replace(front, line));
             }
         }
     }
 
-    /// Gives every entry the stamp `touched`, after times were renumbered.
-    pub fn restamp(&mut self, touched: impl Fn(u32) -> u32) {
-        for (entries, fill) in self.entries.chunks_mut(self.ways).zip(&mut self.fills) {
-            sort(&mut entries[..fill.used.into()], fill, &touched);
+    /// Takes all lines out of `set` into `lines`, the least recently used first.
+    pub fn take(&mut self, set: usize, touched: impl Fn(u32) -> u32, lines: &mut Vec<u32>) {
+        let used = usize::from(self.fills[set].used);
+        let of_set = &mut self.lines[set * self.ways..][..used];
+        sort(of_set, &mut self.keys, &touched);
+        lines.clear();
+        lines.extend_from_slice(of_set);
+        self.fills[set].used = 0;
+    }
+
+    /// Fills the empty `set`.
+    pub fn put(&mut self, set: usize, lines: impl Iterator<Item = u32>) {
+        let of_set = &mut self.lines[set * self.ways..][..self.ways];
+        let used = of_set
+            .iter_mut()
+            .zip(lines)
+            .map(|(place, line)| *place = line)
+            .count();
+        self.fills[set].used = used as u8;
+        self.fills[set].next = self.ways as u8;
+    }
+
+    /// Sorts every set again before its next line goes: times were renumbered.
+    pub fn forget_times(&mut self) {
+        let ways = self.ways as u8;
+        self.fills.iter_mut().for_each(|fill| fill.next = ways);
+    }
+}
+
+impl Fill {
+    /// No line, and to be sorted before the first one goes.
+    fn unsorted(ways: u8) -> Self {
+        Self {
+            sorted: 0,
+            used: 0,
+            next: ways,
         }
     }
 }
 
-/// Brings all stamps up to date and sorts the set.
-fn sort(entries: &mut [u64], fill: &mut Fill, touched: &impl Fn(u32) -> u32) {
-    for entry_of_line in entries.iter_mut() {
-        let line = line_of(*entry_of_line);
-        *entry_of_line = entry(touched(line), line);
+/// Sorts lines by the times of their last touches.
+fn sort(lines: &mut [u32], keys: &mut Vec<u64>, touched: &impl Fn(u32) -> u32) {
+    keys.clear();
+    keys.extend(
+        lines
+            .iter()
+            .map(|line| u64::from(touched(*line)) << 32 | u64::from(*line)),
+    );
+    keys.sort_unstable();
+    for (line, key) in lines.iter_mut().zip(keys) {
+        *line = *key as u32;
     }
-    entries.sort_unstable();
-    *fill = Fill {
-        next: 0,
-        is_sorted: true,
-        has_passed: false,
-        ..*fill
-    };
 }

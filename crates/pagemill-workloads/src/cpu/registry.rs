@@ -1,8 +1,9 @@
 use pagemill_sim::shared_cache::ReferenceStream;
 
 use super::{
-    acoustic_score, block_sort, conjugate_gradient, fdtd, game_tree, lattice_boltzmann,
-    molecular_dynamics, motion_search, network_simplex, quantum_register,
+    acoustic_score, block_sort, conjugate_gradient, fdtd, game_tree, gas_dynamics,
+    lattice_boltzmann, molecular_dynamics, motion_search, network_simplex, patch_dynamics,
+    quantum_register,
 };
 use crate::{Parameter, ParameterError, Values};
 
@@ -48,10 +49,12 @@ static REGISTRY: &[CpuProgramInfo] = &[
     conjugate_gradient::INFO,
     fdtd::INFO,
     game_tree::INFO,
+    gas_dynamics::INFO,
     lattice_boltzmann::INFO,
     molecular_dynamics::INFO,
     motion_search::INFO,
     network_simplex::INFO,
+    patch_dynamics::INFO,
     quantum_register::INFO,
 ];
 
