@@ -63,12 +63,20 @@ void color_release(int fd, const void *at, size_t pages)
 	ask(fd, PAGEMILL_COLOR_IOC_RELEASE, &range, "release");
 }
 
-struct pagemill_color_report color_report(int fd)
+struct pagemill_color_report color_count_frames(int fd, uint64_t *by_color, uint32_t capacity)
 {
-	struct pagemill_color_report report = { .pages = 0 };
+	struct pagemill_color_report report = {
+		.frames_by_color = (uintptr_t)by_color,
+		.frames_capacity = capacity,
+	};
 
 	ask(fd, PAGEMILL_COLOR_IOC_REPORT, &report, "report");
 	return report;
+}
+
+struct pagemill_color_report color_report(int fd)
+{
+	return color_count_frames(fd, NULL, 0);
 }
 
 struct pagemill_color_stock color_stock(int fd)
@@ -112,6 +120,33 @@ struct pagemill_color_set color_range(unsigned int first, unsigned int count)
 bool color_has(const struct pagemill_color_set *set, unsigned int color)
 {
 	return set->words[color / 64] >> color % 64 & 1;
+}
+
+/* Those beyond each color's share; odd pages are given where they are. */
+uint64_t color_fewest_moves(const uint64_t *by_color, unsigned int colors,
+			    const struct pagemill_color_set *set)
+{
+	uint64_t pages = 0, count = 0, stay = 0, share, odd;
+
+	for (unsigned int color = 0; color < colors; color++) {
+		pages += by_color[color];
+		count += color_has(set, color);
+	}
+	share = pages / count;
+	odd = pages % count;
+	for (unsigned int color = 0; color < colors; color++) {
+		uint64_t held = by_color[color];
+
+		if (!color_has(set, color))
+			continue;
+		if (held > share && odd) {
+			odd--;
+			stay += share + 1;
+		} else {
+			stay += held < share ? held : share;
+		}
+	}
+	return pages - stay;
 }
 
 uint64_t color_frame(const volatile void *at)

@@ -112,6 +112,8 @@ static void access_line(struct pcc_core *core, u32 cpu, u64 line, u32 task)
 	if (look_up(&core->first[cpu], line, &evicted))
 		return;
 	counts->first_misses++;
+	if (core->first_missed)
+		core->first_missed(line << core->shared.line_shift, 1u << core->shared.line_shift, task);
 	if (look_up(&core->shared, line, &evicted))
 		return;
 	counts->shared_misses++;

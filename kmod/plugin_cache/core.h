@@ -39,7 +39,11 @@ struct pcc_task {
 	u64 evicted[PCC_TASKS_MAX];		/* lines of each task that made room for this one's */
 };
 
+/* Told of each line that is not in the first cache, by the address of its first byte. */
+typedef void (*pcc_missed)(u64 address, u32 bytes, u32 task);
+
 struct pcc_core {
+	pcc_missed first_missed;	/* NULL: nobody */
 	struct pcc_cache first[PCC_CPUS_MAX];
 	struct pcc_cache shared;
 	u32 colors;

@@ -3,10 +3,12 @@
  * A QEMU plugin that watches every data access of the emulated machine by its
  * guest-physical address. What the guest tells it: uapi/pagemill_observe.h.
  *
- *   -plugin plugin_cache.so,out=FILE[,trace=FILE][,l1=BYTES:WAYS][,l2=BYTES:WAYS][,line=BYTES]
+ *   -plugin plugin_cache.so,out=FILE[,trace=FILE][,trace_misses=FILE][,l1=BYTES:WAYS][,l2=BYTES:WAYS][,line=BYTES]
  *
- * `out` gets lines `value NAME NUMBER UNIT`. `trace` gets the references to
- * frames that have an owner, by programs, between BEGIN and END.
+ * `out` gets lines `value NAME NUMBER UNIT`. Between BEGIN and END, `trace`
+ * gets the references to frames that have an owner, by programs; instead,
+ * `trace_misses` gets the lines of such frames that are not in the first
+ * cache, whoever wants them: what reaches the shared one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,6 +28,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
 static struct pcc_core *core;
 static struct trace *trace;
+static bool traces_references;
 static FILE *out;
 static bool counting;
 static char name[NAME_MOST + 1];
@@ -154,6 +157,12 @@ static void on_mark(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr
 	leave();
 }
 
+static void on_first_miss(u64 address, u32 bytes, u32 task)
+{
+	if (task)
+		trace_add(trace, address, bytes, task, false);
+}
+
 static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *unused)
 {
 	bool kernel = vaddr >= KERNEL_HALF;
@@ -167,7 +176,7 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vad
 	enter();
 	pcc_access(core, cpu, address, bytes, kernel);
 	task = pcc_owner(core, address);
-	if (trace && task && !kernel)
+	if (traces_references && task && !kernel)
 		trace_add(trace, address, bytes, task, qemu_plugin_mem_is_store(info));
 	leave();
 }
@@ -221,6 +230,7 @@ struct options {
 	struct pcc_geometry shared;
 	const char *out;
 	const char *trace;
+	const char *trace_misses;
 };
 
 static bool parse_cache(const char *text, struct pcc_geometry *geometry)
@@ -239,6 +249,8 @@ static bool parse_one(char *argument, struct options *options)
 		options->out = value;
 	else if (!strcmp(argument, "trace"))
 		options->trace = value;
+	else if (!strcmp(argument, "trace_misses"))
+		options->trace_misses = value;
 	else if (!strcmp(argument, "l1"))
 		return parse_cache(value, &options->first);
 	else if (!strcmp(argument, "l2"))
@@ -269,17 +281,21 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_plugin_info_t *info, int
 		return refuse("it watches an x86-64 machine, not a program");
 	for (int i = 0; i < argc; i++)
 		if (!parse_one(argv[i], &options))
-			return refuse("arguments are out=FILE, trace=FILE, l1=BYTES:WAYS, l2=BYTES:WAYS, line=BYTES");
+			return refuse("arguments are out=FILE, trace=FILE, trace_misses=FILE, l1=BYTES:WAYS, l2=BYTES:WAYS, line=BYTES");
+	if (options.trace && options.trace_misses)
+		return refuse("one trace at a time");
 	core = pcc_new(options.first, options.shared);
 	if (!core)
 		return refuse("bytes / ways / line must be a power of two, and a way of l2 at least a page");
 	out = options.out ? fopen(options.out, "w") : NULL;
 	if (!out)
 		return refuse(options.out ? strerror(errno) : "out=FILE is missing");
-	if (options.trace) {
-		trace = trace_start(options.trace);
+	if (options.trace || options.trace_misses) {
+		trace = trace_start(options.trace ? options.trace : options.trace_misses);
 		if (!trace)
 			return refuse(strerror(errno));
+		traces_references = options.trace;
+		core->first_missed = options.trace ? NULL : on_first_miss;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
 	qemu_plugin_register_atexit_cb(id, on_end, NULL);

@@ -50,6 +50,15 @@ impl Nvcc {
             .args(flags);
         process::output(command.arg(name).args(["-o", "-"]))
     }
+
+    /// Compiles `source` to a program that looks for the CUDA runtime when it is started.
+    pub fn program(&self, source: &Path, program: &Path) -> Result<()> {
+        let runtime = self.program.with_file_name("../lib/libcudart.so.13");
+        let mut command = Command::new(&self.program);
+        // The runtime's wheel has no `libcudart.so` for the linker to find.
+        command.args(["-cudart", "none", "-o"]).arg(program);
+        process::run(command.arg(source).arg("-Xlinker").arg(runtime))
+    }
 }
 
 fn find_nvcc(environment: &Path) -> Result<PathBuf> {

@@ -57,6 +57,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pagemill-preload", &["pagemill-linux"]),
+    ("pagemill-vm", &[]),
     (
         "pagemill-color",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
@@ -80,6 +81,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-types",
             "pagemill-policy",
+            "pagemill-linux",
             "pagemill-sim",
             "pagemill-workloads",
             "pagemill-scenario",
@@ -121,10 +123,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-cudart",
             "pagemill-fabric",
             "pagemill-run",
+            "pagemill-vm",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),
-    ("xtask", &[]),
+    ("xtask", &["pagemill-vm"]),
 ];
 
 /// Crates whose non-test code uses nothing but the standard library and crates of ours.

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod cuda;
 mod dependencies;
+mod gallery;
 mod kernels;
 mod mpi4py;
 mod package;
@@ -54,12 +55,19 @@ enum Command {
         filter: Option<String>,
     },
     /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
-    Gallery,
-    /// Builds the wheel and the Debian package, and tries both.
+    Gallery {
+        /// Compare with the committed files and change nothing.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Builds the wheel and the Debian packages, and tries them.
     Package {
         /// Without optimisation, to see that packaging works.
         #[arg(long)]
         dev: bool,
+        /// Also install them on a bare Debian 12, in a folder: fetches about 300 MB the first time, and needs root.
+        #[arg(long)]
+        verify: bool,
     },
     /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
     BenchPreload {
@@ -120,23 +128,18 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
-        Command::Package { dev } => {
+        Command::Package { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev
             } else {
                 package::Profile::Release
             };
-            package::run(profile).map(|()| true)
+            let tally = package::run(profile, verify)?;
+            tally.print();
+            Ok(tally.all_passed())
         }
-        Command::Gallery => process::run(&mut process::cargo(&[
-            "run",
-            "--quiet",
-            "--package",
-            "pagemill-run",
-            "--example",
-            "gallery",
-        ]))
-        .map(|()| true),
+        Command::Gallery { check: true } => gallery::compare().map(|()| true),
+        Command::Gallery { check: false } => gallery::make().map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
     }

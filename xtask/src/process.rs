@@ -1,12 +1,13 @@
 //! Running other programs.
 
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+
+pub use pagemill_vm::process::{output, run, shown, succeeds};
 
 /// The `cargo` that runs us, in the workspace's root.
 pub fn cargo(arguments: &[&str]) -> Command {
@@ -16,44 +17,6 @@ pub fn cargo(arguments: &[&str]) -> Command {
         .args(arguments)
         .current_dir(crate::workspace::root());
     command
-}
-
-/// How a person would type it.
-pub fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
-    let words = std::iter::once(program).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
-}
-
-/// Runs to the end; an exit code other than 0 is an error.
-pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{}`", shown(command)))?;
-    if !status.success() {
-        bail!("`{}` failed ({status})", shown(command));
-    }
-    Ok(())
-}
-
-/// Runs to the end and returns what it wrote to stdout; an exit code other than 0 is an error that quotes stderr.
-pub fn output(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start `{}`", shown(command)))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`{}` failed ({}):\n{}",
-            shown(command),
-            output.status,
-            stderr.trim_end()
-        );
-    }
-    String::from_utf8(output.stdout).with_context(|| format!("`{}` wrote no UTF-8", shown(command)))
 }
 
 /// Longer than any test, any benchmark, and the building of what comes next.
@@ -144,15 +107,6 @@ fn signal(name: &str, processes: &[u32]) -> Result<()> {
         .stderr(Stdio::null());
     kill.status().context("cannot start `kill`")?;
     Ok(())
-}
-
-/// Whether `program arguments` can be started and exits with 0.
-pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
-    let quiet = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output();
-    quiet.is_ok_and(|output| output.status.success())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 10] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -50,6 +50,16 @@ const NEEDS: [Need; 8] = [
         what: "NetPIPE, which measures the simulated network",
         package: "netpipe-openmpi",
         is_there: || Path::new("/usr/bin/NPopenmpi").exists(),
+    },
+    Need {
+        what: "dpkg-shlibdeps, which finds what the Debian package depends on",
+        package: "dpkg-dev",
+        is_there: || process::succeeds("dpkg-shlibdeps", &["--version"]),
+    },
+    Need {
+        what: "HPC Challenge, which runs on and measures the simulated network",
+        package: "hpcc",
+        is_there: || Path::new("/usr/bin/hpcc").exists(),
     },
     Need {
         what: "a browser, which the report's pages are tested in",

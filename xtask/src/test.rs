@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
 use crate::tally::Tally;
-use crate::{check, kernels, mpi4py, python, system, vm, workspace};
+use crate::{check, gallery, kernels, mpi4py, package, python, system, vm, workspace};
 
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
@@ -29,6 +29,13 @@ pub fn run() -> Result<bool> {
     match vm::run(&[], false) {
         Ok(booted) => tally.add(booted),
         Err(error) => tally.check("virtual machine", || Err(error)),
+    }
+    tally.check(
+        "docs/gallery is of the rows in validation/",
+        gallery::compare,
+    );
+    if let Err(error) = package::test(&mut tally) {
+        tally.check("Debian packages", || Err(error));
     }
     tally.print();
     Ok(tally.all_passed())

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use crate::values;
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU or kernel module that was asked for is not there."
+    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual machine that was asked for is not there."
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -372,7 +373,44 @@ pub enum TextFormat {
 #[derive(Args, Debug)]
 pub struct MrcArguments {
     /// A trace: pagemill's format, or text of `valgrind --tool=lackey --trace-mem=yes`
-    pub trace: PathBuf,
+    #[arg(required_unless_present = "program", conflicts_with = "program")]
+    pub trace: Option<PathBuf>,
+
+    /// Instead of a trace, a program and its arguments: it is run in the virtual machine, and its heap watched
+    ///
+    /// It has to be dynamically linked. Its libraries, and files that its arguments name, are copied into the virtual machine,
+    /// which has no network and no disk. What it writes goes to standard error.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+
+    /// A file for the program's standard input [default: nothing]
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub stdin: Option<PathBuf>,
+
+    /// A file or folder that the program reads, though no argument names it
+    #[arg(long, value_name = "PATH", requires = "program")]
+    pub with: Vec<PathBuf>,
+
+    /// Record every reference, not those only that miss a first cache of 32 KiB, 8 ways
+    #[arg(long, requires = "program")]
+    pub all_references: bool,
+
+    /// Memory of the virtual machine
+    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, default_value = "1GiB", requires = "program")]
+    pub memory_bytes: u64,
+
+    /// The virtual machine is ended after so many seconds
+    #[arg(
+        long = "time-limit",
+        value_name = "S",
+        default_value_t = 600,
+        requires = "program"
+    )]
+    pub time_limit_s: u32,
+
+    /// Keep the trace there
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub keep_trace: Option<PathBuf>,
 
     /// How the trace is written [default: told by its first bytes]
     #[arg(long, value_enum, value_name = "FORMAT")]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
-/// The library that is `given`, else the one called `name` beside this program or in `../lib`.
+/// The library that is `given`, else the one called `name` of this command, made by the crate `package`.
 pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<PathBuf, Failure> {
     if let Some(library) = given {
         if !library.is_file() {
@@ -13,18 +13,8 @@ pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<P
         }
         return Ok(library.to_owned());
     }
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::Run(format!("cannot find this program: {error}")))?;
-    let folder = own.parent().unwrap_or(&own);
-    [folder.join(name), folder.join("../lib").join(name)]
-        .into_iter()
-        .find(|path| path.is_file())
-        .ok_or_else(|| {
-            Failure::Run(format!(
-                "there is no {name} beside {}: cargo build -p {package}, or --library",
-                own.display()
-            ))
-        })
+    pagemill_linux::library::find(name, package)
+        .map_err(|error| Failure::Run(format!("{error}, or name it with --library")))
 }
 
 /// `command`, with `library` before whatever else is preloaded.

@@ -36,6 +36,14 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             arguments.out.display()
         ));
     }
+    let other = store.of_other_builds(&scenario.points);
+    if other > 0 {
+        note(&format!(
+            "{other} of {} points in {} are of another build of pagemill, and are run again",
+            scenario.points.len(),
+            arguments.out.display()
+        ));
+    }
     let jobs = arguments
         .jobs
         .map_or_else(available_cores, std::num::NonZero::get);
@@ -59,8 +67,11 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
 
 /// Runs `points`, `jobs` at a time, and keeps each when it has ended.
 fn run_points(points: &[&Point], jobs: usize, store: &Store) -> Result<(), (usize, PointError)> {
-    let options = RunOptions::default();
     let progress = Progress::new(points.len());
+    let options = RunOptions {
+        progress: Some(progress.of_points()),
+        ..RunOptions::default()
+    };
     let done = run_all(points, jobs, |point| {
         let _shown = progress.begin(point);
         let outcome = run_point(point, &options)?;

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{run, run_in};
+use common::{Finished, pagemill, run, run_in};
 use serde_json::Value;
 
 /// A loop over `pages` pages, a line each 64 bytes, `rounds` times.
@@ -130,6 +130,62 @@ fn what_cannot_be_is_said_before_the_trace_is_read() {
     assert!(
         error.contains("the step must divide the 64 lines of a page"),
         "{error}"
+    );
+}
+
+#[test]
+fn a_trace_or_a_program_has_to_be_named() {
+    run(&["mrc"]).error(2);
+    run(&["mrc", "x", "--", "cat"]).error(2);
+    run(&["mrc", "x", "--stdin", "y"]).error(2);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_before_anything_is_fetched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("script");
+    std::fs::write(&script, "#!/bin/sh\n").expect("a file");
+    let error =
+        |arguments: &[&str]| run_in(folder.path(), &[&["mrc"], arguments].concat()).error(2);
+    let said = error(&["--", "there-is-no-such-program"]);
+    assert!(
+        said.contains("there is no program there-is-no-such-program"),
+        "{said}"
+    );
+    let said = error(&["--", "./script"]);
+    assert!(
+        said.contains("script is a script, or has no shared libraries"),
+        "{said}"
+    );
+    let said = error(&["--memory", "4GiB", "--", "cat"]);
+    assert!(
+        said.contains("--memory is 4096 MiB, and has to be from 256 to 3072"),
+        "{said}"
+    );
+    let said = error(&["--page", "8KiB", "--", "cat"]);
+    assert!(
+        said.contains("pages of the virtual machine have 4096"),
+        "{said}"
+    );
+    let said = error(&["--ways", "23", "--", "cat"]);
+    assert!(said.contains("power of two"), "{said}");
+}
+
+#[test]
+fn without_debian_there_is_no_virtual_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // All that is on the path: what tells whether a program has shared libraries.
+    std::os::unix::fs::symlink("/usr/bin/ldd", folder.path().join("ldd")).expect("a link");
+    let output = pagemill(folder.path())
+        .env("PATH", folder.path())
+        .env("PAGEMILL_VM", folder.path())
+        .args(["mrc", "--", "/bin/cat"])
+        .output()
+        .expect("the command starts");
+    let said = Finished::from(output).error(3);
+    assert!(
+        said.contains("there is none: there is no apt-get"),
+        "{said}"
     );
 }
 

@@ -43,6 +43,25 @@ fn points_that_are_there_are_not_run_again() {
 }
 
 #[test]
+fn points_of_another_build_are_not_taken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = run_in(folder.path(), &SWEEP).result();
+    let all = parts(folder.path());
+    let (digest, build) = all[3].split_once('-').expect("a digest and a build");
+    assert_eq!(
+        (digest.len(), build.len()),
+        (64, "0123456789abcdef.parquet".len())
+    );
+    let folder_of_parts = folder.path().join("sweep/parts");
+    let other = format!("{digest}-0123456789abcdef.parquet");
+    std::fs::rename(folder_of_parts.join(&all[3]), folder_of_parts.join(&other)).expect("a part");
+    let again = run_in(folder.path(), &SWEEP);
+    let told = "14 of 15 points are in sweep already\n1 of 15 points in sweep are of another build of pagemill, and are run again\n";
+    assert_eq!((again.stderr.as_str(), again.stdout), (told, first));
+    assert_eq!(parts(folder.path()).len(), 16);
+}
+
+#[test]
 fn a_failing_point_is_named_and_the_others_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let limit = ["--set", "limits.thread_instructions=60000", "--jobs", "1"];

@@ -57,8 +57,8 @@ fn is_wanted() -> bool {
 }
 
 fn virtual_time() -> Option<libc::timeval> {
-    let process = process::lock();
-    let microseconds = process.as_ref()?.station.clock_ps() / MICROSECOND_PS;
+    let mut process = process::lock();
+    let microseconds = process.as_mut()?.station.read_clock() / MICROSECOND_PS;
     Some(libc::timeval {
         tv_sec: (microseconds / 1_000_000) as libc::time_t,
         tv_usec: (microseconds % 1_000_000) as libc::suseconds_t,

@@ -16,7 +16,7 @@ use crate::job::PATIENCE_VARIABLE;
 use crate::machine;
 use crate::preload::CLOCK_VARIABLE;
 
-/// The library's file, as cargo builds it.
+/// The library's file, as cargo builds it of this crate.
 pub const LIBRARY: &str = "libpagemill_fabric.so";
 
 /// The name under which libfabric finds it.
@@ -49,11 +49,6 @@ pub enum Clocks {
 /// Why a job cannot start.
 #[derive(Debug)]
 pub enum LaunchError {
-    /// There is no library.
-    NoLibrary {
-        /// Where it was looked for.
-        searched: Vec<PathBuf>,
-    },
     /// The shared memory cannot be made.
     Segment(SegmentError),
     /// The folder in which libfabric looks cannot be made.
@@ -63,17 +58,6 @@ pub enum LaunchError {
 impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoLibrary { searched } => {
-                let searched: Vec<String> = searched
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect();
-                write!(
-                    f,
-                    "{LIBRARY} is not in {}; build it: cargo build --release -p pagemill-fabric",
-                    searched.join(", ")
-                )
-            }
             Self::Segment(error) => error.fmt(f),
             Self::Folder(error) => write!(f, "cannot make a temporary folder: {error}"),
         }
@@ -81,24 +65,6 @@ impl fmt::Display for LaunchError {
 }
 
 impl std::error::Error for LaunchError {}
-
-/// The library of the program `executable`: beside it, where cargo puts libraries, or in `../lib`.
-///
-/// # Errors
-/// If it is in none of these places.
-pub fn find_library(executable: &Path) -> Result<PathBuf, LaunchError> {
-    let folder = executable.parent().unwrap_or(Path::new("."));
-    let searched = vec![
-        folder.to_owned(),
-        folder.join("deps"),
-        folder.join("../lib"),
-    ];
-    let found = searched
-        .iter()
-        .map(|folder| folder.join(LIBRARY))
-        .find(|path| path.is_file());
-    found.ok_or(LaunchError::NoLibrary { searched })
-}
 
 /// A job: its board and the folder that libfabric searches. Both are gone with it.
 pub struct Job {

@@ -141,9 +141,9 @@ thread_initialisers! {
 /// Seconds of virtual time.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPI_Wtime() -> f64 {
-    process::lock()
-        .as_ref()
-        .map_or(0.0, |process| process.station.clock_ps() as f64 / SECOND_PS)
+    process::lock().as_mut().map_or(0.0, |process| {
+        process.station.read_clock() as f64 / SECOND_PS
+    })
 }
 
 /// Seconds of virtual time.

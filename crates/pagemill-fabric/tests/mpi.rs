@@ -63,6 +63,21 @@ fn bandwidth_is_the_same_in_every_run_and_below_the_wire() {
 }
 
 #[test]
+fn programs_that_wait_for_their_clock_come_to_an_end() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "clock", &[]);
+    let first = run_ranks(2, &program).result();
+    let lines = sorted(&first);
+    // 10 ns a reading.
+    assert!(lines[0].starts_with("rank 0: 99 readings"), "{first}");
+    assert!(lines[1].starts_with("rank 1: 100098 readings"), "{first}");
+    assert_eq!(lines, sorted(&run_ranks(2, &program).result()));
+}
+
+#[test]
 fn every_form_of_communication_is_right_and_takes_the_same_time_in_every_run() {
     if let Some(lack) = lacks_open_mpi() {
         return pagemill_testkit::skip(lack);
@@ -105,6 +120,83 @@ fn python_programs_run() {
         assert_eq!(sorted(&first), sorted(&second));
         assert_eq!(first.lines().count(), ranks as usize);
     }
+}
+
+/// Settings of HPC Challenge in the order of its file, for two processes and the smallest of problems.
+const HPCC_SETTINGS: &str = "\
+HPLinpack benchmark input file
+Innovative Computing Laboratory, University of Tennessee
+HPL.out output file name (if any)
+8 device out (6=stdout,7=stderr,file)
+1 # of problems sizes (N)
+32 Ns
+1 # of NBs
+16 NBs
+0 PMAP process mapping (0=Row-,1=Column-major)
+1 # of process grids (P x Q)
+1 Ps
+2 Qs
+16.0 threshold
+1 # of panel fact
+2 PFACTs (0=left, 1=Crout, 2=Right)
+1 # of recursive stopping criterium
+4 NBMINs (>= 1)
+1 # of panels in recursion
+2 NDIVs
+1 # of recursive panel fact.
+1 RFACTs (0=left, 1=Crout, 2=Right)
+1 # of broadcast
+1 BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1 # of lookahead depth
+1 DEPTHs (>=0)
+2 SWAP (0=bin-exch,1=long,2=mix)
+64 swapping threshold
+0 L1 in (0=transposed,1=no-transposed) form
+0 U in (0=transposed,1=no-transposed) form
+1 Equilibration (0=no,1=yes)
+8 memory alignment in double (> 0)
+##### This line (no. 32) is ignored (it serves as a separator). ######
+0 Number of additional problem sizes for PTRANS
+0 values of N
+0 number of additional blocking sizes for PTRANS
+0 values of NB
+";
+
+#[test]
+fn hpc_challenge_passes_its_own_checks_and_measures_the_simulated_interface() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    if !Path::new("/usr/bin/hpcc").exists() {
+        return pagemill_testkit::skip("there is no HPC Challenge");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("hpccinf.txt"), HPCC_SETTINGS).expect("settings");
+    let mut command = mpirun(2);
+    command.arg("hpcc").current_dir(folder.path());
+    let machine = NicMachine::pni();
+    let finished = run(&machine, Clocks::Mpi, command);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let told = std::fs::read_to_string(folder.path().join("hpccoutf.txt")).expect("results");
+    let value = |name: &str| -> f64 {
+        let line = told
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        let line = line.unwrap_or_else(|| panic!("no {name} in {told}"));
+        line.parse().expect("a number")
+    };
+    assert_eq!(value("Success"), 1.0);
+    assert!(!told.contains("FAILED"), "{told}");
+    let wire = machine.wire.bandwidth.bytes_per_second() as f64 / 1e9;
+    let (bandwidth, latency_us) = (
+        value("MaxPingPongBandwidth_GBytes"),
+        value("MinPingPongLatency_usec"),
+    );
+    assert!(
+        bandwidth > 0.7 * wire && bandwidth < wire,
+        "{bandwidth} of {wire}"
+    );
+    assert!(latency_us > 1.0 && latency_us < 2.0, "{latency_us}");
 }
 
 #[test]

@@ -137,9 +137,15 @@ impl Channel {
             flags |= RecvFlags::DONTWAIT;
         }
         let mut parts = [IoSliceMut::new(buffer)];
-        let message =
+        let mut next = || {
             rustix::io::retry_on_intr(|| recvmsg(&self.socket, &mut parts, &mut ancillary, flags))
-                .map_err(failed)?;
+        };
+        let message = match next() {
+            // Told once, before what was sent last: the other end left with our message unread.
+            Err(Errno::CONNRESET) => next(),
+            taken => taken,
+        };
+        let message = message.map_err(failed)?;
         let cut = ReturnFlags::TRUNC | ReturnFlags::CTRUNC;
         let mut descriptors = Vec::new();
         for part in ancillary.drain() {
@@ -269,4 +275,26 @@ pub fn wait_readable(descriptors: &[BorrowedFd<'_>], limit: Option<Duration>) ->
         Err(error) => return Err(OsError::new("wait for messages", error)),
     }
     Ok(polled.iter().map(|fd| !fd.revents().is_empty()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_last_is_heard_though_nothing_was_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let listener = Listener::bind(&path, 0o600).expect("bound");
+        let client = Channel::connect(&path).expect("connected");
+        client.send(b"never read", &[]).expect("sent");
+        let server = listener.accept().expect("accepted");
+        server.send(b"no", &[]).expect("sent");
+        drop(server);
+        let mut buffer = [0; 16];
+        let received = client.receive(&mut buffer, true).expect("received");
+        assert_eq!(&buffer[..received.bytes], b"no");
+        let end = client.receive(&mut buffer, true).expect("the end");
+        assert_eq!(end.bytes, 0);
+    }
 }

@@ -6,6 +6,7 @@
 //! * [`messages`]: protocols over such sockets; [`stop`]: the end of a daemon's loop.
 //! * [`process`]: other processes.
 //! * [`pagemap`]: which frame a page is mapped to.
+//! * [`library`]: where the libraries are that the command gives to other programs.
 //! * [`clock`]: cycles and CPU time.
 //! * [`userfault`]: page faults that this process answers itself.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod color_module;
 mod error;
 pub mod hugetlb;
+pub mod library;
 mod mapping;
 pub mod messages;
 pub mod pagemap;

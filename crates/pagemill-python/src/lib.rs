@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("BUILD", pagemill_run::BUILD)?;
     error::add_to(module)?;
     module.add_class::<loaded::Loaded>()?;
     module.add_class::<result_set::ResultSet>()?;

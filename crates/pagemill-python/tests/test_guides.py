@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-GUIDES = ["first-steps", "own-machine", "own-workload", "own-policy", "reading-a-report"]
+GUIDES = ["installing", "first-steps", "own-machine", "own-workload", "own-policy", "reading-a-report", "validation"]
 
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([^`]+)`:\s*\Z")
@@ -25,7 +25,7 @@ def blocks(text):
 @pytest.fixture
 def environment(pagemill_command):
     beside = [str(Path(pagemill_command).parent), str(Path(sys.executable).parent)]
-    return {**os.environ, "PATH": os.pathsep.join([*beside, os.environ["PATH"]]), "MPLBACKEND": "agg"}
+    return {**os.environ, "PATH": os.pathsep.join([*beside, os.environ["PATH"]]), "MPLBACKEND": "agg", "SOURCE": str(ROOT)}
 
 
 @pytest.mark.parametrize("guide", GUIDES)

@@ -152,13 +152,14 @@ def test_other_threads_go_on_while_points_run():
     assert grown > 1
 
 
-def test_ctrl_c_stops_a_long_kernel(tmp_path):
+@pytest.mark.parametrize("scenario", ["vector-add-scale", "uvm-on-demand", "cachepm-pairs"])
+def test_ctrl_c_stops_a_long_run(tmp_path, scenario):
     program = tmp_path / "long.py"
     program.write_text(
         "import pagemill\n"
         "print('ready', flush=True)\n"
         "try:\n"
-        "    pagemill.run('vector-add-scale', progress=False)\n"
+        f"    pagemill.run({scenario!r}, progress=False)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
     )

@@ -85,6 +85,13 @@ def test_a_damaged_part_is_run_again(small, tmp_path):
     assert len(executor.points) == 1
 
 
+def test_workers_of_another_build_are_refused(small):
+    shipped = pagemill.Scenario(small)._loaded.shipped()
+    assert len(pagemill._sweep._run_task(pagemill._native.BUILD, shipped, [0])) == 1
+    with pytest.raises(pagemill.RunError, match="another build .*install the same wheel"):
+        pagemill._sweep._run_task("0123456789abcdef", shipped, [0])
+
+
 def test_a_failing_point_is_named_and_the_others_are_kept(small, tmp_path):
     overrides = {"limits.thread_instructions": [10**9, 1000]}
     with pytest.raises(pagemill.RunError, match="point 2 .*1000.*of small"):

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::units::human;
 use crate::{Claim, ColumnKind, Mean, ResultSet, Row, Value};
 
 /// A statement and how to check it.
@@ -102,8 +103,9 @@ pub enum Expectation {
 
 /// What the rows of `set` say about `spec`. Where a needed row is missing, the claim is not judged and the note says why.
 pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
+    let kind = kind_of(&spec.measure, set);
     let (measured, holds, gap) = match figures(&spec.measure, &set.rows) {
-        Ok(figures) => judge(spec, &figures),
+        Ok(figures) => judge(spec, &figures, kind),
         Err(gap) => (None, None, gap),
     };
     let note = [spec.note.as_str(), gap.as_str()]
@@ -116,7 +118,7 @@ pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
         text: spec.text.clone(),
         published: spec.published.map(Value::Float),
         measured,
-        kind: kind_of(&spec.measure, set),
+        kind,
         holds,
         note: note.join("; "),
     }
@@ -138,7 +140,7 @@ fn kind_of(measure: &Measure, set: &ResultSet) -> ColumnKind {
 
 type Verdict = (Option<Value>, Option<bool>, String);
 
-fn judge(spec: &ClaimSpec, figures: &[(Value, f64)]) -> Verdict {
+fn judge(spec: &ClaimSpec, figures: &[(Value, f64)], kind: ColumnKind) -> Verdict {
     let plain: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
     match &spec.expect {
         Expectation::Between { at_least, at_most } => match spec.measure.reduce.apply(&plain) {
@@ -149,8 +151,8 @@ fn judge(spec: &ClaimSpec, figures: &[(Value, f64)]) -> Verdict {
             }
             None => (None, None, "no positive figures to average".to_owned()),
         },
-        Expectation::Highest(members) => ranked(figures, members, |a, b| b.total_cmp(a)),
-        Expectation::Lowest(members) => ranked(figures, members, |a, b| a.total_cmp(b)),
+        Expectation::Highest(members) => ranked(figures, members, kind, |a, b| b.total_cmp(a)),
+        Expectation::Lowest(members) => ranked(figures, members, kind, |a, b| a.total_cmp(b)),
     }
 }
 
@@ -158,6 +160,7 @@ fn judge(spec: &ClaimSpec, figures: &[(Value, f64)]) -> Verdict {
 fn ranked(
     figures: &[(Value, f64)],
     members: &[Value],
+    kind: ColumnKind,
     order: impl Fn(&f64, &f64) -> std::cmp::Ordering,
 ) -> Verdict {
     let mut sorted: Vec<&(Value, f64)> = figures.iter().collect();
@@ -168,7 +171,7 @@ fn ranked(
         .all(|member| first.iter().any(|(value, _)| value == member));
     let names: Vec<String> = first
         .iter()
-        .map(|(value, figure)| format!("{value} ({figure:.2})"))
+        .map(|(value, figure)| format!("{value} ({})", human(&Value::Float(*figure), kind)))
         .collect();
     (
         Some(Value::Text(names.join(", "))),
@@ -324,7 +327,7 @@ mod tests {
         let highest = evaluate(&spec(Expectation::Highest(vec!["bfs".into()])), &set());
         assert_eq!(
             (highest.measured, highest.holds),
-            (Some("bfs (4.00)".into()), Some(true))
+            (Some("bfs (4.00×)".into()), Some(true))
         );
         assert_eq!(
             evaluate(&spec(Expectation::Lowest(vec!["bfs".into()])), &set()).holds,

@@ -1,35 +1,39 @@
 //! `cargo run -p pagemill-run --example gallery`: a page in `docs/gallery/` for each document whose figures the built-in scenarios make.
 //!
-//! The rows are those kept in `validation/`; claims and figures are made of them anew, as `pagemill run` makes them.
+//! With an argument the pages go to that folder instead. The rows are those kept in `validation/`; claims and figures are made of them anew, as `pagemill run` makes them.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pagemill_report::{ColumnKind, ResultSet, Row, Value, drawings, human};
 use pagemill_run::result_set;
 use pagemill_scenario::{SCENARIOS, Scenario, load};
 
 /// A document: the beginning of its scenarios' names, the title of its page, and where its rows are kept.
-const DOCUMENTS: [(&str, &str, &str); 3] = [
+const DOCUMENTS: [(&str, &str, &str); 5] = [
     ("ppm", "Partial page migration", "validation/ppm"),
+    ("uvm", "Data larger than GPU memory", "validation/uvm"),
     (
         "pni",
         "A network interface with its translation table in main memory",
         "validation/pni",
     ),
-    ("zero", "Clearing huge pages", "validation/zero/xeon"),
+    ("zero", "Clearing huge pages", "validation/zero"),
+    ("cachepm", "Colors of a shared cache", "validation/coloring"),
 ];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let gallery = root.join("docs/gallery");
+    let elsewhere = std::env::args_os().nth(1).map(PathBuf::from);
+    let gallery = elsewhere.unwrap_or_else(|| root.join("docs/gallery"));
     fs::create_dir_all(&gallery)?;
+    remove_figures(&gallery)?;
     let mut index = String::from(
-        "# Gallery\n\nOne page for each document: its published figures beside pagemill's own. Made by `cargo xtask gallery` from the rows kept in\n`validation/`; do not edit.\n\n",
+        "# Gallery\n\nOne page for each document: its published figures beside pagemill's own. Made by `cargo xtask gallery` from the rows kept in\n[`validation/`](../../validation/README.md), which says how each was measured; do not edit.\n\n",
     );
     for (prefix, title, kept) in DOCUMENTS {
         let page = page(&root, &gallery, prefix, title, kept)?;
@@ -40,25 +44,80 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
+/// Those of the time before may have other names.
+fn remove_figures(gallery: &Path) -> Outcome<()> {
+    for entry in fs::read_dir(gallery)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "svg") {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
 fn page(root: &Path, gallery: &Path, prefix: &str, title: &str, kept: &str) -> Outcome<String> {
     let mut page = format!("# {title}\n");
-    for scenario in SCENARIOS
+    let own = format!("{prefix}-");
+    for known in SCENARIOS
         .iter()
-        .filter(|scenario| scenario.name.starts_with(&format!("{prefix}-")))
+        .filter(|known| known.name.starts_with(&own))
     {
-        let file = |ending: &str| root.join(kept).join(format!("{}.{ending}", scenario.name));
-        let scenario = load(scenario.name, &[])?;
-        let rows = if file("csv").is_file() {
-            csv_rows(&scenario, &file("csv"))?
-        } else if file("json").is_file() {
-            pagemill_report::read(&fs::read_to_string(file("json"))?)?.rows
-        } else {
-            continue;
-        };
-        let set = result_set(&scenario, rows.into_iter());
+        let scenario = load(known.name, &[])?;
+        let files = kept_files(&root.join(kept), known.name)?;
+        if files.is_empty() {
+            return Err(format!("{kept}/ holds no rows of {}", known.name).into());
+        }
+        let set = result_set(&scenario, rows(&scenario, &files)?.into_iter());
         section(&mut page, gallery, &scenario, &set)?;
+        sources(&mut page, kept, &files)?;
     }
     Ok(page)
+}
+
+/// The files with rows of a scenario: of its run as it is, else of all its parts, which were run with different settings.
+fn kept_files(folder: &Path, scenario: &str) -> Outcome<Vec<PathBuf>> {
+    let whole = [scenario.to_owned(), format!("sim-{scenario}")];
+    let whole = whole.map(|name| folder.join(name).with_extension("csv"));
+    if let Some(whole) = whole.into_iter().find(|file| file.is_file()) {
+        return Ok(vec![whole]);
+    }
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(&format!("{scenario}-")) && name.ends_with(".csv") {
+            parts.push(path);
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+/// The rows of all `files`; of a point that several have, those of the first.
+fn rows(scenario: &Scenario, files: &[PathBuf]) -> Outcome<Vec<Row>> {
+    let mut rows: Vec<Row> = Vec::new();
+    for file in files {
+        let earlier = rows.len();
+        for row in csv_rows(scenario, file)? {
+            if rows[..earlier]
+                .iter()
+                .all(|known| known.parameters != row.parameters)
+            {
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn sources(page: &mut String, kept: &str, files: &[PathBuf]) -> Outcome<()> {
+    let link = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        format!("[{name}](../../{kept}/{name})")
+    };
+    let links: Vec<String> = files.iter().map(link).collect();
+    writeln!(page, "\nRows: {}", links.join(", "))?;
+    Ok(())
 }
 
 /// The rows of a CSV file of `scenario`.
@@ -109,6 +168,7 @@ fn section(page: &mut String, gallery: &Path, scenario: &Scenario, set: &ResultS
         writeln!(page, "\n{}", set.about)?;
     }
     for plot in &set.plots {
+        writeln!(page, "\n**{}**", plot.title)?;
         for (number, drawing) in drawings(set, plot).iter().enumerate() {
             let file = format!("{}-{}-{}.svg", scenario.name, plot.id, number + 1);
             fs::write(gallery.join(&file), drawing)?;

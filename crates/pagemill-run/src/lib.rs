@@ -14,6 +14,7 @@ mod results;
 mod store;
 mod timeline;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +26,7 @@ pub use kind::PointEvents;
 pub use kind::cuda::{plots_of_programs, rows_of_program};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::result_set;
-pub use store::{Store, StoreError};
+pub use store::{BUILD, Store, StoreError};
 
 /// What one point came to.
 pub struct Outcome {
@@ -76,11 +77,31 @@ pub struct RunOptions {
     pub events_max: usize,
     /// Who has standard output, where a point is a program of the user.
     pub stdout: Stdout,
-    /// Ends the run when it is set: simulated kernels soon, other points when they have ended.
+    /// Ends the run when it is set: kinds `gpu`, `residency` and `coloring` soon, points of other kinds when they have ended.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Is told how far a point is, by kinds that know.
+    pub progress: Option<PointProgress>,
+}
+
+/// Who is told which share of a point is done, from 0 to 1.
+#[derive(Clone)]
+pub struct PointProgress(pub Arc<TellShare>);
+
+type TellShare = dyn Fn(&Point, f64) + Send + Sync;
+
+impl fmt::Debug for PointProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PointProgress")
+    }
 }
 
 impl RunOptions {
+    fn tell(&self, point: &Point, done: f64) {
+        if let Some(PointProgress(tell)) = &self.progress {
+            tell(point, done);
+        }
+    }
+
     /// Whether somebody wants the run to end.
     pub fn is_stopped(&self) -> bool {
         let stop = self.stop.as_ref();

@@ -1,13 +1,15 @@
 //! The folder of a sweep: a file for each point that was run, and the results of all.
 //!
 //! ```text
-//! DIR/parts/<digest>.parquet    the rows of one point
-//! DIR/results/                  what `pagemill run --out` writes, once every point is there
+//! DIR/parts/<digest>-<build>.parquet    the rows of one point
+//! DIR/results/                          what `pagemill run --out` writes, once every point is there
 //! ```
 //!
-//! A point's file is named by what the point is, and appears at once by renaming: it is there or not, never twice and never
-//! half, whoever writes it.
+//! A point's file is named by what the point is and by the build that ran it ([`BUILD`]), and appears at once by renaming: it is
+//! there or not, never twice and never half, whoever writes it. Files of other builds are left alone, and not used.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,10 @@ use pagemill_report::{OutputDirError, ResultSet, Row, parquet};
 use pagemill_scenario::Point;
 
 use crate::files::write_results;
+
+/// What tells the results of this build from those of other sources of the same version: 16 hexadecimal digits, a digest of all
+/// sources that results depend on.
+pub const BUILD: &str = env!("PAGEMILL_BUILD");
 
 const PARTS: &str = "parts";
 const RESULTS: &str = "results";
@@ -77,7 +83,18 @@ impl Store {
     fn part(&self, point: &Point) -> PathBuf {
         self.folder
             .join(PARTS)
-            .join(format!("{}.parquet", point.digest))
+            .join(format!("{}-{BUILD}.parquet", point.digest))
+    }
+
+    /// How many of `points` have files of other builds only.
+    pub fn of_other_builds(&self, points: &[Point]) -> usize {
+        let entries = fs::read_dir(self.folder.join(PARTS)).into_iter().flatten();
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let digest = |name: OsString| Some(name.to_str()?.split_once('-')?.0.to_owned());
+        let digests: BTreeSet<String> = names.filter_map(digest).collect();
+        let is_elsewhere =
+            |point: &&Point| digests.contains(&point.digest) && !self.part(point).exists();
+        points.iter().filter(is_elsewhere).count()
     }
 
     /// Places of the points that have no file, or a damaged one.

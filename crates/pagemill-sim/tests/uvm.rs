@@ -6,7 +6,7 @@ use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant, find_strate
 use pagemill_sim::TimelineKind;
 use pagemill_sim::uvm::{
     AdvicePoint, Bound, UvmError, UvmMachine, UvmMemory, UvmPoint, UvmReport, advise, run,
-    run_with_timeline,
+    run_watched,
 };
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 use proptest::prelude::*;
@@ -269,7 +269,8 @@ proptest! {
 fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
     for strategy in ["on-demand", "partial-pages"] {
         let point = point(AccessPattern::RandomWarp, strategy, 1.5);
-        let (report, timeline) = run_with_timeline(&machine(), &point, usize::MAX).unwrap();
+        let (report, timeline) =
+            run_watched(&machine(), &point, usize::MAX, &mut |_| true).unwrap();
         assert_eq!(report, run(&machine(), &point).unwrap());
         let bytes = |is_wanted: fn(&TimelineKind) -> bool| -> u64 {
             let events = timeline.events().iter();
@@ -294,8 +295,31 @@ fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
         let batches = batches.filter(|event| event.kind == TimelineKind::FaultBatch);
         assert_eq!(batches.count() as u64, report.batches);
 
-        let (_, first) = run_with_timeline(&machine(), &point, 10).unwrap();
+        let (_, first) = run_watched(&machine(), &point, 10, &mut |_| true).unwrap();
         assert_eq!(first.events(), &timeline.events()[..10]);
         assert_eq!(first.dropped() as usize, timeline.events().len() - 10);
     }
+}
+
+#[test]
+fn who_watches_sees_it_grow_and_can_end_it() {
+    let mut point = point(AccessPattern::RandomWarp, "on-demand", 1.5);
+    point.loops = 2;
+    let mut seen = Vec::new();
+    let watched = run_watched(&machine(), &point, 0, &mut |done| {
+        seen.push(done);
+        true
+    });
+    assert_eq!(watched.unwrap().0, run(&machine(), &point).unwrap());
+    assert!(seen.is_sorted(), "{seen:?}");
+    assert!(seen.iter().all(|done| (0.0..=1.0).contains(done)));
+    assert!(seen.iter().any(|&done| done < 0.5) && seen.iter().any(|&done| done >= 0.5));
+
+    let mut asked = 0;
+    let stopped = run_watched(&machine(), &point, 0, &mut |_| {
+        asked += 1;
+        false
+    });
+    assert_eq!(stopped.map(|_| ()), Err(UvmError::Stopped));
+    assert_eq!(asked, 1);
 }

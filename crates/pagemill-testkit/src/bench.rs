@@ -16,11 +16,13 @@ pub fn rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
 /// The same by the CPU time of this thread, so that what else the computer does counts as little as possible. The unit
 /// should say so.
 pub fn cpu_rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
-    let cpu_time = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    };
     measure(name, unit, cpu_time, work);
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn measure(name: &str, unit: &str, clock: impl Fn() -> Duration, mut work: impl FnMut() -> u64) {
@@ -38,6 +40,33 @@ fn measure(name: &str, unit: &str, clock: impl Fn() -> Duration, mut work: impl 
         .collect();
     rates.sort_by(f64::total_cmp);
     println!("{}", figure_line(name, rates[RUNS / 2], unit));
+}
+
+/// Measures how much CPU time `work` takes over that of `base`, and prints it for `cargo xtask bench` to keep.
+///
+/// Each runs once to warm up, then `ROUNDS` times in turn. The fastest run of each counts: what else the machine does only ever
+/// makes a run slower.
+pub fn cost(name: &str, mut work: impl FnMut(), mut base: impl FnMut()) {
+    const ROUNDS: usize = 41;
+    if !is_asked_for(name, std::env::args().skip(1)) {
+        return;
+    }
+    let taken = |work: &mut dyn FnMut()| {
+        let start = cpu_time();
+        work();
+        cpu_time() - start
+    };
+    work();
+    base();
+    let (mut with, mut without) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        with = with.min(taken(&mut work));
+        without = without.min(taken(&mut base));
+    }
+    println!(
+        "pagemill-bench {name} {:.4} x",
+        with.as_secs_f64() / without.as_secs_f64()
+    );
 }
 
 /// Options, such as cargo's own `--bench`, are no names.

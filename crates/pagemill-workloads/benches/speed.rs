@@ -4,11 +4,14 @@
 //! `bfs` and `laplace3d` count whole programs, inputs and checks included. `vector-add` would mostly measure those, so it
 //! counts launches alone.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::MigrationSpec;
 use pagemill_sim::{Arg, Gpu, GpuMachine, Options, TransferMode};
-use pagemill_testkit::bench::rate;
+use pagemill_testkit::bench::{cost, rate};
 use pagemill_workloads::{WorkloadInfo, find};
 
 const PROGRAMS: [&str; 3] = ["vector-add", "bfs", "laplace3d"];
@@ -78,8 +81,27 @@ fn timed(bencher: Bencher, name: &'static str) {
     bencher.counter(ItemsCount::new(count)).bench_local(work);
 }
 
+/// What it costs that somebody may stop the launches of `name`.
+fn stop_cost(name: &'static str) {
+    let run = |stops: bool| {
+        move || {
+            let info = info(name);
+            let program = info
+                .build(&info.defaults())
+                .expect("the defaults are valid");
+            let mut gpu = gpu(true);
+            if stops {
+                gpu.stop_when(Arc::new(AtomicBool::new(false)));
+            }
+            program.run(&mut gpu).expect("its check passes");
+        }
+    };
+    cost(&format!("{name}-stop-check"), run(true), run(false));
+}
+
 fn main() {
     divan::main();
+    PROGRAMS.into_iter().for_each(stop_cost);
     for name in PROGRAMS {
         for (mode, timing) in [("functional", false), ("timed", true)] {
             rate(

@@ -115,34 +115,13 @@ static void check_dealing(void)
 	}
 }
 
-/* The fewest pages that any even map moves: those beyond each color's share, odd pages given where they are. */
-static uint64_t fewest_moves(const struct census *census, size_t pages,
-			     const struct pagemill_color_set *set, unsigned int count)
-{
-	uint64_t share = pages / count, odd = pages % count, stay = 0;
-
-	for (unsigned int color = 0; color < colors; color++) {
-		uint64_t held = census->by_color[color];
-
-		if (!color_has(set, color))
-			continue;
-		if (held > share && odd) {
-			odd--;
-			stay += share + 1;
-		} else {
-			stay += held < share ? held : share;
-		}
-	}
-	return pages - stay;
-}
-
 static void one_recolor(int fd, unsigned char *at, unsigned int first, unsigned int count,
 			uint64_t *fewest_all)
 {
 	struct pagemill_color_set set = color_range(first, count);
 	struct census before = count_colors(at, PAGES, &set);
 	struct pagemill_color_report old = color_report(fd), report;
-	uint64_t fewest = fewest_moves(&before, PAGES, &set, count);
+	uint64_t fewest = color_fewest_moves(before.by_color, colors, &set);
 	struct pagemill_color_recolor recolor = color_recolor(fd, set);
 
 	check(recolor.pages == PAGES, "a change of colors forgets pages");

@@ -20,6 +20,21 @@ struct model {
 static struct model model_first, model_shared;
 static u64 now;
 
+/* What was told last of a line that is not in the first cache. */
+static struct {
+	u64 count;
+	u64 address;
+	u32 task;
+} told;
+
+static void on_first_miss(u64 address, u32 bytes, u32 task)
+{
+	CHECK(bytes == 64 && address % 64 == 0);
+	told.count++;
+	told.address = address;
+	told.task = task;
+}
+
 /* Whether it was there; `evicted` had to go, or LINES. */
 static bool model_look_up(struct model *model, u32 line, u32 *evicted)
 {
@@ -46,6 +61,7 @@ static void round_of(struct pcc_core *core, u64 *state)
 {
 	static struct pcc_task expected[PCC_TASKS_MAX];
 	u32 lines = 64u << next_random(state) % 6;
+	u64 misses = told.count;
 
 	memset(&model_first, 0, sizeof(model_first));
 	memset(&model_shared, 0, sizeof(model_shared));
@@ -71,6 +87,8 @@ static void round_of(struct pcc_core *core, u64 *state)
 		if (model_look_up(&model_first, line, &evicted))
 			continue;
 		expected[task].first_misses++;
+		CHECK(told.address == (u64)line * 64 && told.task == task);
+		misses++;
 		if (model_look_up(&model_shared, line, &evicted))
 			continue;
 		expected[task].shared_misses++;
@@ -79,6 +97,7 @@ static void round_of(struct pcc_core *core, u64 *state)
 			expected[task].evicted[pcc_owner(core, (u64)evicted * 64)]++;
 	}
 	CHECK(!memcmp(expected, core->task, sizeof(expected)));
+	CHECK(told.count == misses);
 }
 
 static void check_geometry(void)
@@ -114,6 +133,7 @@ int main(void)
 	CHECK(core && core->colors == 2);
 	check_geometry();
 	check_straddling(core);
+	core->first_missed = on_first_miss;
 	for (round_now = 0; round_now < ROUNDS; round_now++)
 		round_of(core, &state);
 	pcc_free(core);

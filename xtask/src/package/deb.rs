@@ -1,45 +1,59 @@
-//! The Debian package, laid out by hand and closed by `dpkg-deb`.
+//! The Debian package `pagemill`: the command, the libraries that it gives to other programs, their help and units.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::Profile;
+use super::control::{License, Package, shared_libraries};
+use super::files::{below, copy, copy_stripped, emptied, script, write, write_zipped};
 use crate::process::{self, cargo};
 use crate::workspace;
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Crates whose library stands beside the command.
-const LIBRARIES: [(&str, &str); 4] = [
+/// Crates whose libraries the command gives to other programs, or which C programs link.
+const LIBRARIES: [(&str, &str); 5] = [
     ("pagemill-cudart", "libpagemill_cudart.so"),
     ("pagemill-fabric", "libpagemill_fabric.so"),
+    ("pagemill-preload", "libpagemill_preload.so"),
     ("pagemill-zero-preload", "libpagemill_zero_preload.so"),
     ("pagemill-zero-cabi", "libpagemill_zero_c.so"),
 ];
 
-/// Builds `target/deb/pagemill_VERSION_ARCHITECTURE.deb`.
-pub fn build(profile: Profile) -> Result<PathBuf> {
+/// Builds the command and its libraries, and packs them.
+pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
     compile(profile)?;
-    let architecture = process::output(Command::new("dpkg").arg("--print-architecture"))?;
-    let architecture = architecture.trim();
-    let folder = workspace::root().join("target/deb");
-    let tree = folder.join("tree");
-    if tree.exists() {
-        fs::remove_dir_all(&tree).with_context(|| format!("cannot empty {}", tree.display()))?;
-    }
-    add_programs(&tree, profile)?;
-    add_help(&tree, profile)?;
-    add_modules(&tree)?;
+    let tree = folder.join("pagemill");
+    emptied(&tree)?;
+    let programs = add_programs(&tree, profile)?;
+    add_help(&tree, &profile.folder().join("pagemill"))?;
+    add_examples(&tree)?;
+    add_recorder(&tree.join("usr/share/pagemill/kmod"))?;
     add_units(&tree)?;
-    add_control(&tree, architecture)?;
-    let deb = folder.join(format!("pagemill_{VERSION}_{architecture}.deb"));
-    let mut close = Command::new("dpkg-deb");
-    close.args(["--root-owner-group", "--build"]);
-    process::output(close.arg(&tree).arg(&deb))?;
-    Ok(deb)
+    let architecture = process::output(Command::new("dpkg").arg("--print-architecture"))?;
+    let depends = shared_libraries(&tree, &programs)?;
+    let package = Package {
+        name: "pagemill",
+        architecture: architecture.trim(),
+        section: "science",
+        relations: &[
+            ("Depends", &depends),
+            (
+                "Suggests",
+                "pagemill-dkms, openmpi-bin, libfabric1, qemu-system-x86, busybox-static",
+            ),
+        ],
+        summary: "what it costs to manage memory by pages",
+        description: &[
+            "A simulator of page migration between CPU and GPU, unified memory, clearing",
+            "of huge pages, cache coloring and address translation in network interfaces,",
+            "and the parts of it that work on real machines: a CUDA runtime that needs no",
+            "GPU, MPI over a simulated network, a pool of clean huge pages, and memory in",
+            "chosen cache colors.",
+        ],
+        license: License::MitOrApache,
+    };
+    package.close(&tree, profile.compression())
 }
 
 fn compile(profile: Profile) -> Result<()> {
@@ -50,162 +64,102 @@ fn compile(profile: Profile) -> Result<()> {
     process::run(build.args(profile.arguments()))
 }
 
-fn add_programs(tree: &Path, profile: Profile) -> Result<()> {
-    let built = profile.folder();
-    copy(&built.join("pagemill"), &tree.join("usr/bin/pagemill"))?;
+/// Gives the paths of what was added.
+fn add_programs(tree: &Path, profile: Profile) -> Result<Vec<PathBuf>> {
+    let mut added = vec![PathBuf::from("usr/bin/pagemill")];
+    copy_stripped(&profile.folder().join("pagemill"), &tree.join(&added[0]))?;
     for (_, library) in LIBRARIES {
-        copy(&built.join(library), &tree.join("usr/lib").join(library))?;
+        // Not where the linker looks by itself: most of them replace parts of other libraries.
+        let path = Path::new("usr/lib/pagemill").join(library);
+        copy_stripped(&profile.folder().join(library), &tree.join(&path))?;
+        added.push(path);
+    }
+    let header = "crates/pagemill-zero-cabi/include/pagemill_zero.h";
+    copy(
+        &workspace::root().join(header),
+        &tree.join("usr/include/pagemill_zero.h"),
+    )?;
+    Ok(added)
+}
+
+fn add_help(tree: &Path, command: &Path) -> Result<()> {
+    let share = tree.join("usr/share");
+    let told = |arguments: &[&str]| process::output(Command::new(command).args(arguments));
+    for (shell, file) in [
+        ("bash", "bash-completion/completions/pagemill"),
+        ("zsh", "zsh/vendor-completions/_pagemill"),
+        ("fish", "fish/vendor_completions.d/pagemill.fish"),
+    ] {
+        write(&share.join(file), &told(&["completions", shell])?)?;
+    }
+    write_zipped(&share.join("man/man1/pagemill.1"), &told(&["manual"])?)
+}
+
+fn add_examples(tree: &Path) -> Result<()> {
+    let examples = tree.join("usr/share/doc/pagemill/examples");
+    let client = "clients/python/pagemill_zero.py";
+    copy(
+        &workspace::root().join(client),
+        &examples.join("pagemill_zero.py"),
+    )
+}
+
+/// What `pagemill mrc` builds to watch programs in the virtual machine: all of `kmod/` but its tests.
+fn add_recorder(target: &Path) -> Result<()> {
+    const TESTS: [&str; 2] = ["suites", "usertest"];
+    let sources = workspace::root().join("kmod");
+    for file in below(&sources)? {
+        let is_test = |part: Component<'_>| TESTS.iter().any(|name| part.as_os_str() == *name);
+        if !file.components().any(is_test) {
+            copy(&sources.join(&file), &target.join(&file))?;
+        }
     }
     Ok(())
 }
 
-fn add_help(tree: &Path, profile: Profile) -> Result<()> {
-    let command = profile.folder().join("pagemill");
-    let share = tree.join("usr/share");
-    let files: [(&[&str], &str); 4] = [
-        (&["manual"], "man/man1/pagemill.1"),
-        (
-            &["completions", "bash"],
-            "bash-completion/completions/pagemill",
-        ),
-        (&["completions", "zsh"], "zsh/vendor-completions/_pagemill"),
-        (
-            &["completions", "fish"],
-            "fish/vendor_completions.d/pagemill.fish",
-        ),
-    ];
-    for (arguments, file) in files {
-        let text = process::output(Command::new(&command).args(arguments))?;
-        write(&share.join(file), &text)?;
-    }
-    process::run(
-        Command::new("gzip")
-            .args(["-9n"])
-            .arg(share.join("man/man1/pagemill.1")),
-    )?;
-    let root = workspace::root();
-    let licenses =
-        ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| fs::read_to_string(root.join(name)));
-    let mut copyright =
-        "pagemill: MIT or Apache-2.0, at your choice. The kernel modules: GPL-2.0.\n\n".to_owned();
-    for license in licenses {
-        copyright.push_str(&license.context("a licence file is missing")?);
-    }
-    write(&share.join("doc/pagemill/copyright"), &copyright)
-}
-
-/// The sources of every module, and how DKMS builds them.
-fn add_modules(tree: &Path) -> Result<()> {
-    let sources = workspace::root().join("kmod");
-    let target = tree.join(format!("usr/src/pagemill-{VERSION}"));
-    let mut modules = Vec::new();
-    for folder in workspace::entries(&sources)? {
-        let name = folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let is_module = folder.join("Kbuild").is_file();
-        if is_module || name == "uapi" {
-            copy_sources(&folder, &target.join(&name))?;
-        }
-        if is_module {
-            modules.push(name);
-        }
-    }
-    write(&target.join("dkms.conf"), &dkms_conf(&modules))
-}
-
-fn dkms_conf(modules: &[String]) -> String {
-    let mut conf = format!(
-        "PACKAGE_NAME=\"pagemill\"\nPACKAGE_VERSION=\"{VERSION}\"\nAUTOINSTALL=\"yes\"\nCLEAN=\"true\"\n"
-    );
-    let makes: Vec<String> = modules
-        .iter()
-        .map(|name| {
-            let built = "${dkms_tree}/${PACKAGE_NAME}/${PACKAGE_VERSION}/build";
-            format!("make -C ${{kernel_source_dir}} M={built}/{name} modules")
-        })
-        .collect();
-    conf.push_str(&format!("MAKE[0]=\"{}\"\n", makes.join(" && ")));
-    for (number, name) in modules.iter().enumerate() {
-        conf.push_str(&format!(
-            "BUILT_MODULE_NAME[{number}]=\"{name}\"\nBUILT_MODULE_LOCATION[{number}]=\"{name}\"\nDEST_MODULE_LOCATION[{number}]=\"/extra\"\n"
-        ));
-    }
-    conf
-}
-
+/// Neither is started: one takes memory from everybody, the other waits for a module.
 fn add_units(tree: &Path) -> Result<()> {
+    let mut units = Vec::new();
     for unit in workspace::entries(&workspace::root().join("deploy"))? {
         if unit
             .extension()
             .is_some_and(|extension| extension == "service")
         {
-            let name = unit.file_name().unwrap_or_default();
-            copy(&unit, &tree.join("usr/lib/systemd/system").join(name))?;
+            let name = unit
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            copy(&unit, &tree.join("usr/lib/systemd/system").join(&name))?;
+            units.push(name);
         }
     }
-    Ok(())
-}
-
-fn add_control(tree: &Path, architecture: &str) -> Result<()> {
-    let control = format!(
-        "Package: pagemill\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: pagemill developers <pagemill@localhost>\n\
-         Section: science\nPriority: optional\nDepends: libc6\nRecommends: dkms\nSuggests: openmpi-bin\n\
-         Description: what it costs to manage memory by pages\n \
-         A simulator of page migration, unified memory, huge page zeroing, cache coloring\n \
-         and network address translation, and the parts of it that work on real machines.\n"
-    );
-    let debian = tree.join("DEBIAN");
-    write(&debian.join("control"), &control)?;
-    let dkms =
-        |action: &str| format!("if command -v dkms >/dev/null; then dkms {action} || true; fi\n");
-    let module = format!("-m pagemill -v {VERSION}");
+    let units = units.join(" ");
+    let reload = "if [ -d /run/systemd/system ]; then\n    systemctl --system daemon-reload >/dev/null || true\nfi\n";
     script(
-        &debian.join("postinst"),
-        &format!(
-            "[ \"$1\" = configure ] || exit 0\n{}{}",
-            dkms(&format!("add {module}")),
-            dkms(&format!("install {module}"))
-        ),
+        tree,
+        "postinst",
+        &format!("[ \"$1\" = configure ] || exit 0\n{reload}"),
     )?;
     script(
-        &debian.join("prerm"),
-        &dkms(&format!("remove {module} --all")),
+        tree,
+        "prerm",
+        &format!(
+            "[ \"$1\" = remove ] || exit 0\nif [ -d /run/systemd/system ]; then\n    deb-systemd-invoke stop {units} >/dev/null || true\nfi\n"
+        ),
+    )?;
+    script(tree, "postrm", &format!("{}{reload}", purge(&units)))
+}
+
+/// Removes what an administrator may have made for the units, and what they leave behind.
+fn purge(units: &str) -> String {
+    format!(
+        "if [ \"$1\" = purge ]; then\n    \
+         for unit in {units}; do\n        \
+         rm -f \"/etc/default/${{unit%.service}}\" /etc/systemd/system/*.wants/\"$unit\"\n        \
+         rm -rf \"/etc/systemd/system/$unit.d\"\n    \
+         done\n    \
+         rm -rf /run/pagemill\n\
+         fi\n"
     )
-}
-
-fn script(path: &Path, commands: &str) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    write(path, &format!("#!/bin/sh\nset -e\n{commands}"))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .with_context(|| format!("cannot make {} executable", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    make_folder_of(path)?;
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    make_folder_of(to)?;
-    fs::copy(from, to)
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    Ok(())
-}
-
-fn make_folder_of(path: &Path) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-}
-
-/// What the module itself is made of, without its test programs.
-fn copy_sources(from: &Path, to: &Path) -> Result<()> {
-    for path in workspace::entries(from)? {
-        if path.is_file() {
-            copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
-        }
-    }
-    Ok(())
 }

@@ -1,14 +1,21 @@
-//! The packages that users install: a Python wheel, and a Debian package with the command, its libraries, the kernel
-//! modules' sources for DKMS and the systemd units.
+//! The packages that users install: a Python wheel, a Debian package with the command, and one with the sources of the kernel
+//! modules for DKMS.
 
+mod bare;
+mod control;
 mod deb;
+mod dkms;
+mod files;
+mod installed;
+mod wheel;
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use pagemill_vm::Provided;
 
-use crate::{process, python, workspace};
+use crate::tally::Tally;
+use crate::{python, vm, workspace};
 
 /// How cargo builds what is packaged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,49 +40,66 @@ impl Profile {
             Self::Dev => "target/debug",
         })
     }
+
+    fn compression(self) -> &'static [&'static str] {
+        match self {
+            Self::Release => &[],
+            Self::Dev => &["-Zgzip", "-z1"],
+        }
+    }
 }
 
-/// Builds both packages, then installs each where it disturbs nobody and tries it.
-pub fn run(profile: Profile) -> Result<()> {
+/// The Debian packages.
+struct Packages {
+    /// Where they are, beside what they were packed from.
+    folder: PathBuf,
+    /// `pagemill`.
+    command: PathBuf,
+    /// `pagemill-dkms`.
+    modules: PathBuf,
+}
+
+impl Packages {
+    fn build(profile: Profile) -> Result<Self> {
+        let folder = workspace::root().join("target/package");
+        Ok(Self {
+            command: deb::build(&folder, profile)?,
+            modules: dkms::build(&folder, profile)?,
+            folder,
+        })
+    }
+}
+
+/// Builds all packages and tries each where it disturbs nobody; with `verify` also on a Debian system that has nothing else.
+pub fn run(profile: Profile, verify: bool) -> Result<Tally> {
+    let mut tally = Tally::default();
     let environment = python::ENVIRONMENT.provide()?;
     let wheel = python::build_wheel(&environment, profile.arguments())?;
-    try_wheel(&wheel)?;
-    let deb = deb::build(profile)?;
-    try_deb(&deb)?;
-    println!("{}\n{}", wheel.display(), deb.display());
-    Ok(())
+    tally.check("wheel in an empty environment", || wheel::try_out(&wheel));
+    let packages = try_packages(profile, &mut tally)?;
+    if verify {
+        bare::verify(&packages, &mut tally)?;
+    }
+    for built in [&wheel, &packages.command, &packages.modules] {
+        println!("{}", workspace::relative(built).display());
+    }
+    Ok(tally)
 }
 
-/// Into an environment with nothing in it.
-fn try_wheel(wheel: &std::path::Path) -> Result<()> {
-    let environment = workspace::root().join("target/venv/empty");
-    let python = crate::system::python().context("no Python with the module venv")?;
-    process::run(
-        Command::new(python)
-            .args(["-m", "venv", "--clear"])
-            .arg(&environment),
-    )?;
-    process::run(crate::venv::pip_install(&environment).arg(wheel))?;
-    let program = "import pagemill; assert len(pagemill.run('smoke', jobs=1)) == 15";
-    process::run(Command::new(environment.join("bin/python")).args(["-c", program]))
+/// A part of `cargo xtask test`: the Debian packages without optimisation, as far as they can be tried at little cost.
+pub fn test(tally: &mut Tally) -> Result<()> {
+    try_packages(Profile::Dev, tally).map(drop)
 }
 
-/// Unpacked, not installed: the command finds its libraries from where it is.
-fn try_deb(deb: &std::path::Path) -> Result<()> {
-    let root = workspace::root().join("target/deb/tried");
-    if root.exists() {
-        std::fs::remove_dir_all(&root)
-            .with_context(|| format!("cannot empty {}", root.display()))?;
+fn try_packages(profile: Profile, tally: &mut Tally) -> Result<Packages> {
+    let packages = Packages::build(profile)?;
+    installed::check(&packages, tally)?;
+    let what = "modules build as dkms.conf says";
+    match vm::kernel()? {
+        Provided::Kernel(kernel) => {
+            tally.check(what, || dkms::try_build(&packages.folder, &kernel.headers))
+        }
+        Provided::Not(reason) => tally.skip(what, &reason),
     }
-    process::run(
-        Command::new("dpkg-deb")
-            .arg("--extract")
-            .arg(deb)
-            .arg(&root),
-    )?;
-    let told = process::output(Command::new(root.join("usr/bin/pagemill")).args(["run", "smoke"]))?;
-    if !told.contains("multi-range") {
-        bail!("the packaged command printed no results:\n{told}");
-    }
-    process::output(Command::new("dpkg-deb").arg("--info").arg(deb)).map(drop)
+    Ok(packages)
 }

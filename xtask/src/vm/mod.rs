@@ -1,41 +1,52 @@
 //! Kernel modules under test in a virtual machine (ADR 0010).
 
-mod build;
-mod bundle;
-mod claim;
-mod cpio;
-mod debian;
-mod guest;
-mod plugin;
-mod protocol;
-mod qemu;
-mod suite;
+mod curves;
+mod mrc;
+mod product;
 mod usertest;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use pagemill_vm::{Kernel, Outcome, Packages, Provided, Report, Suite, Workshop};
+
 use crate::tally::Tally;
-use crate::workspace;
-use debian::{Kernel, Provided};
-use protocol::{Outcome, Report};
-use suite::Suite;
+use crate::{system, workspace};
 
 /// Everything that the virtual machine needs or leaves behind.
 fn folder() -> PathBuf {
     workspace::root().join("target/vm")
 }
 
+fn workshop() -> Workshop {
+    let packages = Packages {
+        install: system::install,
+        update: system::update,
+    };
+    Workshop {
+        sources: workspace::root().join("kmod"),
+        folder: folder(),
+        packages: system::is_root().then_some(packages),
+    }
+}
+
+/// The kernel that is booted, and built for.
+pub fn kernel() -> Result<Provided> {
+    workshop().kernel()
+}
+
 /// Boots the suites whose name contains one of `filters`, and counts their tests. Without filters all of them, after what
-/// the modules can have tested in user space.
+/// the modules can have tested in user space, but for those that are booted on demand.
 /// With `keep`, the measured values go to `validation/`.
 pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
-    let suites: Vec<Suite> = suite::load_all()?
+    let workshop = workshop();
+    let suites: Vec<Suite> = Suite::load_all(&workshop.sources.join("suites"))?
         .into_iter()
-        .filter(|suite| filters.is_empty() || filters.iter().any(|part| suite.name.contains(part)))
+        .filter(|suite| suite.is_meant(filters))
         .collect();
-    if suites.is_empty() {
+    let records = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
+    if suites.is_empty() && !records {
         bail!(
             "no suite is called like {}: kmod/suites/ holds them",
             filters.join(" or ")
@@ -45,10 +56,13 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
     if filters.is_empty() {
         usertest::run(&mut tally)?;
     }
-    match debian::provide()? {
+    match workshop.kernel()? {
         Provided::Kernel(kernel) => {
             for suite in &suites {
-                run_suite(suite, &kernel, keep, &mut tally);
+                run_suite(&workshop, suite, &kernel, keep, &mut tally);
+            }
+            if records {
+                mrc::run(&workshop, &mut tally);
             }
         }
         Provided::Not(reason) => {
@@ -58,15 +72,18 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
                     .iter()
                     .for_each(|test| tally.skip(&suite.title(&test.name), &reason));
             }
+            if records {
+                mrc::skip(&reason, &mut tally);
+            }
         }
     }
     Ok(tally)
 }
 
-fn run_suite(suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
+fn run_suite(workshop: &Workshop, suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
     let reason = match suite.cannot_run_on(&kernel.release) {
         Some(reason) => Ok(Some(reason)),
-        None => suite.bundle.provide(),
+        None => suite.bundle.provide(workshop),
     };
     if let Some(reason) = reason.unwrap_or_else(|error| Some(format!("{error:#}"))) {
         for test in &suite.test {
@@ -75,7 +92,7 @@ fn run_suite(suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
         return;
     }
     eprintln!("suite {}: {}", suite.name, suite.summary);
-    match boot(suite, kernel) {
+    match boot(workshop, suite, kernel) {
         Ok(report) => {
             count(suite, &report, tally);
             let kept = keep_values(suite, kernel, &report, keep);
@@ -88,20 +105,14 @@ fn run_suite(suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
 }
 
 /// Builds, packs and boots; the report of what ran.
-fn boot(suite: &Suite, kernel: &Kernel) -> Result<Report> {
+fn boot(workshop: &Workshop, suite: &Suite, kernel: &Kernel) -> Result<Report> {
     let work = folder().join("suites").join(&suite.name);
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
-    let built = build::build(suite, kernel)?;
-    let archive = work.join("initramfs.cpio");
-    std::fs::write(&archive, guest::archive(suite, &built)?)
-        .with_context(|| format!("cannot write {}", archive.display()))?;
-    let watching = match &suite.plugin {
-        Some(plugin) => plugin.provide(&work)?.to_vec(),
-        None => Vec::new(),
-    };
-    let mut report = qemu::boot(suite, kernel, &archive, &work, &watching)?;
-    if let Some(plugin) = &suite.plugin {
-        plugin.report(&work, &mut report)?;
+    let files = product::provide(&suite.bundle.cargo, &work)?;
+    let mut hear = |shown: &str| eprintln!("  {shown}");
+    let mut report = workshop.boot(suite, kernel, files, &work, &mut hear)?;
+    if suite.plugin.as_ref().is_some_and(|plugin| plugin.curves) {
+        curves::add(&work, suite, &mut report)?;
     }
     Ok(report)
 }
@@ -130,7 +141,7 @@ fn count(suite: &Suite, report: &Report, tally: &mut Tally) {
 fn keep_values(suite: &Suite, kernel: &Kernel, report: &Report, keep: bool) -> Result<()> {
     let csv = report.csv(&[
         ("kernel", kernel.version.as_str()),
-        ("qemu", &qemu::version()?),
+        ("qemu", &pagemill_vm::emulator_version()?),
         ("machine", &suite.machine_in_words()),
     ]);
     let Some(csv) = csv else { return Ok(()) };

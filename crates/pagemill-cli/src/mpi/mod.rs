@@ -11,13 +11,12 @@ use pagemill_fabric::launch::{self, Clocks, Job};
 
 use crate::args::{Clock, MpiArguments};
 use crate::failure::Failure;
+use crate::preload::find_library;
 
 /// Runs the command; its exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     let machine = pagemill_scenario::load_nic_machine(&arguments.machine)?;
-    let executable = std::env::current_exe()
-        .map_err(|error| Failure::Run(format!("cannot find the path of this program: {error}")))?;
-    let library = launch::find_library(&executable).map_err(failed)?;
+    let library = find_library(None, launch::LIBRARY, "pagemill-fabric")?;
     let job = Job::new(&machine.spec, &library).map_err(failed)?;
     let clocks = match arguments.clock {
         Clock::Mpi => Clocks::Mpi,

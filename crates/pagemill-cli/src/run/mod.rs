@@ -63,6 +63,7 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         events_max,
         stdout: to.stdout,
         stop: None,
+        progress: Some(progress.of_points()),
     };
     let outcomes = run_points(&scenario.points, jobs, &options, |point| {
         progress.begin(point)

@@ -1,9 +1,12 @@
 //! How far a run is, on standard error, where that is a terminal.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pagemill_run::PointProgress;
 use pagemill_scenario::Point;
 
 const REDRAW: Duration = Duration::from_millis(100);
@@ -12,6 +15,8 @@ const REDRAW: Duration = Duration::from_millis(100);
 pub struct Progress {
     lines: MultiProgress,
     overall: ProgressBar,
+    /// The lines of points that are running, by the points' places in the scenario.
+    running: Arc<Mutex<HashMap<usize, ProgressBar>>>,
 }
 
 impl Progress {
@@ -30,13 +35,28 @@ impl Progress {
         if is_terminal {
             overall.enable_steady_tick(REDRAW);
         }
-        Self { lines, overall }
+        Self {
+            lines,
+            overall,
+            running: Arc::default(),
+        }
+    }
+
+    /// Shows how far each point is, where it says so.
+    pub fn of_points(&self) -> PointProgress {
+        let running = Arc::clone(&self.running);
+        PointProgress(Arc::new(move |point, done| {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(line) = running.get(&point.index) {
+                line.set_prefix(format!("{:3.0} %", 100.0 * done));
+            }
+        }))
     }
 
     /// Shows `point` as running until the guard is dropped.
     pub fn begin(&self, point: &Point) -> Running<'_> {
-        let line =
-            ProgressBar::new_spinner().with_style(style("  {spinner} {elapsed:>4}  {wide_msg}"));
+        let line = ProgressBar::new_spinner()
+            .with_style(style("  {spinner} {elapsed:>4} {prefix:>5}  {wide_msg}"));
         let line = self
             .lines
             .insert_before(&self.overall, line)
@@ -44,10 +64,16 @@ impl Progress {
         if !self.lines.is_hidden() {
             line.enable_steady_tick(REDRAW);
         }
+        self.lines_of_points().insert(point.index, line.clone());
         Running {
             progress: self,
+            point: point.index,
             line,
         }
+    }
+
+    fn lines_of_points(&self) -> MutexGuard<'_, HashMap<usize, ProgressBar>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes everything off the terminal.
@@ -61,11 +87,13 @@ impl Progress {
 /// A point that is running.
 pub struct Running<'a> {
     progress: &'a Progress,
+    point: usize,
     line: ProgressBar,
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
+        self.progress.lines_of_points().remove(&self.point);
         self.line.finish_and_clear();
         self.progress.lines.remove(&self.line);
         self.progress.overall.inc(1);

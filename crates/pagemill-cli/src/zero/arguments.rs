@@ -122,7 +122,7 @@ pub struct PreloadArguments {
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 
-    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib]
+    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib/pagemill]
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 

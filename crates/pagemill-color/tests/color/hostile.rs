@@ -1,10 +1,12 @@
 use std::os::fd::AsFd;
+use std::time::Instant;
 
-use pagemill_color::protocol::{MESSAGE_BYTES_MAX, Need};
+use pagemill_color::AskError;
+use pagemill_color::protocol::{MESSAGE_BYTES_MAX, Need, Reason};
 use pagemill_linux::channel::Channel;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::running::{Running, Task, coordinator};
+use crate::running::{PATIENCE, Running, Task, coordinator};
 
 fn connect(running: &Running) -> Channel {
     Channel::connect(&running.config.socket).expect("connected")
@@ -132,5 +134,16 @@ fn connections_of_one_user_are_limited() {
         .collect();
     assert!(!crowd.is_empty());
     drop(crowd);
-    running.until("served again", |status| status.tasks.len() == 1);
+    let begun = Instant::now();
+    let status = loop {
+        match pagemill_color::status(&running.config.socket) {
+            // The coordinator has not noticed yet that the crowd is gone.
+            Err(AskError::Refused { reason, .. }) => {
+                assert_eq!(reason, Reason::Quota);
+                assert!(begun.elapsed() < PATIENCE, "never served again");
+            }
+            answer => break answer.expect("a status"),
+        }
+    };
+    assert_eq!(status.tasks.len(), 1);
 }

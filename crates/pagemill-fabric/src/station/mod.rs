@@ -33,6 +33,9 @@ pub use requests::{Done, Kind, Outcome, Ticket};
 /// Polls in a row without any event after which the program is taken to wait for one.
 const IDLE_POLLS: u32 = 16;
 
+/// What reading the clock costs a program that has done nothing since it last did: 10 ns.
+const READING_PS: u64 = 10_000;
+
 /// How a station is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -70,6 +73,8 @@ pub struct Station {
     payloads: Payloads,
 
     clock_ps: u64,
+    /// What the program's clock showed last.
+    read_ps: Option<u64>,
     is_started: bool,
     /// Polls in a row that brought nothing.
     idle_polls: u32,
@@ -117,6 +122,7 @@ impl Station {
             requests: Requests::default(),
             payloads: Payloads::default(),
             clock_ps: 0,
+            read_ps: None,
             is_started: !settings.has_start_line,
             idle_polls: 0,
             is_looking: false,
@@ -136,6 +142,16 @@ impl Station {
 
     /// The program's time, in picoseconds.
     pub fn clock_ps(&self) -> u64 {
+        self.clock_ps
+    }
+
+    /// The program reads its clock: as [`Station::clock_ps`], but no two readings show the same time, or a program that waits
+    /// for its clock would wait for ever.
+    pub fn read_clock(&mut self) -> u64 {
+        if self.read_ps == Some(self.clock_ps) {
+            self.clock_ps += READING_PS;
+        }
+        self.read_ps = Some(self.clock_ps);
         self.clock_ps
     }
 

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
-use pagemill_fabric::launch::{Clocks, Job, find_library};
+use pagemill_fabric::launch::{Clocks, Job, LIBRARY};
 use pagemill_sim::nic::NicMachine;
 
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
 const LIMIT: Duration = Duration::from_secs(240);
+
+/// Real time that one process may keep others waiting, on a machine that has more to do than this.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is lacking to run MPI programs, if anything.
 pub fn lacks_open_mpi() -> Option<&'static str> {
@@ -128,10 +131,10 @@ pub fn mpirun(ranks: u32) -> Command {
 
 /// Runs a command as a job with an interface of `machine` a process.
 pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finished {
-    let executable = std::env::current_exe().expect("a path");
-    let library = find_library(&executable).expect("cargo has built the library");
+    let library =
+        pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
     let job = Job::new(machine, &library).expect("a job");
-    job.prepare(&mut command, clocks, None);
+    job.prepare(&mut command, clocks, Some(PATIENCE));
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 __version__: str
+BUILD: str
 
 Shipped = tuple[str, str, list[tuple[str, str, str]], list[str]]
 

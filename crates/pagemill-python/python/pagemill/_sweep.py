@@ -36,7 +36,13 @@ def sweep(
     """Run every point of a scenario on an executor, and keep each as soon as it is there.
 
     Points that `out` holds already are not run again: a sweep that was killed goes on where it stopped, also when
-    ``pagemill sweep`` began it. A point is one file with its own name, so that it is there once, whoever runs it.
+    ``pagemill sweep`` began it. A point is one file with its own name, so that it is there once, whoever runs it. The name
+    holds everything that the results depend on: the values of the scenario and its machine, and the build of pagemill. Points
+    of another build are run again, and workers with another build are refused.
+
+    Scenarios of kind ``cuda`` are not swept: the results of a program depend on its file, its input and its environment,
+    which a name made of the scenario cannot hold, and which another machine may not have. ``pagemill run FILE.toml`` runs
+    their points one after the other, and keeps no part of them.
 
     Parameters
     ----------
@@ -68,7 +74,9 @@ def sweep(
     """
     scenario = Scenario(grid, overrides)
     if scenario.kind == "cuda":
-        raise InputError(f"{scenario.name} runs a program of this machine: use `pagemill run`, one point after the other")
+        raise InputError(
+            f"{scenario.name} runs a program, whose results are not known by the scenario alone: use `pagemill run`, which runs all of its points"
+        )
     store = _native.Store(os.fspath(out), scenario._loaded)
     missing = store.missing()
     points = len(scenario)
@@ -96,7 +104,7 @@ def _run(
     tasks: list[list[int]], scenario: Scenario, executor: Executor | None, workers: int, out: str
 ) -> Iterator[tuple[list[int], list[Part]]]:
     """Every task with its parts, as they come; tasks of lost workers are given to others."""
-    work: Work = _run_task if executor else partial(_keep_task, out)
+    work: Work = partial(_run_task, _native.BUILD) if executor else partial(_keep_task, out)
     attempts = 0
     while tasks:
         own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
@@ -159,8 +167,13 @@ def _parts_of(future: Future[list[Part]]) -> list[Part] | None:
         raise
 
 
-def _run_task(shipped: Any, indexes: list[int]) -> list[Part]:
-    """Runs points in a worker of another machine."""
+def _run_task(build: str, shipped: Any, indexes: list[int]) -> list[Part]:
+    """Runs points in a worker of another machine, for a sweep of the same `build`."""
+    if build != _native.BUILD:
+        raise RunError(
+            f"a worker has another build of pagemill ({_native.__version__}, {_native.BUILD}) than the sweep ({build}): "
+            "install the same wheel everywhere"
+        )
     return _loaded(*_frozen(shipped)).run_parts(indexes)
 
 

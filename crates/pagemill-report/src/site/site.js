@@ -52,7 +52,8 @@ const draw = () => {
       row.extra = [value, ratio];
     }
     extra.push(`${metric.value} of ${other.name}`, `${run.name} / ${other.name}`);
-    columns = columns.filter((column) => column.parameter || column.index === at);
+    const differs = (column) => run.rows.some((row) => row[column.index] !== run.rows[0][column.index]);
+    columns = columns.filter((column) => (column.parameter ? differs(column) : column.index === at));
   }
   const value = (row, index) => (index < columns.length ? row.cells[columns[index].index] : row.extra[index - columns.length]);
   if (sorted.column >= 0) {
@@ -83,8 +84,11 @@ const draw = () => {
     const line = document.createElement("tr");
     for (const column of columns) line.append(element("td", shown(row.cells[column.index]), column.number));
     row.extra.forEach((number, index) => {
-      const cell = element("td", shown(number), true);
-      if (index === 1 && number !== null) cell.classList.add(number > 1 ? "more" : "less");
+      const isRatio = index === 1 && number !== null;
+      const rounded = isRatio ? Number(number.toPrecision(4)) : number;
+      const cell = element("td", shown(rounded), true);
+      if (isRatio && rounded !== 1) cell.classList.add(rounded > 1 ? "more" : "less");
+      if (isRatio) cell.title = number;
       line.append(cell);
     });
     body.append(line);
@@ -92,6 +96,7 @@ const draw = () => {
   const heads = document.createElement("thead");
   heads.append(head);
   table.replaceChildren(heads, body);
+  table.classList.toggle("compared", Boolean(other));
   const ratios = rows.map((row) => row.extra[1]).filter((ratio) => typeof ratio === "number" && ratio > 0);
   const mean = ratios.length ? Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length) : null;
   summary.textContent =
@@ -112,6 +117,18 @@ const offer = () => {
   sorted = { column: -1, sign: 1 };
   draw();
 };
+
+/* A heading that the keyboard reaches is scrolled out from under the ratios, which browsers do not do by themselves. */
+table.addEventListener("focusin", (event) => {
+  const cell = event.target.closest("th");
+  const ratios = table.tHead.rows[0].lastChild;
+  if (!cell || cell === ratios || !table.classList.contains("compared")) return;
+  const region = table.parentElement;
+  const [own, around] = [cell, region].map((shape) => shape.getBoundingClientRect());
+  const hidden = own.right - ratios.getBoundingClientRect().left;
+  if (hidden > 0) region.scrollLeft += hidden;
+  else if (own.left < around.left) region.scrollLeft -= around.left - own.left;
+});
 
 document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
 first.addEventListener("change", offer);

@@ -78,6 +78,6 @@ pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),
-        PointSpec::Coloring(spec) => coloring::run(point, spec),
+        PointSpec::Coloring(spec) => coloring::run(point, spec, options),
     }
 }

@@ -92,8 +92,15 @@ impl Tlb {
     /// Looks `page` up at `at`, on the next free port.
     #[inline]
     pub fn lookup(&mut self, at: Picos, page: u32) -> Translation {
+        let start = self.ports.book(at);
+        self.probe(start, page)
+    }
+
+    /// Looks `page` up at `at`, on a port that the caller has booked.
+    #[inline]
+    pub fn probe(&mut self, at: Picos, page: u32) -> Translation {
         self.counts.lookups += 1;
-        let looked_up = self.ports.book(at) + self.hit_latency;
+        let looked_up = at + self.hit_latency;
         match self.find(page) {
             Some(slot) => {
                 self.uses += 1;

@@ -22,5 +22,5 @@ mod wires;
 
 pub use advise::{Advice, AdvicePoint, advise};
 pub use machine::{DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm};
-pub use point::{UvmError, UvmPoint, run, run_with_timeline};
+pub use point::{UvmError, UvmPoint, run, run_watched};
 pub use report::{Bound, UvmReport};

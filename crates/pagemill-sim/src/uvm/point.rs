@@ -71,6 +71,8 @@ pub enum UvmError {
     Pattern(PatternError),
     /// Partial pages refuse their settings.
     Partial(MigrationSpecError),
+    /// Whoever watched did not want it to go on.
+    Stopped,
 }
 
 impl fmt::Display for UvmError {
@@ -88,6 +90,7 @@ impl fmt::Display for UvmError {
             Self::Driver(error) => error.fmt(f),
             Self::Pattern(error) => error.fmt(f),
             Self::Partial(error) => error.fmt(f),
+            Self::Stopped => f.write_str("stopped on request"),
         }
     }
 }
@@ -158,17 +161,19 @@ fn share(name: &'static str, value: f64, holds: bool) -> Result<(), UvmError> {
 /// # Errors
 /// As [`UvmPoint::check`].
 pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError> {
-    run_with_timeline(machine, point, 0).map(|(report, _)| report)
+    run_watched(machine, point, 0, &mut |_| true).map(|(report, _)| report)
 }
 
-/// Runs a point of the benchmark and keeps its first `events_max` events.
+/// Runs a point of the benchmark and keeps its first `events_max` events. From time to time `watch` is told which share of
+/// the reads is done, from 0 to 1, and says whether the run goes on.
 ///
 /// # Errors
-/// As [`UvmPoint::check`].
-pub fn run_with_timeline(
+/// As [`UvmPoint::check`], or [`UvmError::Stopped`].
+pub fn run_watched(
     machine: &UvmMachine,
     point: &UvmPoint,
     events_max: usize,
+    watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<(UvmReport, Timeline), UvmError> {
     point.check(machine)?;
     let strategy = (point.strategy.build)();
@@ -189,6 +194,7 @@ pub fn run_with_timeline(
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
+    let all_reads = (pattern.bytes / 128).max(1) as f64;
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
             memory.mover = mover(machine, point, &*strategy, &placement)?;
@@ -202,7 +208,11 @@ pub fn run_with_timeline(
             |block| block % machine.sm.count / machine.translation.sms_per_utlb,
         );
         let mut kernel = Kernel::new(machine, crew, &mut memory, &mut buffer);
-        let end = kernel.run(now);
+        let done =
+            |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
+        let end = kernel
+            .run(now, &mut |reads| watch(done(reads).min(1.0)))
+            .ok_or(UvmError::Stopped)?;
         let reads = kernel.reads;
         totals.add(&before, &Totals::so_far(&memory, &buffer));
         totals.reads += reads;

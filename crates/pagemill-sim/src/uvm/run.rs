@@ -14,6 +14,9 @@ use crate::gpu::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
 /// The driver's number in the heap; no actor has it.
 const DRIVER: u32 = (1 << WARP_BITS) - 1;
 
+/// Some milliseconds of real time.
+const EVENTS_UNWATCHED: u32 = 1 << 16;
+
 /// What an actor sleeps for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sleep {
@@ -62,14 +65,27 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Runs the kernel from `start` on; answers when its last warp has ended.
-    pub(super) fn run(&mut self, start: Picos) -> Picos {
+    /// Runs the kernel from `start` on; answers when its last warp has ended. `watch` is told from time to time how many
+    /// reads were made, and ends the run by answering false.
+    pub(super) fn run(
+        &mut self,
+        start: Picos,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Option<Picos> {
         self.heap.restart(start);
         self.end = start;
         for actor in 0..self.crew.len() {
             self.heap.push(start, actor);
         }
+        let mut until_watched = EVENTS_UNWATCHED;
         while let Some((at, actor)) = self.heap.top() {
+            until_watched -= 1;
+            if until_watched == 0 {
+                until_watched = EVENTS_UNWATCHED;
+                if !watch(self.reads) {
+                    return None;
+                }
+            }
             self.heap.enter_top();
             if at.saturating_since(self.heap.origin()).0 > MAX_LAUNCH_TIME.0 / 2 {
                 self.heap.move_origin(at);
@@ -80,7 +96,7 @@ impl<'a> Kernel<'a> {
                 self.run_actor(at, actor);
             }
         }
-        self.end
+        Some(self.end)
     }
 
     /// The next step of the actor on top of the heap.

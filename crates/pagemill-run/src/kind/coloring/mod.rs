@@ -16,9 +16,9 @@ use pagemill_sim::shared_cache::{
 use pagemill_types::Picos;
 
 use super::View;
-use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
+use crate::{Outcome, RunOptions};
 use known::Known;
 use metrics::{Measured, TaskMeasured};
 use streams::stream;
@@ -57,8 +57,17 @@ static CURVES: Known<MissCurve> = Known::new();
 static ALONE: Known<Picos> = Known::new();
 
 /// Runs the tasks to their ends: each alone where there are two, and then together.
-pub fn run(point: &Point, spec: &ColoringPoint) -> Result<Outcome, PointError> {
-    let measured = measure(spec).map_err(|error| PointError::Failed(error.to_string()))?;
+pub fn run(
+    point: &Point,
+    spec: &ColoringPoint,
+    options: &RunOptions,
+) -> Result<Outcome, PointError> {
+    let measured = measure(spec, options).map_err(|error| {
+        if options.is_stopped() {
+            return PointError::Stopped;
+        }
+        PointError::Failed(error.to_string())
+    })?;
     let partner = spec
         .partner
         .as_ref()
@@ -72,14 +81,14 @@ pub fn run(point: &Point, spec: &ColoringPoint) -> Result<Outcome, PointError> {
     Ok(Outcome::of(measured.add_to(parameters(point, row))))
 }
 
-fn measure(spec: &ColoringPoint) -> Result<Measured, SharedCacheError> {
+fn measure(spec: &ColoringPoint, options: &RunOptions) -> Result<Measured, SharedCacheError> {
     let tasks: Vec<&TaskSource> = std::iter::once(&spec.task).chain(&spec.partner).collect();
     let machine = &spec.machine.spec;
     let curves: Vec<MissCurve> = tasks
         .iter()
         .map(|task| {
             CURVES.find(&(machine, task), || {
-                profile(machine, stream(task, machine.l1.line_bytes)?)
+                profile(machine, stream(task, machine.l1.line_bytes, options)?)
             })
         })
         .collect::<Result<_, _>>()?;
@@ -91,12 +100,14 @@ fn measure(spec: &ColoringPoint) -> Result<Measured, SharedCacheError> {
             .iter()
             .map(|task| {
                 ALONE.find(&(machine, task, spec.seed), || {
-                    Ok(run_sources(spec, &[*task], plain.clone())?.remove(0).end)
+                    Ok(run_sources(spec, &[*task], plain.clone(), options)?
+                        .remove(0)
+                        .end)
                 })
             })
             .collect::<Result<_, SharedCacheError>>()?,
     };
-    let reports = run_sources(spec, &tasks, page_source(spec, &curves))?;
+    let reports = run_sources(spec, &tasks, page_source(spec, &curves), options)?;
     let of_tasks = reports.into_iter().zip(curves).enumerate();
     Ok(Measured {
         tasks: of_tasks
@@ -127,11 +138,12 @@ fn run_sources(
     spec: &ColoringPoint,
     sources: &[&TaskSource],
     pages: PageSource,
+    options: &RunOptions,
 ) -> Result<Vec<TaskReport>, SharedCacheError> {
     let machine = &spec.machine.spec;
     let streams = sources
         .iter()
-        .map(|source| stream(source, machine.l1.line_bytes));
+        .map(|source| stream(source, machine.l1.line_bytes, options));
     let streams = streams.collect::<Result<_, _>>()?;
     run_tasks(
         machine,

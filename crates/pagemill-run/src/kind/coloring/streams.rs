@@ -7,8 +7,35 @@ use pagemill_sim::shared_cache::{Reference, ReferenceStream, StreamError};
 use pagemill_trace::{Access, Trace, open};
 use pagemill_types::VirtAddr;
 
-/// The references of `source`, from its start.
+use crate::RunOptions;
+
+/// The references of `source`, from its start; they fail once the run is to end.
 pub fn stream(
+    source: &TaskSource,
+    line_bytes: u32,
+    options: &RunOptions,
+) -> Result<Box<dyn ReferenceStream>, StreamError> {
+    Ok(Box::new(Stoppable {
+        inner: references(source, line_bytes)?,
+        options: options.clone(),
+    }))
+}
+
+struct Stoppable {
+    inner: Box<dyn ReferenceStream>,
+    options: RunOptions,
+}
+
+impl ReferenceStream for Stoppable {
+    fn next_block(&mut self, block: &mut Vec<Reference>) -> Result<(), StreamError> {
+        if self.options.is_stopped() {
+            return Err(StreamError("stopped on request".to_owned()));
+        }
+        self.inner.next_block(block)
+    }
+}
+
+fn references(
     source: &TaskSource,
     line_bytes: u32,
 ) -> Result<Box<dyn ReferenceStream>, StreamError> {

@@ -1,7 +1,7 @@
 //! The process of the user's program: what it finds beside it, and how it ends.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS};
@@ -51,7 +51,8 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
 
 /// Puts the libraries, the scenario and the machine into `folder`.
 fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), String> {
-    let library = find_library()?;
+    let library = pagemill_linux::library::find(LIBRARY, "pagemill-cudart")
+        .map_err(|error| error.to_string())?;
     let machines = folder.join("machines");
     let machine = machines.join(format!("{}.toml", spec.machine.name));
     let write = || -> std::io::Result<()> {
@@ -64,26 +65,6 @@ fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), Str
         std::fs::write(folder.join("scenario.toml"), spec.scenario_text(events_max))
     };
     write().map_err(|error| format!("cannot write to {}: {error}", folder.display()))
-}
-
-/// The runtime's library: beside this command as it is installed, or as cargo leaves it.
-fn find_library() -> Result<PathBuf, String> {
-    let own = std::env::current_exe()
-        .and_then(|path| path.canonicalize())
-        .map_err(|error| format!("cannot tell where this command is: {error}"))?;
-    let folder = own.parent().unwrap_or(Path::new("."));
-    let places = [
-        // In cargo's target folder this one is always of the same build.
-        folder.join("deps").join(LIBRARY),
-        folder.join(LIBRARY),
-        folder.join("../lib").join(LIBRARY),
-    ];
-    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
-        format!(
-            "{LIBRARY} is not beside {}: `cargo build --package pagemill-cudart` makes it, copy it there",
-            own.display()
-        )
-    })
 }
 
 fn command(folder: &Path, spec: &CudaPoint, stdout: Stdout) -> Command {

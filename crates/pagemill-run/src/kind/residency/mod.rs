@@ -4,7 +4,7 @@ mod metrics;
 mod plots;
 
 use pagemill_scenario::{Point, ResidencyPoint};
-use pagemill_sim::uvm;
+use pagemill_sim::uvm::{self, UvmError};
 
 use super::View;
 use crate::pool::PointError;
@@ -35,9 +35,20 @@ pub fn run(
     spec: &ResidencyPoint,
     options: &RunOptions,
 ) -> Result<Outcome, PointError> {
-    let (report, timeline) =
-        uvm::run_with_timeline(&spec.machine.spec, &spec.point, options.events_max)
-            .map_err(|error| PointError::Failed(error.to_string()))?;
+    let mut watch = |done| {
+        options.tell(point, done);
+        !options.is_stopped()
+    };
+    let ran = uvm::run_watched(
+        &spec.machine.spec,
+        &spec.point,
+        options.events_max,
+        &mut watch,
+    );
+    let (report, timeline) = ran.map_err(|error| match error {
+        UvmError::Stopped => PointError::Stopped,
+        error => PointError::Failed(error.to_string()),
+    })?;
     let identity = Identity {
         machine: &spec.machine.name,
         pattern: spec.point.pattern,

@@ -1,0 +1,105 @@
+//! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors.
+
+mod program;
+mod record;
+mod sources;
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use pagemill_report::{OutputDir, ResultSet};
+use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
+use pagemill_trace::open;
+
+use crate::args::MrcArguments;
+use crate::failure::Failure;
+use crate::output::{print_results, write_results};
+
+/// Records the program, if one is given, reads the trace once, and tells the misses for every number of colors.
+pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
+    let spec = MrcSpec {
+        title: format!("Miss-ratio curve of {}", subject(arguments)),
+        cache_bytes: arguments.cache_bytes,
+        ways: arguments.ways,
+        line_bytes: arguments.line_bytes,
+        page_bytes: arguments.page_bytes,
+        sample_every: arguments.sample,
+        exact: arguments.exact,
+        stack_distance: arguments.stack_distance,
+    };
+    let mrc = Mrc::new(spec).map_err(|error| Failure::Usage(error.to_string()))?;
+    let set = match &arguments.trace {
+        Some(trace) => read(arguments, trace, mrc)?,
+        None => {
+            let recording = record::record(arguments)?;
+            if let Some(kept) = &arguments.keep_trace {
+                keep(&recording.trace, kept)?;
+            }
+            read(arguments, &recording.trace, mrc)?
+        }
+    };
+    if let Some(out) = &arguments.out {
+        write_results(out, &set)?;
+    }
+    print_results(&set, arguments.format)
+}
+
+/// What the curve is of.
+fn subject(arguments: &MrcArguments) -> String {
+    match &arguments.trace {
+        Some(trace) => trace.display().to_string(),
+        None => record::title(&arguments.program),
+    }
+}
+
+fn keep(trace: &Path, kept: &Path) -> Result<(), Failure> {
+    std::fs::copy(trace, kept)
+        .map(drop)
+        .map_err(|error| Failure::Run(format!("cannot write {}: {error}", kept.display())))
+}
+
+/// The curves of the trace.
+fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet, Failure> {
+    let name = subject(arguments);
+    let unreadable = |error: &dyn std::fmt::Display| Failure::Usage(format!("{name}: {error}"));
+    let cut = |error: MrcError| Failure::Run(format!("{name}: {error}; no curve was written"));
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let progress = progress(bytes);
+    let format = arguments.trace_format.map(Into::into);
+    let input = progress.wrap_read(file);
+    let mut trace = open(input, format, mrc.line_bytes()).map_err(|error| unreadable(&error))?;
+    let mut block = Vec::new();
+    loop {
+        trace
+            .next_block(&mut block)
+            .map_err(|error| cut(error.into()))?;
+        if block.is_empty() {
+            break;
+        }
+        mrc.touch(&block).map_err(cut)?;
+    }
+    progress.finish_and_clear();
+    mrc.finish().map_err(|error| match error {
+        MrcError::Empty if arguments.trace.is_none() => Failure::Run(format!(
+            "{name}: its heap was not referred to{}; what is static or on the stack has no colors, and is not watched",
+            if arguments.all_references { "" } else { ", or always hit the first cache (--all-references records that, too)" }
+        )),
+        error => unreadable(&error),
+    })
+}
+
+fn progress(bytes: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template(
+        "{bar:40} {bytes}/{total_bytes}, {elapsed} elapsed, {eta} left",
+    );
+    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,92 @@
+//! Where the libraries are that the command gives to other programs.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Folders as seen from the command's: cargo's own, whose libraries are always of the same build as the command; the command's;
+/// and where packages put them.
+const FOLDERS: [&str; 3] = ["deps", ".", "../lib/pagemill"];
+
+/// There is no such library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoLibrary {
+    name: String,
+    package: String,
+    searched: Vec<PathBuf>,
+}
+
+impl fmt::Display for NoLibrary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let searched: Vec<String> = self
+            .searched
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        write!(
+            f,
+            "{} is not in {}; `cargo build --release --package {}` makes it",
+            self.name,
+            searched.join(", "),
+            self.package
+        )
+    }
+}
+
+impl std::error::Error for NoLibrary {}
+
+impl From<NoLibrary> for io::Error {
+    fn from(error: NoLibrary) -> Self {
+        Self::new(io::ErrorKind::NotFound, error)
+    }
+}
+
+/// The library with the file name `name`, made by the crate `package`, that belongs to this command.
+///
+/// # Errors
+/// It is in none of the places where cargo and packages put libraries, or this command's own place is not known.
+pub fn find(name: &str, package: &str) -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?.canonicalize()?;
+    Ok(find_of(&own, name, package)?)
+}
+
+/// As [`find`], for the command `executable`.
+///
+/// # Errors
+/// It is in none of these places.
+pub fn find_of(executable: &Path, name: &str, package: &str) -> Result<PathBuf, NoLibrary> {
+    let folder = executable.parent().unwrap_or(Path::new("."));
+    let searched: Vec<PathBuf> = FOLDERS.map(|place| folder.join(place)).into();
+    let places = searched.iter().map(|folder| folder.join(name));
+    let found = places.into_iter().find(|path| path.is_file());
+    found.ok_or_else(|| NoLibrary {
+        name: name.to_owned(),
+        package: package.to_owned(),
+        searched,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_and_cargo_each_have_their_place() {
+        let root = tempfile::tempdir().unwrap();
+        let bin = root.path().join("bin");
+        let command = bin.join("pagemill");
+        let error = find_of(&command, "libx.so", "x").unwrap_err().to_string();
+        assert!(error.starts_with("libx.so is not in "), "{error}");
+        assert!(error.ends_with("--package x` makes it"), "{error}");
+        // From the last place to the first: each hides those after it.
+        for place in FOLDERS.iter().rev() {
+            let folder = bin.join(place);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("libx.so"), "").unwrap();
+            assert_eq!(
+                find_of(&command, "libx.so", "x"),
+                Ok(folder.join("libx.so"))
+            );
+        }
+    }
+}

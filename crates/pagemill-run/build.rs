@@ -1,0 +1,82 @@
+//! `PAGEMILL_BUILD`: what tells this build's results from those of other sources of the same version.
+//!
+//! A digest of everything that a result depends on: the sources of this crate and of ours that it uses, the built-in programs,
+//! and the versions of all others. Profile and target are no part of it: results do not depend on them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// Enough that no two builds of one version agree by chance.
+const DIGITS: usize = 16;
+
+fn main() {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let crates = own.parent().unwrap_or(&own).to_path_buf();
+    let mut watched = Vec::new();
+    for name in crates_used(&crates, "pagemill-run") {
+        watched.push(crates.join(&name).join("Cargo.toml"));
+        watched.push(crates.join(&name).join("src"));
+    }
+    watched.push(crates.join("../workloads"));
+    watched.push(crates.join("../Cargo.lock"));
+    let mut digest = Sha256::new();
+    for path in watched.iter().filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+        add(&mut digest, &crates, path);
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    let digits = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<String>();
+    println!("cargo::rustc-env=PAGEMILL_BUILD={}", &digits[..DIGITS]);
+}
+
+/// `first`, and every crate of ours below it.
+fn crates_used(crates: &Path, first: &str) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    let mut open = vec![first.to_owned()];
+    while let Some(name) = open.pop() {
+        if used.insert(name.clone()) {
+            let manifest = fs::read_to_string(crates.join(&name).join("Cargo.toml"));
+            open.extend(dependencies(&manifest.unwrap_or_default()));
+        }
+    }
+    used
+}
+
+/// The crates of ours under `[dependencies]` in a manifest.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let section = manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[dependencies]")
+        .skip(1);
+    let entries = section.take_while(|line| !line.starts_with('['));
+    let names = entries.filter_map(|line| line.split(['.', ' ', '=']).next());
+    names
+        .filter(|name| name.starts_with("pagemill-"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Adds a file, or all files of a folder in the order of their names, each with its name and length.
+fn add(digest: &mut Sha256, root: &Path, path: &Path) {
+    if path.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths.iter().for_each(|path| add(digest, root, path));
+        return;
+    }
+    let Ok(bytes) = fs::read(path) else {
+        println!("cargo::error=cannot read {}", path.display());
+        return;
+    };
+    let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    digest.update(format!("{name}\n{}\n", bytes.len()));
+    digest.update(&bytes);
+}

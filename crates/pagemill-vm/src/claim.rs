@@ -1,0 +1,90 @@
+//! What must hold of the values that a boot left, beyond what the guest can tell.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::protocol::Report;
+
+/// A bound on one value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// One word.
+    pub name: String,
+    /// The value's name.
+    pub value: String,
+    /// The least that it may be.
+    #[serde(default)]
+    pub at_least: u64,
+    /// The most that it may be.
+    #[serde(default = "most")]
+    pub at_most: u64,
+}
+
+fn most() -> u64 {
+    u64::MAX
+}
+
+impl Claim {
+    /// Whether it holds.
+    ///
+    /// # Errors
+    /// It does not, or the value was never reported.
+    pub fn check(&self, report: &Report) -> Result<()> {
+        let number = report
+            .number(&self.value)
+            .with_context(|| format!("nobody reported {}", self.value))?;
+        if (self.at_least..=self.at_most).contains(&number) {
+            return Ok(());
+        }
+        bail!(
+            "{} is {number}, and has to be {}",
+            self.value,
+            self.bounds_in_words()
+        )
+    }
+
+    fn bounds_in_words(&self) -> String {
+        match (self.at_least, self.at_most) {
+            (least, most) if least == most => format!("{least}"),
+            (least, u64::MAX) => format!("at least {least}"),
+            (0, most) => format!("at most {most}"),
+            (least, most) => format!("from {least} to {most}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(at_least: u64, at_most: u64) -> Result<()> {
+        let mut report = Report::default();
+        report.see_observed("value a.misses 7 misses");
+        report.see_observed("no value");
+        let claim = Claim {
+            name: "c".to_owned(),
+            value: "a.misses".to_owned(),
+            at_least,
+            at_most,
+        };
+        claim.check(&report)
+    }
+
+    #[test]
+    fn bounds_are_inclusive() {
+        assert!(check(7, 7).is_ok());
+        assert!(check(0, u64::MAX).is_ok());
+        let above = check(0, 6).unwrap_err().to_string();
+        assert_eq!(above, "a.misses is 7, and has to be at most 6");
+        let below = check(8, u64::MAX).unwrap_err().to_string();
+        assert!(below.ends_with("at least 8"), "{below}");
+        assert!(check(8, 8).unwrap_err().to_string().ends_with("be 8"));
+    }
+
+    #[test]
+    fn a_value_that_is_not_there_holds_nothing() {
+        let claim: Claim = toml::from_str("name = \"c\"\nvalue = \"b\"").unwrap();
+        assert!(claim.check(&Report::default()).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! A virtual machine that runs Debian's own kernel with pagemill's modules (ADR 0010).
+//!
+//! | file | what |
+//! |---|---|
+//! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
+//! | `debian.rs` | kernel, headers, busybox, QEMU: found or fetched |
+//! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
+//! | `bundle.rs`, `guest.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
+//! | `qemu.rs`, `protocol.rs`, `claim.rs` | booting, what the guest reports, and what must hold of it |
+#![forbid(unsafe_code)]
+
+mod build;
+mod bundle;
+mod claim;
+mod cpio;
+mod debian;
+mod files;
+mod guest;
+mod plugin;
+pub mod process;
+mod protocol;
+mod qemu;
+mod suite;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+pub use bundle::{Bundle, Files};
+pub use claim::Claim;
+pub use debian::{Kernel, Provided};
+pub use files::entries;
+pub use plugin::{Plugin, Traced, trace};
+pub use protocol::{Outcome, Report};
+pub use qemu::version as emulator_version;
+pub use suite::{Machine, Suite, Test};
+
+/// How Debian's packages are installed, by who may do so.
+#[derive(Clone, Copy, Debug)]
+pub struct Packages {
+    /// Fetches the package index and installs packages.
+    pub install: fn(&[&str]) -> Result<()>,
+    /// Fetches the package index.
+    pub update: fn() -> Result<()>,
+}
+
+/// Where the virtual machine comes from.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    /// Sources of modules, guest programs and plugins: the folder `kmod`.
+    pub sources: PathBuf,
+    /// Everything that is fetched or built.
+    pub folder: PathBuf,
+    /// `None`: what is missing is told, and not installed.
+    pub packages: Option<Packages>,
+}
+
+impl Workshop {
+    /// Debian's kernel and what belongs to it, fetched if it is not there.
+    ///
+    /// # Errors
+    /// Programs that should work do not.
+    pub fn kernel(&self) -> Result<Provided> {
+        let _alone = self.lock()?;
+        debian::provide(self)
+    }
+
+    /// Until it is dropped, nobody else fetches or builds in the folder.
+    fn lock(&self) -> Result<File> {
+        files::make_folder(&self.folder)?;
+        let path = self.folder.join("lock");
+        let cannot = || format!("cannot lock {}", path.display());
+        let file = File::create(&path).with_context(cannot)?;
+        file.lock().with_context(cannot)?;
+        Ok(file)
+    }
+
+    /// Builds, packs and boots, in the folder `work`; the report of what ran. `files` are put into the guest beside
+    /// what the suite names, and `hear` gets the guest's reports as they come.
+    ///
+    /// # Errors
+    /// Something does not build, or cannot be started.
+    pub fn boot(
+        &self,
+        suite: &Suite,
+        kernel: &Kernel,
+        mut files: Files,
+        work: &Path,
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<Report> {
+        files::make_folder(work)?;
+        let alone = self.lock()?;
+        let built = build::build(self, suite, kernel)?;
+        suite.bundle.collect(&mut files)?;
+        let archive = work.join("initramfs.cpio");
+        std::fs::write(&archive, guest::archive(suite, &built, files)?)
+            .with_context(|| format!("cannot write {}", archive.display()))?;
+        let watching = match &suite.plugin {
+            Some(plugin) => plugin.provide(self, work)?.to_vec(),
+            None => Vec::new(),
+        };
+        drop(alone);
+        let mut report = qemu::boot(suite, kernel, &archive, work, &watching, hear)?;
+        if let Some(plugin) = &suite.plugin {
+            plugin.report(work, &mut report)?;
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,148 @@
+//! Booting the guest, listening to it, and ending it in time.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::debian::Kernel;
+use crate::process;
+use crate::protocol::Report;
+use crate::suite::Suite;
+
+const PROGRAM: &str = "qemu-system-x86_64";
+
+/// A warning or an oops ends the guest, and the end of the guest ends the emulator. `no_timer_check`: the kernel does not
+/// panic when the timer's interrupts come late, as they do where the host is busy.
+const KERNEL_LINE: &str = "console=ttyS0 rdinit=/init panic=-1 panic_on_warn=1 oops=panic \
+                           quiet loglevel=5 random.trust_cpu=on mitigations=off no_timer_check";
+
+const CONSOLE_LINES_SHOWN: usize = 40;
+
+/// What QEMU calls itself.
+///
+/// # Errors
+/// It is not there.
+pub fn version() -> Result<String> {
+    let text = process::output(Command::new(PROGRAM).arg("--version"))?;
+    Ok(text.lines().next().unwrap_or("unknown").to_owned())
+}
+
+/// Boots `archive` and listens until the guest powers off or its time is up.
+/// `more` are arguments beside the suite's; `hear` gets what is to be shown.
+pub fn boot(
+    suite: &Suite,
+    kernel: &Kernel,
+    archive: &Path,
+    work: &Path,
+    more: &[String],
+    hear: &mut dyn FnMut(&str),
+) -> Result<Report> {
+    let console = work.join("console.log");
+    let mut command = command(suite, kernel, archive, &console);
+    command.args(more);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", process::shown(&command)))?;
+    let deadline = Instant::now() + Duration::from_secs(suite.machine.timeout_s);
+    let mut report = Report::default();
+    let in_time = listen(&lines_of(&mut child), deadline, &mut report, hear);
+    report.emulator = end(child, in_time, suite.machine.timeout_s)?;
+    report.console = last_lines(&console);
+    Ok(report)
+}
+
+fn command(suite: &Suite, kernel: &Kernel, archive: &Path, console: &Path) -> Command {
+    let machine = &suite.machine;
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["-accel", "tcg", "-no-user-config", "-nodefaults"])
+        .args(["-display", "none", "-no-reboot", "-cpu", &machine.cpu])
+        .args(["-smp", &machine.cpus.to_string()])
+        .args(["-m", &format!("{}M", machine.memory_mib)])
+        .arg("-kernel")
+        .arg(&kernel.image)
+        .arg("-initrd")
+        .arg(archive)
+        .arg("-append")
+        .arg(format!("{KERNEL_LINE} {}", suite.kernel_line))
+        .arg("-serial")
+        .arg(format!("file:{}", console.display()))
+        .args(["-serial", "stdio"]);
+    if machine.icount {
+        command.args(["-icount", "shift=0"]);
+    }
+    command.args(&machine.qemu);
+    command
+}
+
+/// The guest's reports, as they come. The thread ends with the emulator.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(stdout).split(b'\n');
+        while let Some(Ok(line)) = lines.next() {
+            if sender
+                .send(String::from_utf8_lossy(&line).into_owned())
+                .is_err()
+            {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Whether the guest fell silent by itself before `deadline`.
+fn listen(
+    lines: &Receiver<String>,
+    deadline: Instant,
+    report: &mut Report,
+    hear: &mut dyn FnMut(&str),
+) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left) {
+            Ok(line) => {
+                if let Some(shown) = report.see(&line) {
+                    hear(&shown);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => return false,
+            Err(RecvTimeoutError::Disconnected) => return true,
+        }
+    }
+}
+
+/// Ends the emulator; tells what was wrong.
+fn end(mut child: Child, in_time: bool, timeout_s: u64) -> Result<Option<String>> {
+    if !in_time {
+        child
+            .kill()
+            .context("cannot end an emulator that is too slow")?;
+    }
+    let status = child.wait().context("cannot wait for the emulator")?;
+    Ok(if !in_time {
+        Some(format!(
+            "the guest was ended after {timeout_s} s: its time was up"
+        ))
+    } else if !status.success() {
+        Some(format!("the emulator ended with {status}"))
+    } else {
+        None
+    })
+}
+
+fn last_lines(path: &Path) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(CONSOLE_LINES_SHOWN);
+    lines[from..].join("\n")
+}

@@ -1,0 +1,253 @@
+//! What one boot of the virtual machine consists of: `kmod/suites/NAME.toml`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::bundle::Bundle;
+use crate::claim::Claim;
+use crate::files::entries;
+use crate::plugin::Plugin;
+
+/// Modules, programs, machine and tests of one boot.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The file's name without its extension.
+    #[serde(skip)]
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// Whether it is booted only if its whole name is given: it takes long.
+    #[serde(default)]
+    pub on_demand: bool,
+    /// Folders of `kmod/` that hold a module; built, and put into the guest as `/modules/NAME.ko`.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// C sources and shell scripts below `kmod/`; each becomes a static program, or a script, `/bin/STEM` in the guest.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
+    /// C sources below `kmod/` whose programs use shared libraries, so that others can be preloaded.
+    #[serde(default)]
+    pub dynamic: Vec<PathBuf>,
+    /// What comes from this machine.
+    #[serde(default)]
+    pub bundle: Bundle,
+    /// More words of the kernel's command line.
+    #[serde(default)]
+    pub kernel_line: String,
+    /// The kernel series that the modules are written for, such as `6.1`; any if left out.
+    pub kernel: Option<String>,
+    /// What is emulated.
+    #[serde(default)]
+    pub machine: Machine,
+    /// Watches the guest.
+    pub plugin: Option<Plugin>,
+    /// Shell commands before the first test; if one fails, no test runs.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// Where `--keep` puts the measured values, below `validation/`.
+    pub keep: Option<PathBuf>,
+    /// Run in this order.
+    pub test: Vec<Test>,
+    /// Of the values, when all tests have run.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
+}
+
+/// What QEMU emulates.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Machine {
+    /// QEMU's name of the processor.
+    pub cpu: String,
+    /// How many of them.
+    pub cpus: u32,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Time is the number of instructions executed: one instruction, one nanosecond.
+    pub icount: bool,
+    /// The boot is ended after this many seconds of the host's time.
+    pub timeout_s: u64,
+    /// More arguments of QEMU, such as `-plugin`.
+    pub qemu: Vec<String>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            cpu: "max".to_owned(),
+            cpus: 1,
+            memory_mib: 512,
+            icount: false,
+            timeout_s: 120,
+            qemu: Vec::new(),
+        }
+    }
+}
+
+/// A shell command that passes with exit code 0 and skips with 77.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// One word.
+    pub name: String,
+    /// The command.
+    pub run: String,
+}
+
+impl Suite {
+    /// Every suite of a folder, by name.
+    ///
+    /// # Errors
+    /// A file is no suite.
+    pub fn load_all(folder: &Path) -> Result<Vec<Self>> {
+        let files = entries(folder)?;
+        let suites = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|own| own == "toml"));
+        suites.map(|path| Self::load(path)).collect()
+    }
+
+    fn load(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&name, &text).with_context(|| format!("{shown} is no suite"))
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self> {
+        let mut suite: Self = toml::from_str(text)?;
+        name.clone_into(&mut suite.name);
+        suite.check()?;
+        Ok(suite)
+    }
+
+    fn check(&self) -> Result<()> {
+        for (index, test) in self.test.iter().enumerate() {
+            let name = &test.name;
+            if name.is_empty() || name.contains(char::is_whitespace) {
+                bail!("test name {name:?} is not one word");
+            }
+            if self.test[..index].iter().any(|other| other.name == *name) {
+                bail!("two tests are called {name}");
+            }
+            if test.run.contains('\n') {
+                bail!("test {name}: `run` is more than one line");
+            }
+        }
+        for claim in &self.claim {
+            if claim.name.is_empty() || claim.name.contains(char::is_whitespace) {
+                bail!("claim name {:?} is not one word", claim.name);
+            }
+            if claim.at_least > claim.at_most {
+                bail!(
+                    "claim {}: nothing is both so large and so small",
+                    claim.name
+                );
+            }
+        }
+        if self.test.is_empty() {
+            bail!("it has no [[test]]");
+        }
+        Ok(())
+    }
+
+    /// Whether somebody who says `filters` means this one. None of them: all that take no long time.
+    pub fn is_meant(&self, filters: &[String]) -> bool {
+        let has_name = |part: &String| self.name == *part;
+        let is_like = |part: &String| self.name.contains(part.as_str());
+        if self.on_demand {
+            filters.iter().any(has_name)
+        } else {
+            filters.is_empty() || filters.iter().any(is_like)
+        }
+    }
+
+    /// `test` as the tally names it.
+    pub fn title(&self, test: &str) -> String {
+        format!("vm {}: {test}", self.name)
+    }
+
+    /// Why not on the kernel `release`, if so.
+    pub fn cannot_run_on(&self, release: &str) -> Option<String> {
+        let series = self.kernel.as_deref()?;
+        let is_of_series = release
+            .strip_prefix(series)
+            .is_some_and(|rest| rest.starts_with('.'));
+        (!is_of_series)
+            .then(|| format!("its modules are for Linux {series}, this Debian has {release}"))
+    }
+
+    /// The emulated machine, for the head of a table.
+    pub fn machine_in_words(&self) -> String {
+        let Machine {
+            cpu,
+            cpus,
+            memory_mib,
+            icount,
+            ..
+        } = &self.machine;
+        let time = if *icount {
+            "icount shift=0"
+        } else {
+            "free running"
+        };
+        format!("TCG; cpu {cpu}; {cpus} CPUs; {memory_mib} MiB; {time}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALLEST: &str = "summary = \"s\"\n[[test]]\nname = \"a\"\nrun = \"true\"\n";
+
+    #[test]
+    fn every_committed_suite_loads() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/suites");
+        assert!(!Suite::load_all(&folder).unwrap().is_empty());
+    }
+
+    #[test]
+    fn bad_suites_are_refused() {
+        assert!(Suite::parse("n", SMALLEST).is_ok());
+        let bad = [
+            "summary = \"s\"\ntest = []\n".to_owned(),
+            format!("{SMALLEST}[[test]]\nname = \"a\"\nrun = \"true\"\n"),
+            SMALLEST.replace("\"a\"", "\"a b\""),
+            SMALLEST.replace("\"true\"", "\"true\\nfalse\""),
+            format!("unknown = 1\n{SMALLEST}"),
+        ];
+        for text in bad {
+            assert!(Suite::parse("n", &text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_suites_are_booted_by_their_whole_name_only() {
+        let usual = Suite::parse("color-run", SMALLEST).unwrap();
+        let text = format!("on_demand = true\n{SMALLEST}");
+        let long = Suite::parse("color-programs", &text).unwrap();
+        let meant = |filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(|part| (*part).to_owned()).collect();
+            [&usual, &long].map(|suite| suite.is_meant(&filters))
+        };
+        assert_eq!(meant(&[]), [true, false]);
+        assert_eq!(meant(&["color"]), [true, false]);
+        assert_eq!(meant(&["color-programs"]), [false, true]);
+        assert_eq!(meant(&["zero"]), [false, false]);
+    }
+
+    #[test]
+    fn modules_name_their_kernel_series() {
+        let suite = Suite::parse("n", &format!("kernel = \"6.1\"\n{SMALLEST}")).unwrap();
+        assert_eq!(suite.cannot_run_on("6.1.0-56-amd64"), None);
+        assert!(suite.cannot_run_on("6.12.1-amd64").is_some());
+        assert_eq!(
+            Suite::parse("n", SMALLEST).unwrap().cannot_run_on("7.0.1"),
+            None
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! What cargo builds for the guest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, bail};
+use pagemill_vm::Files;
+
+use crate::{process, workspace};
+
+/// Builds programs and libraries of this workspace in `work`, for their place in the guest.
+pub fn provide(products: &[String], work: &Path) -> Result<Files> {
+    let mut files = Files::default();
+    for product in products {
+        let product = Product::parse(product)?;
+        files.add(&product.guest_path(), &product.provide(work)?)?;
+    }
+    Ok(files)
+}
+
+/// What cargo builds of a package of this workspace.
+#[derive(Debug, PartialEq, Eq)]
+struct Product<'a> {
+    package: &'a str,
+    /// The file's name.
+    name: &'a str,
+}
+
+impl<'a> Product<'a> {
+    fn parse(text: &'a str) -> Result<Self> {
+        match text.split_once('/') {
+            Some((package, name)) => Ok(Self { package, name }),
+            None => bail!("{text:?} is neither PACKAGE/PROGRAM nor PACKAGE/libNAME.so"),
+        }
+    }
+
+    fn is_library(&self) -> bool {
+        self.name.ends_with(".so")
+    }
+
+    fn guest_path(&self) -> String {
+        let folder = if self.is_library() { "lib" } else { "bin" };
+        format!("{folder}/{}", self.name)
+    }
+
+    /// Builds it, and leaves out what only debuggers read: the guest holds its files in memory.
+    fn provide(&self, work: &Path) -> Result<PathBuf> {
+        let mut build = process::cargo(&["build", "--quiet", "-p", self.package]);
+        if self.is_library() {
+            build.arg("--lib");
+        } else {
+            build.args(["--bin", self.name]);
+        }
+        process::run(&mut build)?;
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| workspace::root().join("target"), PathBuf::from);
+        let stripped = work.join(self.name);
+        let mut strip = Command::new("strip");
+        strip
+            .arg("-o")
+            .arg(&stripped)
+            .arg(target.join("debug").join(self.name));
+        process::output(&mut strip)?;
+        Ok(stripped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_have_a_package_and_a_place() {
+        let path = |text| Product::parse(text).map(|product| product.guest_path());
+        assert_eq!(path("a/program").unwrap(), "bin/program");
+        assert_eq!(path("a/libb.so").unwrap(), "lib/libb.so");
+        assert!(path("program").is_err());
+    }
+}
