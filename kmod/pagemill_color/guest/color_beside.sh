@@ -3,48 +3,40 @@
 # Two programs beside each other, each with colors of its own from the coordinator, while the caches are watched.
 #
 #   color_beside NAME COLORS1 COLORS2 PROGRAM1 PROGRAM2
+#   color_beside NAME all all PROGRAM1 PROGRAM2            without a coordinator: both have all colors
 #
 # A program and its arguments are one word, and begin with a path: the shell has some programs built in, which nothing can be
-# preloaded to. To be run on a module that was just loaded: the coordinator's question is space 1, the programs are tasks 2 and 3.
+# preloaded to. To be run on a module that was just loaded: the coordinator's question is space 1, the programs are tasks 2 and 3;
+# without it they are tasks 1 and 2.
 
 name=$1 colors1=$2 colors2=$3 program1=$4 program2=$5
-folder=/tmp/color_beside
-export PAGEMILL_COLOR_SOCKET=$folder/socket
-rm -rf "$folder"
-mkdir -p "$folder"
-
-fail() {
-	tail -n 2 "$folder"/*.log
-	echo "$*"
-	exit 1
-}
-
-wait_until() {
-	what=$1
-	shift
-	looks=0
-	until "$@" >/dev/null 2>&1; do
-		looks=$((looks + 1))
-		[ $looks -lt 3000 ] || fail "waited in vain until $what"
-		sleep 0.2
-	done
-}
+. color_wait
 
 # start NUMBER COLORS PROGRAM: it begins when there is a file `go`.
 start() {
-	pagemill color run --colors "$2" -- sh -c "until [ -e $folder/go ]; do sleep 0.1; done; exec $3" \
+	colors=
+	[ "$2" = all ] || colors="--colors $2"
+	# Two words, or none.
+	# shellcheck disable=SC2086
+	pagemill color run $colors -- sh -c "until [ -e $folder/go ]; do sleep 0.1; done; exec $3" \
 		>"$folder/$1.out" 2>"$folder/$1.log" &
 }
 
-pagemill color serve --grace 0 2>"$folder/serve.log" &
-daemon=$!
-wait_until "the coordinator answers" pagemill color status
+given="from the coordinator"
+daemon=
+if [ "$colors1" = all ]; then
+	given="as no coordinator runs"
+else
+	pagemill color serve --grace 0 2>"$folder/serve.log" &
+	daemon=$!
+	wait_until "the coordinator answers" pagemill color status
+fi
 start 1 "$colors1" "$program1"
 first=$!
-wait_until "the first task has colors" grep -q "from the coordinator" "$folder/1.log"
+wait_until "the first task has colors" grep -q "$given" "$folder/1.log"
 start 2 "$colors2" "$program2"
 second=$!
-wait_until "the second task has colors" grep -q "from the coordinator" "$folder/2.log"
+wait_until "the second task has colors" grep -q "$given" "$folder/2.log"
 
 cache_count begin
 : >"$folder/go"
@@ -52,6 +44,8 @@ wait $first || fail "the first program did not end well"
 wait $second || fail "the second program did not end well"
 cache_count end "$name"
 
-kill $daemon
-wait $daemon
+if [ -n "$daemon" ]; then
+	kill "$daemon"
+	wait "$daemon"
+fi
 wait_until "all companions are gone" rmmod pagemill_color

@@ -4,28 +4,7 @@
 #
 #   color_daemon FILE        FILE is what bzip2 compresses
 
-folder=/tmp/color_daemon
-export PAGEMILL_COLOR_SOCKET=$folder/socket
-rm -rf "$folder"
-mkdir -p "$folder"
-
-fail() {
-	tail -n 2 "$folder"/*.log
-	echo "$*"
-	exit 1
-}
-
-# Looks for as long as ten minutes.
-wait_until() {
-	what=$1
-	shift
-	looks=0
-	until "$@" >/dev/null 2>&1; do
-		looks=$((looks + 1))
-		[ $looks -lt 3000 ] || fail "waited in vain until $what"
-		sleep 0.2
-	done
-}
+. color_wait
 
 start_daemon() {
 	pagemill color serve --grace 500 2>>"$folder/serve.log" &
