@@ -223,7 +223,7 @@ fn add_programs(root: &Path) -> Result<()> {
 /// and with nothing of this machine that can be written to.
 fn inside(root: &Path, script: &str) -> Result<String> {
     let enter = "mount -t proc proc \"$0/proc\"; mount --rbind /dev \"$0/dev\"; mount --rbind /sys \"$0/sys\"; mount -o remount,bind,ro \"$0/sys\"; busybox ip link set lo up; \
-                 exec chroot \"$0\" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -euo pipefail -c \"$1\"";
+                 exec chroot \"$0\" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -euo pipefail -c \"$1\"";
     let mut unshare = Command::new("unshare");
     unshare.args([
         "--mount",
@@ -237,5 +237,9 @@ fn inside(root: &Path, script: &str) -> Result<String> {
         "-ec",
         enter,
     ]);
-    process::output(unshare.arg(root).arg(script))
+    process::output(
+        unshare
+            .arg(root)
+            .arg(format!("export HOME=~root; {script}")),
+    )
 }
