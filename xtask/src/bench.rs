@@ -14,9 +14,11 @@ use crate::workspace;
 
 const MARK: &str = "pagemill-bench ";
 
-/// Runs every benchmark whose name contains `filter`, and keeps the figures.
-pub fn run(filter: Option<&str>) -> Result<()> {
-    let mut benches = cargo(&["bench", "--workspace", "--bench", "*"]);
+/// Runs every benchmark whose name contains `filter`, of `package` or of all, and keeps the figures.
+pub fn run(filter: Option<&str>, package: Option<&str>) -> Result<()> {
+    let of = package.map_or(vec!["--workspace"], |package| vec!["--package", package]);
+    let mut benches = cargo(&["bench", "--bench", "*"]);
+    benches.args(of);
     if let Some(filter) = filter {
         benches.args(["--", filter]);
     }

@@ -53,6 +53,9 @@ enum Command {
     Bench {
         /// Only benchmarks whose name contains this.
         filter: Option<String>,
+        /// Only those of this package.
+        #[arg(long)]
+        package: Option<String>,
     },
     /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
     Gallery {
@@ -141,6 +144,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Gallery { check: true } => gallery::compare().map(|()| true),
         Command::Gallery { check: false } => gallery::make().map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
-        Command::Bench { filter } => bench::run(filter.as_deref()).map(|()| true),
+        Command::Bench { filter, package } => {
+            bench::run(filter.as_deref(), package.as_deref()).map(|()| true)
+        }
     }
 }
