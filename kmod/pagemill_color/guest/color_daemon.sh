@@ -6,8 +6,9 @@
 
 . color_wait
 
+# start_daemon MS: how long it waits for tasks of a former one.
 start_daemon() {
-	pagemill color serve --grace 500 2>>"$folder/serve.log" &
+	pagemill color serve --grace "$1" 2>>"$folder/serve.log" &
 	daemon=$!
 	wait_until "the coordinator answers" pagemill color status
 }
@@ -40,7 +41,7 @@ leave() {
 	cat "$folder/$1.out"
 }
 
-start_daemon
+start_daemon 0
 start_heap first A 6
 first=$!
 changed first 0
@@ -53,10 +54,10 @@ wait_until "both tasks are known" knows_tasks 2
 before=$(who_has_what)
 kill -9 $daemon
 wait $daemon
-start_daemon
+# Companions look for it twice a second; one that comes later than this finds its colors given away.
+start_daemon 5000
 wait_until "the new coordinator knows both tasks" knows_tasks 2
-# Longer than it waits for tasks of a former one.
-sleep 1
+sleep 6
 [ "$(who_has_what)" = "$before" ] || fail "after: $(who_has_what); before: $before"
 not_changed first 2
 not_changed second 1
@@ -64,7 +65,7 @@ not_changed second 1
 kill -9 $daemon
 wait $daemon
 leave second $second
-start_daemon
+start_daemon 0
 changed first 2
 
 pagemill color run --class D -- bzip2 -c "$1" >"$folder/bz2" 2>"$folder/bzip2.log" || fail "bzip2 did not end well"

@@ -34,7 +34,7 @@ const FULL: Debian = Debian {
 const USES: [(&str, &str); 7] = [
     (
         "manual page",
-        "man --warnings -E UTF-8 -l /usr/share/man/man1/pagemill.1.gz 2>&1 >/tmp/page | { ! grep .; }; grep -q 'pagemill zero serve' /tmp/page; rm /tmp/page",
+        "man --warnings -E UTF-8 -l /usr/share/man/man1/pagemill.1.gz 2>&1 >/opt/tried/page | { ! grep .; }; grep -q 'pagemill zero serve' /opt/tried/page; rm /opt/tried/page",
     ),
     (
         "completions of bash",
@@ -50,7 +50,7 @@ const USES: [(&str, &str); 7] = [
     ),
     (
         "preloaded libraries",
-        "for run in 'zero run' 'color run --stand-in 64'; do pagemill $run -- ls / 2>/tmp/said >/dev/null; if grep 'cannot be preloaded' /tmp/said >&2; then exit 1; fi; rm /tmp/said; done",
+        "for run in 'zero run' 'color run --stand-in 64'; do pagemill $run -- ls / 2>/opt/tried/said >/dev/null; if grep 'cannot be preloaded' /opt/tried/said >&2; then exit 1; fi; rm /opt/tried/said; done",
     ),
     ("CUDA program", "pagemill cuda -- /opt/tried/cuda"),
     (
@@ -140,7 +140,7 @@ fn on_minimal(packages: &Packages) -> Result<()> {
     inside(&root, "dpkg --install /opt/tried/pagemill_*.deb")?;
     let told = inside(
         &root,
-        "pagemill doctor; pagemill list machines; pagemill run smoke; pagemill run smoke --out /tmp/smoke; ls /tmp/smoke; rm -r /tmp/smoke",
+        "pagemill doctor; pagemill list machines; pagemill run smoke; pagemill run smoke --out /opt/tried/smoke; ls /opt/tried/smoke; rm -r /opt/tried/smoke",
     )?;
     for word in ["huge", "gtx480", "multi-range", "report.html"] {
         if !told.contains(word) {
@@ -150,7 +150,7 @@ fn on_minimal(packages: &Packages) -> Result<()> {
     // There is no emulator, but everything of ours.
     inside(
         &root,
-        "(pagemill mrc -- /bin/ls || true) 2>&1 | { ! grep 'the sources of'; }; rm -rf /root/.cache",
+        "(pagemill mrc -- /bin/ls || true) 2>&1 | { ! grep 'the sources of'; }; rm -rf ~/.cache",
     )?;
     inside(&root, "dpkg --purge pagemill; rm -r /opt/tried")?;
     nothing_is_left(&before, &everything_below(&root)?)
@@ -223,7 +223,7 @@ fn add_programs(root: &Path) -> Result<()> {
 /// and with nothing of this machine that can be written to.
 fn inside(root: &Path, script: &str) -> Result<String> {
     let enter = "mount -t proc proc \"$0/proc\"; mount --rbind /dev \"$0/dev\"; mount --rbind /sys \"$0/sys\"; mount -o remount,bind,ro \"$0/sys\"; busybox ip link set lo up; \
-                 exec chroot \"$0\" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -euo pipefail -c \"$1\"";
+                 exec chroot \"$0\" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -euo pipefail -c \"$1\"";
     let mut unshare = Command::new("unshare");
     unshare.args([
         "--mount",
@@ -237,5 +237,9 @@ fn inside(root: &Path, script: &str) -> Result<String> {
         "-ec",
         enter,
     ]);
-    process::output(unshare.arg(root).arg(script))
+    process::output(
+        unshare
+            .arg(root)
+            .arg(format!("export HOME=~root; {script}")),
+    )
 }
