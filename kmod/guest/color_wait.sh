@@ -10,14 +10,14 @@ fail() {
 	exit 1
 }
 
-# wait_until WHAT COMMAND..: looks for as long as ten minutes.
+# wait_until WHAT COMMAND..: looks for more than three minutes.
 wait_until() {
 	what=$1
 	shift
 	looks=0
 	until "$@" >/dev/null 2>&1; do
 		looks=$((looks + 1))
-		[ $looks -lt 3000 ] || fail "waited in vain until $what"
+		[ $looks -lt 1000 ] || fail "waited in vain until $what"
 		sleep 0.2
 	done
 }

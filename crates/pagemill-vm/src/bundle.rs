@@ -16,7 +16,7 @@ use crate::{Workshop, process};
 #[serde(deny_unknown_fields, default)]
 pub struct Bundle {
     /// Programs and libraries that cargo builds, as `PACKAGE/PROGRAM` and `PACKAGE/libNAME.so`; in the guest `/bin/PROGRAM` and
-    /// `/lib/libNAME.so`.
+    /// `/lib/pagemill/libNAME.so`.
     pub cargo: Vec<String>,
     /// Files and folders that keep their place, `*` in the last part of a path stands for anything.
     pub files: Vec<String>,

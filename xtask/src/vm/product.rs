@@ -39,7 +39,11 @@ impl<'a> Product<'a> {
     }
 
     fn guest_path(&self) -> String {
-        let folder = if self.is_library() { "lib" } else { "bin" };
+        let folder = if self.is_library() {
+            "lib/pagemill"
+        } else {
+            "bin"
+        };
         format!("{folder}/{}", self.name)
     }
 
@@ -73,7 +77,7 @@ mod tests {
     fn products_have_a_package_and_a_place() {
         let path = |text| Product::parse(text).map(|product| product.guest_path());
         assert_eq!(path("a/program").unwrap(), "bin/program");
-        assert_eq!(path("a/libb.so").unwrap(), "lib/libb.so");
+        assert_eq!(path("a/libb.so").unwrap(), "lib/pagemill/libb.so");
         assert!(path("program").is_err());
     }
 }
