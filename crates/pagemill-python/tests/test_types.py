@@ -21,6 +21,7 @@ def test_the_stub_names_what_the_compiled_part_has():
 
     def names(body):
         defined = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        defined |= {node.target.id for node in body if isinstance(node, ast.AnnAssign)}
         return {name for name in defined if not name.startswith("__")}
 
     def public(owner):
