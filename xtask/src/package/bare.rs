@@ -34,7 +34,7 @@ const FULL: Debian = Debian {
 const USES: [(&str, &str); 7] = [
     (
         "manual page",
-        "man --warnings -E UTF-8 -l /usr/share/man/man1/pagemill.1.gz 2>&1 >/opt/tried/page | { ! grep .; }; grep -q 'pagemill zero serve' /opt/tried/page; rm /opt/tried/page",
+        "man --warnings -E UTF-8 -l /usr/share/man/man1/pagemill.1.gz 2>&1 >/opt/tried/page | { ! grep .; }; grep -Eq 'pagemill +zero +serve' /opt/tried/page; rm /opt/tried/page",
     ),
     (
         "completions of bash",

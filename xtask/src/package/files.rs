@@ -99,13 +99,14 @@ pub fn nothing_is_left(before: &[PathBuf], after: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Gives files and folders the modes that Debian wants, whatever the mask of whoever builds: only commands and maintainer
-/// scripts can be run.
+/// Gives files and folders the modes that Debian wants, whatever the mask of whoever builds: only commands, maintainer
+/// scripts and shell scripts can be run.
 pub fn set_modes(tree: &Path) -> Result<()> {
     for path in below(tree)? {
+        let may_run =
+            path.starts_with("DEBIAN") || path.extension().is_some_and(|ending| ending == "sh");
         let runs = path.starts_with("usr/bin")
-            || fs::read(tree.join(&path))
-                .is_ok_and(|bytes| path.starts_with("DEBIAN") && bytes.starts_with(b"#!"));
+            || may_run && fs::read(tree.join(&path)).is_ok_and(|bytes| bytes.starts_with(b"#!"));
         set_mode(&tree.join(&path), if runs { 0o755 } else { 0o644 })?;
         for folder in path.ancestors().skip(1) {
             set_mode(&tree.join(folder), 0o755)?;
@@ -135,6 +136,7 @@ mod tests {
         for (file, text) in [
             ("usr/bin/x", ""),
             ("usr/lib/x.so", "#!"),
+            ("usr/share/x.sh", "#!/bin/sh"),
             ("DEBIAN/control", ""),
             ("DEBIAN/postinst", "#!/bin/sh"),
         ] {
@@ -146,6 +148,7 @@ mod tests {
         let mode = |file: &str| fs::metadata(tree.join(file)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode("usr/bin/x"), 0o755);
         assert_eq!(mode("DEBIAN/postinst"), 0o755);
+        assert_eq!(mode("usr/share/x.sh"), 0o755);
         assert_eq!(mode("usr/lib/x.so"), 0o644);
         assert_eq!(mode("DEBIAN/control"), 0o644);
         assert_eq!(mode("usr"), 0o755);
