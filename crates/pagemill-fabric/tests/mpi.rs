@@ -122,44 +122,45 @@ fn python_programs_run() {
     }
 }
 
-/// Settings of HPC Challenge in the order of its file, for two processes and the smallest of problems.
+/// Settings of HPC Challenge for two processes and the smallest of problems. It reads the first word of each line, in this order,
+/// and lines 1, 2 and 32 not at all.
 const HPCC_SETTINGS: &str = "\
-HPLinpack benchmark input file
-Innovative Computing Laboratory, University of Tennessee
-HPL.out output file name (if any)
-8 device out (6=stdout,7=stderr,file)
-1 # of problems sizes (N)
-32 Ns
-1 # of NBs
-16 NBs
-0 PMAP process mapping (0=Row-,1=Column-major)
-1 # of process grids (P x Q)
-1 Ps
-2 Qs
-16.0 threshold
-1 # of panel fact
-2 PFACTs (0=left, 1=Crout, 2=Right)
-1 # of recursive stopping criterium
-4 NBMINs (>= 1)
-1 # of panels in recursion
-2 NDIVs
-1 # of recursive panel fact.
-1 RFACTs (0=left, 1=Crout, 2=Right)
-1 # of broadcast
-1 BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
-1 # of lookahead depth
-1 DEPTHs (>=0)
-2 SWAP (0=bin-exch,1=long,2=mix)
-64 swapping threshold
-0 L1 in (0=transposed,1=no-transposed) form
-0 U in (0=transposed,1=no-transposed) form
-1 Equilibration (0=no,1=yes)
-8 memory alignment in double (> 0)
-##### This line (no. 32) is ignored (it serves as a separator). ######
-0 Number of additional problem sizes for PTRANS
-0 values of N
-0 number of additional blocking sizes for PTRANS
-0 values of NB
+-
+-
+solver.out
+8 to a file
+1 size:
+32 rows
+1 blocking:
+16 columns
+0 by rows
+1 grid:
+1 row of processes
+2 columns of processes
+16.0 residual allowed
+1 way to factor a panel:
+2 right
+1 smallest panel:
+4 columns
+1 division:
+2 parts
+1 way to recurse:
+1 Crout
+1 broadcast:
+1 ring
+1 depth:
+1 panel ahead
+2 swapping mixed
+64 columns from which it changes
+0 first factor transposed
+0 second factor transposed
+1 balanced
+8 doubles aligned
+-
+0 more sizes to transpose
+0 -
+0 more blockings to transpose
+0 -
 ";
 
 #[test]

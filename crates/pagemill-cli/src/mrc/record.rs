@@ -73,8 +73,8 @@ pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     }
 }
 
-fn failed(error: impl std::fmt::Debug) -> Failure {
-    Failure::Run(format!("cannot record the program: {error:?}"))
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Run(format!("cannot record the program: {error:#}"))
 }
 
 fn missing(reason: &str) -> Failure {
