@@ -140,13 +140,8 @@ impl Station {
         self.index
     }
 
-    /// The program's time, in picoseconds.
-    pub fn clock_ps(&self) -> u64 {
-        self.clock_ps
-    }
-
-    /// The program reads its clock: as [`Station::clock_ps`], but no two readings show the same time, or a program that waits
-    /// for its clock would wait for ever.
+    /// The program reads its clock, in picoseconds. No two readings show the same time, or a program that waits for its clock
+    /// would wait for ever.
     pub fn read_clock(&mut self) -> u64 {
         if self.read_ps == Some(self.clock_ps) {
             self.clock_ps += READING_PS;
