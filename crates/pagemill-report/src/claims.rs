@@ -38,6 +38,9 @@ pub struct Measure {
     pub of: Selection,
     /// The rows to divide by; they meet those of `of` at equal values of `across`.
     pub to: Option<Selection>,
+    /// Makes the figure a ratio of two means instead of a mean of ratios: both sides are divided by these rows, at equal
+    /// values of `across`, each side is reduced to one figure, and then `of` is divided by `to`.
+    pub normalize_to: Option<Selection>,
     /// The column whose values are reduced to one figure.
     pub across: String,
     /// The values of `across` that count; all when empty.
@@ -104,10 +107,8 @@ pub enum Expectation {
 /// What the rows of `set` say about `spec`. Where a needed row is missing, the claim is not judged and the note says why.
 pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
     let kind = kind_of(&spec.measure, set);
-    let (measured, holds, gap) = match figures(&spec.measure, &set.rows) {
-        Ok(figures) => judge(spec, &figures, kind),
-        Err(gap) => (None, None, gap),
-    };
+    let (measured, holds, gap) =
+        verdict(spec, &set.rows, kind).unwrap_or_else(|gap| (None, None, gap));
     let note = [spec.note.as_str(), gap.as_str()]
         .iter()
         .filter(|part| !part.is_empty())
@@ -138,22 +139,50 @@ fn kind_of(measure: &Measure, set: &ResultSet) -> ColumnKind {
         .map_or(ColumnKind::Number, |column| column.kind)
 }
 
+/// The measured value, whether the claim holds, and a remark that may be empty.
 type Verdict = (Option<Value>, Option<bool>, String);
 
-fn judge(spec: &ClaimSpec, figures: &[(Value, f64)], kind: ColumnKind) -> Verdict {
-    let plain: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
+/// Judges `spec` on `rows`; an error says which row is missing.
+fn verdict(spec: &ClaimSpec, rows: &[Row], kind: ColumnKind) -> Result<Verdict, String> {
+    let measure = &spec.measure;
     match &spec.expect {
-        Expectation::Between { at_least, at_most } => match spec.measure.reduce.apply(&plain) {
-            Some(figure) => {
-                let holds = at_least.is_none_or(|bound| figure >= bound)
-                    && at_most.is_none_or(|bound| figure <= bound);
-                (Some(Value::Float(figure)), Some(holds), String::new())
-            }
-            None => (None, None, "no positive figures to average".to_owned()),
-        },
-        Expectation::Highest(members) => ranked(figures, members, kind, |a, b| b.total_cmp(a)),
-        Expectation::Lowest(members) => ranked(figures, members, kind, |a, b| a.total_cmp(b)),
+        Expectation::Between { at_least, at_most } => {
+            let figure = one_figure(measure, rows)?;
+            let holds = at_least.is_none_or(|bound| figure >= bound)
+                && at_most.is_none_or(|bound| figure <= bound);
+            Ok((Some(Value::Float(figure)), Some(holds), String::new()))
+        }
+        Expectation::Highest(members) => {
+            let figures = figures(measure, rows)?;
+            Ok(ranked(&figures, members, kind, |a, b| b.total_cmp(a)))
+        }
+        Expectation::Lowest(members) => {
+            let figures = figures(measure, rows)?;
+            Ok(ranked(&figures, members, kind, |a, b| a.total_cmp(b)))
+        }
     }
+}
+
+/// All values of `across` as one figure: a mean of ratios, or a ratio of means.
+fn one_figure(measure: &Measure, rows: &[Row]) -> Result<f64, String> {
+    let mean = |measure: &Measure| {
+        let figures: Vec<f64> = figures(measure, rows)?
+            .into_iter()
+            .map(|(_, figure)| figure)
+            .collect();
+        let mean = measure.reduce.apply(&figures);
+        mean.ok_or_else(|| "not judged: no positive figures to average".to_owned())
+    };
+    let (Some(base), Some(to)) = (&measure.normalize_to, &measure.to) else {
+        return mean(measure);
+    };
+    let normalized = |side: &Selection| Measure {
+        of: side.clone(),
+        to: Some(base.clone()),
+        normalize_to: None,
+        ..measure.clone()
+    };
+    Ok(mean(&normalized(&measure.of))? / mean(&normalized(to))?)
 }
 
 /// Whether the first figures in `order` are those of `members`; the measured value names who is first.
@@ -288,6 +317,7 @@ mod tests {
                 per: None,
                 of: vec![("mode".to_owned(), "whole".into())],
                 to: Some(vec![("mode".to_owned(), "copy".into())]),
+                normalize_to: None,
                 across: "workload".to_owned(),
                 members: Vec::new(),
                 reduce: Reduce::Arithmetic,
@@ -316,6 +346,28 @@ mod tests {
         assert_eq!(
             (claim.measured, claim.holds),
             (Some(Value::Float(2.0)), Some(false))
+        );
+    }
+
+    /// bfs: 100 by copy, 400 whole, 50 in part; lib: 200, 200, 200. Over the copy the means are 2.5 and 0.75.
+    #[test]
+    fn means_of_normalized_sides_are_divided() {
+        let mut set = set();
+        for (workload, time) in [("bfs", 50u64), ("lib", 200)] {
+            let row = Row::new().parameter("workload", workload);
+            set.rows
+                .push(row.parameter("mode", "part").metric("time_ns", time));
+        }
+        let mut spec = spec(at_least(3.0));
+        let copy = spec
+            .measure
+            .to
+            .replace(vec![("mode".to_owned(), "part".into())]);
+        assert_eq!(evaluate(&spec, &set).measured, Some(Value::Float(4.5)));
+        spec.measure.normalize_to = copy;
+        assert_eq!(
+            evaluate(&spec, &set).measured,
+            Some(Value::Float(2.5 / 0.75))
         );
     }
 

@@ -167,6 +167,7 @@ fn measure(section: &mut Section<'_>, columns: &Columns<'_>) -> Option<Measure> 
     let always = section.or("where", Selection::new(), |node| columns.selection(node));
     let of = section.or("of", Selection::new(), |node| columns.selection(node));
     let to = section.optional("to", |node| columns.selection(node));
+    let normalize_to = section.optional("normalize_to", |node| columns.selection(node));
     let across_key = section.or("across", "workload".to_owned(), quantity::text);
     let members = section.or("members", Vec::new(), |node| {
         values(columns, across_key.as_deref(), node)
@@ -179,6 +180,7 @@ fn measure(section: &mut Section<'_>, columns: &Columns<'_>) -> Option<Measure> 
         per: per?,
         of: both(of?),
         to: to?.map(both),
+        normalize_to: normalize_to?.map(both),
         across: columns.name(&across_key?),
         members: members?,
         reduce: reduce?,
