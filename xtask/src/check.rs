@@ -2,7 +2,7 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{dependencies, kernels, tidy};
+use crate::{dependencies, imports, kernels, tidy};
 
 /// Runs every check, also after one has failed.
 pub fn run() -> Tally {
@@ -11,6 +11,8 @@ pub fn run() -> Tally {
         process::run(&mut cargo(&["fmt", "--all", "--", "--check"]))
     });
     tally.check("dependency directions", dependencies::check);
+    tally.check("unused dependencies", dependencies::check_use);
+    tally.check("circles of imports", imports::check);
     tally.check("house rules", tidy::check);
     tally.check("generated files", kernels::check_freshness);
     tally.check("lints", || {

@@ -1,11 +1,12 @@
 //! Which crate may use which: the invariants of ADR 0001.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::process;
+use crate::{process, workspace};
 
 /// For each crate, the crates of this workspace that it may use. The order tells the direction: a crate only uses
 /// crates named above it.
@@ -133,20 +134,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Crates whose non-test code uses nothing but the standard library and crates of ours.
 const SELF_SUFFICIENT: [&str; 2] = ["pagemill-types", "pagemill-policy"];
 
+/// Dependencies that only switch on features of others, or only have to be built, by crate.
+const BY_FEATURE_ONLY: [(&str, &str); 2] = [
+    ("pagemill-cli", "pagemill-preload"),
+    ("xtask", "proc-macro2"),
+];
+
 /// Only tests use it.
 const FOR_TESTS_ONLY: &str = "pagemill-testkit";
 
 /// Checks the workspace as `cargo metadata` describes it.
 pub fn check() -> Result<()> {
-    let metadata = process::output(&mut process::cargo(&[
-        "metadata",
-        "--no-deps",
-        "--format-version",
-        "1",
-    ]))?;
-    let metadata: Value =
-        serde_json::from_str(&metadata).context("`cargo metadata` wrote no JSON")?;
-    let breaches = breaches(&metadata)?;
+    let breaches = breaches(&metadata()?)?;
     if !breaches.is_empty() {
         bail!(
             "{}\nsee ARCHITECTURE.md and xtask/src/dependencies.rs",
@@ -156,13 +155,88 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
+fn metadata() -> Result<Value> {
+    let metadata = process::output(&mut process::cargo(&[
+        "metadata",
+        "--no-deps",
+        "--format-version",
+        "1",
+    ]))?;
+    serde_json::from_str(&metadata).context("`cargo metadata` wrote no JSON")
+}
+
+fn packages(metadata: &Value) -> Result<&Vec<Value>> {
+    metadata["packages"]
+        .as_array()
+        .context("`cargo metadata` lists no packages")
+}
+
+fn dependencies(package: &Value) -> Result<&Vec<Value>> {
+    package["dependencies"]
+        .as_array()
+        .context("a package has no dependency list")
+}
+
+/// Checks that each crate's sources name each of its dependencies.
+pub fn check_use() -> Result<()> {
+    let metadata = metadata()?;
+    let mut unused = Vec::new();
+    for package in packages(&metadata)? {
+        let manifest = package["manifest_path"]
+            .as_str()
+            .context("a package has no manifest")?;
+        let folder = Path::new(manifest)
+            .parent()
+            .context("a manifest has no folder")?;
+        let name = package["name"].as_str().context("a package has no name")?;
+        let sources = sources(folder)?;
+        let used = dependencies(package)?.iter().filter_map(|dependency| {
+            let key = dependency["rename"]
+                .as_str()
+                .or(dependency["name"].as_str())?;
+            Some(key.to_owned())
+        });
+        let missing = used.filter(|key| {
+            !BY_FEATURE_ONLY.contains(&(name, key)) && !names(&sources, &key.replace('-', "_"))
+        });
+        unused.extend(
+            missing.map(|key| format!("{name} never names its dependency {key}: remove it")),
+        );
+    }
+    if !unused.is_empty() {
+        bail!("{}", unused.join("\n"));
+    }
+    Ok(())
+}
+
+/// The text of every Rust file of a package that is not built apart.
+fn sources(folder: &Path) -> Result<String> {
+    let mut text = String::new();
+    for path in workspace::entries(folder)? {
+        if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
+            text += &sources(&path)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text += &std::fs::read_to_string(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+        }
+    }
+    Ok(text)
+}
+
+/// Whether `identifier` stands in `text` as a word.
+fn names(text: &str, identifier: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(identifier).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + identifier.len()..].chars().next();
+        ![before, after].into_iter().flatten().any(is_word)
+    })
+}
+
 fn breaches(metadata: &Value) -> Result<Vec<String>> {
     let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
-    let packages = metadata["packages"]
-        .as_array()
-        .context("`cargo metadata` lists no packages")?;
     let mut breaches = Vec::new();
-    for package in packages {
+    for package in packages(metadata)? {
         let name = package["name"].as_str().context("a package has no name")?;
         let Some(may_use) = rules.get(name) else {
             breaches.push(format!(
@@ -170,10 +244,7 @@ fn breaches(metadata: &Value) -> Result<Vec<String>> {
             ));
             continue;
         };
-        let dependencies = package["dependencies"]
-            .as_array()
-            .context("a package has no dependency list")?;
-        let normal = dependencies
+        let normal = dependencies(package)?
             .iter()
             .filter(|dependency| dependency["kind"].as_str() != Some("dev"));
         for used in normal.filter_map(|dependency| dependency["name"].as_str()) {

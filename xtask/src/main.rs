@@ -6,6 +6,7 @@ mod check;
 mod cuda;
 mod dependencies;
 mod gallery;
+mod imports;
 mod kernels;
 mod mpi4py;
 mod package;

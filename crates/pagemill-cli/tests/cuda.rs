@@ -1,7 +1,6 @@
 //! Unmodified CUDA programs, compiled by CUDA's own compilers, on the simulated GPU.
 
-// Each test program needs a part of it.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test program uses its part")]
 #[path = "common/mod.rs"]
 mod common;
 #[path = "common/cuda.rs"]

@@ -8,7 +8,7 @@
 
 mod bench;
 mod cpu_writer;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "calls of the CUDA driver")]
 mod cuda;
 mod error;
 mod gpu;

@@ -44,7 +44,7 @@ pub enum Space {
 
 /// A fundamental type of PTX: class and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names are those of the PTX ISA")]
 pub enum Type {
     B8,
     B16,

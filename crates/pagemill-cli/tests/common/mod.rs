@@ -18,7 +18,7 @@ pub struct Finished {
 }
 
 /// Runs the command with `arguments` in `folder`.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test program uses its part")]
 pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
     let output = pagemill(folder)
         .args(arguments)
@@ -28,7 +28,7 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
 }
 
 /// Runs the command with `arguments`.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test program uses its part")]
 pub fn run(arguments: &[&str]) -> Finished {
     run_in(&std::env::temp_dir(), arguments)
 }
@@ -64,7 +64,7 @@ impl Finished {
 }
 
 /// Names in a folder, hidden ones too, sorted.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test program uses its part")]
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

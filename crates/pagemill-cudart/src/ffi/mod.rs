@@ -34,7 +34,7 @@ macro_rules! api {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {
         $(
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, reason = "CUDA's names")]
             // SAFETY: see the module.
             unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 $crate::ffi::guard(stringify!($name), || $body)

@@ -105,7 +105,7 @@ unsafe extern "C" fn init_module(handle: Handle) -> c_char {
 /// # Safety
 /// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterFunction")]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "nvcc decides how many there are")]
 unsafe extern "C" fn register_function(
     handle: Handle,
     stub: *const c_void,
@@ -131,7 +131,7 @@ unsafe extern "C" fn register_function(
 /// # Safety
 /// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterVar")]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "nvcc decides how many there are")]
 unsafe extern "C" fn register_variable(
     handle: Handle,
     shadow: *mut c_char,
@@ -155,7 +155,7 @@ unsafe extern "C" fn register_variable(
 /// # Safety
 /// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterManagedVar")]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "nvcc decides how many there are")]
 unsafe extern "C" fn register_managed_variable(
     handle: Handle,
     shadow: *mut *mut c_void,

@@ -52,7 +52,7 @@ impl Board {
 }
 
 /// What the kernel waits for: the half that changes with every addition.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "a futex waits on half of the word")]
 fn low_half(word: &AtomicU64) -> &AtomicU32 {
     let halves: *mut u32 = word.as_ptr().cast();
     let low = usize::from(cfg!(target_endian = "big"));

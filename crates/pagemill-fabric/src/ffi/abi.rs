@@ -3,7 +3,11 @@
 //! Written by hand, so that building takes no headers; `tests/abi.rs` compares every size and offset with the
 //! installed headers where there are some. Optional functions are `Option<..>`; those a provider leaves out
 //! of the middle of a table point to a function that answers "not supported", because callers do not check them.
-#![allow(missing_docs, non_camel_case_types)]
+#![allow(
+    missing_docs,
+    non_camel_case_types,
+    reason = "names and meanings are libfabric's"
+)]
 
 use std::ffi::{c_char, c_int, c_void};
 

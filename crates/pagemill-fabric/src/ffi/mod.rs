@@ -3,8 +3,10 @@
 //! Each object that libfabric holds is a box that starts with libfabric's own structure, so that a pointer to one is a
 //! pointer to the other.
 
-// libfabric decides how many there are.
-#![allow(clippy::too_many_arguments)]
+#![allow(
+    clippy::too_many_arguments,
+    reason = "libfabric decides how many there are"
+)]
 
 pub mod abi;
 mod domain;

@@ -55,13 +55,13 @@ macro_rules! fieldwise {
     ($type:ty { $($field:ident),* $(,)? }) => {
         impl $type {
             /// Adds `other` field by field.
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "not every group of counters needs it")]
             pub(crate) fn add(&mut self, other: &Self) {
                 $(self.$field += other.$field;)*
             }
 
             /// What was counted since `earlier`.
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "not every group of counters needs it")]
             pub(crate) fn since(&self, earlier: &Self) -> Self {
                 Self { $($field: self.$field - earlier.$field,)* }
             }

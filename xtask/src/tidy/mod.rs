@@ -1,5 +1,8 @@
 //! House rules that no compiler knows.
 
+mod functions;
+mod glossary;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -65,12 +68,13 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 5] = [
+const RULES: [Rule; 6] = [
     too_long,
     unsafe_without_reason,
     unsafe_not_forbidden,
     absolute_path,
     task_without_id,
+    defined_twice,
 ];
 
 /// Applies every rule to every file.
@@ -84,6 +88,7 @@ pub fn check() -> Result<()> {
             text,
         };
         findings.extend(breaches(&file));
+        findings.extend(long_functions(&file)?);
     }
     if !findings.is_empty() {
         let listed: Vec<String> = findings.iter().map(Finding::to_string).collect();
@@ -101,6 +106,32 @@ fn breaches(file: &SourceFile) -> Vec<Finding> {
             message,
         })
         .collect()
+}
+
+fn defined_twice(file: &SourceFile) -> Vec<(usize, String)> {
+    if file.path == Path::new(glossary::PATH) {
+        glossary::defined_twice(&file.text)
+    } else {
+        Vec::new()
+    }
+}
+
+fn long_functions(file: &SourceFile) -> Result<Vec<Finding>> {
+    let path = file.path.to_string_lossy();
+    let is_product =
+        path.starts_with("crates/") && path.contains("/src/") || path.starts_with("xtask/src/");
+    if !file.has_extension(&["rs"]) || !is_product {
+        return Ok(Vec::new());
+    }
+    let found = functions::too_long(&path, &file.text)?;
+    Ok(found
+        .into_iter()
+        .map(|(line, message)| Finding {
+            path: file.path.clone(),
+            line,
+            message,
+        })
+        .collect())
 }
 
 /// Every text file under `folder`, in order.

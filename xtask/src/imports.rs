@@ -1,0 +1,244 @@
+//! Circles of imports: files of one crate that need each other to be understood.
+//!
+//! An edge leads from a file to each file of the same crate that its `use` items name. Declaring a module is no edge, and
+//! tests may name what they test. A crate's count is the number of its files that lie on some circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use syn::{Item, UseTree};
+
+use crate::workspace;
+
+/// Files on circles when this rule was made; a crate that is not listed has none. Counts may only fall.
+const FILES_ON_CIRCLES: &[(&str, usize)] = &[
+    ("pagemill-cudart", 7),
+    ("pagemill-fabric", 5),
+    ("pagemill-ptx", 10),
+    ("pagemill-python", 2),
+    ("pagemill-report", 8),
+    ("pagemill-scenario", 10),
+    ("pagemill-sim", 7),
+    ("pagemill-workloads", 13),
+];
+
+/// A module's path below its crate's root: `gpu::stream`.
+type Module = Vec<String>;
+
+/// Checks every crate.
+pub fn check() -> Result<()> {
+    let mut findings = Vec::new();
+    for crate_folder in workspace::entries(&workspace::root().join("crates"))? {
+        let name = crate_folder.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let circles = circles(&imports(&crate_folder.join("src"))?);
+        let files = circles.iter().map(Vec::len).sum::<usize>();
+        let known = FILES_ON_CIRCLES.iter().find(|(known, _)| *known == name);
+        let most = known.map_or(0, |(_, most)| *most);
+        if files > most {
+            let shown: Vec<String> = circles.iter().map(|circle| circle.join(", ")).collect();
+            findings.push(format!(
+                "{name}: {files} files lie on circles of imports, {most} are the most:\n  {}",
+                shown.join("\n  ")
+            ));
+        } else if files < most {
+            findings.push(format!(
+                "{name}: {files} files lie on circles of imports: lower its {most} in xtask/src/imports.rs"
+            ));
+        }
+    }
+    if !findings.is_empty() {
+        bail!("{}", findings.join("\n"));
+    }
+    Ok(())
+}
+
+/// Which module uses which, of the crate whose sources are in `source`.
+fn imports(source: &Path) -> Result<BTreeMap<Module, BTreeSet<Module>>> {
+    let mut texts = BTreeMap::new();
+    for path in rust_files(source)? {
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        texts.insert(module_of(path.strip_prefix(source)?), text);
+    }
+    let modules: BTreeSet<Module> = texts.keys().cloned().collect();
+    let mut imports = BTreeMap::new();
+    for (module, text) in &texts {
+        let file = syn::parse_file(text)
+            .with_context(|| format!("cannot parse module {}", module.join("::")))?;
+        imports.insert(module.clone(), used(&file.items, module, &modules));
+    }
+    Ok(imports)
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in workspace::entries(folder)? {
+        if path.is_dir() {
+            files.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn module_of(path: &Path) -> Module {
+    let path = path.with_extension("");
+    let mut module: Module = path
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    let is_root = matches!(module.last().map(String::as_str), Some("mod"))
+        || matches!(&module[..], [root] if root == "lib" || root == "main");
+    if is_root {
+        module.pop();
+    }
+    module
+}
+
+/// The modules that `items` of `module` name in `use`, nested modules that are not for tests included.
+fn used(items: &[Item], module: &Module, modules: &BTreeSet<Module>) -> BTreeSet<Module> {
+    let mut found = BTreeSet::new();
+    for item in items {
+        // Re-exports are a module's contents, not what it needs.
+        if let Item::Use(item) = item
+            && matches!(item.vis, syn::Visibility::Inherited)
+        {
+            walk(&item.tree, &mut Vec::new(), &mut |path| {
+                found.extend(resolve(path, module, modules));
+            });
+        }
+    }
+    found.remove(module);
+    found
+}
+
+fn walk(tree: &UseTree, path: &mut Vec<String>, found: &mut impl FnMut(&[String])) {
+    match tree {
+        UseTree::Path(step) => {
+            path.push(step.ident.to_string());
+            walk(&step.tree, path, found);
+            path.pop();
+        }
+        UseTree::Name(name) => {
+            path.push(name.ident.to_string());
+            found(path);
+            path.pop();
+        }
+        UseTree::Rename(rename) => {
+            path.push(rename.ident.to_string());
+            found(path);
+            path.pop();
+        }
+        UseTree::Glob(_) => found(path),
+        UseTree::Group(group) => {
+            for tree in &group.items {
+                walk(tree, path, found);
+            }
+        }
+    }
+}
+
+/// The file that `path`, written in `module`, leads to; `None` for other crates and for the crate's root.
+fn resolve(path: &[String], module: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
+    let mut base = match path.first()?.as_str() {
+        "crate" => Vec::new(),
+        "super" | "self" => module.clone(),
+        _ => return None,
+    };
+    for step in path {
+        match step.as_str() {
+            "crate" | "self" => {}
+            "super" => {
+                base.pop()?;
+            }
+            name => {
+                base.push(name.to_owned());
+                if !modules.contains(&base) {
+                    base.pop();
+                    break;
+                }
+            }
+        }
+    }
+    (!base.is_empty()).then_some(base)
+}
+
+/// The strongly connected components of more than one file, named by module paths, in order.
+fn circles(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
+    let reach: BTreeMap<&Module, BTreeSet<&Module>> = imports
+        .keys()
+        .map(|module| (module, reachable(module, imports)))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut circles = Vec::new();
+    for module in imports.keys() {
+        if seen.contains(module) || !reach[module].contains(module) {
+            continue;
+        }
+        let circle: Vec<&Module> = imports
+            .keys()
+            .filter(|other| reach[module].contains(other) && reach[other].contains(module))
+            .collect();
+        seen.extend(circle.iter().copied());
+        circles.push(circle.iter().map(|module| module.join("::")).collect());
+    }
+    circles
+}
+
+fn reachable<'a>(
+    from: &Module,
+    imports: &'a BTreeMap<Module, BTreeSet<Module>>,
+) -> BTreeSet<&'a Module> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&Module> = imports[from].iter().collect();
+    while let Some(module) = next.pop() {
+        if reached.insert(module)
+            && let Some(further) = imports.get(module)
+        {
+            next.extend(further);
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(path: &str) -> Module {
+        path.split("::").map(str::to_owned).collect()
+    }
+
+    fn uses(text: &str, at: &str, known: &[&str]) -> Vec<String> {
+        let known: BTreeSet<Module> = known.iter().map(|path| module(path)).collect();
+        let items = syn::parse_file(text).unwrap().items;
+        let found = used(&items, &module(at), &known);
+        found.into_iter().map(|path| path.join("::")).collect()
+    }
+
+    #[test]
+    fn paths_lead_to_files() {
+        let known = ["a", "a::b", "a::c", "d"];
+        let found = uses("use super::c::{X, Y};", "a::b", &known);
+        assert_eq!(found, ["a::c"]);
+        assert_eq!(uses("use crate::d::deep::Z;", "a::b", &known), ["d"]);
+        assert_eq!(uses("use super::W;", "a::b", &known), ["a"]);
+        assert_eq!(uses("use serde::Serialize;", "a::b", &known), [""; 0]);
+        assert_eq!(uses("pub use b::X; mod b;", "a", &known), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_is_found() {
+        let edges = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")];
+        let mut imports: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+        for (from, to) in edges {
+            imports.entry(module(from)).or_default().insert(module(to));
+        }
+        assert_eq!(circles(&imports), [["a", "b", "c"]]);
+        imports.remove(&module("c"));
+        assert!(circles(&imports).is_empty());
+    }
+}
