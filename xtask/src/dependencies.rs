@@ -189,7 +189,7 @@ pub fn check_use() -> Result<()> {
             .parent()
             .context("a manifest has no folder")?;
         let name = package["name"].as_str().context("a package has no name")?;
-        let sources = sources(folder)?;
+        let sources = workspace::rust_text(folder)?;
         let used = dependencies(package)?.iter().filter_map(|dependency| {
             let key = dependency["rename"]
                 .as_str()
@@ -207,20 +207,6 @@ pub fn check_use() -> Result<()> {
         bail!("{}", unused.join("\n"));
     }
     Ok(())
-}
-
-/// The text of every Rust file of a package that is not built apart.
-fn sources(folder: &Path) -> Result<String> {
-    let mut text = String::new();
-    for path in workspace::entries(folder)? {
-        if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
-            text += &sources(&path)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            text += &std::fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-        }
-    }
-    Ok(text)
 }
 
 /// Whether `identifier` stands in `text` as a word.

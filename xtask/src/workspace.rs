@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::{Context, Result};
+
 pub use pagemill_vm::entries;
 
 /// The folder that holds the workspace's `Cargo.toml`.
@@ -13,4 +15,18 @@ pub fn root() -> &'static Path {
 /// `path` as seen from the root, for messages.
 pub fn relative(path: &Path) -> &Path {
     path.strip_prefix(root()).unwrap_or(path)
+}
+
+/// The text of every Rust file below `folder`, build outputs left out.
+pub fn rust_text(folder: &Path) -> Result<String> {
+    let mut text = String::new();
+    for path in entries(folder)? {
+        if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
+            text += &rust_text(&path)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text += &std::fs::read_to_string(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+        }
+    }
+    Ok(text)
 }

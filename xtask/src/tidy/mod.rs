@@ -2,6 +2,7 @@
 
 mod functions;
 mod glossary;
+mod specification;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,7 @@ pub fn check() -> Result<()> {
         };
         findings.extend(breaches(&file));
         findings.extend(long_functions(&file)?);
+        findings.extend(promises_without_test(&file)?);
     }
     if !findings.is_empty() {
         let listed: Vec<String> = findings.iter().map(Finding::to_string).collect();
@@ -98,14 +100,7 @@ pub fn check() -> Result<()> {
 }
 
 fn breaches(file: &SourceFile) -> Vec<Finding> {
-    let found = RULES.iter().flat_map(|rule| rule(file));
-    found
-        .map(|(line, message)| Finding {
-            path: file.path.clone(),
-            line,
-            message,
-        })
-        .collect()
+    located(file, RULES.iter().flat_map(|rule| rule(file)))
 }
 
 fn defined_twice(file: &SourceFile) -> Vec<(usize, String)> {
@@ -123,15 +118,25 @@ fn long_functions(file: &SourceFile) -> Result<Vec<Finding>> {
     if !file.has_extension(&["rs"]) || !is_product {
         return Ok(Vec::new());
     }
-    let found = functions::too_long(&path, &file.text)?;
-    Ok(found
-        .into_iter()
+    Ok(located(file, functions::too_long(&path, &file.text)?))
+}
+
+fn promises_without_test(file: &SourceFile) -> Result<Vec<Finding>> {
+    if file.path != Path::new(specification::PATH) {
+        return Ok(Vec::new());
+    }
+    Ok(located(file, specification::without_test(&file.text)?))
+}
+
+fn located(file: &SourceFile, found: impl IntoIterator<Item = (usize, String)>) -> Vec<Finding> {
+    let found = found.into_iter();
+    found
         .map(|(line, message)| Finding {
             path: file.path.clone(),
             line,
             message,
         })
-        .collect())
+        .collect()
 }
 
 /// Every text file under `folder`, in order.
