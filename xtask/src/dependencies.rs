@@ -37,6 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
+    ("pagemill-mapping", &["pagemill-linux"]),
     ("pagemill-zero-client", &["pagemill-linux"]),
     (
         "pagemill-zero-cabi",
@@ -44,7 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "pagemill-zero-preload",
-        &["pagemill-linux", "pagemill-zero-client"],
+        &["pagemill-linux", "pagemill-mapping", "pagemill-zero-client"],
     ),
     (
         "pagemill-zero",
@@ -57,7 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
-    ("pagemill-preload", &["pagemill-linux"]),
+    ("pagemill-preload", &["pagemill-linux", "pagemill-mapping"]),
     ("pagemill-vm", &[]),
     (
         "pagemill-color",

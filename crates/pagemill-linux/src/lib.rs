@@ -9,6 +9,7 @@
 //! * [`library`]: where the libraries are that the command gives to other programs.
 //! * [`clock`]: cycles and CPU time.
 //! * [`userfault`]: page faults that this process answers itself.
+//! * [`write_protection`]: writes that wait while memory is replaced.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
@@ -26,6 +27,7 @@ pub mod pagemap;
 pub mod process;
 pub mod stop;
 pub mod userfault;
+pub mod write_protection;
 pub mod zero_module;
 
 pub use error::{OsError, Result};

@@ -14,35 +14,35 @@ pub struct FaultWatch {
 }
 
 // The structures and numbers of linux/userfaultfd.h.
-const API: u64 = 0xaa;
+pub(crate) const API: u64 = 0xaa;
 const MISSING_SHMEM: u64 = 1 << 5;
 const MINOR_SHMEM: u64 = 1 << 10;
 const MODE_MISSING: u64 = 1;
 const MODE_MINOR: u64 = 4;
 const EVENT_PAGEFAULT: u8 = 0x12;
 const IOCTL_NEW: libc::c_ulong = 0xaa00;
-const IOCTL_API: libc::c_ulong = 0xc018_aa3f;
-const IOCTL_REGISTER: libc::c_ulong = 0xc020_aa00;
+pub(crate) const IOCTL_API: libc::c_ulong = 0xc018_aa3f;
+pub(crate) const IOCTL_REGISTER: libc::c_ulong = 0xc020_aa00;
 const IOCTL_UNREGISTER: libc::c_ulong = 0x8010_aa01;
 
 #[repr(C)]
-struct ApiRequest {
-    api: u64,
-    features: u64,
-    ioctls: u64,
+pub(crate) struct ApiRequest {
+    pub api: u64,
+    pub features: u64,
+    pub ioctls: u64,
 }
 
 #[repr(C)]
-struct RangeRequest {
-    start: u64,
-    bytes: u64,
+pub(crate) struct RangeRequest {
+    pub start: u64,
+    pub bytes: u64,
 }
 
 #[repr(C)]
-struct RegisterRequest {
-    range: RangeRequest,
-    mode: u64,
-    ioctls: u64,
+pub(crate) struct RegisterRequest {
+    pub range: RangeRequest,
+    pub mode: u64,
+    pub ioctls: u64,
 }
 
 /// `struct uffd_msg` of a page fault.
@@ -58,7 +58,11 @@ struct Message {
 
 /// # Safety
 /// The kernel reads and writes `argument` as `request` says.
-unsafe fn ioctl<T>(descriptor: RawFd, request: libc::c_ulong, argument: &mut T) -> io::Result<()> {
+pub(crate) unsafe fn ioctl<T>(
+    descriptor: RawFd,
+    request: libc::c_ulong,
+    argument: &mut T,
+) -> io::Result<()> {
     // SAFETY: by the contract of this function.
     match unsafe { libc::ioctl(descriptor, request as _, std::ptr::from_mut(argument)) } {
         -1 => Err(io::Error::last_os_error()),
@@ -84,7 +88,7 @@ impl FaultWatch {
         Ok(Self { descriptor })
     }
 
-    fn descriptor() -> io::Result<OwnedFd> {
+    pub(crate) fn descriptor() -> io::Result<OwnedFd> {
         // SAFETY: the system call takes flags and returns a new descriptor.
         let found = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) };
         if found >= 0 {

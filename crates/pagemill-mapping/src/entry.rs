@@ -1,0 +1,212 @@
+//! The C library's functions, in terms of [`MemoryCalls`]. [`crate::replace_memory_calls`] exports them.
+
+use std::ffi::{CStr, c_int, c_long, c_void};
+use std::mem::transmute;
+use std::sync::OnceLock;
+
+use crate::call::Call;
+use crate::kernel::{self, for_c};
+use crate::memory_calls::MemoryCalls;
+
+/// `clone` with memory of its own counts as a fork.
+const SHARES_MEMORY: c_int = libc::CLONE_VM;
+
+/// `mmap`, `munmap` and their like, with `errno`.
+///
+/// # Safety
+/// As the call itself.
+pub unsafe fn answer(calls: &dyn MemoryCalls, call: &Call) -> isize {
+    // SAFETY: the caller's promise.
+    for_c(unsafe { calls.answer(call) })
+}
+
+/// `process_madvise`.
+///
+/// # Safety
+/// As the call itself.
+pub unsafe fn process_madvise(calls: &dyn MemoryCalls, call: &Call) -> isize {
+    // SAFETY: the caller's promise.
+    for_c(unsafe { advise_process(calls, call) })
+}
+
+/// On this process itself it is an `madvise` a range.
+unsafe fn advise_process(calls: &dyn MemoryCalls, call: &Call) -> isize {
+    let [process, ranges, count, advice, flags, _] = call.arguments;
+    const RANGES_MAX: usize = 1024;
+    // With no ranges, the kernel only says whether it would take the advice.
+    let probe = Call::new(call.number, [process, 0, 0, advice, flags]);
+    // SAFETY: it concerns no memory.
+    let would_take = unsafe { probe.perform() } == 0;
+    if !would_take || count > RANGES_MAX || !is_this_process(process as c_int) {
+        // SAFETY: the caller's promise.
+        return unsafe { call.perform() };
+    }
+    let ranges: *const libc::iovec = std::ptr::with_exposed_provenance(ranges);
+    let mut advised = 0;
+    for index in 0..count {
+        // SAFETY: the caller's promise: there are `count` ranges.
+        let range = unsafe { ranges.add(index).read() };
+        let call = Call::new(
+            libc::SYS_madvise,
+            [range.iov_base.expose_provenance(), range.iov_len, advice],
+        );
+        // SAFETY: the caller's promise.
+        let result = unsafe { calls.answer(&call) };
+        if result != 0 {
+            return if advised > 0 { advised } else { result };
+        }
+        advised += range.iov_len as isize;
+    }
+    advised
+}
+
+/// Whether a process descriptor is of this process.
+fn is_this_process(descriptor: c_int) -> bool {
+    // `PIDFD_SELF_THREAD` and `PIDFD_SELF_THREAD_GROUP` of linux/pidfd.h.
+    if (-10001..=-10000).contains(&descriptor) {
+        return true;
+    }
+    let Ok(text) = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")) else {
+        return false;
+    };
+    let process = text.lines().find_map(|line| line.strip_prefix("Pid:"));
+    process.is_some_and(|process| process.trim().parse() == Ok(std::process::id()))
+}
+
+/// `fork`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe fn fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
+    type Fork = unsafe extern "C" fn() -> libc::pid_t;
+    static NEXT: OnceLock<usize> = OnceLock::new();
+    if let Err(error) = calls.prepare_fork() {
+        return for_c(-(error as isize)) as libc::pid_t;
+    }
+    // The handlers of `register` do the rest.
+    // SAFETY: the C library has a function of this type by this name, which calls the handlers.
+    unsafe { transmute::<usize, Fork>(next(&NEXT, c"fork"))() }
+}
+
+/// `_Fork`, which calls no handlers.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe fn bare_fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
+    type Fork = unsafe extern "C" fn() -> libc::pid_t;
+    static NEXT: OnceLock<usize> = OnceLock::new();
+    if let Err(error) = calls.before_fork() {
+        return for_c(-(error as isize)) as libc::pid_t;
+    }
+    // SAFETY: the C library has a function of this type by this name, or this one was not called.
+    let child = unsafe { transmute::<usize, Fork>(next(&NEXT, c"_Fork"))() };
+    calls.after_fork(child == 0);
+    child
+}
+
+struct Start {
+    calls: &'static dyn MemoryCalls,
+    function: extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+}
+
+/// `clone`.
+///
+/// # Safety
+/// As the function itself.
+#[expect(clippy::too_many_arguments, reason = "as many as the function has")]
+pub unsafe fn clone(
+    calls: &'static dyn MemoryCalls,
+    function: extern "C" fn(*mut c_void) -> c_int,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent_id: *mut libc::pid_t,
+    thread_area: *mut c_void,
+    child_id: *mut libc::pid_t,
+) -> c_int {
+    type Function = extern "C" fn(*mut c_void) -> c_int;
+    type Clone = unsafe extern "C" fn(
+        Function,
+        *mut c_void,
+        c_int,
+        *mut c_void,
+        *mut libc::pid_t,
+        *mut c_void,
+        *mut libc::pid_t,
+    ) -> c_int;
+    static NEXT: OnceLock<usize> = OnceLock::new();
+    // SAFETY: the C library has a function of this type by this name.
+    let next = unsafe { transmute::<usize, Clone>(next(&NEXT, c"clone")) };
+    let (parent, area, child) = (parent_id, thread_area, child_id);
+    if flags & SHARES_MEMORY != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { next(function, stack, flags, argument, parent, area, child) };
+    }
+    if let Err(error) = calls.before_fork() {
+        return for_c(-(error as isize)) as c_int;
+    }
+    let mut start = Start {
+        calls,
+        function,
+        argument,
+    };
+    let argument = (&raw mut start).cast();
+    // SAFETY: the caller's promise. The child has its own copy of `start`, at this address.
+    let result = unsafe { next(start_child, stack, flags, argument, parent, area, child) };
+    calls.after_fork(false);
+    result
+}
+
+extern "C" fn start_child(start: *mut c_void) -> c_int {
+    // SAFETY: the child's copy of what `clone` put there.
+    let start = unsafe { start.cast::<Start>().read() };
+    start.calls.after_fork(true);
+    (start.function)(start.argument)
+}
+
+/// `syscall` with one of the numbers of [`crate::export::IS_MEMORY_CALL`], and no stack of its own.
+///
+/// # Safety
+/// As the system call itself.
+pub unsafe fn syscall(
+    calls: &'static dyn MemoryCalls,
+    number: c_long,
+    arguments: [usize; 6],
+) -> c_long {
+    let call = Call { number, arguments };
+    // SAFETY: the caller's promise.
+    let answer = unsafe {
+        match number {
+            libc::SYS_clone | libc::SYS_clone3 => fork_by(calls, &call),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_fork => fork_by(calls, &call),
+            libc::SYS_process_madvise => advise_process(calls, &call),
+            _ => calls.answer(&call),
+        }
+    };
+    for_c(answer) as c_long
+}
+
+unsafe fn fork_by(calls: &'static dyn MemoryCalls, call: &Call) -> isize {
+    if let Err(error) = calls.before_fork() {
+        return -(error as isize);
+    }
+    // SAFETY: the caller's promise; the child goes on with a copy of this stack.
+    let child = unsafe { kernel::perform(call.number, call.arguments) };
+    calls.after_fork(child == 0);
+    child
+}
+
+/// Address of the function that this library replaces, looked up once; without it there is nothing to go on with.
+fn next(found: &OnceLock<usize>, name: &CStr) -> usize {
+    *found.get_or_init(|| {
+        // SAFETY: the name ends with a zero byte.
+        let symbol = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+        if symbol.is_null() {
+            // SAFETY: ends the process.
+            unsafe { libc::abort() };
+        }
+        symbol.expose_provenance()
+    })
+}

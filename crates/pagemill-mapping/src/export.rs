@@ -1,0 +1,209 @@
+//! The symbols that a preload library exports.
+
+/// A bit for each system call that means something to [`crate::MemoryCalls`].
+#[cfg(target_arch = "x86_64")]
+pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_fork,
+    libc::SYS_clone,
+    libc::SYS_mlock,
+    libc::SYS_mlockall,
+    libc::SYS_mlock2,
+    libc::SYS_mbind,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_clone3,
+    libc::SYS_process_madvise,
+    libc::SYS_set_mempolicy_home_node,
+    libc::SYS_mseal,
+]);
+
+#[cfg(target_arch = "x86_64")]
+const fn bits(numbers: &[std::ffi::c_long]) -> [u64; 8] {
+    let mut bits = [0; 8];
+    let mut index = 0;
+    while index < numbers.len() {
+        let number = numbers[index] as usize;
+        bits[number / 64] |= 1 << (number % 64);
+        index += 1;
+    }
+    bits
+}
+
+/// Exports the C library's functions on memory, as a `static` that implements [`crate::MemoryCalls`] answers them.
+///
+/// `all` exports every one of them, `advice` only those that give memory back, protect or fork, for a library that replaces `malloc`
+/// and leaves its program's own mappings alone.
+///
+/// What glibc calls inside itself, and system calls that a program makes by an instruction of its own, do not pass here.
+#[macro_export]
+macro_rules! replace_memory_calls {
+    (all $calls:path) => {
+        $crate::replace_memory_calls!(advice $calls);
+        $crate::replace_memory_calls!(@simple $calls,
+            munmap, libc::SYS_munmap, (start: usize, bytes: usize);
+            mprotect, libc::SYS_mprotect, (start: usize, bytes: usize, access: usize);
+            pkey_mprotect, libc::SYS_pkey_mprotect, (start: usize, bytes: usize, access: usize, key: usize);
+            mlock, libc::SYS_mlock, (start: usize, bytes: usize);
+            mlock2, libc::SYS_mlock2, (start: usize, bytes: usize, flags: usize);
+            mlockall, libc::SYS_mlockall, (flags: usize);
+        );
+        $crate::replace_memory_calls!(@address $calls,
+            mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
+            mmap64, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
+        );
+    };
+    (advice $calls:path) => {
+        $crate::replace_memory_calls!(@simple $calls,
+            madvise, libc::SYS_madvise, (start: usize, bytes: usize, advice: usize);
+        );
+        $crate::replace_memory_calls!(@address $calls,
+            mremap, libc::SYS_mremap, (start: usize, bytes: usize, new_bytes: usize, flags: usize, target: usize);
+        );
+        $crate::replace_memory_calls!(@forks $calls);
+        #[cfg(target_arch = "x86_64")]
+        $crate::replace_memory_calls!(@syscall $calls);
+
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn process_madvise(process: usize, ranges: usize, count: usize, advice: usize, flags: usize) -> isize {
+            let call = $crate::Call::new(libc::SYS_process_madvise, [process, ranges, count, advice, flags]);
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::process_madvise(&$calls, &call) }
+        }
+    };
+    (@simple $calls:path, $($name:ident, $number:expr, ($($argument:ident: $type:ty),*);)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> ::std::ffi::c_int {
+            let call = $crate::Call::new($number, [$($argument),*]);
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::answer(&$calls, &call) as ::std::ffi::c_int }
+        }
+    )*};
+    (@address $calls:path, $($name:ident, $number:expr, ($($argument:ident: $type:ty),*);)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> isize {
+            let call = $crate::Call::new($number, [$($argument),*]);
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::answer(&$calls, &call) }
+        }
+    )*};
+    (@forks $calls:path) => {
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn fork() -> libc::pid_t {
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::fork(&$calls) }
+        }
+
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn _Fork() -> libc::pid_t {
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::bare_fork(&$calls) }
+        }
+
+        // SAFETY: replaces the function of the C library of this name, with the same contract: the last three are read only if asked for.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn clone(
+            function: extern "C" fn(*mut ::std::ffi::c_void) -> ::std::ffi::c_int,
+            stack: *mut ::std::ffi::c_void,
+            flags: ::std::ffi::c_int,
+            argument: *mut ::std::ffi::c_void,
+            parent: *mut libc::pid_t,
+            area: *mut ::std::ffi::c_void,
+            child: *mut libc::pid_t,
+        ) -> ::std::ffi::c_int {
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::clone(&$calls, function, stack, flags, argument, parent, area, child) }
+        }
+
+        /// Forks that the C library makes by itself.
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static REGISTER_FORK_HANDLERS: extern "C" fn() = {
+            unsafe extern "C" fn before() {
+                // It cannot be refused here: the child gets a hole, and ends if it touches that.
+                let _ = $crate::MemoryCalls::before_fork(&$calls);
+            }
+            unsafe extern "C" fn in_parent() {
+                $crate::MemoryCalls::after_fork(&$calls, false);
+            }
+            unsafe extern "C" fn reset_in_child() {
+                $crate::MemoryCalls::after_fork(&$calls, true);
+            }
+            extern "C" fn register() {
+                // SAFETY: the handlers live as long as the process, and take no arguments.
+                unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(reset_in_child)) };
+            }
+            register
+        };
+    };
+    (@syscall $calls:path) => {
+        /// Leaves no frame of its own where the system call is not on memory: one that returns twice on one stack must find it as it was.
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn syscall() {
+            ::std::arch::naked_asm!(
+                "cmp rdi, 511",
+                "ja 2f",
+                "lea rax, [rip + {memory_calls}]",
+                "bt [rax], rdi",
+                "jnc 2f",
+                // clone(flags, stack, ..)
+                "cmp rdi, {clone}",
+                "jne 3f",
+                "test esi, {shares_memory}",
+                "jnz 2f",
+                "test rdx, rdx",
+                "jnz 2f",
+                "jmp {on_memory}",
+                // clone3(arguments, bytes)
+                "3: cmp rdi, {clone3}",
+                "jne {on_memory}",
+                "test rsi, rsi",
+                "jz 2f",
+                "test dword ptr [rsi], {shares_memory}",
+                "jnz 2f",
+                "cmp qword ptr [rsi + 40], 0",
+                "je {on_memory}",
+                "2: mov rax, rdi",
+                "mov rdi, rsi",
+                "mov rsi, rdx",
+                "mov rdx, rcx",
+                "mov r10, r8",
+                "mov r8, r9",
+                "mov r9, [rsp + 8]",
+                "syscall",
+                "cmp rax, -4095",
+                "jae 4f",
+                "ret",
+                "4: mov rdi, rax",
+                "jmp {failed}",
+                memory_calls = sym $crate::export::IS_MEMORY_CALL,
+                clone = const libc::SYS_clone,
+                clone3 = const libc::SYS_clone3,
+                shares_memory = const libc::CLONE_VM,
+                on_memory = sym syscall_on_memory,
+                failed = sym failed_syscall,
+            )
+        }
+
+        unsafe extern "C" fn syscall_on_memory(
+            number: ::std::ffi::c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize,
+        ) -> ::std::ffi::c_long {
+            // SAFETY: the caller's promise.
+            unsafe { $crate::entry::syscall(&$calls, number, [a, b, c, d, e, f]) }
+        }
+
+        extern "C" fn failed_syscall(answer: isize) -> isize {
+            $crate::kernel::for_c(answer)
+        }
+    };
+}

@@ -1,0 +1,189 @@
+use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::call::{Call, Kind, has};
+use crate::fork_detector::ForkDetector;
+use crate::kernel::Answer;
+use crate::lock::{Lock, SignalsBlocked};
+use crate::range_table::{Purpose, RangeTable};
+use crate::source::Source;
+use crate::{fork, memory_calls::MemoryCalls};
+
+/// Everything of a source that this process has: a `static` of each preload library.
+pub struct LentMemory<S: Source> {
+    make: fn() -> S,
+    lock: Lock,
+    table: UnsafeCell<Option<RangeTable<S>>>,
+    detector: ForkDetector,
+    /// Bounds of what was ever lent: calls on other memory pass without a lock.
+    low: AtomicUsize,
+    high: AtomicUsize,
+}
+
+// SAFETY: the table is used by whoever holds the lock.
+unsafe impl<S: Source> Sync for LentMemory<S> {}
+
+thread_local! {
+    /// Whether this thread holds the lock: what it allocates then is the kernel's and the C library's business.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+impl<S: Source> LentMemory<S> {
+    /// Nothing is lent yet; the source is made when it is asked first.
+    pub const fn new(make: fn() -> S) -> Self {
+        Self {
+            make,
+            lock: Lock::new(),
+            table: UnsafeCell::new(None),
+            detector: ForkDetector::new(),
+            low: AtomicUsize::new(usize::MAX),
+            high: AtomicUsize::new(0),
+        }
+    }
+
+    /// Memory for `malloc`, of at least `bytes` zeroes, if the source has it.
+    pub fn lend_heap(&self, bytes: usize) -> Option<usize> {
+        self.lend(bytes, Purpose::Heap)
+    }
+
+    /// Length of a block of [`LentMemory::lend_heap`], if one starts at `start`.
+    pub fn heap_bytes(&self, start: usize) -> Option<usize> {
+        if start == 0 || !start.is_multiple_of(S::GRANULE) || !self.is_near(&(start..start + 1)) {
+            return None;
+        }
+        self.with(|table| table.heap_bytes(start))?
+    }
+
+    /// Frees a block of [`LentMemory::lend_heap`].
+    pub fn free_heap(&self, start: usize) {
+        self.with(|table| table.free_heap(start));
+    }
+
+    fn lend(&self, bytes: usize, purpose: Purpose) -> Option<usize> {
+        let lent = self.with(|table| {
+            let lent = table.lend(bytes, purpose)?;
+            self.low.fetch_min(lent.start, Ordering::Relaxed);
+            self.high.fetch_max(lent.end, Ordering::Relaxed);
+            Some(lent)
+        })??;
+        Some(lent.start)
+    }
+
+    fn is_near(&self, range: &Range<usize>) -> bool {
+        range.start < self.high.load(Ordering::Relaxed)
+            && self.low.load(Ordering::Relaxed) < range.end
+    }
+
+    /// Acts on the table, unless this thread does so already.
+    fn with<T>(&self, act: impl FnOnce(&mut RangeTable<S>) -> T) -> Option<T> {
+        if IS_INSIDE.replace(true) {
+            return None;
+        }
+        // SAFETY: the address of this thread's error number, which system calls in here may change.
+        let errno = unsafe { *libc::__errno_location() };
+        let signals = SignalsBlocked::new();
+        self.take();
+        let result = act(self.open());
+        self.lock.release();
+        drop(signals);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+        IS_INSIDE.set(false);
+        Some(result)
+    }
+
+    /// Takes the lock. In a child that was forked past this library, nobody else is there to have it.
+    fn take(&self) {
+        if !self.detector.is_wiped() {
+            self.lock.take();
+            return;
+        }
+        let was_free = self.lock.take_over();
+        // SAFETY: the lock is held, and this is the only thread.
+        let table = unsafe { &mut *self.table.get() };
+        match table {
+            Some(table) if was_free => table.enter_child(),
+            // A thread that is not here may have been about to change them.
+            _ => std::mem::forget(table.take()),
+        }
+        self.detector.set();
+    }
+
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the lock is held: there is no other reference"
+    )]
+    fn open(&self) -> &mut RangeTable<S> {
+        // SAFETY: the caller holds the lock.
+        let table = unsafe { &mut *self.table.get() };
+        table.get_or_insert_with(|| {
+            self.detector.set();
+            RangeTable::new((self.make)())
+        })
+    }
+
+    fn lend_mapping(&self, call: &Call) -> Option<usize> {
+        let [_, bytes, _, flags, ..] = call.arguments;
+        if call.kind() != Kind::Map || !S::serves(call) {
+            return None;
+        }
+        let purpose = if has(flags, libc::MAP_HUGETLB) {
+            Purpose::HugeMapping
+        } else {
+            Purpose::Mapping
+        };
+        self.lend(bytes, purpose)
+    }
+}
+
+impl<S: Source> MemoryCalls for LentMemory<S> {
+    unsafe fn answer(&self, call: &Call) -> Answer {
+        if let Some(start) = self.lend_mapping(call) {
+            return start as Answer;
+        }
+        let is_near = match call.kind() {
+            Kind::Map => false,
+            _ => self.is_near(&call.range()),
+        };
+        let replaces = call.replaces();
+        if !is_near && !replaces.is_some_and(|range| self.is_near(&range)) {
+            // SAFETY: the caller's promise.
+            return unsafe { call.perform() };
+        }
+        // SAFETY: the caller's promise.
+        let answer = self.with(|table| unsafe { table.answer(call) });
+        // SAFETY: the caller's promise. The thread is in here already: the memory is not lent.
+        answer.unwrap_or_else(|| unsafe { call.perform() })
+    }
+
+    fn prepare_fork(&self) -> Result<(), i32> {
+        self.with(fork::prepare).unwrap_or(Ok(()))
+    }
+
+    fn before_fork(&self) -> Result<(), i32> {
+        if IS_INSIDE.replace(true) {
+            return Ok(());
+        }
+        self.take();
+        let prepared = fork::make_copies(self.open());
+        if prepared.is_err() {
+            self.lock.release();
+            IS_INSIDE.set(false);
+        }
+        prepared
+    }
+
+    fn after_fork(&self, is_child: bool) {
+        if !IS_INSIDE.get() {
+            return;
+        }
+        // SAFETY: `before_fork` took the lock, on this thread or on the one that this is a copy of.
+        if let Some(table) = unsafe { &mut *self.table.get() } {
+            fork::finish(table, is_child);
+            self.detector.set();
+        }
+        self.lock.release();
+        IS_INSIDE.set(false);
+    }
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+mod advice;
+pub mod call;
+#[doc(hidden)]
+pub mod entry;
+#[doc(hidden)]
+pub mod export;
+mod fork;
+mod fork_detector;
+pub mod kernel;
+mod lent_memory;
+mod lock;
+mod memory_calls;
+pub mod plain;
+mod range_table;
+mod remap;
+mod source;
+
+pub use call::{Call, Kind};
+pub use lent_memory::LentMemory;
+pub use memory_calls::MemoryCalls;
+pub use source::{BlockId, Source};

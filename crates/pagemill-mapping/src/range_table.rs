@@ -1,0 +1,269 @@
+//! What is lent, and the calls that replace or change it. `remap.rs` and `advice.rs` are the other two calls.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::call::{Call, Kind};
+use crate::kernel::{self, Answer, has_failed};
+use crate::plain;
+use crate::source::{BlockId, Source};
+
+/// What memory was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// By `malloc`: it is remembered until it is freed.
+    Heap,
+    /// By `mmap`.
+    Mapping,
+    /// By `mmap` with `MAP_HUGETLB`: calls count in huge pages, and the kernel refuses others.
+    HugeMapping,
+}
+
+/// Memory stays so while it is lent.
+const LENT_ACCESS: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Memory as a source lent it.
+pub struct Block {
+    purpose: Purpose,
+    /// How much of it is still the source's.
+    pub lent_bytes: usize,
+}
+
+/// A part of a block that is still the source's, and that the kernel would have as one mapping.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    pub end: usize,
+    pub block: BlockId,
+}
+
+/// What `malloc` returned, until it is freed.
+struct HeapBlock {
+    bytes: usize,
+}
+
+pub struct RangeTable<S> {
+    pub source: S,
+    next: BlockId,
+    pub blocks: BTreeMap<BlockId, Block>,
+    heap: BTreeMap<usize, HeapBlock>,
+    pub extents: BTreeMap<usize, Extent>,
+    /// Copies for a child, and whose they are: made where memory cannot become plain before a fork.
+    pub copies: Vec<(usize, Range<usize>)>,
+}
+
+impl<S: Source> RangeTable<S> {
+    pub fn new(source: S) -> Self {
+        Self {
+            source,
+            next: BlockId(0),
+            blocks: BTreeMap::new(),
+            heap: BTreeMap::new(),
+            extents: BTreeMap::new(),
+            copies: Vec::new(),
+        }
+    }
+
+    /// Memory of the source, entered.
+    pub fn lend(&mut self, bytes: usize, purpose: Purpose) -> Option<Range<usize>> {
+        let block = self.next;
+        let lent = self.source.lend(block, bytes)?;
+        self.next = BlockId(block.0 + 1);
+        let (start, end, lent_bytes) = (lent.start, lent.end, lent.len());
+        if !self.source.is_native(Kind::Fork) {
+            // A child that was forked past this library gets a hole, not memory that it shares.
+            // SAFETY: the memory was just mapped, and what it holds is not changed.
+            unsafe { kernel::advise(start, lent_bytes, libc::MADV_DONTFORK) };
+        }
+        let found = Block {
+            purpose,
+            lent_bytes,
+        };
+        self.blocks.insert(block, found);
+        self.extents.insert(start, Extent { end, block });
+        if purpose == Purpose::Heap {
+            self.heap.insert(start, HeapBlock { bytes: lent_bytes });
+        }
+        Some(lent)
+    }
+
+    /// Length of the heap block that starts at `start`.
+    pub fn heap_bytes(&self, start: usize) -> Option<usize> {
+        Some(self.heap.get(&start)?.bytes)
+    }
+
+    /// Unmaps a heap block.
+    pub fn free_heap(&mut self, start: usize) {
+        let Some(HeapBlock { bytes }) = self.heap.remove(&start) else {
+            return;
+        };
+        // SAFETY: the caller of `free` uses the block no more, and it is ours to unmap.
+        unsafe { kernel::unmap(start, bytes) };
+        self.forget(start..start + bytes);
+    }
+
+    /// Every extent.
+    pub fn extents(&self) -> Vec<Range<usize>> {
+        let extents = self.extents.iter();
+        extents.map(|(&start, extent)| start..extent.end).collect()
+    }
+
+    /// Extents with a byte in `range`.
+    pub fn touched(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+        let below_end = self.extents.range(..range.end).rev();
+        below_end
+            .map(|(&start, extent)| start..extent.end)
+            .take_while(|extent| extent.end > range.start)
+            .collect()
+    }
+
+    pub fn is_huge(&self, extent: &Range<usize>) -> bool {
+        let block = self.extents.get(&extent.start).map(|extent| extent.block);
+        let block = block.and_then(|block| self.blocks.get(&block));
+        block.is_some_and(|block| block.purpose == Purpose::HugeMapping)
+    }
+
+    /// Enters that nothing of `range` is the source's any more.
+    pub fn forget(&mut self, range: Range<usize>) {
+        for extent in self.touched(&range) {
+            let part = overlap(&extent, &range);
+            let Some(Extent { end, block }) = self.extents.remove(&extent.start) else {
+                continue;
+            };
+            if extent.start < part.start {
+                let end = part.start;
+                self.extents.insert(extent.start, Extent { end, block });
+            }
+            if part.end < end {
+                self.extents.insert(part.end, Extent { end, block });
+            }
+            self.source.unmapped(part.clone());
+            self.reduce(block, part.len());
+        }
+    }
+
+    /// A block has less of the source's memory.
+    fn reduce(&mut self, block: BlockId, bytes: usize) {
+        let Some(found) = self.blocks.get_mut(&block) else {
+            return;
+        };
+        found.lent_bytes -= bytes;
+        if found.lent_bytes == 0 {
+            self.blocks.remove(&block);
+            self.source.release_block(block);
+        }
+    }
+
+    /// This is a forked child. Unless the fork was native, it has holes where memory was lent.
+    pub fn enter_child(&mut self) {
+        if !self.source.is_native(Kind::Fork) {
+            self.extents.clear();
+            self.blocks.clear();
+        }
+        self.copies.clear();
+        self.source.reset_in_child();
+    }
+
+    /// Makes extents plain.
+    pub fn make_plain(&mut self, extents: Vec<Range<usize>>) -> Result<(), i32> {
+        for extent in extents {
+            self.source.make_plain(extent.clone())?;
+            self.forget(extent);
+        }
+        Ok(())
+    }
+
+    /// A call, as it is on the kernel's memory.
+    ///
+    /// # Safety
+    /// As the call itself.
+    pub unsafe fn answer(&mut self, call: &Call) -> Answer {
+        // SAFETY: the caller's promise.
+        let answer = unsafe {
+            match call.kind() {
+                Kind::Map | Kind::Unmap => self.replace(call),
+                Kind::Remap => self.remap(call),
+                Kind::Advise => self.advise(call),
+                Kind::Protect => self.protect(call),
+                Kind::Other | Kind::Fork => self.plain_first(call, &call.range()),
+            }
+        };
+        answer.unwrap_or_else(|error| -(refusal(error) as Answer))
+    }
+
+    /// A call that leaves nothing of what was in a place.
+    ///
+    /// # Safety
+    /// As the call itself.
+    pub unsafe fn replace(&mut self, call: &Call) -> Result<Answer, i32> {
+        let range = call.replaces();
+        if let Some(range) = &range {
+            self.convert_cut_extents(range)?;
+        }
+        // SAFETY: the caller's promise.
+        let answer = unsafe { call.perform() };
+        if let Some(range) = range
+            && !has_failed(answer)
+        {
+            self.forget(range);
+        }
+        Ok(answer)
+    }
+
+    /// Makes what `range` cuts through, but not at a granule, plain. In a huge mapping the kernel itself refuses such a cut.
+    fn convert_cut_extents(&mut self, range: &Range<usize>) -> Result<(), i32> {
+        let mut cut = self.touched(range);
+        cut.retain(|extent| {
+            let part = overlap(extent, range);
+            let is_cut = !(part.start | part.end).is_multiple_of(S::GRANULE);
+            is_cut && !self.is_huge(extent)
+        });
+        self.make_plain(cut)
+    }
+
+    /// A call on memory that becomes plain first, unless the call is native to it.
+    ///
+    /// # Safety
+    /// As the call itself.
+    pub unsafe fn plain_first(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
+        if !self.source.is_native(call.kind()) {
+            let touched = self.touched(range);
+            self.make_plain(touched)?;
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { call.perform() })
+    }
+
+    unsafe fn protect(&mut self, call: &Call) -> Result<Answer, i32> {
+        let range = call.range();
+        let is_at_granules = (range.start | range.end).is_multiple_of(S::GRANULE);
+        let touched = self.touched(&range);
+        if !is_at_granules && touched.iter().any(|extent| self.is_huge(extent)) {
+            // The kernel refuses.
+            // SAFETY: the caller's promise.
+            return Ok(unsafe { call.perform() });
+        }
+        let is_as_lent = call.number == libc::SYS_mprotect && call.third() == LENT_ACCESS;
+        if is_as_lent
+            && touched
+                .iter()
+                .any(|extent| overlap(extent, &range) == range)
+        {
+            return Ok(0);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.plain_first(call, &range) }
+    }
+}
+
+/// What a program is told: all of these calls may fail for want of memory.
+fn refusal(error: i32) -> i32 {
+    match error {
+        plain::WRITERS_RUN => libc::ENOMEM,
+        error => error,
+    }
+}
+
+pub fn overlap(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = one.start.max(other.start);
+    start..one.end.min(other.end).max(start)
+}
