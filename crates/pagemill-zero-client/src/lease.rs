@@ -82,6 +82,15 @@ impl Lease {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
+    /// Closes the files: what is mapped stays, and the lease lasts.
+    #[must_use]
+    pub fn without_files(self) -> Self {
+        Self {
+            files: Vec::new(),
+            ..self
+        }
+    }
+
     /// Maps all files, one behind the other. With `populate`, touching the memory causes no fault.
     ///
     /// # Errors

@@ -7,11 +7,12 @@
 //! | `PAGEMILL_ZERO_MIN` | smallest `malloc` in bytes that comes from the pool (4 MiB) |
 //! | `PAGEMILL_ZERO_MMAP` | `1`: anonymous mappings without `MAP_HUGETLB` too, if they are multiples of 2 MiB |
 //!
-//! Memory of the pool is shared with children by nature; here a forked child gets a copy, as it expects (`fork.rs`).
+//! Memory of the pool is a shared mapping of huge pages, and programs asked for private memory: `pagemill-mapping` keeps the meaning
+//! of every call on it. Here are the source of pages (`pool.rs`) and the `malloc` family (`symbols.rs`).
 //!
 //! Unsafe code is in the exported symbols and the calls of the C library behind them.
 
-mod fork;
 mod next;
 mod pool;
+mod settings;
 mod symbols;

@@ -1,6 +1,6 @@
-//! The C library's own functions, by names that are not replaced.
+//! The C library's own `malloc`, by names that are not replaced.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 unsafe extern "C" {
@@ -32,29 +32,6 @@ pub unsafe fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
 pub unsafe fn free(memory: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe { __libc_free(memory) }
-}
-
-/// # Safety
-/// As `mmap` itself: with `MAP_FIXED` it replaces what is there.
-pub unsafe fn mmap(
-    start: *mut c_void,
-    bytes: usize,
-    access: c_int,
-    flags: c_int,
-    file: c_int,
-    offset: libc::off_t,
-) -> *mut c_void {
-    let number = libc::SYS_mmap;
-    // SAFETY: the caller's promise; the system call takes these arguments and returns -1 or an address.
-    let result = unsafe { libc::syscall(number, start, bytes, access, flags, file, offset) };
-    std::ptr::with_exposed_provenance_mut(result as usize)
-}
-
-/// # Safety
-/// As `munmap` itself: nobody uses the range any more.
-pub unsafe fn munmap(start: *mut c_void, bytes: usize) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { libc::syscall(libc::SYS_munmap, start, bytes) as c_int }
 }
 
 /// # Safety

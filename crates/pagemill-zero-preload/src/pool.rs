@@ -1,29 +1,24 @@
-//! What this process has from the pool.
+//! The pool as a source of memory.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ffi::CStr;
+use std::ffi::c_int;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use pagemill_linux::Mapping;
+use pagemill_mapping::call::has;
+use pagemill_mapping::{BlockId, Call, LentMemory, Source};
 use pagemill_zero_client::{Client, Lease, Request, socket_path};
 
-/// All memory of the pool starts at multiples of this.
-pub const PAGE_BYTES: usize = 2 << 20;
+use crate::settings::takes_plain_mappings;
 
-pub struct Block {
-    /// Unmapped by hand, since a program may have unmapped or replaced a part of it.
-    pub bytes: usize,
-    /// `None` in a forked child, whose copy the pool knows nothing of.
-    lease: Option<Lease>,
-}
+/// What this process has from the pool.
+pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
 
+/// The pool, and what it lent.
 #[derive(Default)]
-pub struct Blocks {
+pub struct Pool {
     connection: Option<Connection>,
-    blocks: BTreeMap<usize, Block>,
+    leases: BTreeMap<BlockId, Lease>,
     /// The pool is not there: it is not looked for at every call.
     has_given_up: bool,
 }
@@ -34,115 +29,71 @@ struct Connection {
     identity: Option<(u64, u64)>,
 }
 
-static BLOCKS: Mutex<Option<Blocks>> = Mutex::new(None);
+impl Source for Pool {
+    const GRANULE: usize = 2 << 20;
 
-thread_local! {
-    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Acts on the blocks, unless this thread does so already: then what it allocates is the C library's business.
-pub fn with_blocks<T>(act: impl FnOnce(&mut Blocks) -> T) -> Option<T> {
-    if IS_INSIDE.replace(true) {
-        return None;
-    }
-    let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let result = act(blocks.get_or_insert_with(Blocks::default));
-    drop(blocks);
-    IS_INSIDE.set(false);
-    Some(result)
-}
-
-/// Smallest `malloc` that comes from the pool, in bytes.
-pub fn least_bytes() -> usize {
-    /// 0: not looked up yet.
-    static LEAST: AtomicUsize = AtomicUsize::new(0);
-    match LEAST.load(Ordering::Relaxed) {
-        0 => {
-            let set = setting(c"PAGEMILL_ZERO_MIN").unwrap_or(4 << 20).max(1);
-            LEAST.store(set, Ordering::Relaxed);
-            set
-        }
-        known => known,
-    }
-}
-
-/// Whether mappings without `MAP_HUGETLB` come from the pool.
-pub fn takes_plain_mappings() -> bool {
-    setting(c"PAGEMILL_ZERO_MMAP") == Some(1)
-}
-
-/// A number of the environment, read without allocating: it is wanted inside of `malloc`.
-fn setting(name: &CStr) -> Option<usize> {
-    // SAFETY: the name ends with a zero byte; what is returned is a string of the environment, or null.
-    let text = unsafe {
-        let text = libc::getenv(name.as_ptr());
-        if text.is_null() {
-            return None;
-        }
-        CStr::from_ptr(text)
-    };
-    text.to_str().ok()?.parse().ok()
-}
-
-impl Blocks {
-    /// Clean memory, mapped; `None` where the pool has none to give.
-    pub fn get(&mut self, bytes: usize) -> Option<usize> {
-        let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-        let connection = self.connection()?;
-        let lease = connection
-            .client
-            .lease(&Request::bytes(bytes as u64))
-            .ok()?;
+    fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>> {
+        let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
+        let client = &mut self.connection()?.client;
+        let lease = client.lease(&Request::bytes(bytes as u64)).ok()?;
         let mapping = lease.map(true).ok()?;
-        Some(self.keep(mapping, lease))
-    }
-
-    fn keep(&mut self, mapping: Mapping, lease: Lease) -> usize {
+        // The program may close descriptors that it does not know, and the mapping is all that is needed.
+        self.leases.insert(block, lease.without_files());
         let (start, bytes) = mapping.into_raw();
-        let address = start.expose_provenance();
-        let lease = Some(lease);
-        self.blocks.insert(address, Block { bytes, lease });
-        address
+        let start = start.expose_provenance();
+        Some(start..start + bytes)
     }
 
-    /// Bytes of the block that starts at `address`.
-    pub fn bytes_of(&self, address: usize) -> Option<usize> {
-        Some(self.blocks.get(&address)?.bytes)
-    }
-
-    /// Forgets a block that was unmapped, and gives it back.
-    pub fn put(&mut self, address: usize) {
-        let lease = self.blocks.remove(&address).and_then(|block| block.lease);
+    fn release_block(&mut self, block: BlockId) {
+        let lease = self.leases.remove(&block);
         if let (Some(lease), Some(connection)) = (lease, self.connection()) {
             // A pool that is gone has nothing to get back.
             let _ = connection.client.give_back(lease);
         }
     }
 
-    /// Every block's address and length.
-    pub fn all(&self) -> Vec<(usize, usize)> {
-        let blocks = self.blocks.iter();
-        blocks
-            .map(|(&address, block)| (address, block.bytes))
-            .collect()
+    /// Anonymous private mappings that are readable and writable, anywhere, and of whole huge pages.
+    fn serves(call: &Call) -> bool {
+        let [start, bytes, access, flags, ..] = call.arguments;
+        const PLACED: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE | libc::MAP_GROWSDOWN;
+        let is_private = has(flags, libc::MAP_ANONYMOUS) && has(flags, libc::MAP_PRIVATE);
+        let is_shared = has(flags, libc::MAP_SHARED);
+        let is_placed = start != 0 || has(flags, PLACED);
+        let is_usual = access == (libc::PROT_READ | libc::PROT_WRITE) as usize;
+        let is_huge = has(flags, libc::MAP_HUGETLB);
+        let huge_size = (flags as c_int >> libc::MAP_HUGE_SHIFT) & libc::MAP_HUGE_MASK;
+        let is_2_mib = huge_size == 0 || huge_size == libc::MAP_HUGE_2MB >> libc::MAP_HUGE_SHIFT;
+        is_private
+            && !is_shared
+            && !is_placed
+            && is_usual
+            && bytes > 0
+            && bytes.is_multiple_of(Self::GRANULE)
+            && if is_huge {
+                is_2_mib
+            } else {
+                takes_plain_mappings()
+            }
     }
 
-    /// In a forked child: the connection and the leases are the parent's.
-    pub fn disown(&mut self) {
-        self.connection = None;
-        self.has_given_up = false;
-        for block in self.blocks.values_mut() {
-            block.lease = None;
-        }
-    }
-
-    fn connection(&mut self) -> Option<&mut Connection> {
+    fn reset_in_child(&mut self) {
         if self
             .connection
             .as_ref()
             .is_some_and(Connection::is_replaced)
         {
-            // The number is somebody else's now: not ours to close.
+            std::mem::forget(self.connection.take());
+        }
+        // Closes this process's descriptor only: the parent's connection lives on.
+        *self = Self::default();
+    }
+}
+
+impl Pool {
+    fn connection(&mut self) -> Option<&mut Connection> {
+        let connection = self.connection.as_ref();
+        if connection.is_some_and(Connection::is_replaced) {
+            // The number is another file's now: not ours to close.
             std::mem::forget(self.connection.take());
         }
         if self.connection.is_none() && !self.has_given_up {

@@ -1,13 +1,10 @@
-//! Unchanged programs under the library.
+//! Programs whose large memory is the pool's.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pagemill_linux::hugetlb::{HugeSize, Reserve};
 use pagemill_testkit::skip;
-use pagemill_zero::engines::by_name;
-use pagemill_zero::pool::{Config, Pool};
-use pagemill_zero_client::Client;
+
+use crate::pool::{TestPool, build, library};
 
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
@@ -60,53 +57,17 @@ int main(void) {
 }
 "#;
 
-/// Where cargo puts the library: beside this test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("this program");
-    let folder = test.parent().expect("a folder");
-    let library = folder.join("libpagemill_zero_preload.so");
-    assert!(library.is_file(), "no {}", library.display());
-    library
-}
-
-fn build(folder: &Path) -> PathBuf {
-    let source = folder.join("main.c");
-    std::fs::write(&source, PROGRAM).expect("written");
-    let program = folder.join("main");
-    let built = Command::new("cc")
-        .args(["-Wall", "-O0", "-fno-builtin", "-o"])
-        .arg(&program)
-        .arg(&source)
-        .status();
-    assert!(built.expect("a C compiler").success());
-    program
-}
-
 #[test]
 fn an_unchanged_program_gets_its_large_memory_from_the_pool_and_forks_as_ever() {
-    const PAGES: usize = 24;
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path());
-    let Ok(_reserve) = Reserve::more(HugeSize::Mib2, PAGES) else {
-        return skip("no huge pages");
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
     };
-    let config = Config::new(folder.path().join("zero.sock"), HugeSize::Mib2, PAGES);
-    let mut pool = Pool::new(&config, by_name("auto").expect("a CPU")).expect("a pool");
-    let stopper = pool.stopper();
-    let thread = std::thread::spawn(move || pool.run(&mut |_| {}).expect("served"));
-    let mut client = Client::connect(&config.socket).expect("connected");
-    while client.status().expect("a status").pages.clean < PAGES as u64 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    let source = pool.folder().join("main.c");
+    std::fs::write(&source, PROGRAM).expect("written");
+    let program = build(pool.folder(), &source);
     // Recycling takes a moment, for which the program's later rounds do not wait: the first has to be served.
-    let status = Command::new(&program)
-        .env("LD_PRELOAD", library())
-        .env("PAGEMILL_ZERO_SOCKET", &config.socket)
-        .status()
-        .expect("it runs");
-    let leases = client.status().expect("a status").counters.leases;
-    stopper.stop();
-    thread.join().expect("the daemon stays up");
+    let status = pool.command(&program).status().expect("it runs");
+    let leases = pool.status().counters.leases;
     assert!(leases >= 3, "{leases} leases");
     assert_eq!(status.code(), Some(0), "{status:?}");
 }

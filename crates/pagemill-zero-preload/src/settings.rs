@@ -1,0 +1,35 @@
+//! The environment's settings, read without allocating: they are wanted inside of `malloc`.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Smallest `malloc` that comes from the pool, in bytes.
+pub fn least_bytes() -> usize {
+    /// 0: not looked up yet.
+    static LEAST: AtomicUsize = AtomicUsize::new(0);
+    match LEAST.load(Ordering::Relaxed) {
+        0 => {
+            let set = setting(c"PAGEMILL_ZERO_MIN").unwrap_or(4 << 20).max(1);
+            LEAST.store(set, Ordering::Relaxed);
+            set
+        }
+        known => known,
+    }
+}
+
+/// Whether mappings without `MAP_HUGETLB` come from the pool.
+pub fn takes_plain_mappings() -> bool {
+    setting(c"PAGEMILL_ZERO_MMAP") == Some(1)
+}
+
+fn setting(name: &CStr) -> Option<usize> {
+    // SAFETY: the name ends with a zero byte; what is returned is a string of the environment, or null.
+    let text = unsafe {
+        let text = libc::getenv(name.as_ptr());
+        if text.is_null() {
+            return None;
+        }
+        CStr::from_ptr(text)
+    };
+    text.to_str().ok()?.parse().ok()
+}

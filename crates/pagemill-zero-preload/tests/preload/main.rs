@@ -1,0 +1,5 @@
+//! Unchanged programs under the library.
+
+mod meaning;
+mod pool;
+mod programs;

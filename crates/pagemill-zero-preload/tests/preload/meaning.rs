@@ -1,0 +1,172 @@
+//! Every call on memory means what it means without the library.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use pagemill_testkit::skip;
+
+use crate::pool::{TestPool, build};
+
+/// Of `private_memory.c`.
+const CHECKS: [&str; 25] = [
+    "dontneed",
+    "dontneed_part",
+    "dontneed_small",
+    "dontneed_by_syscall",
+    "process_advice",
+    "free_advice",
+    "protect_part",
+    "unmap_part",
+    "map_over_part",
+    "remap",
+    "lock_and_sync",
+    "fork_by_libc",
+    "fork_bare",
+    "fork_by_syscall",
+    "clone_by_syscall",
+    "clone3_by_syscall",
+    "clone_by_libc",
+    "parent_writes",
+    "fork_by_instruction",
+    "shares_by_vfork",
+    "many_generations",
+    "protect_beside_writers",
+    "unmap_beside_writers",
+    "fork_beside_writers",
+    "heap",
+];
+
+/// Of these, those that concern mappings of huge pages, too.
+const HUGE_CHECKS: [&str; 16] = [
+    "dontneed",
+    "dontneed_part",
+    "dontneed_small",
+    "dontneed_by_syscall",
+    "free_advice",
+    "lock_and_sync",
+    "fork_by_libc",
+    "fork_bare",
+    "fork_by_syscall",
+    "clone_by_syscall",
+    "clone3_by_syscall",
+    "clone_by_libc",
+    "parent_writes",
+    "fork_by_instruction",
+    "shares_by_vfork",
+    "fork_beside_writers",
+];
+
+fn run(mut command: Command, what: &str) -> Output {
+    let output = command.output().expect("it runs");
+    assert!(
+        output.status.success(),
+        "{what}: {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// Runs checks, each on memory of the pool; the pool gets all of it back.
+fn check_all(checks: &[&str], words: &[&str]) {
+    let Some(mut pool) = TestPool::start(16) else {
+        return skip("there are no huge pages");
+    };
+    let program = build(pool.folder(), Path::new("private_memory.c"));
+    for check in checks.iter().copied().chain(["closed_descriptors"]) {
+        let leases_before = pool.status().counters.leases;
+        let mut command = pool.command(&program);
+        command.env("PAGEMILL_ZERO_MMAP", "1");
+        command.arg(check).args(words);
+        run(command, check);
+        let leases = pool.status().counters.leases;
+        assert!(leases > leases_before, "{check}: not on the pool's memory");
+        pool.wait_until_clean();
+    }
+}
+
+#[test]
+fn calls_on_mappings_mean_what_they_mean() {
+    check_all(&CHECKS, &[]);
+}
+
+#[test]
+fn calls_on_huge_mappings_mean_what_they_mean() {
+    check_all(&HUGE_CHECKS, &["huge"]);
+}
+
+/// The program itself, on the kernel's memory.
+#[test]
+fn the_checks_describe_the_kernel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path(), Path::new("private_memory.c"));
+    for check in CHECKS {
+        let mut command = Command::new(&program);
+        command.arg(check);
+        run(command, check);
+    }
+}
+
+/// Steps of the random program, of which each is one call or one write.
+fn steps(short: usize) -> usize {
+    let set = std::env::var("PAGEMILL_MEMORY_CALL_STEPS").ok();
+    set.map_or(short, |steps| steps.parse().expect("a number of steps"))
+}
+
+/// Runs the random program with and without the library, and compares what memory holds after every step.
+fn compare(mode: &str, seed: usize, steps: usize) {
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
+    };
+    let program = build(pool.folder(), Path::new("random_calls.c"));
+    let words = [mode.to_owned(), seed.to_string(), steps.to_string()];
+    let mut plain = Command::new(&program);
+    plain.args(&words);
+    let expected = run(plain, "without the library").stdout;
+    let mut preloaded = pool.command(&program);
+    preloaded.args(&words).env("PAGEMILL_ZERO_MMAP", "1");
+    let found = run(preloaded, "with the library").stdout;
+    assert_eq!(expected.len(), steps * 8);
+    let pairs = expected.chunks(8).zip(found.chunks(8));
+    if let Some(step) = pairs.into_iter().position(|(one, other)| one != other) {
+        panic!("seed {seed}: memory differs after step {step}");
+    }
+    assert_eq!(found.len(), expected.len());
+    let leases = pool.status().counters.leases;
+    assert!(leases > steps as u64 / 1000, "{leases} leases");
+    pool.wait_until_clean();
+}
+
+#[test]
+fn random_calls_on_mappings_leave_the_same_bytes() {
+    compare("map", 1, steps(6_000));
+    compare("map", 2, 1_000);
+}
+
+#[test]
+fn random_calls_on_heap_memory_leave_the_same_bytes() {
+    compare("heap", 3, steps(4_000));
+}
+
+/// A program that ends in the midst of its work leaves nothing behind.
+#[test]
+fn the_pool_gets_everything_back_from_killed_programs() {
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
+    };
+    let program = build(pool.folder(), Path::new("random_calls.c"));
+    for round in 0..8 {
+        let mut command = pool.command(&program);
+        command.env("PAGEMILL_ZERO_MMAP", "1");
+        command.args(["map", &round.to_string(), "1000000"]);
+        command.stdout(std::process::Stdio::null());
+        let leases = pool.status().counters.leases;
+        let mut child = command.spawn().expect("it runs");
+        while pool.status().counters.leases < leases + 4 + round {
+            std::thread::yield_now();
+        }
+        child.kill().expect("it runs still");
+        child.wait().expect("it ends");
+        pool.wait_until_clean();
+    }
+}
