@@ -30,6 +30,8 @@ impl PageSize {
     pub const KIB_4: Self = Self { shift: 12 };
     /// 8 KiB, the page of network interfaces with a translation table.
     pub const KIB_8: Self = Self { shift: 13 };
+    /// 64 KiB, the base page of POWER9 and the usual page of the pager.
+    pub const KIB_64: Self = Self { shift: 16 };
     /// 2 MiB, the large page of x86-64 and of the GPU.
     pub const MIB_2: Self = Self { shift: 21 };
 

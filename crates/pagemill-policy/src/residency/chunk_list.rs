@@ -29,6 +29,13 @@ impl ChunkList {
         }
     }
 
+    /// From now on there are at least `blocks` blocks.
+    pub fn extend_to(&mut self, blocks: u32) {
+        if blocks as usize > self.links.len() {
+            self.links.resize(blocks as usize, None);
+        }
+    }
+
     /// Chunks held.
     pub fn len(&self) -> u32 {
         self.len

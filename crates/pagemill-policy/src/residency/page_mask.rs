@@ -128,6 +128,29 @@ impl PageMask {
         runs
     }
 
+    /// The stretches of neighbouring pages, ascending.
+    pub fn stretches(self) -> impl Iterator<Item = Range<u32>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.next_from(at, 0)?;
+            let end = self.next_from(start, u64::MAX).unwrap_or(BLOCK_PAGES);
+            at = end;
+            Some(start..end)
+        })
+    }
+
+    /// The first page from `page` on whose bit, flipped by `flip`, is set.
+    fn next_from(&self, page: u32, flip: u64) -> Option<u32> {
+        let first = (page / 64) as usize;
+        (first..WORDS).find_map(|index| {
+            let mut word = self.0[index] ^ flip;
+            if index == first {
+                word &= u64::MAX << (page % 64);
+            }
+            (word != 0).then(|| index as u32 * 64 + word.trailing_zeros())
+        })
+    }
+
     fn zip(&self, other: &Self, operation: impl Fn(u64, u64) -> u64) -> Self {
         Self(std::array::from_fn(|index| {
             operation(self.0[index], other.0[index])

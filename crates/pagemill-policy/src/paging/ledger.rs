@@ -1,0 +1,263 @@
+use pagemill_types::{PageRange, RangeSet};
+
+use super::read_ahead::ReadAhead;
+use super::{PagingSpec, PagingSpecError, UNIT_BYTES};
+use crate::migration::Migration;
+use crate::residency::{BLOCK_PAGES, ChunkList, Eviction, Growth, GrowthContext, PageMask};
+
+/// No page is to be kept: what is in transit is no candidate anyway.
+const NO_PAGE: u32 = u32::MAX;
+
+/// Units of one page that move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The page.
+    pub page: u32,
+    /// Units from the page's start.
+    pub units: PageMask,
+}
+
+/// What a fault moves. Reused from fault to fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What leaves first, in order: whatever of these pages is in frames.
+    pub evict: Vec<Move>,
+    /// What comes then, the faulted page first.
+    pub fetch: Vec<Move>,
+}
+
+/// What a fault meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The unit is in a frame already.
+    Resident,
+    /// The page is on its way in or out: ask again when it has arrived or left.
+    InTransit,
+    /// The plan says what moves.
+    Planned,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    resident: PageMask,
+    /// Units that are no memory of the program.
+    absent: PageMask,
+    in_transit: bool,
+}
+
+/// Which units of each page are in frames.
+///
+/// Pages in transit are never evicted. A page that receives units is the newest for the eviction policy once they have arrived.
+#[derive(Debug)]
+pub struct Ledger {
+    migration: Migration,
+    growth: Box<dyn Growth>,
+    eviction: Box<dyn Eviction>,
+    read_ahead: Box<dyn ReadAhead>,
+    page_units: u32,
+    budget_units: u32,
+    pages: Vec<Page>,
+    resident_units: u32,
+    /// Pages with units in frames that are not in transit.
+    chunks: ChunkList,
+    valid: RangeSet,
+    ranges: Vec<PageRange>,
+}
+
+impl Ledger {
+    /// Rules and no pages.
+    ///
+    /// # Errors
+    /// As [`PagingSpec::check`].
+    pub fn new(spec: &PagingSpec) -> Result<Self, PagingSpecError> {
+        spec.check()?;
+        Ok(Self {
+            migration: spec.migration.build().map_err(PagingSpecError::Migration)?,
+            growth: (spec.growth.build)(spec.density_percent),
+            eviction: (spec.eviction.build)(),
+            read_ahead: (spec.read_ahead.build)(),
+            page_units: spec.page_units(),
+            budget_units: spec.budget_units,
+            pages: Vec::new(),
+            resident_units: 0,
+            chunks: ChunkList::new(0),
+            valid: RangeSet::new(),
+            ranges: Vec::new(),
+        })
+    }
+
+    /// From now on there are at least `pages` pages, whose bytes are not in frames.
+    pub fn extend_to(&mut self, pages: u32) {
+        let beyond = PageMask::range(self.page_units..BLOCK_PAGES);
+        let page = Page {
+            absent: beyond,
+            ..Page::default()
+        };
+        if pages as usize > self.pages.len() {
+            self.pages.resize(pages as usize, page);
+            self.chunks.extend_to(pages);
+        }
+    }
+
+    /// Says which units of `page`, none of them in a frame, are memory of the program.
+    pub fn set_present(&mut self, page: u32, units: PageMask) {
+        let usable = PageMask::range(0..self.page_units);
+        self.pages[page as usize].absent = PageMask::FULL.without(&usable.and(&units));
+    }
+
+    /// Units in frames or on their way in.
+    pub fn resident_units(&self) -> u32 {
+        self.resident_units
+    }
+
+    /// Units of `page` in frames or on their way in.
+    pub fn resident(&self, page: u32) -> PageMask {
+        self.pages[page as usize].resident
+    }
+
+    /// Whether `page` is on its way in or out.
+    pub fn is_in_transit(&self, page: u32) -> bool {
+        self.pages[page as usize].in_transit
+    }
+
+    /// Decides what moves so that `unit` of `page` is in a frame. What `plan` names is in transit from now on, until
+    /// [`Ledger::arrived`] or [`Ledger::left`].
+    pub fn fault(&mut self, page: u32, unit: u32, plan: &mut Plan) -> Fault {
+        plan.evict.clear();
+        plan.fetch.clear();
+        let place = &self.pages[page as usize];
+        if place.in_transit {
+            return Fault::InTransit;
+        }
+        if place.resident.contains(unit) {
+            return Fault::Resident;
+        }
+        let first = u64::from(page) * u64::from(self.page_units) + u64::from(unit);
+        let ahead = self.read_ahead.faulted(first);
+        self.plan_fetches(page, unit, ahead, plan);
+        self.make_room(plan);
+        Fault::Planned
+    }
+
+    /// The page of the fault, and what is read ahead of it in the pages behind, within the 2 MiB block.
+    fn plan_fetches(&mut self, page: u32, unit: u32, ahead: u32, plan: &mut Plan) {
+        let block_pages = BLOCK_PAGES / self.page_units;
+        let block_end = (page / block_pages + 1) * block_pages;
+        let end = (page * self.page_units + unit + ahead + 1)
+            .min(block_end * self.page_units)
+            .min(self.pages.len() as u32 * self.page_units);
+        let last = (end - 1) / self.page_units;
+        for fetched in page..=last {
+            let start = if fetched == page { unit } else { 0 };
+            let within = (end - fetched * self.page_units).min(self.page_units);
+            self.plan_page(fetched, PageMask::range(start..within), plan);
+        }
+    }
+
+    /// What moves so that `wanted` of one page is in frames: grown, then as the migration policy has it.
+    fn plan_page(&mut self, page: u32, wanted: PageMask, plan: &mut Plan) {
+        let Page {
+            resident,
+            absent,
+            in_transit,
+        } = self.pages[page as usize];
+        let faulted = wanted.without(&absent).without(&resident);
+        if in_transit || faulted.is_empty() {
+            return;
+        }
+        let context = GrowthContext {
+            resident,
+            faulted,
+            barred: absent,
+            host_page_pages: 1,
+        };
+        let grown = self.growth.grow(&context).without(&absent);
+        self.valid.clear();
+        for stretch in resident.stretches() {
+            self.valid.insert(bytes_of(stretch));
+        }
+        let mut units = PageMask::EMPTY;
+        for stretch in grown.stretches() {
+            let request = bytes_of(stretch);
+            if self.valid.contains(request) {
+                continue;
+            }
+            self.ranges.clear();
+            let page_bytes = self.page_units * UNIT_BYTES;
+            let policy = self.migration.policy();
+            policy.plan(page_bytes, &self.valid, request, &mut self.ranges);
+            for &range in &self.ranges {
+                self.valid.insert(range);
+                units = units.or(&units_of(range));
+            }
+        }
+        let units = units.without(&absent);
+        let place = &mut self.pages[page as usize];
+        place.resident = resident.or(&units);
+        place.in_transit = true;
+        self.chunks.remove(page);
+        self.resident_units += units.count();
+        plan.fetch.push(Move { page, units });
+    }
+
+    /// Evicts until what is planned fits. Nothing is left to evict where all is in transit: then there are more units than frames for a while.
+    fn make_room(&mut self, plan: &mut Plan) {
+        while self.resident_units > self.budget_units && !self.chunks.is_empty() {
+            let Some(page) = self.eviction.victim(&self.chunks, NO_PAGE) else {
+                return;
+            };
+            self.chunks.remove(page);
+            let place = &mut self.pages[page as usize];
+            let units = std::mem::take(&mut place.resident);
+            place.in_transit = true;
+            self.resident_units -= units.count();
+            plan.evict.push(Move { page, units });
+        }
+    }
+
+    /// What was to be fetched of `page` is in frames.
+    pub fn arrived(&mut self, page: u32) {
+        self.end_transit(page);
+    }
+
+    /// `page` was evicted, but for `kept`: units that cannot leave now.
+    pub fn left(&mut self, page: u32, kept: PageMask) {
+        let place = &mut self.pages[page as usize];
+        place.resident = place.resident.or(&kept);
+        self.resident_units += kept.count();
+        self.end_transit(page);
+    }
+
+    fn end_transit(&mut self, page: u32) {
+        let place = &mut self.pages[page as usize];
+        debug_assert!(place.in_transit);
+        place.in_transit = false;
+        if !place.resident.is_empty() {
+            self.chunks.push(page);
+        }
+    }
+
+    /// Forgets that `units` of `page`, which is not in transit, are in frames; returns those that were.
+    pub fn discard(&mut self, page: u32, units: PageMask) -> PageMask {
+        let place = &mut self.pages[page as usize];
+        debug_assert!(!place.in_transit);
+        let gone = place.resident.and(&units);
+        place.resident = place.resident.without(&units);
+        self.resident_units -= gone.count();
+        if place.resident.is_empty() {
+            self.chunks.remove(page);
+        }
+        gone
+    }
+}
+
+fn bytes_of(units: std::ops::Range<u32>) -> PageRange {
+    PageRange {
+        start: units.start * UNIT_BYTES,
+        end: units.end * UNIT_BYTES,
+    }
+}
+
+fn units_of(bytes: PageRange) -> PageMask {
+    PageMask::range(bytes.start / UNIT_BYTES..bytes.end.div_ceil(UNIT_BYTES))
+}

@@ -1,0 +1,55 @@
+//! What moves before anything asks for it: one file for each policy.
+
+mod none;
+mod streams;
+
+use std::fmt;
+
+pub use streams::Streams;
+
+/// The most units that one fault brings ahead.
+pub const UNITS_AHEAD_MAX: u32 = 64;
+
+/// Decides from the history of faults how much follows a faulted unit.
+pub trait ReadAhead: Send + fmt::Debug {
+    /// Notes a fault at `unit`, counted from the start of the memory, and returns how many units behind it move as
+    /// well: at most [`UNITS_AHEAD_MAX`].
+    fn faulted(&mut self, unit: u64) -> u32;
+}
+
+/// Every read-ahead policy, in the order of listings. A new policy is one file and one line here.
+#[rustfmt::skip]
+pub static READ_AHEADS: &[ReadAheadEntry] = &[
+    streams::Streams::ENTRY,
+    none::NoReadAhead::ENTRY,
+];
+
+/// A read-ahead policy by name.
+#[derive(Clone, Copy)]
+pub struct ReadAheadEntry {
+    /// The name that commands and scenario files use.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Makes the policy, with no history.
+    pub build: fn() -> Box<dyn ReadAhead>,
+}
+
+impl fmt::Debug for ReadAheadEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReadAheadEntry({})", self.name)
+    }
+}
+
+impl PartialEq for ReadAheadEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for ReadAheadEntry {}
+
+/// The read-ahead policy called `name`, if there is one.
+pub fn find_read_ahead(name: &str) -> Option<&'static ReadAheadEntry> {
+    READ_AHEADS.iter().find(|entry| entry.name == name)
+}
