@@ -31,4 +31,4 @@ pub mod write_protection;
 pub mod zero_module;
 
 pub use error::{OsError, Result};
-pub use mapping::{Backing, Mapping, memory_file};
+pub use mapping::{Backing, Mapping, SharedWords, memory_file};

@@ -2,6 +2,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
@@ -181,6 +182,31 @@ impl Mapping {
         let raw = (self.start, self.bytes);
         std::mem::forget(self);
         raw
+    }
+}
+
+/// Numbers in memory that several processes may share, each changed as one.
+#[derive(Debug)]
+pub struct SharedWords {
+    mapping: Mapping,
+}
+
+impl SharedWords {
+    /// `count` numbers at the start of `file`, or of this process alone without one.
+    ///
+    /// # Errors
+    /// The kernel refuses. A file has to be long enough: touching what is past its end ends the process.
+    pub fn new(file: Option<BorrowedFd<'_>>, count: usize) -> Result<Self> {
+        let backing = file.map_or(Backing::Anonymous, Backing::File);
+        let mapping = Mapping::new(backing, count * size_of::<AtomicU64>(), true)?;
+        Ok(Self { mapping })
+    }
+
+    /// The numbers.
+    pub fn words(&self) -> &[AtomicU64] {
+        let count = self.mapping.bytes / size_of::<AtomicU64>();
+        // SAFETY: mapped readable and writable, aligned to a page, and only ever used as atomic numbers, for which any bits are a value.
+        unsafe { std::slice::from_raw_parts(self.mapping.start.cast(), count) }
     }
 }
 

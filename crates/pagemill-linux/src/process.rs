@@ -45,3 +45,23 @@ pub fn leave_terminal() -> Result<()> {
         .map(|_| ())
         .map_err(|error| OsError::new("leave the terminal", error))
 }
+
+/// Ends this process at once with `message` on standard error: nothing of the program runs any more.
+pub fn end_now(message: &str, code: i32) -> ! {
+    let text = format!("{message}\n");
+    // SAFETY: writes bytes that live long enough; the process ends without running anything.
+    unsafe {
+        let _ = libc::write(2, text.as_ptr().cast(), text.len());
+        libc::_exit(code)
+    }
+}
+
+/// From now on, signals go to other threads than this one.
+pub fn refuse_signals() {
+    // SAFETY: a set of bits that the next call fills; then it is this thread's mask.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+    }
+}

@@ -4,8 +4,9 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use crate::userfault::{API, ApiRequest, FaultWatch, IOCTL_API, IOCTL_REGISTER, RangeRequest};
-use crate::userfault::{RegisterRequest, ioctl};
+use crate::userfault::raw::{
+    self, API, ApiRequest, IOCTL_API, IOCTL_REGISTER, RangeRequest, RegisterRequest, ioctl,
+};
 
 /// Has threads that write to a range wait in the kernel, until it is dropped. Reads go on.
 ///
@@ -36,7 +37,7 @@ impl WriteProtection {
     /// # Errors
     /// The kernel cannot (before 5.19), or this user may not.
     pub fn new(range: Range<u64>) -> io::Result<Self> {
-        let descriptor = FaultWatch::descriptor().or_else(|_| user_mode_descriptor())?;
+        let descriptor = raw::descriptor(0).or_else(|_| user_mode_descriptor())?;
         let number = descriptor.as_raw_fd();
         let mut request = ApiRequest {
             api: API,

@@ -8,7 +8,7 @@ use std::fmt;
 pub use streams::Streams;
 
 /// The most units that one fault brings ahead.
-pub const UNITS_AHEAD_MAX: u32 = 64;
+pub const UNITS_AHEAD_MAX: u32 = 63;
 
 /// Decides from the history of faults how much follows a faulted unit.
 pub trait ReadAhead: Send + fmt::Debug {

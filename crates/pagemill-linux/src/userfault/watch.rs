@@ -1,73 +1,17 @@
-//! Page faults that a thread of this process answers, those of system calls included.
-
-use std::fs::OpenOptions;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::raw::{
+    self, EVENT_PAGEFAULT, FEATURE_MINOR_SHMEM, FEATURE_MISSING_SHMEM, IOCTL_REGISTER,
+    IOCTL_UNREGISTER, Message, REGISTER_MINOR, REGISTER_MISSING, RangeRequest, RegisterRequest,
+    ioctl,
+};
 
 /// Watches pages of shared memory files: whoever touches one waits until it is released.
-///
-/// See `Documentation/admin-guide/mm/userfaultfd.rst` of the kernel.
 #[derive(Debug)]
 pub struct FaultWatch {
     descriptor: OwnedFd,
-}
-
-// The structures and numbers of linux/userfaultfd.h.
-pub(crate) const API: u64 = 0xaa;
-const MISSING_SHMEM: u64 = 1 << 5;
-const MINOR_SHMEM: u64 = 1 << 10;
-const MODE_MISSING: u64 = 1;
-const MODE_MINOR: u64 = 4;
-const EVENT_PAGEFAULT: u8 = 0x12;
-const IOCTL_NEW: libc::c_ulong = 0xaa00;
-pub(crate) const IOCTL_API: libc::c_ulong = 0xc018_aa3f;
-pub(crate) const IOCTL_REGISTER: libc::c_ulong = 0xc020_aa00;
-const IOCTL_UNREGISTER: libc::c_ulong = 0x8010_aa01;
-
-#[repr(C)]
-pub(crate) struct ApiRequest {
-    pub api: u64,
-    pub features: u64,
-    pub ioctls: u64,
-}
-
-#[repr(C)]
-pub(crate) struct RangeRequest {
-    pub start: u64,
-    pub bytes: u64,
-}
-
-#[repr(C)]
-pub(crate) struct RegisterRequest {
-    pub range: RangeRequest,
-    pub mode: u64,
-    pub ioctls: u64,
-}
-
-/// `struct uffd_msg` of a page fault.
-#[repr(C)]
-#[derive(Default)]
-struct Message {
-    event: u8,
-    reserved: [u8; 7],
-    flags: u64,
-    address: u64,
-    thread: u64,
-}
-
-/// # Safety
-/// The kernel reads and writes `argument` as `request` says.
-pub(crate) unsafe fn ioctl<T>(
-    descriptor: RawFd,
-    request: libc::c_ulong,
-    argument: &mut T,
-) -> io::Result<()> {
-    // SAFETY: by the contract of this function.
-    match unsafe { libc::ioctl(descriptor, request as _, std::ptr::from_mut(argument)) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
 }
 
 impl FaultWatch {
@@ -77,38 +21,9 @@ impl FaultWatch {
     /// If the kernel has no such thing (before 5.14), or this user may not handle faults of system calls: that takes
     /// `CAP_SYS_PTRACE`, `/dev/userfaultfd` or the setting `vm.unprivileged_userfaultfd`.
     pub fn open() -> io::Result<Self> {
-        let descriptor = Self::descriptor()?;
-        let mut request = ApiRequest {
-            api: API,
-            features: MISSING_SHMEM | MINOR_SHMEM,
-            ioctls: 0,
-        };
-        // SAFETY: the request is the one that IOCTL_API takes.
-        unsafe { ioctl(descriptor.as_raw_fd(), IOCTL_API, &mut request)? };
+        let descriptor = raw::descriptor(0)?;
+        raw::agree(&descriptor, FEATURE_MISSING_SHMEM | FEATURE_MINOR_SHMEM)?;
         Ok(Self { descriptor })
-    }
-
-    pub(crate) fn descriptor() -> io::Result<OwnedFd> {
-        // SAFETY: the system call takes flags and returns a new descriptor.
-        let found = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) };
-        if found >= 0 {
-            // SAFETY: the descriptor is new and ours.
-            return Ok(unsafe { OwnedFd::from_raw_fd(found as RawFd) });
-        }
-        let refused = io::Error::last_os_error();
-        let Ok(device) = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open("/dev/userfaultfd")
-        else {
-            return Err(refused);
-        };
-        // SAFETY: this request takes flags and returns a new descriptor.
-        match unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_NEW as _, libc::O_CLOEXEC) } {
-            -1 => Err(io::Error::last_os_error()),
-            // SAFETY: the descriptor is new and ours.
-            found => Ok(unsafe { OwnedFd::from_raw_fd(found) }),
-        }
     }
 
     /// From now on, whoever touches a page of `range` waits. Its bytes stay in the file that it is a mapping of.
@@ -125,7 +40,7 @@ impl FaultWatch {
                 start: range.start,
                 bytes,
             },
-            mode: MODE_MISSING | MODE_MINOR,
+            mode: REGISTER_MISSING | REGISTER_MINOR,
             ioctls: 0,
         };
         // SAFETY: the request is the one that IOCTL_REGISTER takes.

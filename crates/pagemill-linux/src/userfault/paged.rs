@@ -1,0 +1,288 @@
+use std::ffi::c_void;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use super::raw::{
+    self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, IOCTL_MOVE, IOCTL_REGISTER, IOCTL_WAKE,
+    MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest, RegisterRequest, TransferRequest,
+    ioctl,
+};
+use crate::{OsError, Result};
+
+/// Bytes of a page of this machine.
+pub(super) const UNIT: u64 = 4096;
+
+/// Answers faults of [`Paged`] memory.
+#[derive(Debug)]
+pub struct Userfault {
+    descriptor: OwnedFd,
+}
+
+/// A touch of memory that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagedFault {
+    /// Where, rounded down to 4 KiB.
+    pub address: u64,
+    /// Whether it was a write.
+    pub is_write: bool,
+}
+
+impl Userfault {
+    /// Answers no memory's faults yet. With `system_calls`, those of system calls too, which takes a privilege.
+    ///
+    /// # Errors
+    /// The kernel is older than 6.8, or this user may not have it.
+    pub fn open(system_calls: bool) -> Result<Self> {
+        let failed = |error| OsError::new("answer page faults of this process", error);
+        let flags = if system_calls { 0 } else { raw::USER_MODE_ONLY };
+        let descriptor = raw::descriptor(libc::O_NONBLOCK | flags).map_err(|error| {
+            failed(error).with_hint(
+                "`sysctl vm.unprivileged_userfaultfd=1`, read and write access to /dev/userfaultfd, or CAP_SYS_PTRACE allows it",
+            )
+        })?;
+        raw::agree(&descriptor, FEATURE_MOVE)
+            .map_err(|error| failed(error).with_hint("Linux 6.8 or newer is needed"))?;
+        Ok(Self { descriptor })
+    }
+
+    /// The next touch of memory that is not there, if there is one.
+    ///
+    /// # Errors
+    /// Those of `read(2)`.
+    pub fn next(&self) -> io::Result<Option<PagedFault>> {
+        loop {
+            let mut message = Message::default();
+            // SAFETY: there is room for one message, which is numbers only.
+            let read = unsafe {
+                libc::read(
+                    self.descriptor.as_raw_fd(),
+                    ptr::from_mut(&mut message).cast(),
+                    size_of::<Message>(),
+                )
+            };
+            if read == size_of::<Message>() as isize {
+                if message.event == EVENT_PAGEFAULT {
+                    return Ok(Some(PagedFault {
+                        address: message.address & !(UNIT - 1),
+                        is_write: message.flags & FAULT_WRITE != 0,
+                    }));
+                }
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::WouldBlock => return Ok(None),
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Lets those try again who wait for a touch of `range`.
+    pub fn wake(&self, range: Range<u64>) {
+        let mut request = RangeRequest {
+            start: range.start,
+            bytes: range.end - range.start,
+        };
+        // SAFETY: the request is the one that IOCTL_WAKE takes. It fails only for ranges that are none.
+        let _ = unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) };
+    }
+
+    /// From now on, touches of missing pages of `range` are answered here.
+    pub(super) fn register(&self, range: Range<u64>) -> io::Result<()> {
+        let mut request = RegisterRequest {
+            range: RangeRequest {
+                start: range.start,
+                bytes: range.end - range.start,
+            },
+            mode: REGISTER_MISSING,
+            ioctls: 0,
+        };
+        // SAFETY: the request is the one that IOCTL_REGISTER takes. Memory that it names keeps its bytes.
+        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_REGISTER, &mut request) }
+    }
+
+    /// Copies bytes to where no page is, and makes pages there.
+    pub(super) fn copy(&self, to: u64, from: u64, bytes: u64) -> io::Result<()> {
+        self.transfer(raw::IOCTL_COPY, to, from, bytes, MODE_DONTWAKE)
+            .1
+    }
+
+    /// Moves pages; returns how many bytes of them, and what stopped it short of `bytes`. Wakes nobody.
+    pub(super) fn move_pages(&self, to: u64, from: u64, bytes: u64) -> (u64, io::Result<()>) {
+        self.transfer(IOCTL_MOVE, to, from, bytes, MODE_DONTWAKE)
+    }
+
+    fn transfer(
+        &self,
+        request: libc::c_ulong,
+        to: u64,
+        from: u64,
+        bytes: u64,
+        mode: u64,
+    ) -> (u64, io::Result<()>) {
+        let mut done = 0;
+        while done < bytes {
+            let mut transfer = TransferRequest {
+                to: to + done,
+                from: from + done,
+                bytes: bytes - done,
+                mode,
+                done: 0,
+            };
+            // SAFETY: the request is the one that both take; the callers in this module name memory of theirs.
+            let result = unsafe { ioctl(self.descriptor.as_raw_fd(), request, &mut transfer) };
+            done += u64::try_from(transfer.done).unwrap_or(0);
+            match result {
+                // Another thread maps or unmaps memory right now.
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
+                    if transfer.done <= 0 {
+                        std::thread::yield_now();
+                    }
+                }
+                Err(error) => return (done, Err(error)),
+                Ok(()) => {}
+            }
+        }
+        (done, Ok(()))
+    }
+}
+
+impl AsFd for Userfault {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Private memory whose missing pages a [`Userfault`] brings. Unmapped when it is dropped.
+///
+/// Nothing refers to its bytes: who uses them has their address alone.
+#[derive(Debug)]
+pub struct Paged {
+    start: u64,
+    bytes: u64,
+    is_mapped: AtomicBool,
+}
+
+impl Paged {
+    /// Maps `bytes`, rounded up to 4 KiB, from an address that is a multiple of 2 MiB.
+    ///
+    /// # Errors
+    /// The kernel refuses: too little address space, or too many mappings.
+    pub fn map(userfault: &Userfault, bytes: u64) -> Result<Self> {
+        let bytes = bytes.next_multiple_of(UNIT);
+        let failed = |error| OsError::new(format!("map {bytes} bytes of paged memory"), error);
+        let start = reserve(bytes).map_err(|error| failed(error.into()))?;
+        let paged = Self {
+            start,
+            bytes,
+            is_mapped: AtomicBool::new(true),
+        };
+        userfault.register(paged.range()).map_err(failed)?;
+        paged.set_inherited(false);
+        Ok(paged)
+    }
+
+    /// The addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start + self.bytes
+    }
+
+    /// Whether a child of `fork` has this memory. Where it has none, it ends at a touch; where the faults of the child are not answered,
+    /// it would read zeros.
+    pub fn set_inherited(&self, is_inherited: bool) {
+        let advice = if is_inherited {
+            Advice::LinuxDoFork
+        } else {
+            Advice::LinuxDontFork
+        };
+        // SAFETY: the range is this mapping's, and keeps its bytes.
+        let _ = unsafe { madvise(pointer(self.start), self.bytes as usize, advice) };
+    }
+
+    /// In a child of `fork`: `userfault` answers from now on.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn adopt(&self, userfault: &Userfault) -> Result<()> {
+        userfault
+            .register(self.range())
+            .map_err(|error| OsError::new("answer page faults of a forked child", error))
+    }
+
+    /// Drops the pages of `range`, which lies in this memory: its next touch is a fault.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn drop_pages(&self, range: Range<u64>) {
+        self.check(&range);
+        let bytes = (range.end - range.start) as usize;
+        // SAFETY: the range is this mapping's, and no reference of ours leads there.
+        let _ = unsafe { madvise(pointer(range.start), bytes, Advice::LinuxDontNeed) };
+    }
+
+    /// Unmaps the memory now rather than when it is dropped.
+    pub fn unmap(&self) {
+        if self.is_mapped.swap(false, Ordering::AcqRel) {
+            // SAFETY: this value made the mapping, unmaps it once, and no reference leads there.
+            let _ = unsafe { munmap(pointer(self.start), self.bytes as usize) };
+        }
+    }
+
+    /// Has the page at `address` be this process's alone, after a `fork`.
+    pub(super) fn unshare(&self, address: u64) {
+        self.check(&(address..address + UNIT));
+        // SAFETY: the range is this mapping's, and keeps its bytes.
+        let _ = unsafe { madvise(pointer(address), UNIT as usize, Advice::LinuxPopulateWrite) };
+    }
+
+    pub(super) fn check(&self, range: &Range<u64>) {
+        let own = self.range();
+        assert!(
+            own.start <= range.start && range.start <= range.end && range.end <= own.end,
+            "{range:x?} is not in the paged memory {own:x?}"
+        );
+    }
+}
+
+impl Drop for Paged {
+    fn drop(&mut self) {
+        self.unmap();
+    }
+}
+
+pub(super) fn pointer(address: u64) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Fresh memory of usual pages, from a multiple of 2 MiB on.
+pub(super) fn reserve(bytes: u64) -> rustix::io::Result<u64> {
+    const ALIGNMENT: u64 = 2 << 20;
+    let room = bytes
+        .checked_add(ALIGNMENT)
+        .ok_or(rustix::io::Errno::NOMEM)?;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the kernel chooses free addresses.
+    let mapped = unsafe { mmap_anonymous(ptr::null_mut(), room as usize, access, flags) }?;
+    let first = mapped.expose_provenance() as u64;
+    let start = first.next_multiple_of(ALIGNMENT);
+    // SAFETY: both ends lie in the range just mapped, and nobody knows of it yet.
+    unsafe {
+        if start > first {
+            munmap(pointer(first), (start - first) as usize)?;
+        }
+        munmap(
+            pointer(start + bytes),
+            (first + room - start - bytes) as usize,
+        )?;
+        // A kernel without huge pages refuses, and has none to keep away.
+        let _ = madvise(pointer(start), bytes as usize, Advice::LinuxNoHugepage);
+    }
+    Ok(start)
+}

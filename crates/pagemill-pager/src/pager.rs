@@ -1,0 +1,423 @@
+use std::fmt;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use pagemill_linux::OsError;
+use pagemill_linux::channel::wait_readable;
+use pagemill_linux::process::end_now;
+use pagemill_linux::userfault::{Paged, Userfault};
+use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
+
+use crate::config::{Config, ConfigError, WhenStoreFails};
+use crate::counters::{Count, Counters};
+use crate::gate::Gate;
+use crate::record::Record;
+use crate::regions::{Region, Regions};
+use crate::shard::{Shard, Site};
+use crate::store::{NO_SLOT, Slot, Store, StoreError};
+use crate::worker::Worker;
+use crate::{BLOCK_BYTES, UNIT_BYTES};
+
+/// How long a failed store is left alone.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Why there is no pager, or no memory of it.
+#[derive(Debug, thiserror::Error)]
+pub enum PagerError {
+    /// The configuration does not fit together.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Linux refused something.
+    #[error(transparent)]
+    Os(#[from] OsError),
+    /// A thread could not be started.
+    #[error("cannot start a thread that answers page faults: {0}")]
+    Thread(std::io::Error),
+    /// The store is of no use.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Gives out memory beyond its frames.
+#[derive(Debug)]
+pub struct Pager {
+    core: Arc<Core>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What all threads of a pager share.
+pub struct Core {
+    pub gate: Gate,
+    pub regions: Regions,
+    pub shards: Vec<Shard>,
+    pub store: Box<dyn Store>,
+    pub counters: Counters,
+    pub verify: bool,
+    /// Of the hashes: no program can be made to collide.
+    pub seed: u64,
+    page_units: u32,
+    config: Config,
+    userfault: RwLock<Arc<Userfault>>,
+    /// Readable from when the pager stops.
+    stop: OwnedFd,
+    /// Units in frames, by shard.
+    resident: Vec<std::sync::atomic::AtomicU32>,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Paged memory of a library's user. It ends when this is dropped; nothing may refer to it any more then.
+#[derive(Debug)]
+pub struct Allocation {
+    core: Arc<Core>,
+    region: Arc<Region>,
+}
+
+impl Pager {
+    /// Starts the handlers, with no memory yet.
+    ///
+    /// # Errors
+    /// The configuration does not fit together, or this user may not answer page faults.
+    pub fn start(
+        config: &Config,
+        store: Box<dyn Store>,
+        counters: Counters,
+    ) -> Result<Self, PagerError> {
+        let spec = config.of_shard()?;
+        let userfault = Arc::new(Userfault::open(config.system_calls)?);
+        let shards = (0..config.shards.get())
+            .map(|_| Shard::new(&spec))
+            .collect::<Result<Vec<_>, _>>();
+        let stop = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)
+            .map_err(|error| OsError::new("make an event", error))?;
+        let core = Arc::new(Core {
+            gate: Gate::default(),
+            regions: Regions::default(),
+            resident: (0..config.shards.get())
+                .map(|_| Default::default())
+                .collect(),
+            // The same values passed the check above.
+            shards: shards.unwrap_or_default(),
+            store,
+            counters,
+            verify: config.verify,
+            seed: seed(),
+            page_units: spec.page_units(),
+            config: config.clone(),
+            userfault: RwLock::new(userfault),
+            stop,
+        });
+        let pager = Self {
+            core,
+            threads: Mutex::default(),
+        };
+        pager.start_workers()?;
+        Ok(pager)
+    }
+
+    fn start_workers(&self) -> Result<(), PagerError> {
+        let userfault = self.core.userfault();
+        for number in 0..self.core.config.handlers.get() {
+            let mut worker = Worker::new(&self.core, &userfault)?;
+            let thread = std::thread::Builder::new()
+                .name(format!("pagemill-pager-{number}"))
+                .spawn(move || worker.run())
+                .map_err(PagerError::Thread)?;
+            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.push(thread);
+        }
+        Ok(())
+    }
+
+    /// Memory of zeros, from a multiple of 2 MiB on.
+    ///
+    /// # Errors
+    /// There is too little address space.
+    pub fn allocate(&self, bytes: u64) -> Result<Allocation, PagerError> {
+        let region = self.map(bytes)?;
+        Ok(Allocation {
+            core: Arc::clone(&self.core),
+            region,
+        })
+    }
+
+    /// As [`Pager::allocate`], for memory that is known by its address alone and ends with [`Pager::unmap`].
+    ///
+    /// # Errors
+    /// There is too little address space.
+    pub fn map_raw(&self, bytes: u64) -> Result<u64, PagerError> {
+        Ok(self.map(bytes)?.memory.range().start)
+    }
+
+    fn map(&self, bytes: u64) -> Result<Arc<Region>, PagerError> {
+        let _inside = self.core.gate.enter();
+        let memory = Paged::map(&self.core.userfault(), bytes.max(1))?;
+        Ok(self.core.enter(memory))
+    }
+
+    /// The paged memory around `address`, if it is such.
+    pub fn range_at(&self, address: u64) -> Option<Range<u64>> {
+        let _inside = self.core.gate.enter();
+        let region = self.core.regions.find(address)?;
+        Some(region.memory.range())
+    }
+
+    /// Forgets the bytes of `range` as far as it is paged: they are zeros at the next touch, as after `MADV_DONTNEED`.
+    pub fn discard(&self, range: Range<u64>) {
+        let _inside = self.core.gate.enter();
+        let mut at = range.start;
+        while at < range.end {
+            let Some(region) = self.core.regions.find(at) else {
+                at += BLOCK_BYTES - at % BLOCK_BYTES;
+                continue;
+            };
+            let end = range.end.min(region.memory.range().end);
+            self.core.discard(&region, at..end);
+            at = end;
+        }
+    }
+
+    /// Ends the paged memory that starts at `start`; whether there was any.
+    pub fn unmap(&self, start: u64) -> bool {
+        let _inside = self.core.gate.enter();
+        let found = self.core.regions.find(start);
+        let Some(region) = found.filter(|region| region.memory.range().start == start) else {
+            return false;
+        };
+        self.core.release(&region);
+        true
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        self.core.update_usage();
+        &self.core.counters
+    }
+
+    /// Called before `fork`: no thread is inside of the pager until [`Pager::in_parent`] or [`Pager::in_child`].
+    pub fn before_fork(&self) {
+        self.core.gate.close();
+        self.core.inherit(true);
+    }
+
+    /// Called after `fork` in the parent. What is kept for both stays as it is.
+    pub fn in_parent(&self) {
+        self.core.inherit(false);
+        self.core.freeze();
+        self.core.counters.add(Count::Forks, 1);
+        self.core.gate.open();
+    }
+
+    /// Called after `fork` in the child, before anything touches paged memory: it gets handlers of its own.
+    ///
+    /// # Errors
+    /// The child can have none: its paged memory is lost.
+    pub fn in_child(&self) -> Result<(), PagerError> {
+        let core = &self.core;
+        core.freeze();
+        core.store.enter_child()?;
+        let userfault = Arc::new(Userfault::open(core.config.system_calls)?);
+        for region in core.regions.all() {
+            region.memory.adopt(&userfault)?;
+        }
+        core.inherit(false);
+        *core
+            .userfault
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = userfault;
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        // They are the parent's.
+        threads.drain(..).for_each(std::mem::forget);
+        drop(threads);
+        core.gate.open();
+        self.start_workers()
+    }
+}
+
+impl Drop for Pager {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&self.core.stop, &1_u64.to_ne_bytes());
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Allocation {
+    /// The addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.region.memory.range()
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let _inside = self.core.gate.enter();
+        self.core.release(&self.region);
+    }
+}
+
+impl Core {
+    fn userfault(&self) -> Arc<Userfault> {
+        let userfault = self
+            .userfault
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&userfault)
+    }
+
+    /// Waits for a fault; whether the pager goes on.
+    pub fn wait_for_fault(&self, userfault: &Userfault) -> bool {
+        match wait_readable(&[userfault.as_fd(), self.stop.as_fd()], None) {
+            Ok(ready) => !ready[1],
+            Err(_) => true,
+        }
+    }
+
+    pub fn site(&self, region: &Region, address: u64) -> Site {
+        Site::new(region.unit_at(address), self.shards.len(), self.page_units)
+    }
+
+    pub fn note_fault(&self, _site: &Site, _is_write: bool) {}
+
+    pub fn note_resident(&self, shard: usize, units: u32) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.resident[shard].store(units, Relaxed);
+        let all: u64 = (self.resident.iter())
+            .map(|units| u64::from(units.load(Relaxed)))
+            .sum();
+        self.counters.set(Count::ResidentUnits, all);
+        self.counters.raise(Count::ResidentUnitsMax, all);
+    }
+
+    pub fn update_usage(&self) {
+        let usage = self.store.usage();
+        self.counters.set(Count::StoredUnits, usage.units);
+        self.counters.set(Count::StoredBytes, usage.bytes);
+    }
+
+    fn enter(&self, memory: Paged) -> Arc<Region> {
+        let region = self.regions.insert(memory);
+        let range = region.memory.range();
+        let bytes = range.end - range.start;
+        self.counters.add(Count::MappedBytes, bytes);
+        let shards = self.shards.len() as u64;
+        for block in region.blocks() {
+            let before = (block - region.first_block) * BLOCK_BYTES;
+            let units = ((bytes - before) / UNIT_BYTES as u64).min(u64::from(BLOCK_PAGES));
+            let shard = &self.shards[(block % shards) as usize];
+            let mut state = shard.lock();
+            state.enter(block / shards, &region, block, units as u32);
+        }
+        region
+    }
+
+    /// Forgets the bytes of whole units of `range`, which lies in `region`.
+    fn discard(&self, region: &Region, range: Range<u64>) {
+        let unit = UNIT_BYTES as u64;
+        let mut at = range.start.next_multiple_of(unit);
+        let end = range.end / unit * unit;
+        while at < end {
+            let site = self.site(region, at);
+            let within = u64::from(self.page_units - site.unit) * unit;
+            let stop = end.min(at + within);
+            let units = site.unit..site.unit + ((stop - at) / unit) as u32;
+            self.discard_units(region, site, PageMask::range(units), at..stop);
+            at = stop;
+        }
+    }
+
+    fn discard_units(&self, region: &Region, site: Site, units: PageMask, range: Range<u64>) {
+        let shard = &self.shards[site.shard];
+        let mut state = shard.lock();
+        while state.ledger.is_in_transit(site.page) {
+            state = shard.wait(state);
+        }
+        let gone = state.ledger.discard(site.page, units);
+        let records = state.take_records(site.page, units);
+        if !gone.is_empty() {
+            region.memory.drop_pages(range);
+        }
+        drop(state);
+        let slots: Vec<Slot> = (records.iter().map(Record::own_slot))
+            .filter(|slot| *slot != NO_SLOT)
+            .collect();
+        self.store.free(&slots);
+    }
+
+    fn release(&self, region: &Arc<Region>) {
+        self.regions.remove(region);
+        let range = region.memory.range();
+        self.discard(region, range.clone());
+        let shards = self.shards.len() as u64;
+        for block in region.blocks() {
+            self.shards[(block % shards) as usize]
+                .lock()
+                .leave(block / shards);
+        }
+        region.memory.unmap();
+        self.regions.recycle(region.blocks());
+        self.counters
+            .subtract(Count::MappedBytes, range.end - range.start);
+    }
+
+    fn inherit(&self, is_inherited: bool) {
+        for region in self.regions.all() {
+            region.memory.set_inherited(is_inherited);
+        }
+    }
+
+    fn freeze(&self) {
+        if !self.store.is_copied_by_fork() {
+            self.shards.iter().for_each(|shard| shard.lock().freeze());
+        }
+    }
+
+    /// Tries until it works, or ends the program: which of the two was chosen with the configuration.
+    pub fn until_it_works<E: fmt::Display>(&self, mut attempt: impl FnMut() -> Result<(), E>) {
+        let mut was_told = false;
+        while let Err(error) = attempt() {
+            self.counters.add(Count::StoreFailures, 1);
+            match self.config.when_store_fails {
+                WhenStoreFails::Stop => stop(&error),
+                WhenStoreFails::Wait if !was_told => {
+                    was_told = true;
+                    eprintln!("pagemill pager: {error}; the program waits");
+                }
+                WhenStoreFails::Wait => {}
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The store returned other bytes than it was given.
+    pub fn damaged(&self, slot: Slot) -> ! {
+        let store = self.store.name();
+        stop(&StoreError::Damaged { store, slot })
+    }
+}
+
+fn stop(error: &dyn fmt::Display) -> ! {
+    end_now(
+        &format!(
+            "pagemill pager: {error}; the program was stopped, because its memory would be wrong"
+        ),
+        1,
+    )
+}
+
+/// A number that no program can know beforehand.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,59 @@
+use twox_hash::XxHash3_128;
+
+use crate::store::{NO_SLOT, Slot, Unit};
+
+/// A slot that a parent or a child of `fork` reads as well: it is neither written nor freed.
+const FROZEN: Slot = 1 << 63;
+
+/// Where the bytes of a unit are kept that has no frame, and their hash. The bytes of a unit without a slot are zeros.
+///
+/// The hash of 128 bits says two things: whether a unit has changed since it was kept, and whether the store returned what it was given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Record {
+    slot: Slot,
+    hash: [u64; 2],
+}
+
+impl Record {
+    /// Where the bytes are kept, if anywhere.
+    pub fn slot(&self) -> Option<Slot> {
+        Some(self.slot & !FROZEN).filter(|slot| *slot != NO_SLOT)
+    }
+
+    /// The slot that new bytes may be put into.
+    pub fn own_slot(&self) -> Slot {
+        if self.slot & FROZEN == 0 {
+            self.slot
+        } else {
+            NO_SLOT
+        }
+    }
+
+    /// The bytes are kept under `slot` now.
+    pub fn keep(&mut self, slot: Slot, hash: [u64; 2]) {
+        *self = Self { slot, hash };
+    }
+
+    pub fn freeze(&mut self) {
+        if self.slot != NO_SLOT {
+            self.slot |= FROZEN;
+        }
+    }
+
+    /// Whether these are the bytes that are kept, given their hash.
+    pub fn keeps(&self, hash: [u64; 2]) -> bool {
+        self.slot != NO_SLOT && self.hash == hash
+    }
+}
+
+/// The hash of a unit. No two units of one program ever have the same, by all that chance can do: 2^40 evictions meet an equal pair
+/// with probability 2^-88.
+pub fn hash(unit: &Unit, seed: u64) -> [u64; 2] {
+    let hash = XxHash3_128::oneshot_with_seed(seed, unit);
+    [hash as u64, (hash >> 64) as u64]
+}
+
+pub fn is_zero(unit: &Unit) -> bool {
+    unit.chunks_exact(64)
+        .all(|line| line.iter().fold(0, |all, byte| all | byte) == 0)
+}

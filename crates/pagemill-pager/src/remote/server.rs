@@ -1,0 +1,429 @@
+use std::fmt::Write as _;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::auth::Token;
+use super::protocol::{
+    BYE, CHANGE, DIFFERS, FAILED, FREE, FULL, GET, LINE_BYTES, MAGIC, METRICS, NAME_BYTES_MAX, OK,
+    PUT, REFUSED, SessionId, UNITS_MAX, VERSION, read_array, read_text, read_u8, read_u64,
+};
+use super::sessions::{Refusal, Session, Sessions, Tenant};
+use super::stream::{Address, Incoming, Stream};
+use crate::UNIT_BYTES;
+use crate::store::{Slot, Store};
+
+/// How long a client may take to say who it is.
+const HELLO_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often sessions are looked at that nobody is connected to.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Most connections at a time.
+const CONNECTIONS_MAX: u64 = 512;
+
+/// What a server serves, and whom.
+#[derive(Debug)]
+pub struct ServerConfig {
+    /// Where clients connect.
+    pub address: Address,
+    /// Tenants: name, secret, and what they may keep in bytes.
+    pub tenants: Vec<(String, Token, u64)>,
+    /// How long a session lasts without a connection.
+    pub grace: Duration,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be listened at.
+    #[error("cannot serve pages at {address}: {source}{hint}")]
+    Bind {
+        /// The address.
+        address: Address,
+        /// What the system said.
+        source: io::Error,
+        /// The next step, if there is one.
+        hint: &'static str,
+    },
+    /// Clients must not be left without a thread that hears them.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+}
+
+/// Keeps units for pagers of several tenants, until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    address: Address,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    sessions: Sessions,
+    tenants: Vec<(Arc<Tenant>, Token)>,
+    store: Arc<dyn Store>,
+    grace: Duration,
+    is_stopping: AtomicBool,
+    connections: AtomicU64,
+    /// Streams of clients, ended with the server.
+    streams: Mutex<Vec<(u64, Stream)>>,
+    counts: Counts,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    connections: AtomicU64,
+    refused: AtomicU64,
+    put_units: AtomicU64,
+    put_lines: AtomicU64,
+    got_units: AtomicU64,
+    full: AtomicU64,
+}
+
+impl Server {
+    /// Listens, and serves from threads of its own.
+    ///
+    /// # Errors
+    /// The address cannot be listened at.
+    pub fn start(config: ServerConfig, store: Arc<dyn Store>) -> Result<Self, ServerError> {
+        let failed = |source: io::Error| {
+            let hint = match source.kind() {
+                io::ErrorKind::AddrInUse => "; another server is there, or has left its socket file",
+                _ => "",
+            };
+            let address = config.address.clone();
+            ServerError::Bind {
+                address,
+                source,
+                hint,
+            }
+        };
+        if let Address::Unix(path) = &config.address {
+            remove_stale(path);
+        }
+        let incoming = Incoming::bind(&config.address).map_err(failed)?;
+        let address = incoming.address(&config.address);
+        let tenants = config.tenants.into_iter().map(|(name, token, quota)| {
+            let tenant = Tenant {
+                name,
+                quota_units: quota / UNIT_BYTES as u64,
+                units: AtomicU64::new(0),
+            };
+            (Arc::new(tenant), token)
+        });
+        let shared = Arc::new(Shared {
+            sessions: Sessions::default(),
+            tenants: tenants.collect(),
+            store,
+            grace: config.grace,
+            is_stopping: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
+            streams: Mutex::default(),
+            counts: Counts::default(),
+        });
+        let listener = Arc::clone(&shared);
+        let reaper = Arc::clone(&shared);
+        let threads = vec![
+            spawn(move || listener.listen(&incoming))?,
+            spawn(move || reaper.reap())?,
+        ];
+        Ok(Self {
+            shared,
+            address,
+            threads,
+        })
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Counters in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        self.shared.metrics()
+    }
+}
+
+fn spawn(act: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>, ServerError> {
+    let thread = std::thread::Builder::new().name("pagemill-pages".to_owned());
+    thread.spawn(act).map_err(ServerError::Thread)
+}
+
+/// A socket file that nobody listens to is in the way.
+fn remove_stale(path: &Path) {
+    use std::os::unix::fs::FileTypeExt;
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
+        // Binding says what is wrong if it is still there.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.is_stopping.store(true, Ordering::SeqCst);
+        // Wakes the listener.
+        let _ = Stream::connect(&self.address, Duration::from_secs(1));
+        for (_, stream) in self.shared.streams().iter() {
+            stream.shut_down();
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        if let Address::Unix(path) = &self.address {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Shared {
+    fn streams(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Stream)>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    fn reap(&self) {
+        while !self.is_stopping() {
+            std::thread::sleep(TICK);
+            self.sessions.expire(self.grace);
+        }
+    }
+
+    fn listen(self: &Arc<Self>, incoming: &Incoming) {
+        let mut number = 0;
+        loop {
+            let accepted = incoming.accept();
+            if self.is_stopping() {
+                return;
+            }
+            let Ok(stream) = accepted else {
+                // Too many open files: others may close some.
+                std::thread::sleep(TICK);
+                continue;
+            };
+            if self.connections.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+                continue;
+            }
+            number += 1;
+            self.connections.fetch_add(1, Ordering::Relaxed);
+            let shared = Arc::clone(self);
+            let own = number;
+            if let Ok(copy) = stream.duplicate() {
+                self.streams().push((own, copy));
+            }
+            let served = spawn(move || {
+                // The end of a connection is the client's affair, whatever it was.
+                let _ = shared.serve(stream);
+                shared.streams().retain(|(number, _)| *number != own);
+                shared.connections.fetch_sub(1, Ordering::Relaxed);
+            });
+            if served.is_err() {
+                self.connections.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Greets a client, and answers it until it leaves.
+    fn serve(&self, mut stream: Stream) -> io::Result<()> {
+        stream.prepare(Some(HELLO_PATIENCE))?;
+        let challenge = random::<32>()?;
+        stream.write_all(&[&MAGIC[..], &VERSION.to_le_bytes(), &challenge].concat())?;
+        let asked: SessionId = read_array(&mut stream)?;
+        let proof: [u8; 32] = read_array(&mut stream)?;
+        let bytes = usize::from(read_u8(&mut stream)?);
+        if bytes > NAME_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let name = read_text(&mut stream, bytes)?;
+        let (id, session) = match self.admit(asked, &proof, &challenge, &name) {
+            Ok(admitted) => admitted,
+            Err(message) => {
+                self.counts.refused.fetch_add(1, Ordering::Relaxed);
+                let length = (message.len() as u16).to_le_bytes();
+                return stream.write_all(&[&[REFUSED], &length[..], message.as_bytes()].concat());
+            }
+        };
+        self.counts.connections.fetch_add(1, Ordering::Relaxed);
+        let greeted = stream
+            .write_all(&[&[OK], &id[..]].concat())
+            .and_then(|()| stream.prepare(None))
+            .and_then(|()| self.answer_all(stream, id, &session));
+        drop(session);
+        self.sessions.leave(id);
+        greeted
+    }
+
+    fn admit(
+        &self,
+        asked: SessionId,
+        proof: &[u8; 32],
+        challenge: &[u8],
+        name: &str,
+    ) -> Result<(SessionId, Arc<Session>), &'static str> {
+        let known = self.tenants.iter().find(|(tenant, _)| tenant.name == name);
+        let admitted = known.filter(|(_, token)| token.accepts(proof, challenge, name));
+        let (tenant, _) = admitted.ok_or("the tenant or its token is wrong")?;
+        if asked != SessionId::default() {
+            let session = self.sessions.join(asked, tenant);
+            let lost = "the server does not have this session any more: what it kept is lost";
+            return session.map(|session| (asked, session)).ok_or(lost);
+        }
+        let id = random().map_err(|_| "the server has no random numbers")?;
+        Ok((id, self.sessions.open(id, tenant, &self.store)))
+    }
+
+    fn answer_all(&self, stream: Stream, id: SessionId, session: &Session) -> io::Result<()> {
+        let mut input = BufReader::with_capacity(128 << 10, stream.duplicate()?);
+        let mut output = BufWriter::with_capacity(128 << 10, stream);
+        loop {
+            if input.buffer().is_empty() {
+                output.flush()?;
+            }
+            let Ok(request) = read_u8(&mut input) else {
+                return Ok(());
+            };
+            let count = usize::from(read_u8(&mut input)?);
+            if count > UNITS_MAX {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            match request {
+                PUT => self.put(session, count, &mut input, &mut output)?,
+                GET => self.get(session, count, &mut input, &mut output)?,
+                FREE => {
+                    session.free(&read_slots(&mut input, count)?);
+                    output.write_all(&[OK])?;
+                }
+                CHANGE => self.change(session, count, &mut input, &mut output)?,
+                METRICS => {
+                    let text = self.metrics();
+                    output.write_all(&(text.len() as u32).to_le_bytes())?;
+                    output.write_all(text.as_bytes())?;
+                }
+                BYE => {
+                    self.sessions.end(id);
+                    output.write_all(&[OK])?;
+                }
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        session: &Session,
+        count: usize,
+        input: &mut impl Read,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let slots = read_slots(input, count)?;
+        let mut bytes = vec![0; count * UNIT_BYTES];
+        input.read_exact(&mut bytes)?;
+        let status = status(session.put(&slots, &bytes));
+        match status {
+            OK => &self.counts.put_units,
+            _ => &self.counts.full,
+        }
+        .fetch_add(count as u64, Ordering::Relaxed);
+        let used = session.tenant.units.load(Ordering::Relaxed) * UNIT_BYTES as u64;
+        output.write_all(&[status])?;
+        output.write_all(&used.to_le_bytes())
+    }
+
+    fn get(
+        &self,
+        session: &Session,
+        count: usize,
+        input: &mut impl Read,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let slots = read_slots(input, count)?;
+        let mut bytes = vec![0; count * UNIT_BYTES];
+        let status = status(session.get(&slots, &mut bytes));
+        output.write_all(&[status])?;
+        if status == OK {
+            let units = &self.counts.got_units;
+            units.fetch_add(count as u64, Ordering::Relaxed);
+            output.write_all(&bytes)?;
+        }
+        Ok(())
+    }
+
+    fn change(
+        &self,
+        session: &Session,
+        count: usize,
+        input: &mut impl Read,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        for _ in 0..count {
+            let slot = read_u64(input)?;
+            let lines = read_u64(input)?;
+            let hash = [read_u64(input)?, read_u64(input)?];
+            let mut bytes = vec![0; lines.count_ones() as usize * LINE_BYTES];
+            input.read_exact(&mut bytes)?;
+            let put = &self.counts.put_lines;
+            put.fetch_add(u64::from(lines.count_ones()), Ordering::Relaxed);
+            output.write_all(&[status(session.change(slot, lines, hash, &bytes))])?;
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> String {
+        let mut text = String::new();
+        let counts = &self.counts;
+        let usage = self.store.usage();
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let values = [
+            ("sessions", "gauge", "Sessions.", self.sessions.len() as u64),
+            ("connections", "gauge", "Open connections.", get(&self.connections)),
+            ("stored_bytes", "gauge", "Bytes that kept units take up.", usage.bytes),
+            ("connections_total", "counter", "Connections that were admitted.", get(&counts.connections)),
+            ("refused_total", "counter", "Connections that were refused.", get(&counts.refused)),
+            ("put_units_total", "counter", "Units that were put.", get(&counts.put_units)),
+            ("put_lines_total", "counter", "Lines of 64 bytes that were put.", get(&counts.put_lines)),
+            ("got_units_total", "counter", "Units that were got.", get(&counts.got_units)),
+            ("full_units_total", "counter", "Units refused for want of room.", get(&counts.full)),
+        ];
+        for (name, kind, help, value) in values {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "# HELP pagemill_pager_{name} {help}");
+            let _ = writeln!(text, "# TYPE pagemill_pager_{name} {kind}");
+            let _ = writeln!(text, "pagemill_pager_{name} {value}");
+        }
+        let _ = writeln!(text, "# HELP pagemill_pager_tenant_bytes Bytes that a tenant keeps.");
+        let _ = writeln!(text, "# TYPE pagemill_pager_tenant_bytes gauge");
+        for (tenant, _) in &self.tenants {
+            let bytes = get(&tenant.units) * UNIT_BYTES as u64;
+            let name = tenant.name.escape_default();
+            let _ = writeln!(text, "pagemill_pager_tenant_bytes{{tenant=\"{name}\"}} {bytes}");
+        }
+        text
+    }
+}
+
+fn status(result: Result<(), Refusal>) -> u8 {
+    match result {
+        Ok(()) => OK,
+        Err(Refusal::Full) => FULL,
+        Err(Refusal::Failed) => FAILED,
+        Err(Refusal::Differs) => DIFFERS,
+    }
+}
+
+fn read_slots(input: &mut impl Read, count: usize) -> io::Result<Vec<Slot>> {
+    (0..count).map(|_| read_u64(input)).collect()
+}
+
+fn random<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
+}

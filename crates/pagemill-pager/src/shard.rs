@@ -1,0 +1,171 @@
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use pagemill_policy::paging::{Ledger, Move, PagingSpec, PagingSpecError};
+use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
+
+use crate::record::Record;
+use crate::regions::Region;
+use crate::{BLOCK_BYTES, UNIT_BYTES};
+
+/// Units of a block.
+const BLOCK_UNITS: u64 = BLOCK_BYTES / UNIT_BYTES as u64;
+
+/// A part of the memory, with its share of the frames. Blocks are dealt to shards in turn.
+///
+/// Its lock is held while something is decided or noted, never while something moves.
+#[derive(Debug)]
+pub struct Shard {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+pub struct State {
+    pub ledger: Ledger,
+    page_units: u32,
+    /// By the shard's own block numbers.
+    blocks: Vec<Option<(Arc<Region>, u64)>>,
+    /// By page: a record for each unit, once one of them was kept.
+    records: Vec<Option<Box<[Record]>>>,
+}
+
+/// Where a unit is accounted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    pub shard: usize,
+    pub page: u32,
+    pub unit: u32,
+}
+
+/// Units of a page that are to move, and all that moving them takes.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub region: Arc<Region>,
+    pub page: u32,
+    /// Where the page starts.
+    pub address: u64,
+    pub units: PageMask,
+    /// Of every unit of the page.
+    pub records: Vec<Record>,
+}
+
+impl Site {
+    pub fn new(unit: u64, shards: usize, page_units: u32) -> Self {
+        let (block, within) = (unit / BLOCK_UNITS, (unit % BLOCK_UNITS) as u32);
+        let own_block = block / shards as u64;
+        let pages = BLOCK_PAGES / page_units;
+        Self {
+            shard: (block % shards as u64) as usize,
+            page: own_block as u32 * pages + within / page_units,
+            unit: within % page_units,
+        }
+    }
+}
+
+impl Shard {
+    pub fn new(spec: &PagingSpec) -> Result<Self, PagingSpecError> {
+        let state = State {
+            ledger: Ledger::new(spec)?,
+            page_units: spec.page_units(),
+            blocks: Vec::new(),
+            records: Vec::new(),
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until some page has arrived or left.
+    pub fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait.
+    pub fn tell(&self) {
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    /// `own_block` of this shard is block `block` of `region`, of which `units` are memory.
+    pub fn enter(&mut self, own_block: u64, region: &Arc<Region>, block: u64, units: u32) {
+        let index = own_block as usize;
+        let pages = BLOCK_PAGES / self.page_units;
+        if index >= self.blocks.len() {
+            self.blocks.resize(index + 1, None);
+            self.records.resize((index + 1) * pages as usize, None);
+            self.ledger.extend_to((index as u32 + 1) * pages);
+        }
+        self.blocks[index] = Some((Arc::clone(region), block));
+        for page in 0..pages {
+            let start = page * self.page_units;
+            let present = units.saturating_sub(start).min(self.page_units);
+            let page = index as u32 * pages + page;
+            self.ledger.set_present(page, PageMask::range(0..present));
+        }
+    }
+
+    /// Forgets a block all of whose units were discarded.
+    pub fn leave(&mut self, own_block: u64) {
+        self.blocks[own_block as usize] = None;
+    }
+
+    /// What a move of the plan takes; `None` if the block is nobody's any more.
+    pub fn job(&self, planned: &Move) -> Option<Job> {
+        let pages = BLOCK_PAGES / self.page_units;
+        let (region, block) = self.blocks[(planned.page / pages) as usize].as_ref()?;
+        let within = u64::from(planned.page % pages * self.page_units) * UNIT_BYTES as u64;
+        let records = match &self.records[planned.page as usize] {
+            Some(records) => records.to_vec(),
+            None => vec![Record::default(); self.page_units as usize],
+        };
+        Some(Job {
+            region: Arc::clone(region),
+            page: planned.page,
+            address: region.address_of(*block) + within,
+            units: planned.units,
+            records,
+        })
+    }
+
+    /// Notes what a job has kept.
+    pub fn note(&mut self, page: u32, records: &[Record]) {
+        let noted = &mut self.records[page as usize];
+        match noted {
+            Some(noted) => noted.copy_from_slice(records),
+            None if records.iter().all(|record| record.slot().is_none()) => {}
+            None => *noted = Some(records.into()),
+        }
+    }
+
+    /// The records of `units` of `page`, which are forgotten.
+    pub fn take_records(&mut self, page: u32, units: PageMask) -> Vec<Record> {
+        let Some(records) = &mut self.records[page as usize] else {
+            return Vec::new();
+        };
+        let taken = units
+            .pages()
+            .take_while(|unit| *unit < self.page_units)
+            .map(|unit| std::mem::take(&mut records[unit as usize]))
+            .collect();
+        if records.iter().all(|record| record.slot().is_none()) {
+            self.records[page as usize] = None;
+        }
+        taken
+    }
+
+    /// No slot is written or freed any more.
+    pub fn freeze(&mut self) {
+        let records = self.records.iter_mut().flatten();
+        records
+            .flat_map(|records| records.iter_mut())
+            .for_each(Record::freeze);
+    }
+}

@@ -1,0 +1,33 @@
+use crate::store::Slot;
+
+/// Numbers that are handed out and taken back. New ones ascend, so that units kept together lie together.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    next: Slot,
+    free: Vec<Slot>,
+}
+
+impl Slots {
+    /// `count` numbers from 0 on that nobody has.
+    pub fn take(&mut self, count: usize, taken: &mut Vec<Slot>) {
+        let reused = self.free.len().saturating_sub(count)..;
+        taken.extend(self.free.drain(reused).rev());
+        while taken.len() < count {
+            taken.push(self.next);
+            self.next += 1;
+        }
+    }
+
+    pub fn give_back(&mut self, slot: Slot) {
+        self.free.push(slot);
+    }
+
+    /// Numbers that were ever handed out.
+    pub fn high_water(&self) -> Slot {
+        self.next
+    }
+
+    pub fn in_use(&self) -> u64 {
+        self.next - self.free.len() as u64
+    }
+}

@@ -1,0 +1,226 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use pagemill_linux::clock;
+use pagemill_linux::userfault::{Frames, PagedFault, Taken, Userfault};
+use pagemill_policy::paging::{Fault, Plan};
+use pagemill_policy::residency::PageMask;
+
+use crate::counters::Count;
+use crate::pager::Core;
+use crate::record::{self, Record};
+use crate::shard::{Job, Shard};
+use crate::store::{NO_SLOT, Slot, Unit};
+use crate::{BLOCK_BYTES, UNIT_BYTES};
+
+/// Frames that a worker keeps from one fault to the next, in bytes.
+const KEPT_BYTES: u64 = 512 << 10;
+
+/// Room for what one fault evicts and fetches, several pages of 2 MiB each.
+const ROOM_BYTES: u64 = 4 * BLOCK_BYTES;
+
+/// Answers faults, one at a time. What it evicts makes the frames for what it fetches.
+#[derive(Debug)]
+pub struct Worker {
+    core: Arc<Core>,
+    userfault: Arc<Userfault>,
+    frames: Frames,
+    taken: Taken,
+    plan: Plan,
+}
+
+impl Worker {
+    pub fn new(core: &Arc<Core>, userfault: &Arc<Userfault>) -> pagemill_linux::Result<Self> {
+        Ok(Self {
+            core: Arc::clone(core),
+            userfault: Arc::clone(userfault),
+            frames: Frames::new(userfault, ROOM_BYTES)?,
+            taken: Taken::default(),
+            plan: Plan::default(),
+        })
+    }
+
+    /// Works until the pager stops.
+    pub fn run(&mut self) {
+        pagemill_linux::process::refuse_signals();
+        let mut cpu_ns = 0;
+        while self.core.wait_for_fault(&self.userfault) {
+            while let Ok(Some(fault)) = self.userfault.next() {
+                let start = Instant::now();
+                self.serve(fault);
+                let counters = &self.core.counters;
+                counters.add(Count::ServiceNs, start.elapsed().as_nanos() as u64);
+            }
+            let now_ns = clock::thread_cpu_ns();
+            self.core.counters.add(Count::HandlerCpuNs, now_ns - cpu_ns);
+            cpu_ns = now_ns;
+        }
+    }
+
+    fn serve(&mut self, fault: PagedFault) {
+        let core = Arc::clone(&self.core);
+        let _inside = core.gate.enter();
+        let unit = fault.address..fault.address + UNIT_BYTES as u64;
+        let Some(region) = core.regions.find(fault.address) else {
+            // Given back meanwhile: the touch is the kernel's to answer.
+            return self.userfault.wake(unit);
+        };
+        let site = core.site(&region, fault.address);
+        let shard = &core.shards[site.shard];
+        let mut state = shard.lock();
+        let met = loop {
+            match state.ledger.fault(site.page, site.unit, &mut self.plan) {
+                Fault::InTransit => state = shard.wait(state),
+                met => break met,
+            }
+        };
+        if met == Fault::Resident {
+            drop(state);
+            core.counters.add(Count::RepeatedFaults, 1);
+            return self.userfault.wake(unit);
+        }
+        let kind = if fault.is_write {
+            Count::WriteFaults
+        } else {
+            Count::ReadFaults
+        };
+        core.counters.add(kind, 1);
+        core.note_fault(&site, fault.is_write);
+        let evicts: Vec<Job> = (self.plan.evict.iter())
+            .filter_map(|planned| state.job(planned))
+            .collect();
+        let fetches: Vec<Job> = (self.plan.fetch.iter())
+            .filter_map(|planned| state.job(planned))
+            .collect();
+        let resident = state.ledger.resident_units();
+        drop(state);
+        core.note_resident(site.shard, resident);
+        for job in evicts {
+            self.evict(shard, job);
+        }
+        for job in fetches {
+            self.fetch(shard, &job);
+        }
+        self.frames.shrink_to(KEPT_BYTES);
+    }
+
+    /// Takes the frames of a page, and keeps the bytes of those that have changed.
+    fn evict(&mut self, shard: &Shard, mut job: Job) {
+        let core = Arc::clone(&self.core);
+        let mut kept = PageMask::EMPTY;
+        let first = self.frames.len();
+        if first + job.units.count() as u64 * UNIT_BYTES as u64 > ROOM_BYTES {
+            self.frames.shrink_to(0);
+        }
+        let mut taken = Vec::with_capacity(job.units.count() as usize);
+        let of = |address: u64| ((address - job.address) / UNIT_BYTES as u64) as u32;
+        let mut freed = Vec::new();
+        for stretch in job.units.stretches() {
+            let range = job.address + u64::from(stretch.start) * UNIT_BYTES as u64
+                ..job.address + u64::from(stretch.end) * UNIT_BYTES as u64;
+            self.frames.take(&job.region.memory, range, &mut self.taken);
+            taken.extend(self.taken.taken.iter().map(|&address| of(address)));
+            kept = kept.or(&self.taken.held.iter().map(|&address| of(address)).collect());
+            for &address in &self.taken.missing {
+                let record = std::mem::take(&mut job.records[of(address) as usize]);
+                freed.push(record.own_slot());
+            }
+        }
+        self.keep(&taken, &mut job.records, &mut freed);
+        freed.retain(|slot| *slot != NO_SLOT);
+        core.counters.add(Count::EvictedPages, 1);
+        core.counters.add(Count::EvictedUnits, taken.len() as u64);
+        core.counters.add(Count::HeldUnits, u64::from(kept.count()));
+        let mut state = shard.lock();
+        state.note(job.page, &job.records);
+        state.ledger.left(job.page, kept);
+        drop(state);
+        shard.tell();
+        core.store.free(&freed);
+    }
+
+    /// Puts the units on top of the frames into the store where they differ from what is there. Those without a slot any more are `freed`.
+    fn keep(&mut self, taken: &[u32], records: &mut [Record], freed: &mut Vec<Slot>) {
+        let core = &*self.core;
+        let bytes = self.frames.top(taken.len() as u64 * UNIT_BYTES as u64);
+        let (all, _) = bytes.as_chunks::<UNIT_BYTES>();
+        let mut units: Vec<&Unit> = Vec::new();
+        let mut slots = Vec::new();
+        let mut changed = Vec::new();
+        for (unit, &index) in all.iter().zip(taken) {
+            let record = &mut records[index as usize];
+            if record::is_zero(unit) {
+                freed.push(std::mem::take(record).own_slot());
+                continue;
+            }
+            let hash = record::hash(unit, core.seed);
+            if !record.keeps(hash) {
+                slots.push(record.own_slot());
+                units.push(unit);
+                changed.push((index, hash));
+            }
+        }
+        core.counters
+            .add(Count::CleanUnits, (taken.len() - units.len()) as u64);
+        if units.is_empty() {
+            return;
+        }
+        core.until_it_works(|| core.store.put(&units, &mut slots));
+        core.counters.add(Count::WrittenUnits, units.len() as u64);
+        core.counters
+            .add(Count::WrittenBytes, (units.len() * UNIT_BYTES) as u64);
+        for (&(index, hash), &slot) in changed.iter().zip(&slots) {
+            records[index as usize].keep(slot, hash);
+        }
+    }
+
+    /// Fills frames with the bytes of units, and makes them the program's.
+    fn fetch(&mut self, shard: &Shard, job: &Job) {
+        let core = Arc::clone(&self.core);
+        for stretch in job.units.stretches() {
+            let bytes = u64::from(stretch.end - stretch.start) * UNIT_BYTES as u64;
+            core.until_it_works(|| self.frames.grow_to(bytes));
+            let records = &job.records[stretch.start as usize..stretch.end as usize];
+            fill(&core, self.frames.top(bytes), records);
+            let start = job.address + u64::from(stretch.start) * UNIT_BYTES as u64;
+            self.frames.give(&job.region.memory, start..start + bytes);
+        }
+        let mut state = shard.lock();
+        state.ledger.arrived(job.page);
+        drop(state);
+        shard.tell();
+    }
+}
+
+/// Writes what each record keeps, or zeros.
+fn fill(core: &Core, bytes: &mut [u8], records: &[Record]) {
+    let mut done = 0;
+    while done < records.len() {
+        let is_kept = records[done].slot().is_some();
+        let alike = |record: &&Record| record.slot().is_some() == is_kept;
+        let count = records[done..].iter().take_while(alike).count();
+        let bytes = &mut bytes[done * UNIT_BYTES..(done + count) * UNIT_BYTES];
+        if is_kept {
+            read(core, bytes, &records[done..done + count]);
+        } else {
+            bytes.fill(0);
+            core.counters.add(Count::ZeroUnits, count as u64);
+        }
+        done += count;
+    }
+}
+
+fn read(core: &Core, bytes: &mut [u8], records: &[Record]) {
+    let slots: Vec<Slot> = records.iter().filter_map(Record::slot).collect();
+    core.until_it_works(|| core.store.get(&slots, bytes));
+    core.counters.add(Count::FetchedUnits, slots.len() as u64);
+    if !core.verify {
+        return;
+    }
+    let (units, _) = bytes.as_chunks::<UNIT_BYTES>();
+    for (unit, record) in units.iter().zip(records) {
+        if !record.keeps(record::hash(unit, core.seed)) {
+            core.damaged(record.slot().unwrap_or(NO_SLOT));
+        }
+    }
+}
