@@ -59,6 +59,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pagemill-preload", &["pagemill-linux", "pagemill-mapping"]),
+    (
+        "pagemill-pager",
+        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
+    ),
     ("pagemill-vm", &[]),
     (
         "pagemill-color",

@@ -123,6 +123,9 @@ impl Frames {
             let (moved, stopped) = self.userfault.move_pages(to, from + done, bytes - done);
             done += moved;
             if stopped.is_err() {
+                // The kernel still holds a frame for a moment that direct I/O has filled: its bytes can be copied. Where there is no
+                // memory any more, that fails as well.
+                let _ = self.userfault.copy(range.start + done, from + done, UNIT);
                 is_complete = false;
                 done += UNIT;
             }

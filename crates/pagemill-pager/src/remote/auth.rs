@@ -28,7 +28,9 @@ pub enum TokenError {
         source: std::io::Error,
     },
     /// It is too short to be a secret.
-    #[error("the token has {bytes} bytes: use {BYTES_MIN} or more, such as `openssl rand -hex 32` makes")]
+    #[error(
+        "the token has {bytes} bytes: use {BYTES_MIN} or more, such as `openssl rand -hex 32` makes"
+    )]
     Short {
         /// Its length.
         bytes: usize,
@@ -97,16 +99,29 @@ mod tests {
     fn proofs_are_those_of_rfc_4231() {
         // Test case 6: a key longer than a block.
         let token = Token(vec![0xaa; 131]);
-        let proof = token.proof(b"Test Using Larger Than Block-Size Key - ", "Hash Key First");
+        let proof = token.proof(
+            b"Test Using Larger Than Block-Size Key - ",
+            "Hash Key First",
+        );
         let text: String = proof.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(text, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-        assert!(token.accepts(&proof, b"Test Using Larger Than Block-Size Key - ", "Hash Key First"));
+        assert_eq!(
+            text,
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        );
+        assert!(token.accepts(
+            &proof,
+            b"Test Using Larger Than Block-Size Key - ",
+            "Hash Key First"
+        ));
         assert!(!token.accepts(&proof, b"another challenge", "Hash Key First"));
     }
 
     #[test]
     fn short_tokens_are_refused() {
         let text = Token::new(" secret \n").expect_err("too short").to_string();
-        assert!(text.starts_with("the token has 6 bytes: use 16 or more"), "{text}");
+        assert!(
+            text.starts_with("the token has 6 bytes: use 16 or more"),
+            "{text}"
+        );
     }
 }

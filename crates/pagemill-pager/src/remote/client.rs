@@ -22,7 +22,9 @@ const SESSION_SHIFT: u32 = 48;
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// Nobody answers.
-    #[error("cannot reach the page server at {address}: {source}; start `pagemill pager serve` there")]
+    #[error(
+        "cannot reach the page server at {address}: {source}; start `pagemill pager serve` there"
+    )]
     Unreachable {
         /// Where.
         address: Address,
@@ -129,7 +131,9 @@ impl Connection {
     fn put(&mut self, units: &[&Unit], slots: &[Slot]) -> io::Result<(u8, u64)> {
         for (units, slots) in units.chunks(UNITS_MAX).zip(slots.chunks(UNITS_MAX)) {
             self.request(PUT, slots)?;
-            units.iter().try_for_each(|unit| self.output.write_all(&unit[..]))?;
+            units
+                .iter()
+                .try_for_each(|unit| self.output.write_all(&unit[..]))?;
         }
         self.output.flush()?;
         let mut last = (OK, 0);
@@ -147,7 +151,8 @@ impl Connection {
         let mut is_whole = true;
         for (slots, units) in requests().zip(units.chunks_mut(UNITS_MAX * UNIT_BYTES)) {
             if read_u8(&mut self.input)? == OK {
-                self.input.read_exact(&mut units[..slots.len() * UNIT_BYTES])?;
+                self.input
+                    .read_exact(&mut units[..slots.len() * UNIT_BYTES])?;
             } else {
                 is_whole = false;
             }
@@ -192,6 +197,7 @@ impl Remote {
     /// # Errors
     /// Nobody answers, or the server refuses.
     pub fn connect(address: &Address, tenant: &str, token: &Token) -> Result<Self, RemoteError> {
+        let first = Connection::open(address, tenant, token, SessionId::default())?;
         let remote = Self {
             address: address.clone(),
             tenant: tenant.to_owned(),
@@ -200,7 +206,6 @@ impl Remote {
             numbers: Mutex::default(),
             used_bytes: AtomicU64::new(0),
         };
-        let first = remote.open(SessionId::default())?;
         remote.add_session(first);
         Ok(remote)
     }
@@ -214,7 +219,10 @@ impl Remote {
             id: first.id,
             idle: Mutex::new(vec![first]),
         };
-        let mut sessions = self.sessions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self
+            .sessions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         sessions.push(Arc::new(client));
     }
 

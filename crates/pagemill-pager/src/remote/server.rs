@@ -92,7 +92,9 @@ impl Server {
     pub fn start(config: ServerConfig, store: Arc<dyn Store>) -> Result<Self, ServerError> {
         let failed = |source: io::Error| {
             let hint = match source.kind() {
-                io::ErrorKind::AddrInUse => "; another server is there, or has left its socket file",
+                io::ErrorKind::AddrInUse => {
+                    "; another server is there, or has left its socket file"
+                }
                 _ => "",
             };
             let address = config.address.clone();
@@ -157,7 +159,8 @@ fn spawn(act: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<
 /// A socket file that nobody listens to is in the way.
 fn remove_stale(path: &Path) {
     use std::os::unix::fs::FileTypeExt;
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    let is_socket =
+        std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
         // Binding says what is wrong if it is still there.
         let _ = std::fs::remove_file(path);
@@ -383,14 +386,54 @@ impl Shared {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let values = [
             ("sessions", "gauge", "Sessions.", self.sessions.len() as u64),
-            ("connections", "gauge", "Open connections.", get(&self.connections)),
-            ("stored_bytes", "gauge", "Bytes that kept units take up.", usage.bytes),
-            ("connections_total", "counter", "Connections that were admitted.", get(&counts.connections)),
-            ("refused_total", "counter", "Connections that were refused.", get(&counts.refused)),
-            ("put_units_total", "counter", "Units that were put.", get(&counts.put_units)),
-            ("put_lines_total", "counter", "Lines of 64 bytes that were put.", get(&counts.put_lines)),
-            ("got_units_total", "counter", "Units that were got.", get(&counts.got_units)),
-            ("full_units_total", "counter", "Units refused for want of room.", get(&counts.full)),
+            (
+                "connections",
+                "gauge",
+                "Open connections.",
+                get(&self.connections),
+            ),
+            (
+                "stored_bytes",
+                "gauge",
+                "Bytes that kept units take up.",
+                usage.bytes,
+            ),
+            (
+                "connections_total",
+                "counter",
+                "Connections that were admitted.",
+                get(&counts.connections),
+            ),
+            (
+                "refused_total",
+                "counter",
+                "Connections that were refused.",
+                get(&counts.refused),
+            ),
+            (
+                "put_units_total",
+                "counter",
+                "Units that were put.",
+                get(&counts.put_units),
+            ),
+            (
+                "put_lines_total",
+                "counter",
+                "Lines of 64 bytes that were put.",
+                get(&counts.put_lines),
+            ),
+            (
+                "got_units_total",
+                "counter",
+                "Units that were got.",
+                get(&counts.got_units),
+            ),
+            (
+                "full_units_total",
+                "counter",
+                "Units refused for want of room.",
+                get(&counts.full),
+            ),
         ];
         for (name, kind, help, value) in values {
             // Writing to a string cannot fail.
@@ -398,12 +441,18 @@ impl Shared {
             let _ = writeln!(text, "# TYPE pagemill_pager_{name} {kind}");
             let _ = writeln!(text, "pagemill_pager_{name} {value}");
         }
-        let _ = writeln!(text, "# HELP pagemill_pager_tenant_bytes Bytes that a tenant keeps.");
+        let _ = writeln!(
+            text,
+            "# HELP pagemill_pager_tenant_bytes Bytes that a tenant keeps."
+        );
         let _ = writeln!(text, "# TYPE pagemill_pager_tenant_bytes gauge");
         for (tenant, _) in &self.tenants {
             let bytes = get(&tenant.units) * UNIT_BYTES as u64;
             let name = tenant.name.escape_default();
-            let _ = writeln!(text, "pagemill_pager_tenant_bytes{{tenant=\"{name}\"}} {bytes}");
+            let _ = writeln!(
+                text,
+                "pagemill_pager_tenant_bytes{{tenant=\"{name}\"}} {bytes}"
+            );
         }
         text
     }

@@ -146,7 +146,12 @@ impl Sessions {
     }
 
     /// A new session of `tenant`.
-    pub fn open(&self, id: SessionId, tenant: &Arc<Tenant>, store: &Arc<dyn Store>) -> Arc<Session> {
+    pub fn open(
+        &self,
+        id: SessionId,
+        tenant: &Arc<Tenant>,
+        store: &Arc<dyn Store>,
+    ) -> Arc<Session> {
         let session = Arc::new(Session {
             tenant: Arc::clone(tenant),
             store: Arc::clone(store),
