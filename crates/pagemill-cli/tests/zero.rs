@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::{pagemill, run, run_in};
-use pagemill_linux::hugetlb::{HugeSize, Reserve};
+use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_testkit::skip;
 use serde_json::Value;
 
@@ -26,10 +27,15 @@ struct Daemon(Child);
 impl Daemon {
     /// Serves `socket`, and waits until it answers.
     fn start(socket: &str) -> Self {
-        let pages = PAGES.to_string();
+        Self::start_with(socket, PAGES, &[])
+    }
+
+    /// The same with further options.
+    fn start_with(socket: &str, pages: usize, options: &[&str]) -> Self {
         let child = pagemill(&std::env::temp_dir())
-            .args(["zero", "serve", "--pages", &pages, "--engine", "memset"])
-            .args(["--socket", socket])
+            .args(["zero", "serve", "--engine", "memset"])
+            .args(["--pages", &pages.to_string(), "--socket", socket])
+            .args(options)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -117,6 +123,104 @@ fn a_pool_is_served_shown_used_and_stopped() {
     }
     assert_eq!(daemon.interrupt(), Some(0));
     assert!(run(&status).error(1).contains(&socket));
+}
+
+/// Pages that a daemon with `--reserve` finds lacking, whatever is free already.
+fn lacking_pages() -> Option<(usize, usize)> {
+    if pagemill_linux::process::own_user() != 0 {
+        skip("only root can change the stock of huge pages");
+        return None;
+    }
+    let before = Stock::read(HugeSize::Mib2).expect("a stock");
+    Some((before.total_pages, before.available_pages() + 3))
+}
+
+fn total_pages() -> usize {
+    Stock::read(HugeSize::Mib2).expect("a stock").total_pages
+}
+
+#[test]
+fn what_a_killed_daemon_added_is_given_back_by_the_next_one() {
+    let _stock = stock();
+    let Some((total, pages)) = lacking_pages() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("zero.sock").display().to_string();
+    let daemon = Daemon::start_with(&socket, pages, &["--reserve"]);
+    assert_eq!(total_pages(), total + 3);
+    // Kills it.
+    drop(daemon);
+    assert_eq!(total_pages(), total + 3, "a kill leaves them");
+    let next = Daemon::start_with(&socket, pages, &["--reserve"]);
+    assert_eq!(total_pages(), total + 3, "they are used, not added again");
+    assert_eq!(next.interrupt(), Some(0));
+    assert_eq!(total_pages(), total);
+
+    // A daemon that adds nothing itself gives them back at once.
+    drop(Daemon::start_with(&socket, pages, &["--reserve"]));
+    let next = Daemon::start_with(&socket, 1, &[]);
+    assert_eq!(total_pages(), total);
+    assert_eq!(next.interrupt(), Some(0));
+}
+
+#[test]
+fn locks_of_other_users_keep_no_daemon_from_starting_or_ending() {
+    let _stock = stock();
+    let Some((total, pages)) = lacking_pages() else {
+        return;
+    };
+    let Ok(locker) = NobodysLocks::take() else {
+        return skip("there is no flock(1) to run as another user");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("zero.sock").display().to_string();
+    let daemon = Daemon::start_with(&socket, pages, &["--reserve"]);
+    assert_eq!(total_pages(), total + 3);
+    assert_eq!(daemon.interrupt(), Some(0));
+    assert_eq!(total_pages(), total);
+    drop(locker);
+}
+
+/// Another user who locks all that it can of what has to do with the stock.
+struct NobodysLocks(Vec<Child>);
+
+impl NobodysLocks {
+    fn take() -> std::io::Result<Self> {
+        use std::os::unix::process::CommandExt;
+        let mut locks = Self(Vec::new());
+        let files = [
+            "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+            "/sys/kernel/mm/hugepages/hugepages-2048kB",
+            "/run/pagemill/hugepages",
+            "/run/pagemill/hugepages/2048kB.lock",
+        ];
+        for file in files {
+            let mut child = Command::new("flock")
+                .args(["--exclusive", "--no-fork", file])
+                .args(["sh", "-c", "echo; exec sleep 1000"])
+                .uid(65_534)
+                .gid(65_534)
+                .current_dir("/")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()?;
+            // A line once it has the lock, or the end if it cannot have it.
+            let mut line = [0];
+            let _ = child.stdout.take().expect("piped").read(&mut line);
+            locks.0.push(child);
+        }
+        Ok(locks)
+    }
+}
+
+impl Drop for NobodysLocks {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub struct ServeArguments {
     #[arg(long = "shelf", value_name = "PAGES=FILES")]
     pub shelves: Vec<String>,
 
-    /// Most pages of one user [default: all]
+    /// Most pages of one user [default: half; all for root and the user who serves]
     #[arg(long, value_name = "N")]
     pub quota: Option<NonZeroUsize>,
 

@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_zero::engines::by_name;
-use pagemill_zero::pool::{Config, Pool, Recycle, ShelfSpec};
+use pagemill_zero::pool::{Config, Pool, Quota, Recycle, ShelfSpec};
 
 use super::arguments::ServeArguments;
 use super::kernel;
@@ -15,7 +15,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         return kernel::help(engine, arguments);
     };
     let config = config(arguments, pages)?;
-    let _reserve = reserve(arguments, &config)?;
+    let reserve = reserve(arguments, &config)?;
     make_folder_of(&config.socket)?;
     let name = engine.name();
     let mut pool = Pool::new(&config, engine).map_err(failed)?;
@@ -28,8 +28,25 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         config.size,
         config.socket.display()
     );
-    pool.run(&mut |told| eprintln!("warning: {told}"))
-        .map_err(failed)
+    let served = pool
+        .run(&mut |told| eprintln!("warning: {told}"))
+        .map_err(failed);
+    // Its files are closed first, so that their pages are free to go.
+    drop(pool);
+    match reserve.map(Reserve::give_back) {
+        Some(Err(error)) => eprintln!(
+            "warning: {error}; the added huge pages stay on record, and the next `pagemill zero serve` gives them back"
+        ),
+        Some(Ok(notes)) => warn(&notes),
+        None => {}
+    }
+    served
+}
+
+fn warn(notes: &[String]) {
+    for note in notes {
+        eprintln!("warning: {note}");
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {
@@ -60,7 +77,9 @@ fn config(arguments: &ServeArguments, pages: NonZeroUsize) -> Result<Config, Fai
         }
     }
     config.socket_mode = socket_mode(&arguments.socket_mode)?;
-    config.quota_pages = arguments.quota.map_or(config.quota_pages, usize::from);
+    if let Some(pages) = arguments.quota {
+        config.quota = Quota::Pages(pages.get());
+    }
     if arguments.no_recycle {
         config.recycle = Recycle::Never;
     }
@@ -84,10 +103,12 @@ fn shelf(text: &str) -> Result<ShelfSpec, Failure> {
 fn reserve(arguments: &ServeArguments, config: &Config) -> Result<Option<Reserve>, Failure> {
     let pages = config.pages();
     if arguments.reserve {
-        return Reserve::available(config.size, pages)
-            .map(Some)
-            .map_err(failed);
+        let reserve = Reserve::available(config.size, pages).map_err(failed)?;
+        warn(reserve.notes());
+        return Ok(Some(reserve));
     }
+    // Pages that a killed daemon added are not free for this one. Only root can give them back.
+    warn(&Reserve::reclaim(config.size).unwrap_or_default());
     let available = Stock::read(config.size).map_err(failed)?.available_pages();
     if available < pages {
         eprintln!(

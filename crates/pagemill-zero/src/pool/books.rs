@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use pagemill_linux::channel::Peer;
 use pagemill_linux::hugetlb::HugeSize;
+use pagemill_linux::process::own_user;
 use pagemill_policy::zeroing::{Counts, PageId};
 use pagemill_zero_client::protocol::{Counters, PageCounts, Reason, UserPages};
 
 use super::cleaner::{Finished, Order};
-use super::config::{Config, Recycle};
+use super::config::{Config, Quota, Recycle};
 use super::shelf::Shelf;
 
 /// Places of a lease: which shelf, and which place on it.
@@ -25,7 +26,9 @@ pub(super) struct Books {
     /// The longest files first.
     shelves: Vec<Shelf>,
     charged_pages: BTreeMap<u32, usize>,
-    quota_pages: usize,
+    quota: Quota,
+    /// Whom the pool runs as.
+    own_user: u32,
     recycle: Recycle,
     pub counters: Counters,
 }
@@ -41,12 +44,8 @@ impl Books {
                 .map(|spec| Shelf::new(config.size, spec))
                 .collect(),
             charged_pages: BTreeMap::new(),
-            // A quota of everything is none: then it is pages that lack, and waiting helps.
-            quota_pages: if config.quota_pages < config.pages() {
-                config.quota_pages
-            } else {
-                usize::MAX
-            },
+            quota: config.quota,
+            own_user: own_user(),
             recycle: config.recycle,
             counters: Counters::default(),
         }
@@ -105,8 +104,7 @@ impl Books {
                 .first()
                 .map_or(0, |shelf| shelf.spec.file_pages)
         } else {
-            let of_shelf = |shelf: &Shelf| shelf.spec.file_pages * shelf.spec.files;
-            self.shelves.iter().map(of_shelf).sum()
+            self.pages()
         };
         if pages > most {
             let what = if single_file {
@@ -122,15 +120,23 @@ impl Books {
         Ok(())
     }
 
+    fn pages(&self) -> usize {
+        let of_shelf = |shelf: &Shelf| shelf.spec.file_pages * shelf.spec.files;
+        self.shelves.iter().map(of_shelf).sum()
+    }
+
     fn check_quota(&mut self, user: u32, pages: usize) -> Result<(), Refusal> {
         let charged = self.charged_pages.get(&user).copied().unwrap_or(0);
-        if charged + pages > self.quota_pages {
+        let pool_pages = self.pages();
+        let quota_pages = self.quota.pages_of(user, self.own_user, pool_pages);
+        // A quota of everything is none: then it is pages that lack, and waiting helps.
+        if quota_pages < pool_pages && charged + pages > quota_pages {
             self.counters.over_quota += 1;
             return Err(refusal(
                 Reason::Quota,
                 format!(
-                    "user {user} has {charged} pages, lent or not let go of; {pages} more would pass its {}",
-                    self.quota_pages
+                    "user {user} has {charged} pages, lent or not let go of; {pages} more would pass its {quota_pages} \
+                     (`pagemill zero serve --quota` sets them)"
                 ),
             ));
         }

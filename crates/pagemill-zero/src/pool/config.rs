@@ -11,6 +11,26 @@ pub enum Recycle {
     SameUser,
 }
 
+/// Most pages of one user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quota {
+    /// Half of the pool, so that no user can take what all others need; root and the pool's own user may have all of it.
+    Half,
+    /// The same number for every user.
+    Pages(usize),
+}
+
+impl Quota {
+    /// Most pages of `user` in a pool of `pool_pages` pages that runs as `own_user`.
+    pub fn pages_of(self, user: u32, own_user: u32, pool_pages: usize) -> usize {
+        match self {
+            Self::Pages(pages) => pages,
+            Self::Half if user == 0 || user == own_user => pool_pages,
+            Self::Half => (pool_pages / 2).max(1),
+        }
+    }
+}
+
 /// Files of one length that the pool keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShelfSpec {
@@ -32,7 +52,7 @@ pub struct Config {
     /// What is kept.
     pub shelves: Vec<ShelfSpec>,
     /// Most pages that one user may have, lent or not yet let go of.
-    pub quota_pages: usize,
+    pub quota: Quota,
     /// Whether returned memory may be lent again directly.
     pub recycle: Recycle,
 }
@@ -56,7 +76,7 @@ impl Config {
             socket_mode: 0o666,
             size,
             shelves: Self::usual_shelves(size, pages),
-            quota_pages: pages,
+            quota: Quota::Half,
             recycle: Recycle::SameUser,
         }
     }
@@ -103,7 +123,7 @@ impl Config {
         if self.pages() == 0 {
             return Err(ConfigError::Empty);
         }
-        if self.quota_pages == 0 {
+        if self.quota == Quota::Pages(0) {
             return Err(ConfigError::NoQuota);
         }
         Ok(())

@@ -11,6 +11,6 @@ mod server;
 mod session;
 mod shelf;
 
-pub use config::{Config, ConfigError, Recycle, ShelfSpec};
+pub use config::{Config, ConfigError, Quota, Recycle, ShelfSpec};
 pub use pagemill_linux::stop::Stopper;
 pub use server::{Pool, PoolError};

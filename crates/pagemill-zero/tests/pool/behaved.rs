@@ -1,5 +1,5 @@
 use pagemill_zero::engines::NoOp;
-use pagemill_zero::pool::{Config, ConfigError, Recycle, ShelfSpec};
+use pagemill_zero::pool::{Config, ConfigError, Quota, Recycle, ShelfSpec};
 use pagemill_zero_client::protocol::Reason;
 use pagemill_zero_client::{Client, ClientError, Exhausted, Request};
 
@@ -202,6 +202,8 @@ fn a_pool_that_cannot_lend_is_refused() {
     assert_eq!(config.check(), Err(ConfigError::Empty));
     config.shelves = Config::usual_shelves(config.size, 100);
     assert_eq!(config.pages(), 100);
+    assert_eq!(config.check(), Ok(()));
+    config.quota = Quota::Pages(0);
     assert_eq!(config.check(), Err(ConfigError::NoQuota));
 }
 

@@ -1,6 +1,7 @@
 use std::os::fd::AsFd;
 
 use pagemill_linux::channel::Channel;
+use pagemill_zero::pool::Quota;
 use pagemill_zero_client::protocol::Reason;
 use pagemill_zero_client::{ClientError, Request};
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
@@ -26,7 +27,7 @@ fn a_client_that_goes_away_returns_what_it_had() {
 
 #[test]
 fn returning_without_unmapping_frees_nothing_and_stays_charged() {
-    let Some(running) = pool(2, |config| config.quota_pages = 1) else {
+    let Some(running) = pool(2, |config| config.quota = Quota::Pages(1)) else {
         return;
     };
     let mut client = running.client();

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use pagemill_testkit::skip;
 use pagemill_zero::engines::NoOp;
+use pagemill_zero::pool::Quota;
 
 use crate::running::{PAGE, Running, borrow, is_zero, pool, pool_with};
 
@@ -139,7 +140,8 @@ fn bytes_never_pass_from_user_to_user_whatever_the_engine_does() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can be several users");
     }
-    let Some(running) = pool_with(2, Box::new(NoOp), |_| {}) else {
+    let Some(running) = pool_with(2, Box::new(NoOp), |config| config.quota = Quota::Pages(2))
+    else {
         return;
     };
     let program = "
@@ -200,7 +202,7 @@ fn one_user_at_its_quota_leaves_the_rest_to_others() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can be several users");
     }
-    let Some(running) = pool(2, |config| config.quota_pages = 1) else {
+    let Some(running) = pool(2, |config| config.quota = Quota::Pages(1)) else {
         return;
     };
     running.until_clean();
@@ -224,4 +226,32 @@ sys.stdin.readline()
             .collect::<Vec<_>>(),
         [(0, 1), (NOBODY, 1)]
     );
+}
+
+#[test]
+fn without_a_setting_one_user_gets_half_of_the_pool_and_root_all_of_it() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can be several users");
+    }
+    let Some(running) = pool(5, |_| {}) else {
+        return;
+    };
+    running.until_clean();
+    let program = "
+lease = pool.lease(2 << 21, wait_ms=60000)
+try: pool.lease(1 << 21, wait_ms=60000)
+except Refused as refused: say(refused.reason)
+lease.close()
+say('closed')
+sys.stdin.readline()
+";
+    let Some(mut nobody) = Python::start(&running, NOBODY, program) else {
+        return;
+    };
+    assert_eq!(nobody.line(), "quota");
+    assert_eq!(nobody.line(), "closed");
+    let mut root = running.client();
+    // It waits for what was returned.
+    let lease = borrow(&mut root, 5);
+    assert_eq!(lease.bytes() as u64, 5 * PAGE);
 }

@@ -1,5 +1,9 @@
 //! Other processes, and this one's user.
 
+mod identity;
+
+pub use identity::{Identity, is_stopped};
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::process::{Pid, PidfdFlags, getuid, pidfd_open};

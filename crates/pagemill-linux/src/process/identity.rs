@@ -1,0 +1,197 @@
+use std::fmt;
+use std::fs;
+use std::str::FromStr;
+
+use rustix::process::{Pid, test_kill_process};
+
+use crate::{OsError, Result};
+
+/// One process among all that ever had its number: number, start time, and the namespace that both are counted in.
+///
+/// As text, `PID-START-NAMESPACE`, it can stand in file names: what is left behind names the process that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    process: u32,
+    /// Clock ticks from boot to its start.
+    started: u64,
+    /// Inode of the PID namespace.
+    namespace: u64,
+}
+
+impl Identity {
+    /// This process.
+    ///
+    /// # Errors
+    /// `/proc` is not mounted.
+    pub fn own() -> Result<Self> {
+        let process = std::process::id();
+        let failed = |error| OsError::new("read /proc/self: is /proc mounted?", error);
+        let stat = fs::read_to_string("/proc/self/stat").map_err(failed)?;
+        let started = start_and_state(&stat)
+            .ok_or_else(|| failed(std::io::ErrorKind::InvalidData.into()))?
+            .0;
+        let namespace = own_namespace().map_err(failed)?;
+        Ok(Self {
+            process,
+            started,
+            namespace,
+        })
+    }
+
+    /// Its number.
+    pub fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Whether it still runs. In doubt it does: what belongs to it is then left alone.
+    pub fn is_alive(&self) -> bool {
+        let is_ours = own_namespace().is_ok_and(|own| own == self.namespace);
+        if !is_ours {
+            return true;
+        }
+        let Some(number) = i32::try_from(self.process).ok().and_then(Pid::from_raw) else {
+            return false;
+        };
+        if test_kill_process(number) == Err(rustix::io::Errno::SRCH) {
+            return false;
+        }
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process));
+        match stat.ok().as_deref().and_then(start_and_state) {
+            // A zombie has let go of its memory and files.
+            Some((started, state)) => started == self.started && !matches!(state, 'Z' | 'X'),
+            None => true,
+        }
+    }
+}
+
+/// Whether a process was stopped by a signal, other than by a debugger.
+pub fn is_stopped(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    matches!(
+        stat.ok().as_deref().and_then(start_and_state),
+        Some((_, 'T'))
+    )
+}
+
+/// Field 22 and field 3 of `/proc/PID/stat`. The name before them may hold anything but ends with the last parenthesis.
+fn start_and_state(stat: &str) -> Option<(u64, char)> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((fields.nth(18)?.parse().ok()?, state))
+}
+
+fn own_namespace() -> std::io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self/ns/pid").map(|file| file.ino())
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.process, self.started, self.namespace)
+    }
+}
+
+/// Text that is no [`Identity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not PID-START-NAMESPACE")]
+pub struct NoIdentity;
+
+impl FromStr for Identity {
+    type Err = NoIdentity;
+
+    fn from_str(text: &str) -> std::result::Result<Self, NoIdentity> {
+        let mut numbers = text.split('-');
+        let mut next = || numbers.next().and_then(|part| part.parse::<u64>().ok());
+        let parsed = (next(), next(), next());
+        let (Some(process), Some(started), Some(namespace)) = parsed else {
+            return Err(NoIdentity);
+        };
+        let identity = Self {
+            process: u32::try_from(process).map_err(|_| NoIdentity)?,
+            started,
+            namespace,
+        };
+        // Signs, leading zeros and further parts are not written by us.
+        (identity.to_string() == text)
+            .then_some(identity)
+            .ok_or(NoIdentity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_alive_until_it_is_killed_though_nobody_has_waited_for_it() {
+        let own = Identity::own().expect("/proc is there");
+        assert!(own.is_alive());
+        let mut child = Command::new("sleep").arg("1000").spawn().expect("started");
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("a child");
+        let identity = Identity {
+            process: child.id(),
+            started: start_and_state(&stat).expect("fields").0,
+            ..own
+        };
+        assert!(identity.is_alive());
+        child.kill().expect("killed");
+        while !fs::read_to_string(format!("/proc/{}/stat", child.id()))
+            .expect("a zombie")
+            .contains(") Z ")
+        {
+            std::thread::yield_now();
+        }
+        assert!(!identity.is_alive(), "a zombie has let go of everything");
+        child.wait().expect("waited for");
+        assert!(!identity.is_alive());
+    }
+
+    #[test]
+    fn the_same_number_with_another_start_is_another_process() {
+        let own = Identity::own().expect("/proc is there");
+        let former = Identity {
+            started: own.started + 1,
+            ..own
+        };
+        assert!(!former.is_alive());
+    }
+
+    #[test]
+    fn processes_of_other_namespaces_are_never_taken_for_dead() {
+        let own = Identity::own().expect("/proc is there");
+        let elsewhere = Identity {
+            process: u32::MAX,
+            namespace: own.namespace + 1,
+            ..own
+        };
+        assert!(elsewhere.is_alive());
+    }
+
+    #[test]
+    fn text_is_read_back_and_nothing_else_is() {
+        let own = Identity::own().expect("/proc is there");
+        assert_eq!(own.to_string().parse(), Ok(own));
+        for text in [
+            "",
+            "1",
+            "1-2",
+            "1-2-3-4",
+            "+1-2-3",
+            "01-2-3",
+            "-1-2-3",
+            "4294967296-1-1",
+        ] {
+            assert_eq!(text.parse::<Identity>(), Err(NoIdentity), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_is_skipped() {
+        let after: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        let stat = format!("7 (a) b (c)) S {}", after.join(" "));
+        assert_eq!(start_and_state(&stat), Some((22, 'S')));
+        assert_eq!(start_and_state("7 (sh) S 1 2"), None);
+    }
+}
