@@ -80,7 +80,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "pagemill-fabric",
-        &["pagemill-types", "pagemill-policy", "pagemill-sim"],
+        &[
+            "pagemill-linux",
+            "pagemill-types",
+            "pagemill-policy",
+            "pagemill-sim",
+        ],
     ),
     (
         "pagemill-run",
@@ -130,6 +135,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-fabric",
             "pagemill-run",
             "pagemill-vm",
+        ],
+    ),
+    (
+        "pagemill-fuzz",
+        &[
+            "pagemill-color",
+            "pagemill-cudart",
+            "pagemill-fabric",
+            "pagemill-policy",
+            "pagemill-ptx",
+            "pagemill-report",
+            "pagemill-scenario",
+            "pagemill-sim",
+            "pagemill-trace",
+            "pagemill-zero-client",
         ],
     ),
     ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),

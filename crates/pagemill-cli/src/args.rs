@@ -338,7 +338,7 @@ pub struct MpiArguments {
     #[arg(long, value_enum, default_value_t = Clock::Mpi)]
     pub clock: Clock,
 
-    /// Real seconds to wait for processes that make no progress before their order is given up [default: 20]
+    /// Real seconds to wait for processes that make no progress before their order is given up, or, if they are stopped, the job [default: 20]
     #[arg(long = "patience", value_name = "SECONDS")]
     pub patience_seconds: Option<u64>,
 

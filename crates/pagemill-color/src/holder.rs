@@ -10,6 +10,7 @@ use pagemill_linux::OsError;
 use pagemill_linux::channel::{Channel, Listener, wait_readable};
 use pagemill_linux::clock::monotonic_ns;
 use pagemill_linux::process::ProcessWatch;
+use pagemill_linux::scratch::Scratch;
 use pagemill_policy::coloring::{Color, ColorRange, Wish};
 
 use crate::link::{AskError, Link};
@@ -38,9 +39,6 @@ pub enum HoldError {
     /// The kernel refuses.
     #[error(transparent)]
     Os(#[from] OsError),
-    /// There is no place for the socket at which processes get their space.
-    #[error("cannot make a folder for the task's socket: {0}")]
-    Folder(std::io::Error),
     /// The coordinator says no.
     #[error(transparent)]
     Ask(#[from] AskError),
@@ -63,7 +61,7 @@ pub struct Holder {
     watch: Option<ProcessWatch>,
     user: u32,
     /// The socket's folder, removed at the end.
-    _folder: tempfile::TempDir,
+    _folder: Scratch,
     socket: PathBuf,
 }
 
@@ -74,10 +72,7 @@ impl Holder {
     /// The coordinator refuses, or there are no such colors, or the process has ended.
     pub fn new(config: HolderConfig, space: Box<dyn ColorSpace>) -> Result<Self, HoldError> {
         let watch = Some(ProcessWatch::new(config.process)?);
-        let folder = tempfile::Builder::new()
-            .prefix("pagemill-color-")
-            .tempdir()
-            .map_err(HoldError::Folder)?;
+        let folder = Scratch::new("color")?;
         let socket = folder.path().join("space");
         let all = ColorRange::new(Color(0), space.colors())
             .ok_or_else(|| HoldError::Need("the module has no colors".to_owned()))?;

@@ -1,8 +1,10 @@
 //! How this process finds its job: from the environment that `pagemill mpi` and the MPI launcher set.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
+use pagemill_linux::{children, scratch};
 use pagemill_sim::nic::NicMachine;
 
 use crate::board::{JoinError, SegmentError, segment};
@@ -14,7 +16,8 @@ use crate::station::{Settings, SpecError, Station};
 /// Real seconds that a station waits for others that make no progress before it gives up their order.
 pub const PATIENCE_VARIABLE: &str = "PAGEMILL_FABRIC_PATIENCE";
 
-const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
+/// What it is where the variable is not set.
+pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
 
 /// Why this process has no part in a job.
 #[derive(Debug)]
@@ -65,6 +68,11 @@ pub fn enter(
     let board = segment::of_this_process().map_err(JobError::Segment)?;
     let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]);
     let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]);
+    if let Some(folder) = std::env::var_os("FI_PROVIDER_PATH")
+        && let Some(owner) = scratch::owner(Path::new(&folder))
+    {
+        children::end_with(&owner);
+    }
     let text = board.machine();
     let machine = match text.as_str() {
         // Without `pagemill mpi`, the process is alone: any machine will do.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use pagemill_linux::scratch::Scratch;
 use pagemill_sim::nic::NicMachine;
-use tempfile::TempDir;
 
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};
@@ -52,7 +52,7 @@ pub enum LaunchError {
     /// The shared memory cannot be made.
     Segment(SegmentError),
     /// The folder in which libfabric looks cannot be made.
-    Folder(std::io::Error),
+    Folder(String),
 }
 
 impl fmt::Display for LaunchError {
@@ -70,7 +70,7 @@ impl std::error::Error for LaunchError {}
 pub struct Job {
     shared: SharedBoard,
     library: PathBuf,
-    folder: TempDir,
+    folder: Scratch,
 }
 
 impl Job {
@@ -80,13 +80,10 @@ impl Job {
     /// If memory or folder cannot be made.
     pub fn new(machine: &NicMachine, library: &Path) -> Result<Self, LaunchError> {
         let shared = SharedBoard::create(&machine::write(machine)).map_err(LaunchError::Segment)?;
-        let library = library.canonicalize().map_err(LaunchError::Folder)?;
-        let folder = tempfile::Builder::new()
-            .prefix("pagemill-mpi-")
-            .tempdir()
-            .map_err(LaunchError::Folder)?;
-        std::os::unix::fs::symlink(&library, folder.path().join(PROVIDER_FILE))
-            .map_err(LaunchError::Folder)?;
+        let failed = |error: std::io::Error| LaunchError::Folder(error.to_string());
+        let library = library.canonicalize().map_err(failed)?;
+        let folder = Scratch::new("mpi").map_err(|error| LaunchError::Folder(error.to_string()))?;
+        std::os::unix::fs::symlink(&library, folder.path().join(PROVIDER_FILE)).map_err(failed)?;
         Ok(Self {
             shared,
             library,

@@ -4,7 +4,7 @@
 //! * [`Mapping`]: memory mapped into this process.
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
 //! * [`messages`]: protocols over such sockets; [`stop`]: the end of a daemon's loop.
-//! * [`process`]: other processes.
+//! * [`process`]: other processes; [`children`]: programs that end with this one; [`scratch`]: folders that do.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`library`]: where the libraries are that the command gives to other programs.
 //! * [`clock`]: cycles and CPU time.
@@ -16,6 +16,7 @@
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
 
 pub mod channel;
+pub mod children;
 pub mod clock;
 pub mod color_module;
 mod error;
@@ -25,6 +26,7 @@ mod mapping;
 pub mod messages;
 pub mod pagemap;
 pub mod process;
+pub mod scratch;
 pub mod stop;
 pub mod userfault;
 pub mod write_protection;

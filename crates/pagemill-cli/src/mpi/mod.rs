@@ -1,17 +1,23 @@
 //! `pagemill mpi`: real MPI programs over the simulated network interface.
 
 mod report;
+mod supervise;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::mpsc;
 use std::time::Duration;
 
+use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
 use pagemill_fabric::launch::{self, Clocks, Job};
+use pagemill_linux::children::{self, AtKill};
 
 use crate::args::{Clock, MpiArguments};
 use crate::failure::Failure;
 use crate::preload::find_library;
+
+use supervise::{Stopped, wait_for_stopped};
 
 /// Runs the command; its exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
@@ -27,9 +33,10 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     let mut command = Command::new(program);
     command.args(rest);
     job.prepare(&mut command, clocks, patience);
-    // The launcher hears of an interrupt itself, and ends its processes; the counters are still to be shown.
-    let _ = ctrlc::set_handler(|| {});
-    let status = command.status().map_err(|error| {
+    // The launcher ends its processes; the counters are still to be shown.
+    let _ = ctrlc::set_handler(children::end_all);
+    let (status, stopped) = run_supervised(&mut command, &job, patience.unwrap_or(PATIENCE));
+    let status = status.map_err(|error| {
         let program = program.to_string_lossy();
         Failure::Run(format!(
             "cannot start {program}: {error}; `sudo apt-get install openmpi-bin libfabric1` installs Open MPI's launcher"
@@ -47,7 +54,35 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     if let Some(warning) = report::order_warning(&stations) {
         eprintln!("{warning}");
     }
+    if let Some(Stopped { rank, process }) = stopped {
+        return Err(Failure::Run(format!(
+            "rank {rank} (process {process}) was stopped for {} s, and the job was ended: continue it earlier (`kill -CONT {process}`), \
+             or set --patience",
+            patience.unwrap_or(PATIENCE).as_secs()
+        )));
+    }
     Ok(exit_code(status.code(), status.signal()))
+}
+
+/// Runs the launcher to its end, or until a process of the job has been stopped for too long.
+fn run_supervised(
+    command: &mut Command,
+    job: &Job,
+    patience: Duration,
+) -> (std::io::Result<ExitStatus>, Option<Stopped>) {
+    let (end, ended) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let supervisor = scope.spawn(move || {
+            let stopped = wait_for_stopped(|| job.stations(), patience, &ended);
+            if stopped.is_some() {
+                children::end_all();
+            }
+            stopped
+        });
+        let status = children::run(command, AtKill::Terminate);
+        drop(end);
+        (status, supervisor.join().unwrap_or(None))
+    })
 }
 
 fn split(command: &[OsString]) -> Result<(&OsString, &[OsString]), Failure> {

@@ -66,6 +66,7 @@ mod tests {
         counters[Counter::LateSteps as usize] = late;
         StationView {
             index,
+            process: 100 + index,
             is_gone: true,
             clock_ps: 1_234_567,
             counters,

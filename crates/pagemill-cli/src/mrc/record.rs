@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use pagemill_linux::scratch::Scratch;
 use pagemill_vm::{Files, Machine, Outcome, Plugin, Provided, Suite, Test, Traced, Workshop};
-use tempfile::TempDir;
 
 use super::program::Program;
 use super::sources::{folder, sources};
@@ -14,8 +14,6 @@ use crate::preload::find_library;
 
 const LIBRARY: &str = "libpagemill_preload.so";
 const PAGE_BYTES: u64 = 4096;
-/// Folders of recordings are called so, with their process.
-const PREFIX: &str = "mrc-";
 const TEST: &str = "program";
 
 /// The guest has memory at addresses below 4 GiB only, where the plugin knows whose it is.
@@ -26,7 +24,7 @@ const MEMORY_MIB_MIN: u64 = 256;
 pub struct Recording {
     /// The trace file.
     pub trace: PathBuf,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// Runs the program that is given in the virtual machine.
@@ -46,7 +44,7 @@ pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     if let Some(reason) = suite.cannot_run_on(&kernel.release) {
         return Err(missing(&reason));
     }
-    let kept = own_folder(&workshop.folder)?;
+    let kept = Scratch::new_in(&workshop.folder, "mrc").map_err(failed)?;
     let work = kept.path();
     let files = files(arguments, &program, &library, work)?;
     let suite = with_output(suite, work);
@@ -81,28 +79,6 @@ fn missing(reason: &str) -> Failure {
     Failure::NoDevice(format!(
         "a program is recorded in a virtual machine, and there is none: {reason}"
     ))
-}
-
-/// A folder for this recording, which goes away with it. Those of processes that were killed go now.
-fn own_folder(vm: &Path) -> Result<TempDir, Failure> {
-    for entry in std::fs::read_dir(vm).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(process_of);
-        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-            // Another one may be doing the same.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-    tempfile::Builder::new()
-        .prefix(&format!("{PREFIX}{}-", std::process::id()))
-        .tempdir_in(vm)
-        .map_err(|error| Failure::Run(format!("cannot make a folder in {}: {error}", vm.display())))
-}
-
-/// Whose folder it is, if it is one of a recording.
-fn process_of(name: &str) -> Option<&str> {
-    let (process, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    process.parse::<u32>().ok().map(|_| process)
 }
 
 /// One boot of one CPU, with a module that has the colors of the cache.
@@ -216,31 +192,4 @@ fn existing(path: &Path) -> Result<PathBuf, Failure> {
 pub fn title(program: &[OsString]) -> String {
     let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_killed_recording_left_goes_with_the_next_one() {
-        let vm = tempfile::tempdir().expect("a folder");
-        let own = std::process::id();
-        // No process has the largest number.
-        let left = [
-            format!("mrc-{}-x", u32::MAX),
-            format!("mrc-{own}-x"),
-            "mrc-x-y".to_owned(),
-            "kmod".to_owned(),
-        ];
-        for name in &left {
-            std::fs::create_dir(vm.path().join(name)).expect("a folder");
-        }
-        let folder = own_folder(vm.path()).expect("a folder");
-        let is_there = left.map(|name| vm.path().join(name).exists());
-        assert_eq!(is_there, [false, true, true, true]);
-        let path = folder.path().to_owned();
-        drop(folder);
-        assert!(!path.exists());
-    }
 }

@@ -1,6 +1,8 @@
-//! Ctrl-C ends the process at once, but never in the middle of putting results in place.
+//! Ctrl-C ends the process and the programs that it runs, but never in the middle of putting results in place.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pagemill_linux::{children, scratch};
 
 /// What a shell reports for a process that Ctrl-C ended.
 const EXIT_CODE: i32 = 130;
@@ -11,6 +13,8 @@ static BUSY: Mutex<()> = Mutex::new(());
 pub fn install() {
     let _ = ctrlc::set_handler(|| {
         let _writing = hold();
+        children::end_all();
+        scratch::remove_all();
         std::process::exit(EXIT_CODE);
     });
 }

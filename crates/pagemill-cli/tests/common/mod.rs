@@ -11,6 +11,7 @@ pub fn pagemill(folder: &Path) -> Command {
 }
 
 /// What a finished command left.
+#[allow(dead_code, reason = "not every test program uses it")]
 pub struct Finished {
     pub code: Option<i32>,
     pub stdout: String,
@@ -44,6 +45,7 @@ impl From<Output> for Finished {
     }
 }
 
+#[allow(dead_code, reason = "not every test program uses it")]
 impl Finished {
     /// Standard output of a command that has to succeed, and to say nothing else.
     pub fn result(self) -> String {

@@ -24,6 +24,8 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use pagemill_linux::{children, scratch};
+
 use crate::error::{CudaError, Fault};
 use crate::names::readable_text;
 use crate::runtime::Runtime;
@@ -95,19 +97,7 @@ fn complain(function: &str, message: &str) {
 fn with_runtime<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*state, State::Fresh) {
-        *state = match Setting::from_environment() {
-            Ok(setting) => match Runtime::new(setting) {
-                Ok(runtime) => State::Ready(Box::new(runtime)),
-                Err(fault) => {
-                    complain("start", fault.message.as_deref().unwrap_or("no machine"));
-                    State::Failed
-                }
-            },
-            Err(error) => {
-                complain("start", &error.to_string());
-                State::Failed
-            }
-        };
+        *state = start();
     }
     match &mut *state {
         State::Ready(runtime) => {
@@ -118,6 +108,27 @@ fn with_runtime<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Resul
             result
         }
         _ => Err(Fault::silent(CudaError::INITIALIZATION)),
+    }
+}
+
+fn start() -> State {
+    let setting = match Setting::from_environment() {
+        Ok(setting) => setting,
+        Err(error) => {
+            complain("start", &error.to_string());
+            return State::Failed;
+        }
+    };
+    // The results are for `pagemill cuda`: without it, the program has nothing to run for.
+    if let Some(owner) = setting.results.as_deref().and_then(scratch::owner) {
+        children::end_with(&owner);
+    }
+    match Runtime::new(setting) {
+        Ok(runtime) => State::Ready(Box::new(runtime)),
+        Err(fault) => {
+            complain("start", fault.message.as_deref().unwrap_or("no machine"));
+            State::Failed
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub enum JoinError {
 pub struct StationView {
     /// Its number: the rank that the launcher gave, otherwise in the order of joining.
     pub index: u32,
+    /// The process that has it, or had it last.
+    pub process: u32,
     /// Whether its process has left in good order.
     pub is_gone: bool,
     /// Its clock when it last told, in picoseconds.
@@ -171,6 +173,7 @@ impl Board {
         let counter = |counter| self.counter(index, counter).load(Ordering::Relaxed);
         StationView {
             index,
+            process: self.get(index, Layout::PROCESS) as u32,
             is_gone: self.state(index) == GONE,
             clock_ps: self.get(index, Layout::CLOCK),
             counters: (0..COUNTERS).map(counter).collect(),

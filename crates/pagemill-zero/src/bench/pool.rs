@@ -2,6 +2,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve};
+use pagemill_linux::scratch::Scratch;
 use pagemill_linux::{Backing, Mapping, OsError};
 use pagemill_zero_client::protocol::Status;
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request};
@@ -27,9 +28,6 @@ pub enum BenchError {
     /// No engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// No folder for a socket.
-    #[error("cannot make a folder for a socket: {0}")]
-    Folder(#[from] std::io::Error),
 }
 
 /// A pool of this process, with huge pages for it and as many for the kernel's own faults.
@@ -37,7 +35,7 @@ pub(super) struct BenchPool {
     pub client: Client,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
-    folder: std::path::PathBuf,
+    _folder: Scratch,
     pages: usize,
     _reserve: Reserve,
 }
@@ -45,9 +43,8 @@ pub(super) struct BenchPool {
 impl BenchPool {
     pub fn start(pages: usize, kernel_pages: usize) -> Result<Self, BenchError> {
         let reserve = Reserve::more(SIZE, pages + kernel_pages)?;
-        let folder = std::env::temp_dir().join(format!("pagemill-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let config = Config::new(folder.join("zero.sock"), SIZE, pages);
+        let folder = Scratch::new("bench")?;
+        let config = Config::new(folder.path().join("zero.sock"), SIZE, pages);
         let mut pool = Pool::new(&config, by_name("auto")?)?;
         let stopper = pool.stopper();
         let thread = std::thread::spawn(move || {
@@ -58,7 +55,7 @@ impl BenchPool {
             client: Client::connect(&config.socket)?,
             stopper,
             thread: Some(thread),
-            folder,
+            _folder: folder,
             pages,
             _reserve: reserve,
         })
@@ -94,7 +91,6 @@ impl Drop for BenchPool {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 

@@ -6,6 +6,8 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS};
 use pagemill_cudart::{ENVIRONMENT, Results};
+use pagemill_linux::children::{self, AtKill};
+use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::CudaPoint;
 
 use crate::Stdout;
@@ -22,13 +24,10 @@ pub struct Finished {
 
 /// Runs the program of `spec` with pagemill's runtime in its library path.
 pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finished, String> {
-    let folder = tempfile::Builder::new()
-        .prefix("pagemill-cuda-")
-        .tempdir()
-        .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    let folder = Scratch::new("cuda").map_err(|error| error.to_string())?;
     furnish(folder.path(), spec, events_max)?;
-    let status = command(folder.path(), spec, stdout)
-        .status()
+    let mut command = command(folder.path(), spec, stdout);
+    let status = children::run(&mut command, AtKill::Kill)
         .map_err(|error| format!("cannot start {}: {error}", spec.command[0]))?;
     let results = Results::read_all(folder.path()).map_err(|error| error.to_string())?;
     let exit_code = exit_code(status);

@@ -243,3 +243,65 @@ fn the_marker_is_how_results_begin() {
     crate::json::write(&crate::ResultSet::default(), &mut text).unwrap();
     assert!(text.starts_with(MARKER.as_bytes()));
 }
+
+/// What a process that was killed at that point leaves: nothing is dropped, and its lock is gone.
+fn abandon(dir: &Path, name: &str, files: &[&str]) -> PathBuf {
+    let path = dir.join(name);
+    fs::create_dir(&path).unwrap();
+    for file in files {
+        fs::write(path.join(file), OLD).unwrap();
+    }
+    path
+}
+
+#[test]
+fn what_killed_processes_left_is_removed_by_the_next_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = old_results(dir.path());
+    abandon(dir.path(), ".out.pagemill-new-1-0", &["results.csv"]);
+    abandon(dir.path(), ".other-1-2.pagemill-new-77-3", &[]);
+    abandon(dir.path(), ".out.pagemill-old-1-0", &["results.json"]);
+    OutputDir::check(&target).unwrap();
+    assert_old(dir.path());
+    abandon(dir.path(), ".out.pagemill-new-1-0", &["results.csv"]);
+    write_new(OutputDir::stage(&target).unwrap()).unwrap();
+    assert_new(dir.path());
+}
+
+#[test]
+fn old_results_that_stepped_aside_for_a_killed_process_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let files = ["results.json", "report.html"];
+    abandon(dir.path(), ".out.pagemill-old-1-0", &files);
+    abandon(dir.path(), ".out.pagemill-new-1-0", &["results.csv"]);
+    OutputDir::check(&target).unwrap();
+    assert_old(dir.path());
+}
+
+#[test]
+fn what_a_living_process_or_somebody_else_made_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let mut staged = OutputDir::stage(&target).unwrap();
+    for foreign in [
+        ".out.pagemill-new-1",
+        ".out.pagemill-new-1-0x",
+        ".out.pagemill-new--0",
+        ".out.pagemill-now-1-0",
+        "out.pagemill-new-1-0",
+        ".pagemill-new-1-0",
+    ] {
+        abandon(dir.path(), foreign, &[]);
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = dir.path().join(".out.pagemill-new-1-0");
+    std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+    let before = names(dir.path());
+    OutputDir::check(&target).unwrap();
+    drop(OutputDir::stage(&target).unwrap());
+    assert_eq!(names(dir.path()), before);
+    staged
+        .write("results.json", |file| file.write_all(NEW.as_bytes()))
+        .unwrap();
+}

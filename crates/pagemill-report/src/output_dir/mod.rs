@@ -1,10 +1,14 @@
 //! `--out`: a directory that is either the old results or the new ones, never a mixture.
 
+mod sibling;
+
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+
+use sibling::Sibling;
 
 /// Everything pagemill writes into a results directory, now or in earlier versions.
 /// A directory that holds anything else is not ours to replace.
@@ -70,21 +74,24 @@ type Fault = Box<dyn FnMut(Step) -> io::Result<()>>;
 /// New results on their way into a directory.
 ///
 /// Files are collected in a hidden sibling of the target. [`OutputDir::commit`] puts them in
-/// place in one step; dropping without it leaves the target as it was.
+/// place in one step; dropping without it leaves the target as it was. What is left of a killed
+/// process is removed by the next one that stages beside it.
 pub struct OutputDir {
     target: PathBuf,
-    staging: PathBuf,
+    staging: Sibling,
     fault: Fault,
 }
 
 impl OutputDir {
     /// Checks that `target` may become a results directory: it does not exist, or is empty, or
-    /// holds results of pagemill and nothing else. Changes nothing.
+    /// holds results of pagemill and nothing else. Removes what killed processes left beside it.
     ///
     /// # Errors
     /// [`OutputDirError::NotOurs`] says what is in the way.
     pub fn check(target: &Path) -> Result<(), OutputDirError> {
-        resolve(target).and_then(|target| check_resolved(&target))
+        let target = resolve(target)?;
+        sibling::remove_abandoned(&target);
+        check_resolved(&target)
     }
 
     /// Checks `target` and makes a place to collect its files.
@@ -97,11 +104,12 @@ impl OutputDir {
 
     fn stage_with(target: &Path, mut fault: Fault) -> Result<Self, OutputDirError> {
         let target = resolve(target)?;
+        sibling::remove_abandoned(&target);
         check_resolved(&target)?;
         let parent = parent_of(&target);
         fs::create_dir_all(parent).map_err(io_error("create", parent))?;
         let staging = fault(Step::Create)
-            .and_then(|()| create_sibling(&target, "new"))
+            .and_then(|()| Sibling::create(&target, sibling::NEW))
             .map_err(io_error("create a directory beside", &target))?;
         Ok(Self {
             target,
@@ -124,7 +132,7 @@ impl OutputDir {
                 name: name.to_owned(),
             });
         }
-        let path = self.staging.join(name);
+        let path = self.staging.path.join(name);
         let fault = &mut self.fault;
         let result = (|| {
             fault(Step::WriteFile)?;
@@ -150,10 +158,10 @@ impl OutputDir {
 
     fn put_in_place(&mut self) -> io::Result<()> {
         (self.fault)(Step::SyncStaging)?;
-        sync_dir(&self.staging)?;
+        sync_dir(&self.staging.path)?;
         if !self.target.exists() {
             (self.fault)(Step::MoveIn)?;
-            fs::rename(&self.staging, &self.target)?;
+            fs::rename(&self.staging.path, &self.target)?;
         } else if (self.fault)(Step::Exchange)
             .and_then(|()| self.exchange())
             .is_err()
@@ -168,7 +176,13 @@ impl OutputDir {
     #[cfg(target_os = "linux")]
     fn exchange(&self) -> io::Result<()> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
-        renameat_with(CWD, &self.staging, CWD, &self.target, RenameFlags::EXCHANGE)?;
+        renameat_with(
+            CWD,
+            &self.staging.path,
+            CWD,
+            &self.target,
+            RenameFlags::EXCHANGE,
+        )?;
         Ok(())
     }
 
@@ -180,13 +194,15 @@ impl OutputDir {
     /// For file systems that cannot swap: the old results step aside and come back on failure.
     fn replace_in_two_steps(&mut self) -> io::Result<()> {
         (self.fault)(Step::MoveAside)?;
-        let aside = create_sibling(&self.target, "old")?;
+        // Locked before it steps aside, so that no other process takes it for abandoned.
+        let _lock = sibling::lock(&self.target)?;
+        let aside = Sibling::create(&self.target, sibling::OLD)?.path;
         if let Err(error) = fs::rename(&self.target, &aside) {
             fs::remove_dir(&aside)?;
             return Err(error);
         }
         let moved =
-            (self.fault)(Step::MoveIn).and_then(|()| fs::rename(&self.staging, &self.target));
+            (self.fault)(Step::MoveIn).and_then(|()| fs::rename(&self.staging.path, &self.target));
         if let Err(error) = moved {
             fs::rename(&aside, &self.target)?;
             return Err(error);
@@ -198,7 +214,7 @@ impl OutputDir {
 impl Drop for OutputDir {
     fn drop(&mut self) {
         // Nothing is left to tell the caller: the files are either committed or unwanted.
-        let _ = fs::remove_dir_all(&self.staging);
+        let _ = fs::remove_dir_all(&self.staging.path);
     }
 }
 
@@ -290,24 +306,6 @@ fn parent_of(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
-/// Makes an empty directory `.name.pagemill-<what>-<n>` beside `target`.
-fn create_sibling(target: &Path, what: &str) -> io::Result<PathBuf> {
-    const ATTEMPTS: u32 = 1000;
-    let pid = std::process::id();
-    for attempt in 0..ATTEMPTS {
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".pagemill-{what}-{pid}-{attempt}"));
-        let path = parent_of(target).join(name);
-        match fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
 /// Makes the names in a directory survive a crash, where the system can.
 fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(unix) {
@@ -318,5 +316,4 @@ fn sync_dir(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "output_dir_tests.rs"]
 mod tests;
