@@ -19,6 +19,7 @@ extern u32 pmc_colors;
 extern unsigned long pmc_cache_bytes;
 extern unsigned int pmc_ways;
 extern unsigned int pmc_line_bytes;
+extern unsigned int pmc_space_percent;
 
 static inline u32 pmc_page_color(const struct page *page)
 {
@@ -30,6 +31,7 @@ int pmc_stock_init(u64 limit_mib, u64 keep_mib);
 void pmc_stock_exit(void);
 struct page *pmc_stock_take(u32 color);
 struct page *pmc_stock_take_any(void);
+bool pmc_stock_allows(u64 space_pages);
 void pmc_stock_put(struct page *page);
 bool pmc_stock_refill(u32 color);
 void pmc_stock_available(struct pagemill_color_set *set);

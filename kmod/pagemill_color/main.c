@@ -31,6 +31,10 @@ static unsigned long limit_mib;
 module_param(limit_mib, ulong, 0444);
 MODULE_PARM_DESC(limit_mib, "most memory, in use and in stock; 0: half of all");
 
+unsigned int pmc_space_percent = 75;
+module_param_named(space_percent, pmc_space_percent, uint, 0444);
+MODULE_PARM_DESC(space_percent, "most of this limit that one space may have, in percent");
+
 static unsigned long keep_mib = 64;
 module_param(keep_mib, ulong, 0444);
 MODULE_PARM_DESC(keep_mib, "most memory that is kept in stock when it is freed");
@@ -47,6 +51,11 @@ static int __init pagemill_color_init(void)
 	if (!pmc_colors) {
 		pr_err("a cache of %lu bytes, %u ways and lines of %u bytes has no colors: 2 to %u are possible, a power of two\n",
 		       pmc_cache_bytes, pmc_ways, pmc_line_bytes, PMC_COLORS_MAX);
+		return -EINVAL;
+	}
+	if (!pmc_space_percent || pmc_space_percent > 100) {
+		pr_err("space_percent is %u: 1 to 100 are possible\n",
+		       pmc_space_percent);
 		return -EINVAL;
 	}
 	error = pmc_pages_init();

@@ -68,7 +68,7 @@ static struct page *take_by_rule(struct pmc_space *space, u32 *color)
 
 /*
  * The next frame of a space, with old content and in no slot. ERR_PTR: -ENOENT
- * if there is no frame, -ENOMEM if the kernel has no memory for us.
+ * if there is no frame or the space has its part, -ENOMEM if the kernel has no memory for us.
  */
 struct pmc_page *pmc_page_deal(struct pmc_space *space)
 {
@@ -77,9 +77,12 @@ struct pmc_page *pmc_page_deal(struct pmc_space *space)
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->page = take_exact(color);
-	if (!entry->page)
-		entry->page = take_by_rule(space, &color);
+	entry->page = NULL;
+	if (pmc_stock_allows(space->counts.pages)) {
+		entry->page = take_exact(color);
+		if (!entry->page)
+			entry->page = take_by_rule(space, &color);
+	}
 	if (!entry->page) {
 		space->counts.failures++;
 		kmem_cache_free(entries, entry);

@@ -3,6 +3,7 @@
  * Other colors for all pages of a space: planned at once, with the fewest
  * moves; unmapped with one flush; copied when they are touched again.
  */
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -11,8 +12,10 @@ static void count_held(const struct pmc_space *space, u32 *held)
 {
 	const struct pmc_page *entry;
 
-	list_for_each_entry(entry, &space->pages, node)
+	list_for_each_entry(entry, &space->pages, node) {
 		held[pmc_page_color(entry->page)]++;
+		cond_resched();
+	}
 }
 
 /* Sets targets; how many pages are to move. */
@@ -29,6 +32,7 @@ static u64 plan_moves(struct pmc_space *space, struct pmc_plan *plan)
 		moves += entry->moves;
 		if (entry->moves)
 			pmc_wait_for_faults(entry->page);
+		cond_resched();
 	}
 	return moves;
 }
@@ -43,6 +47,7 @@ static void unmap_moves(struct pmc_region *region)
 	struct pmc_page *entry;
 
 	xa_for_each(&region->slots, slot, entry) {
+		cond_resched();
 		if (!entry->moves)
 			continue;
 		low = min(low, slot);

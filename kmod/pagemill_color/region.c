@@ -40,18 +40,26 @@ static struct pmc_region *new_region(struct pmc_space *space,
 void pmc_region_unmap(struct pmc_region *region, unsigned long slot,
 		      unsigned long count)
 {
+	/* To the kernel, 0 bytes are all that follow. */
+	if (!count)
+		return;
 	unmap_mapping_range(region->mapping,
 			    (loff_t)(region->first + slot) << PAGE_SHIFT,
 			    (loff_t)count << PAGE_SHIFT, 1);
 }
 
-/* Empties slots that no page table leads to. */
+/*
+ * Empties slots that no page table leads to. A mapping that the kernel could
+ * not split is closed empty, at page offset 0.
+ */
 static void put_slots(struct pmc_region *region, unsigned long slot,
 		      unsigned long count)
 {
 	struct pmc_page *entry;
 	unsigned long at;
 
+	if (!count)
+		return;
 	xa_for_each_range(&region->slots, at, entry, slot, slot + count - 1) {
 		xa_erase(&region->slots, at);
 		pmc_page_put(region->space, entry);
@@ -235,8 +243,10 @@ static void release_slots(struct pmc_region *region, unsigned long slot,
 	struct pmc_page *entry;
 	unsigned long at;
 
-	xa_for_each_range(&region->slots, at, entry, slot, slot + count - 1)
+	xa_for_each_range(&region->slots, at, entry, slot, slot + count - 1) {
 		pmc_wait_for_faults(entry->page);
+		cond_resched();
+	}
 	pmc_region_unmap(region, slot, count);
 	put_slots(region, slot, count);
 }

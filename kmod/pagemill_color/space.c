@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Spaces: a set of colors, and the frames dealt from it. */
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -69,6 +70,7 @@ static void count_pages(const struct pmc_space *space,
 		by_color[color]++;
 		report->in_set += pmc_set_has(&space->dealer.set, color);
 		report->pending += entry->moves;
+		cond_resched();
 	}
 }
 

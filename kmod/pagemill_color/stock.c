@@ -9,6 +9,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/shrinker.h>
 
 #include "internal.h"
@@ -24,6 +25,7 @@ static struct {
 	u32 counts[PMC_COLORS_MAX];
 	u64 stocked;
 	u64 used;
+	u64 coming;		/* asked of the kernel, and not here yet */
 	u64 limit;
 	u64 keep;
 	u64 taken_blocks;
@@ -155,13 +157,25 @@ struct page *pmc_stock_take(u32 color)
 	return page;
 }
 
+/*
+ * Frames are charged to the control group of who makes the stock take them
+ * from the kernel, until they go back to it.
+ */
+#define FRAME_GFP	(GFP_HIGHUSER | __GFP_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY)
+
+/* Below stock_lock: whether so many more frames are allowed. */
+static bool is_room(u64 pages)
+{
+	return stock.stocked + stock.used + stock.coming + pages <= stock.limit;
+}
+
 /* Whether one more frame is allowed; it then counts as used. */
 static bool reserve_one(void)
 {
 	bool allowed;
 
 	spin_lock(&stock_lock);
-	allowed = stock.stocked + stock.used < stock.limit;
+	allowed = is_room(1);
 	if (allowed)
 		stock.used++;
 	spin_unlock(&stock_lock);
@@ -190,10 +204,21 @@ struct page *pmc_stock_take_any(void)
 		return list_first_entry(&skimmed, struct page, lru);
 	if (!reserve_one())
 		return NULL;
-	page = alloc_page(GFP_HIGHUSER | __GFP_NOWARN | __GFP_NORETRY);
+	page = alloc_page(FRAME_GFP);
 	if (!page)
 		forget_one();
 	return page;
+}
+
+/* Whether a space that has so many frames may have one more. */
+bool pmc_stock_allows(u64 space_pages)
+{
+	u64 limit;
+
+	spin_lock(&stock_lock);
+	limit = stock.limit;
+	spin_unlock(&stock_lock);
+	return space_pages < div_u64(limit * pmc_space_percent, 100);
 }
 
 /* A frame that nobody maps any more. */
@@ -220,17 +245,38 @@ void pmc_stock_put(struct page *page)
 		__free_page(page);
 }
 
-/* The block of this order, or NULL. */
+/* Whether a block is allowed; its frames then count as coming. */
+static bool reserve_block(u64 pages)
+{
+	bool allowed;
+
+	spin_lock(&stock_lock);
+	allowed = is_room(pages);
+	if (allowed)
+		stock.coming += pages;
+	spin_unlock(&stock_lock);
+	return allowed;
+}
+
+static void forget_block(u64 pages)
+{
+	spin_lock(&stock_lock);
+	stock.coming -= pages;
+	spin_unlock(&stock_lock);
+}
+
+/* The block of this order, which then counts as coming, or NULL. */
 static struct page *take_block(unsigned int order)
 {
 	struct page *block;
 
-	if (READ_ONCE(stock.stocked) + READ_ONCE(stock.used) + (1UL << order) >
-	    READ_ONCE(stock.limit))
+	if (!reserve_block(1UL << order))
 		return NULL;
-	block = alloc_pages(GFP_HIGHUSER | __GFP_NOWARN | __GFP_NORETRY, order);
+	block = alloc_pages(FRAME_GFP, order);
 	if (block)
 		split_page(block, order);
+	else
+		forget_block(1UL << order);
 	return block;
 }
 
@@ -239,6 +285,7 @@ static void add_block(struct page *block, unsigned int order)
 	unsigned long i;
 
 	spin_lock(&stock_lock);
+	stock.coming -= 1UL << order;
 	for (i = 0; i < 1UL << order; i++)
 		add(nth_page(block, i));
 	stock.taken_blocks++;
