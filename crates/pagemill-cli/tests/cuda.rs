@@ -248,6 +248,49 @@ fn managed_variables_have_one_address() {
     is_right("managed", &[], "0 wrong");
 }
 
+#[test]
+fn launches_that_fail_have_a_row_and_come_first() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("faults.cu"), "faults_rows", &[]);
+    let finished = run(&program, &["--format", "json"], &["threads"]);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    assert_eq!(results["summary"]["failed_launches"], 3);
+    let rows = results["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["kernel"] == "nothing");
+    let row = row.expect("the kernel has a row");
+    assert_eq!(
+        (number(row, "launches"), number(row, "failed_launches")),
+        (1, 3)
+    );
+    assert_eq!(
+        row["status"],
+        "cudaErrorInvalidConfiguration, cudaErrorInvalidValue"
+    );
+
+    let finished = run(&program, &[], &["refused"]);
+    assert_eq!(
+        finished
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("pagemill: "))
+            .count(),
+        1,
+        "{}",
+        finished.stderr
+    );
+    let first = finished
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("warning: "));
+    let first = first.unwrap_or_else(|| panic!("{}", finished.stderr));
+    assert!(
+        first.starts_with("warning: 5 launches of refused failed (cudaErrorInvalidPtx): "),
+        "{first}"
+    );
+}
+
 /// The codes that the program got, and the lines of pagemill.
 fn faults(what: &str) -> Option<(String, String)> {
     let program = Toolkit::find()?.compile(&source("faults.cu"), &format!("faults_{what}"), &[]);

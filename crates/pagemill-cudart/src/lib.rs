@@ -16,7 +16,7 @@ mod setting;
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
 pub use names::{readable_name, readable_text};
-pub use results::{Results, ResultsError};
+pub use results::{FailedLaunches, Results, ResultsError};
 pub use runtime::{
     Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,
     Span, Step, StreamId, Work,

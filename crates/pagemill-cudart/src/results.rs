@@ -7,7 +7,7 @@ use pagemill_sim::Report;
 use serde::{Deserialize, Serialize};
 
 /// The layout of the file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The raw results of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,21 @@ pub struct Results {
     pub program: String,
     /// What the GPU did.
     pub report: Report,
+    /// Launches that did not come to their end, in the order of the first of each.
+    pub failed: Vec<FailedLaunches>,
+}
+
+/// Launches of one kernel that failed for the same cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedLaunches {
+    /// The kernel by its name in the PTX; the address of its host stub if nothing is registered for it.
+    pub kernel: String,
+    /// What the program got, such as `cudaErrorInvalidPtx`.
+    pub status: String,
+    /// What the user got to read.
+    pub cause: String,
+    /// How many launches.
+    pub launches: u64,
 }
 
 /// Why results cannot be written or read.
@@ -36,11 +51,12 @@ impl std::error::Error for ResultsError {}
 
 impl Results {
     /// Results of `program`.
-    pub fn new(program: String, report: Report) -> Self {
+    pub fn new(program: String, report: Report, failed: Vec<FailedLaunches>) -> Self {
         Self {
             version: VERSION,
             program,
             report,
+            failed,
         }
     }
 
@@ -106,9 +122,15 @@ mod tests {
             time_ns: 7,
             ..Report::default()
         };
-        let results = Results::new("a".to_owned(), report);
+        let failed = FailedLaunches {
+            kernel: "k".to_owned(),
+            status: "cudaErrorInvalidPtx".to_owned(),
+            cause: "line 3".to_owned(),
+            launches: 5,
+        };
+        let results = Results::new("a".to_owned(), report, vec![failed]);
         results.write(folder.path(), 20).expect("it can be written");
-        Results::new("b".to_owned(), Report::default())
+        Results::new("b".to_owned(), Report::default(), Vec::new())
             .write(folder.path(), 3)
             .expect("it can be written");
         let read = Results::read_all(folder.path()).expect("they can be read");

@@ -242,6 +242,7 @@ fn summary() -> Summary {
                 "Bytes moved",
             ),
         ],
+        ..Summary::default()
     }
 }
 

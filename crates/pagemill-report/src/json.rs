@@ -40,6 +40,12 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
         "claims",
         set.summary.claims.iter().map(ClaimJson),
     )?;
+    if let Some(count) = set.summary.failed_launches {
+        writeln!(out, "    \"failed_launches\": {count},")?;
+    }
+    if !set.summary.warnings.is_empty() {
+        list(&mut out, "    ", "warnings", set.summary.warnings.iter())?;
+    }
     write!(out, "    \"facts\": ")?;
     serde_json::to_writer(&mut out, &FactsJson(&set.summary.facts))?;
     writeln!(out, "\n  }},")?;

@@ -38,6 +38,9 @@ impl TableStyle {
 /// The rows, what they have in common, and the claims, each line ended.
 pub fn render(set: &ResultSet, style: &TableStyle) -> String {
     let mut out = format!("{}\n", clean(&set.title));
+    for warning in &set.summary.warnings {
+        out.push_str(&format!("warning: {}\n", clean(warning)));
+    }
     if !set.rows.is_empty() {
         out.push('\n');
         out.push_str(&render_rows(set, style));

@@ -4,7 +4,7 @@ use pagemill_report::{
     Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary,
     Value, evaluate,
 };
-use pagemill_scenario::{Parameter, ParameterValue, Point, Scenario};
+use pagemill_scenario::{Parameter, ParameterValue, Point, PointSpec, Scenario};
 
 use crate::kind::{self, Ratio, View};
 
@@ -60,6 +60,9 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         plots,
         description: description(scenario),
     };
+    if let PointSpec::Cuda(_) = &scenario.points[0].spec {
+        kind::cuda::summarize(&set.rows, &mut set.summary);
+    }
     set.summary.claims = scenario
         .claims
         .iter()

@@ -15,6 +15,7 @@ __device__ int one(int by) { return by + 1; }
 __device__ int two(int by) { return by + 2; }
 __device__ int (*table[2])(int) = {one, two};
 __global__ void by_address(int *to) { *to = table[*to & 1](3); }
+__global__ void refused(int *to) { asm volatile("vadd.s32.s32.s32 %0, %1, %1;" : "=r"(*to) : "r"(to[1])); }
 __global__ void fetch(cudaTextureObject_t from, float *to) { *to = tex1D<float>(from, 0.0f); }
 __global__ void scribble(cudaSurfaceObject_t to, int x) { surf2Dwrite(1.0f, to, x * 4, 0); }
 
@@ -46,6 +47,9 @@ static void run(const char *what) {
         SHOW(cudaGetLastError());
         nothing<<<1, 32>>>();
         SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "refused")) {
+        for (int times = 0; times < 5; ++times) refused<<<1, 1>>>(memory);
+        SHOW(cudaGetLastError());
     } else if (!strcmp(what, "free")) {
         int local = 0;
         SHOW(cudaFree(&local));

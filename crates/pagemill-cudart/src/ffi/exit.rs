@@ -30,7 +30,8 @@ fn write_results(runtime: Runtime) {
     let program = std::env::args_os()
         .next()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let results = Results::new(program, runtime.finish());
+    let failed = runtime.failed_launches().to_vec();
+    let results = Results::new(program, runtime.finish(), failed);
     if let Err(error) = results.write(&folder, std::process::id()) {
         complain("exit", &format!("cannot write results: {error}"));
     }

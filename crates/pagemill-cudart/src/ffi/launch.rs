@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use pagemill_ptx::Param;
 
 use super::work::{Wait, submit};
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, address, api, give, null, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Launch, StreamId, Work};
 
@@ -98,7 +98,7 @@ pub(super) unsafe fn pack(
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
     let key = FunctionKey(address(function));
-    let launched = with_runtime(|runtime| {
+    let launched = with_runtime_for(key, |runtime| {
         let arguments = runtime.prepare(key, shape, |params, bytes| {
             // SAFETY: by the contract of this function.
             unsafe { pack(arguments, params, bytes) }

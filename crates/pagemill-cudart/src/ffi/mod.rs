@@ -20,6 +20,7 @@ mod texture;
 mod work;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -28,7 +29,7 @@ use pagemill_linux::{children, scratch};
 
 use crate::error::{CudaError, Fault};
 use crate::names::readable_text;
-use crate::runtime::Runtime;
+use crate::runtime::{FunctionKey, Runtime};
 use crate::setting::Setting;
 
 /// Exports functions of the CUDA runtime as `pagemill_<name>`, to which the shims jump.
@@ -86,22 +87,46 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
     }
 }
 
+/// Lines of standard error that are kept to be written only once.
+const COMPLAINTS_MAX: usize = 4096;
+
+/// Writes a line to standard error, the first time that it is the same.
 fn complain(function: &str, message: &str) {
     use std::io::Write;
+    static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let line = format!("pagemill: {function}: {}", readable_text(message));
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.contains(&line) {
+        return;
+    }
     // There is nobody left to tell when standard error is closed.
-    let message = readable_text(message);
-    let _ = writeln!(std::io::stderr(), "pagemill: {function}: {message}");
+    let _ = writeln!(std::io::stderr(), "{line}");
+    if seen.len() < COMPLAINTS_MAX {
+        seen.insert(line);
+    }
 }
 
 /// Asks the runtime, which is made for the first who asks.
 fn with_runtime<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
+    enter(|runtime| runtime.call(work))
+}
+
+/// Asks the runtime for a launch of the kernel `key`, which is noted if it fails.
+fn with_runtime_for<T>(
+    key: FunctionKey,
+    work: impl FnOnce(&mut Runtime) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    enter(|runtime| runtime.call_launch(key, work))
+}
+
+fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*state, State::Fresh) {
         *state = start();
     }
     match &mut *state {
         State::Ready(runtime) => {
-            let result = runtime.call(work);
+            let result = work(runtime);
             let text = runtime.take_output();
             drop(state);
             print(&text);

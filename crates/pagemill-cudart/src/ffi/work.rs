@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::stream::HostFunction;
-use super::{Done, address, copy, with_runtime};
+use super::{Done, address, copy, with_runtime, with_runtime_for};
 use crate::error::Fault;
 use crate::runtime::{Runtime, StreamId, Work};
 
@@ -102,12 +102,16 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
             ends.push(at);
             continue;
         }
-        let end = with_runtime(|runtime| {
+        let step_done = |runtime: &mut Runtime| {
             runtime.do_step(at, |runtime, lane| {
                 // SAFETY: by the contract of this function.
                 unsafe { perform(runtime, lane, &step.work) }
             })
-        })?;
+        };
+        let end = match step.work {
+            Work::Kernel(key, ..) => with_runtime_for(key, step_done)?,
+            _ => with_runtime(step_done)?,
+        };
         ends.push(end);
     }
     let end = ends.into_iter().fold(start, Ord::max);

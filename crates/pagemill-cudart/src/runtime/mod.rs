@@ -2,6 +2,7 @@
 
 mod arrays;
 mod copies;
+mod failures;
 mod graphs;
 mod images;
 mod launches;
@@ -18,6 +19,7 @@ use pagemill_sim::{Gpu, GpuMachine, Options, Report, TransferMode};
 use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
+use crate::results::FailedLaunches;
 use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
@@ -49,6 +51,7 @@ pub struct Runtime {
     /// The state of the GPU at the last look for pages that have gone there.
     migrations_seen: u64,
     lost: Option<CudaError>,
+    failed: Vec<FailedLaunches>,
 }
 
 impl Runtime {
@@ -74,6 +77,7 @@ impl Runtime {
             images: Images::default(),
             migrations_seen: 0,
             lost: None,
+            failed: Vec::new(),
         })
     }
 

@@ -345,3 +345,49 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
         Ok(Side::Device)
     );
 }
+
+#[test]
+fn launches_that_fail_are_counted_by_kernel_and_cause() {
+    let mut runtime = runtime();
+    let image = runtime.register_ptx(PTX.to_owned());
+    let key = runtime
+        .kernel_of_image(image, "store")
+        .expect("there is one");
+    let launch = |runtime: &mut Runtime, threads: u32, to: u64| {
+        let shape = Launch {
+            block: [threads, 1, 1],
+            ..one_thread(StreamId::LEGACY)
+        };
+        runtime.call_launch(key, |runtime| {
+            runtime.launch(key, &shape, |_, _| Ok(arguments(to, 1)))
+        })
+    };
+    let memory = runtime
+        .malloc(4)
+        .expect("there is room")
+        .expect("not empty");
+    launch(&mut runtime, 1, memory).expect("it runs");
+    assert_eq!(runtime.failed_launches(), []);
+    for _ in 0..2 {
+        launch(&mut runtime, 5000, memory).expect_err("too many threads");
+    }
+    launch(&mut runtime, 1, memory + 4096).expect_err("out of bounds");
+    launch(&mut runtime, 1, memory).expect_err("the GPU is lost");
+    let found: Vec<(&str, &str, u64)> = runtime
+        .failed_launches()
+        .iter()
+        .map(|failed| {
+            (
+                failed.kernel.as_str(),
+                failed.status.as_str(),
+                failed.launches,
+            )
+        })
+        .collect();
+    let wanted = [
+        ("store", "cudaErrorInvalidConfiguration", 2),
+        ("store", "cudaErrorIllegalAddress", 1),
+        ("store", "cudaErrorIllegalAddress", 1),
+    ];
+    assert_eq!(found, wanted);
+}

@@ -137,8 +137,8 @@ pub fn compare(
             columns: columns(&shared, &metrics),
             rows,
             summary: Summary {
-                claims: Vec::new(),
                 facts,
+                ..Summary::default()
             },
             ..ResultSet::default()
         },

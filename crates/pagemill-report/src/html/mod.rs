@@ -90,6 +90,11 @@ fn header(set: &ResultSet) -> Markup {
                 "Scenario " code { (set.scenario) } " · seed " (set.seed) " · "
                 (counted(set.rows.len(), "row")) " · pagemill " (set.pagemill_version)
             }
+            @if !set.summary.warnings.is_empty() {
+                ul role="alert" {
+                    @for warning in &set.summary.warnings { li.fails { (warning) } }
+                }
+            }
             @for paragraph in paragraphs { p { (paragraph) } }
             @if !set.summary.facts.is_empty() {
                 dl.facts {

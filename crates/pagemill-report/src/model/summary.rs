@@ -39,6 +39,10 @@ pub struct Summary {
     pub claims: Vec<Claim>,
     /// Figures about the whole run.
     pub facts: Vec<Fact>,
+    /// Kernel launches that were refused or did not come to their end; `None` where nothing is launched by a program.
+    pub failed_launches: Option<u64>,
+    /// Sentences that a reader needs before any figure; shown first.
+    pub warnings: Vec<String>,
 }
 
 impl Summary {

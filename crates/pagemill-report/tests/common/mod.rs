@@ -146,6 +146,7 @@ pub fn sample() -> ResultSet {
             kind: ColumnKind::Bytes,
             doc: "Data of all points".into(),
         }],
+        ..Summary::default()
     };
     set.plots = plots();
     set.description = vec![DescriptionSection {

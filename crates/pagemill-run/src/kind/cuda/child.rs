@@ -10,6 +10,7 @@ use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::CudaPoint;
 
+use super::advice::advice;
 use crate::Stdout;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
@@ -32,17 +33,17 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
     let results = Results::read_all(folder.path()).map_err(|error| error.to_string())?;
     let exit_code = exit_code(status);
     if results.is_empty() {
+        let program = &spec.command[0];
+        let advice = advice(Path::new(program));
         if exit_code == 0 {
             return Err(format!(
-                "{} did not use pagemill's CUDA runtime: link it with `nvcc -cudart shared`, and see that `ldd` shows libcudart.so.12 or .13",
-                spec.command[0]
+                "{program} did not use pagemill's CUDA runtime: {advice}"
             ));
         }
         // There is nobody left to tell when standard error is closed.
         let _ = writeln!(
             std::io::stderr(),
-            "pagemill: {} left no results ({status})",
-            spec.command[0]
+            "pagemill: {program} left no results ({status}). If that is for want of a GPU: {advice}"
         );
     }
     Ok(Finished { exit_code, results })

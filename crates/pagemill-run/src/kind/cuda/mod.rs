@@ -1,14 +1,16 @@
 //! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
 
+mod advice;
 mod child;
+mod failures;
 
-use pagemill_cudart::{Results, readable_name};
-use pagemill_report::{ColumnKind, Plot, ResultSet, Row};
+use pagemill_cudart::{FailedLaunches, Results, readable_name};
+use pagemill_report::{ColumnKind, Plot, ResultSet, Row, Summary};
 use pagemill_scenario::{CudaPoint, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::gpu::metrics::{METRICS, add_metrics};
+use super::gpu::metrics::add_metrics;
 use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;
 use crate::results::parameters;
@@ -31,11 +33,12 @@ pub const VIEW: View = View {
             "how its managed memory gets to the GPU",
         ),
     ],
-    metrics: METRICS,
+    metrics: &failures::METRICS_AND_STATUS,
     headline: &[
         "time_ns",
         TIME_RATIO,
         "launches",
+        "failed_launches",
         "migrations",
         "migrated_bytes",
         "returned_bytes",
@@ -61,6 +64,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         Results {
             program: own,
             mut report,
+            failed,
             ..
         },
     ) in finished.results.into_iter().enumerate()
@@ -71,7 +75,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         } else {
             program.clone()
         };
-        let mut rows = rows(point, spec, &program, &report);
+        let mut rows = rows(point, spec, &program, &report, &failed);
         if number == 0 {
             outcome.row = rows.remove(0);
             outcome.events = Some(Box::new(std::mem::take(&mut report.timeline)));
@@ -84,7 +88,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
 /// The rows of a program that ran on the machine of `point`, which is of this kind; none if it is of another.
 pub fn rows_of_program(point: &Point, program: &str, report: &Report) -> Vec<Row> {
     match &point.spec {
-        PointSpec::Cuda(spec) => rows(point, spec, program, report),
+        PointSpec::Cuda(spec) => rows(point, spec, program, report, &[]),
         _ => Vec::new(),
     }
 }
@@ -94,14 +98,38 @@ pub fn plots_of_programs(set: &ResultSet) -> Vec<Plot> {
     (VIEW.plots)(&set.rows, &set.columns)
 }
 
-/// One row for the program, and one for each kernel.
-fn rows(point: &Point, spec: &CudaPoint, program: &str, report: &Report) -> Vec<Row> {
+/// Adds to the summary of a run how many launches failed, and why.
+pub fn summarize(rows: &[Row], summary: &mut Summary) {
+    failures::summarize(rows, summary);
+}
+
+/// One row for the program, and one for each kernel that was launched, also in vain.
+fn rows(
+    point: &Point,
+    spec: &CudaPoint,
+    program: &str,
+    report: &Report,
+    failed: &[FailedLaunches],
+) -> Vec<Row> {
     let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
+    let mut rows = vec![failures::add_status(whole, failed.iter())];
     let kernels = report.by_kernel();
-    let kernels = kernels.iter().map(|(name, part)| {
-        add_metrics(row(point, spec, program, &readable_name(name)), part, None)
-    });
-    std::iter::once(whole).chain(kernels).collect()
+    for (name, part) in &kernels {
+        let row = add_metrics(row(point, spec, program, &readable_name(name)), part, None);
+        let own = failed.iter().filter(|failed| failed.kernel == *name);
+        rows.push(failures::add_status(row, own));
+    }
+    let mut names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
+    for FailedLaunches { kernel, .. } in failed {
+        if names.contains(&kernel.as_str()) {
+            continue;
+        }
+        names.push(kernel);
+        let row = row(point, spec, program, &readable_name(kernel)).metric("launches", 0u64);
+        let own = failed.iter().filter(|other| other.kernel == *kernel);
+        rows.push(failures::add_status(row, own));
+    }
+    rows
 }
 
 fn row(point: &Point, spec: &CudaPoint, program: &str, kernel: &str) -> Row {

@@ -1,0 +1,67 @@
+//! What to do about a program that did not use the runtime, as far as its file tells.
+
+use std::path::Path;
+
+/// How a program has its CUDA runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runtime {
+    /// As a library of its own.
+    Shared,
+    /// As a part of the executable.
+    Static,
+    /// It is no executable, or has none.
+    Unknown,
+}
+
+/// What a user should do so that `program`, which left no results, uses the runtime.
+pub fn advice(program: &Path) -> &'static str {
+    match std::fs::read(program).map_or(Runtime::Unknown, |bytes| runtime_of(&bytes)) {
+        Runtime::Shared => {
+            "it is linked with a shared runtime, and made no call of it, or found another one: see which libcudart.so `ldd` shows, \
+             and whether it has an RPATH of its own"
+        }
+        Runtime::Static => {
+            "it has the CUDA runtime inside, which asks for a driver: link it with `nvcc -cudart shared`"
+        }
+        Runtime::Unknown => {
+            "link it with `nvcc -cudart shared`, and see that `ldd` shows libcudart.so.12 or .13; \
+             if it is a script, what it starts must be linked so"
+        }
+    }
+}
+
+fn runtime_of(bytes: &[u8]) -> Runtime {
+    let holds = |text: &str| {
+        let mut windows = bytes.windows(text.len());
+        windows.any(|window| window == text.as_bytes())
+    };
+    if !bytes.starts_with(b"\x7fELF") {
+        Runtime::Unknown
+    } else if holds("\0libcudart.so.") {
+        Runtime::Shared
+    } else if holds("\0.nv_fatbin\0") || holds("__cudaRegisterFatBinary") {
+        Runtime::Static
+    } else {
+        Runtime::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_tells_how_it_is_linked() {
+        let of = |text: &str| runtime_of(text.as_bytes());
+        assert_eq!(of("#!/bin/sh\nlibcudart.so.13"), Runtime::Unknown);
+        assert_eq!(
+            of("\x7fELF..\0.nv_fatbin\0..\0libcudart.so.13\0"),
+            Runtime::Shared
+        );
+        assert_eq!(of("\x7fELF..\0.text\0.nv_fatbin\0"), Runtime::Static);
+        assert_eq!(of("\x7fELF..\0.text\0"), Runtime::Unknown);
+        let own = std::env::current_exe().expect("a test has a file");
+        assert!(advice(&own).contains("`ldd`"));
+        assert!(advice(Path::new("/nonexistent")).contains("-cudart shared"));
+    }
+}

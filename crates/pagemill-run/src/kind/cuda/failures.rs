@@ -1,0 +1,129 @@
+//! Launches that failed: in the rows of their kernels, and first in the report.
+
+use pagemill_cudart::{FailedLaunches, readable_text};
+use pagemill_report::{ColumnKind, Row, Summary, Value};
+
+use super::super::gpu::metrics::METRICS;
+use super::WHOLE_PROGRAM;
+
+type Metric = (&'static str, ColumnKind, &'static str);
+
+const STATUS: [Metric; 3] = [
+    (
+        "status",
+        ColumnKind::Text,
+        "ok, or the error codes of the launches that failed",
+    ),
+    (
+        "failed_launches",
+        ColumnKind::Count,
+        "launches that were refused or did not come to their end; not in launches, nor in any other figure",
+    ),
+    ("failure", ColumnKind::Text, "why the first of them failed"),
+];
+
+/// The columns of a GPU run, and whether launches failed.
+pub const METRICS_AND_STATUS: [Metric; METRICS.len() + STATUS.len()] = {
+    let mut all = [STATUS[0]; METRICS.len() + STATUS.len()];
+    let mut at = 0;
+    while at < METRICS.len() {
+        all[at] = METRICS[at];
+        at += 1;
+    }
+    while at < METRICS.len() + STATUS.len() {
+        all[at] = STATUS[at - METRICS.len()];
+        at += 1;
+    }
+    all
+};
+
+/// The row with what became of the launches that it is about.
+pub fn add_status<'a>(row: Row, failed: impl Iterator<Item = &'a FailedLaunches>) -> Row {
+    let mut launches = 0;
+    let mut codes: Vec<&str> = Vec::new();
+    let mut failure = None;
+    for one in failed {
+        launches += one.launches;
+        if !codes.contains(&one.status.as_str()) {
+            codes.push(&one.status);
+        }
+        failure.get_or_insert(&one.cause);
+    }
+    let status = match codes.is_empty() {
+        true => "ok".to_owned(),
+        false => codes.join(", "),
+    };
+    let row = row
+        .metric("status", status)
+        .metric("failed_launches", launches);
+    match failure {
+        Some(cause) => row.metric("failure", readable_text(cause)),
+        None => row,
+    }
+}
+
+/// Adds to the summary of a run how many launches failed, and why.
+pub fn summarize(rows: &[Row], summary: &mut Summary) {
+    let mut count = 0;
+    for row in rows {
+        let failed = match row.get("failed_launches") {
+            Some(Value::Unsigned(failed)) if *failed > 0 => *failed,
+            _ => continue,
+        };
+        let text = |name: &str| row.get(name).map(Value::to_string).unwrap_or_default();
+        if text("kernel") == WHOLE_PROGRAM {
+            count += failed;
+            continue;
+        }
+        summary.warnings.push(format!(
+            "{failed} launches of {} failed ({}): {}",
+            text("kernel"),
+            text("status"),
+            text("failure"),
+        ));
+    }
+    summary.failed_launches = Some(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(kernel: &str, status: &str, cause: &str, launches: u64) -> FailedLaunches {
+        FailedLaunches {
+            kernel: kernel.to_owned(),
+            status: status.to_owned(),
+            cause: cause.to_owned(),
+            launches,
+        }
+    }
+
+    #[test]
+    fn a_row_without_failures_is_ok() {
+        let row = add_status(Row::new(), std::iter::empty());
+        assert_eq!(row.get("status"), Some(&"ok".into()));
+        assert_eq!(row.get("failed_launches"), Some(&0u64.into()));
+        assert_eq!(row.get("failure"), None);
+    }
+
+    #[test]
+    fn launches_are_counted_once_and_named_by_kernel() {
+        let all = [
+            failed("a", "cudaErrorInvalidPtx", "line 3", 5),
+            failed("a", "cudaErrorLaunchFailure", "gone", 1),
+        ];
+        let row = |kernel: &str| Row::new().parameter("kernel", kernel);
+        let rows = [
+            add_status(row(WHOLE_PROGRAM), all.iter()),
+            add_status(row("a"), all.iter()),
+            add_status(row("b"), std::iter::empty()),
+        ];
+        let mut summary = Summary::default();
+        summarize(&rows, &mut summary);
+        assert_eq!(summary.failed_launches, Some(6));
+        assert_eq!(
+            summary.warnings,
+            ["6 launches of a failed (cudaErrorInvalidPtx, cudaErrorLaunchFailure): line 3"]
+        );
+    }
+}
