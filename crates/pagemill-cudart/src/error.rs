@@ -206,7 +206,9 @@ fn trap_code(kind: &TrapKind) -> CudaError {
         | TrapKind::ReadOnly { .. } => CudaError::ILLEGAL_ADDRESS,
         TrapKind::Misaligned { .. } => CudaError::MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CudaError::ASSERT,
-        TrapKind::InstructionLimit { .. } | TrapKind::Deadlock { .. } => CudaError::LAUNCH_TIMEOUT,
+        TrapKind::InstructionLimit { .. }
+        | TrapKind::NoProgress { .. }
+        | TrapKind::Deadlock { .. } => CudaError::LAUNCH_TIMEOUT,
         _ => CudaError::LAUNCH_FAILURE,
     }
 }

@@ -122,7 +122,7 @@ impl Barriers {
             if done.waiting >> number & 1 != 0 {
                 warp.state = WarpState::Running;
                 if let Some(reduction) = warp.reduction.take() {
-                    answer(&reduction, &done, warp.path.mask, &mut registers[number]);
+                    answer(&reduction, &done, warp.alive, &mut registers[number]);
                 }
             }
         }

@@ -15,6 +15,9 @@ use crate::memory::DeviceMemory;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 
+/// Advances of a warp in a functional run before the others of its block have a turn.
+const TURNS: u32 = 256;
+
 /// A place where blocks run, one after the other. Starting the next block of a launch allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Block {
@@ -22,13 +25,13 @@ pub struct Block {
     index: u64,
     /// Which of the places for resident blocks this is: separates the local memory of blocks that run side by side.
     place: u32,
-    warps: Vec<Warp>,
-    registers: Vec<Registers>,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) registers: Vec<Registers>,
     locals: Vec<Vec<Line<u32>>>,
     shared: Vec<u8>,
     barriers: Barriers,
     hints: Vec<u32>,
-    output: Output,
+    pub(crate) output: Output,
     /// Where functional runs leave addresses that nobody reads.
     scratch: MemoryAccess,
 }
@@ -174,13 +177,20 @@ impl Block {
     ) -> Result<(), Box<Trap>> {
         while !self.is_finished() {
             for warp in 0..self.warps.len() as u32 {
-                while self.warps[warp as usize].state == WarpState::Running {
+                // A warp that waits for another one lets it run.
+                for _ in 0..TURNS {
+                    if self.warps[warp as usize].state != WarpState::Running {
+                        break;
+                    }
                     let mode = Mode {
                         costs: None,
                         allowed: u64::MAX,
                         access: None,
                     };
                     self.go(launch, warp, memory, mode, totals)?;
+                    if self.warps[warp as usize].watch.waits {
+                        break;
+                    }
                 }
             }
         }
@@ -200,7 +210,9 @@ impl Block {
         let at = number as usize;
         let warp = &mut self.warps[at];
         let left = launch.instruction_limit.saturating_sub(warp.executed);
+        let allowed = mode.allowed.min(left).min(warp.until_pause());
         let stepped = mode.access.is_some();
+        let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
         let local_bytes = 128 * self.locals[at].len() as u64;
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
@@ -211,7 +223,7 @@ impl Block {
             } else {
                 &code.functional
             },
-            costs: mode.costs.map_or(&[], |costs| &costs.prefix),
+            costs,
             constants: &launch.constants,
             registers: &mut self.registers[at],
             warp,
@@ -227,33 +239,52 @@ impl Block {
             },
             output: &mut self.output,
             access: mode.access.unwrap_or(&mut self.scratch),
-            allowed: mode.allowed.min(left),
+            allowed,
             stepped,
         };
         let stop = run(&mut machine, totals).map_err(|fault| self.trap(launch, number, *fault))?;
+        if self.output.has_strays() {
+            self.name_strays(launch);
+        }
         match stop {
             Stop::Memory => Ok((StepEnd::Memory, 0)),
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
-            Stop::Budget if self.warps[at].executed >= launch.instruction_limit => {
-                let limit = launch.instruction_limit;
-                Err(self.trap(
-                    launch,
-                    number,
-                    *Fault::of_warp(TrapKind::InstructionLimit { limit }),
-                ))
+            Stop::Budget => {
+                self.pause(launch, number, memory)
+                    .map_err(|fault| self.trap(launch, number, *fault))?;
+                self.take_turns(launch, number, costs, totals)
             }
-            Stop::Budget => Ok((StepEnd::Budget, 0)),
+            Stop::Yield => {
+                self.warps[at].park(None);
+                self.take_turns(launch, number, costs, totals)
+            }
+            Stop::Meet { index, mask } => {
+                self.wait_for_lanes(launch, number, index, mask)
+                    .map_err(|fault| self.trap(launch, number, *fault))?;
+                self.take_turns(launch, number, costs, totals)
+            }
+            Stop::Exit if self.warps[at].is_split() => {
+                self.take_turns(launch, number, costs, totals)
+            }
             Stop::Exit => {
+                memory.activity().quiet = 0;
                 self.warps[at].state = WarpState::Exited;
                 let released = self.barriers.leave(&mut self.warps, &mut self.registers);
                 let released = released.map_err(|fault| self.trap(launch, number, *fault))?;
                 Ok((StepEnd::Exit, released))
             }
-            Stop::Barrier { index, mask } => self.arrive(launch, number, index, mask),
+            Stop::Barrier { index, mask } => {
+                self.warps[at].accesses += 1;
+                if self.warps[at].is_split() && mask != self.warps[at].alive {
+                    self.warps[at].wait_at_barrier(index, mask);
+                    return self.take_turns(launch, number, costs, totals);
+                }
+                self.arrive(launch, number, index, mask)
+            }
         }
     }
 
-    fn arrive(
+    pub(crate) fn arrive(
         &mut self,
         launch: &Launch,
         number: u32,
@@ -280,8 +311,25 @@ impl Block {
         }
     }
 
+    /// Says where shuffles read what is undefined.
     #[cold]
-    fn trap(&self, launch: &Launch, number: u32, fault: Fault) -> Box<Trap> {
+    fn name_strays(&mut self, launch: &Launch) {
+        let kernel = &launch.kernel;
+        for info in self.output.take_strays() {
+            let line = kernel
+                .instructions
+                .get(info as usize)
+                .map_or(0, |info| info.line);
+            self.output.note(format!(
+                "kernel {} at {}:{line}: a shuffle reads from a lane that its member mask does not name or that has ended; \
+                 CUDA leaves the value undefined",
+                kernel.name, kernel.source_name,
+            ));
+        }
+    }
+
+    #[cold]
+    pub(crate) fn trap(&self, launch: &Launch, number: u32, fault: Fault) -> Box<Trap> {
         let kernel = &launch.kernel;
         let code = &kernel.code;
         let warp = self.warps.get(number as usize);

@@ -30,6 +30,17 @@ pub(crate) struct Code {
 }
 
 /// One linear instruction stream.
+impl Code {
+    /// The stream of functional or of stepped runs.
+    pub(crate) fn stream(&self, stepped: bool) -> &Stream {
+        if stepped {
+            &self.stepped
+        } else {
+            &self.functional
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub insts: Vec<Inst>,

@@ -18,6 +18,7 @@ mod module;
 pub mod parse;
 mod texture;
 mod trap;
+mod turns;
 mod window;
 
 pub use block::Block;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::exec::watch::Activity;
 use crate::texture::Texture;
 
 /// First address handed out to ordinary allocations.
@@ -145,8 +146,8 @@ pub struct NearAllocation {
     pub bytes: u64,
     /// Whether it has been freed.
     pub freed: bool,
-    /// Distance in bytes from its end (positive: behind it) or start (negative: before it); 0 inside.
-    pub distance: i128,
+    /// Bytes between it and the address: positive behind it, negative before it, `None` inside.
+    pub distance: Option<i128>,
 }
 
 impl fmt::Display for Nearest {
@@ -164,13 +165,15 @@ impl fmt::Display for Nearest {
         } = near;
         let what = format!("{freed}allocation {name:?} ({bytes} bytes at {address:#x})");
         match distance {
-            0 => write!(f, "it is in {what}"),
-            1.. => write!(f, "nearest is {what}, which ends {distance} bytes before"),
-            _ => write!(
-                f,
-                "nearest is {what}, which starts {} bytes after",
-                -distance
-            ),
+            None => write!(f, "it is in {what}"),
+            Some(0) => write!(f, "nearest is {what}, which ends right before"),
+            Some(distance @ 1..) => {
+                write!(f, "nearest is {what}, which ends {distance} bytes before")
+            }
+            Some(distance) => {
+                let after = -distance;
+                write!(f, "nearest is {what}, which starts {after} bytes after")
+            }
         }
     }
 }
@@ -188,6 +191,7 @@ pub struct DeviceMemory {
     next_texture: u64,
     /// Changes whenever allocations come or go.
     generation: u32,
+    activity: Activity,
 }
 
 impl Default for DeviceMemory {
@@ -215,6 +219,7 @@ impl DeviceMemory {
             textures: BTreeMap::new(),
             next_texture: 1,
             generation: 0,
+            activity: Activity::default(),
         }
     }
 
@@ -377,7 +382,7 @@ impl DeviceMemory {
             name: gone.name,
             address: gone.address,
             freed: true,
-            distance: 0,
+            distance: None,
         });
         Ok(())
     }
@@ -454,9 +459,9 @@ impl DeviceMemory {
             );
             let address = i128::from(address);
             let distance = match address {
-                _ if address < start => address - start,
-                _ if address < end => 0,
-                _ => address - end + 1,
+                _ if address < start => Some(address - start),
+                _ if address < end => None,
+                _ => Some(address - end),
             };
             NearAllocation {
                 name: allocation.name.clone(),
@@ -476,7 +481,7 @@ impl DeviceMemory {
             .filter_map(|at| self.allocations.get(at))
             .map(near);
         Nearest {
-            allocation: candidates.min_by_key(|near| near.distance.abs()),
+            allocation: candidates.min_by_key(|near| near.distance.map(i128::abs)),
         }
     }
 
@@ -537,6 +542,18 @@ impl DeviceMemory {
         (allocation.address, allocation.data.get_mut())
     }
 
+    /// Notes that a kernel has changed memory, this or that of a block.
+    #[inline(always)]
+    pub(crate) fn note_write(&mut self) {
+        self.activity.writes += 1;
+        self.activity.quiet = 0;
+    }
+
+    /// What kernels have changed.
+    pub(crate) fn activity(&mut self) -> &mut Activity {
+        &mut self.activity
+    }
+
     #[inline(always)]
     pub(crate) fn is_read_only(&self, at: usize) -> bool {
         self.allocations[at].read_only
@@ -583,6 +600,15 @@ mod tests {
         );
         assert!(memory.bytes(u64::MAX, 2).is_err());
         assert_eq!(memory.find(a + 10), None);
+        let beside = |address: u64| memory.nearest(address).to_string();
+        assert!(beside(a + 9).contains("it is in"), "{}", beside(a + 9));
+        for (address, words) in [
+            (a + 10, "which ends right before"),
+            (a + 11, "which ends 1 bytes before"),
+            (a - 1, "which starts 1 bytes after"),
+        ] {
+            assert!(beside(address).ends_with(words), "{}", beside(address));
+        }
     }
 
     #[test]

@@ -96,6 +96,11 @@ pub enum TrapKind {
         /// The limit.
         limit: u64,
     },
+    /// The warp repeats itself, and nothing that it reads changes.
+    NoProgress {
+        /// Instructions of all warps together during which nothing changed; 0 where the loop reads no memory.
+        instructions: u64,
+    },
     /// `brx.idx` with an index past its table.
     BranchIndex {
         /// The index.
@@ -213,7 +218,7 @@ impl fmt::Display for TrapKind {
             Self::AbsentLanes { members, active } => {
                 write!(
                     f,
-                    "the member mask {members:#010x} names lanes that do not execute this instruction (active are {active:#010x})"
+                    "the member mask {members:#010x} names lanes that never come here (lanes {active:#010x} wait)"
                 )
             }
             Self::InstructionLimit { limit } => {
@@ -222,6 +227,15 @@ impl fmt::Display for TrapKind {
                     "the warp executed more than {limit} instructions; if that is no endless loop, raise the limit"
                 )
             }
+            Self::NoProgress { instructions: 0 } => write!(
+                f,
+                "endless loop: the warp is where it was before with the same registers, and its loop reads no memory"
+            ),
+            Self::NoProgress { instructions } => write!(
+                f,
+                "endless loop: for {instructions} instructions, no thread has changed memory or done anything that it had not done before; \
+                 this warp waits for a value that nobody writes"
+            ),
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")
             }

@@ -127,9 +127,10 @@ fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fa
     match &mut *state {
         State::Ready(runtime) => {
             let result = work(runtime);
-            let text = runtime.take_output();
+            let (text, notes) = (runtime.take_output(), runtime.take_notes());
             drop(state);
             print(&text);
+            notes.iter().for_each(|note| complain("note", note));
             result
         }
         _ => Err(Fault::silent(CudaError::INITIALIZATION)),

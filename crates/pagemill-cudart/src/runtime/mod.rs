@@ -122,6 +122,11 @@ impl Runtime {
         self.gpu.take_output()
     }
 
+    /// What users should know about kernels that ran on regardless, since the last call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        self.gpu.take_notes()
+    }
+
     /// Waits for everything and says what it came to.
     pub fn finish(mut self) -> Report {
         self.return_touched();

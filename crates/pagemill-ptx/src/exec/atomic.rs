@@ -83,7 +83,12 @@ impl Stores<'_> {
             .expect("lowering gives every atomic its function")
             .apply;
         let new = apply(old, operand(inst.registers[0]), operand(inst.registers[1]));
-        data.copy_from_slice(&new.to_le_bytes()[..bytes]);
+        let new = &new.to_le_bytes()[..bytes];
+        let changes = *data != *new;
+        data.copy_from_slice(new);
+        if changes {
+            self.memory.note_write();
+        }
         if inst.result != SINK {
             let old = extend(old, inst.element_bytes, false);
             match inst.wide {

@@ -23,6 +23,16 @@ pub(crate) fn canonical64(value: f64) -> f64 {
     }
 }
 
+/// `div.approx`: the dividend times a reciprocal, which is zero for divisors above 2^126. Elsewhere the quotient is exact,
+/// which is within the two units that PTX allows.
+#[inline(always)]
+pub(crate) fn divide_approximately(a: f32, b: f32) -> f32 {
+    const LARGEST: f32 = f32::from_bits(0x7e80_0000);
+    let is_large = b.abs() > LARGEST;
+    let product = a * 0f32.copysign(b);
+    canonical32(if is_large { product } else { a / b })
+}
+
 /// Subnormal to zero, sign kept.
 #[inline(always)]
 pub(crate) fn flush32(value: f32) -> f32 {

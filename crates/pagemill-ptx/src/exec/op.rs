@@ -1,8 +1,8 @@
 //! The flat instruction, and the table of lane operations: what one lane computes, and nothing else.
 
 use super::float::{
-    canonical32, canonical64, exp2_f32, flush32, flush64, max32, max64, min32, min64, saturate32,
-    saturate64, to_s32, to_u32,
+    canonical32, canonical64, divide_approximately, exp2_f32, flush32, flush64, max32, max64,
+    min32, min64, saturate32, saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, map1, map2, map3};
 
@@ -219,6 +219,7 @@ operations! {
     DivF32: (f32, f32) -> f32 = |a, b| canonical32(a / b);
     SqrtF32: (f32) -> f32 = |a| canonical32(a.sqrt());
     RsqrtF32: (f32) -> f32 = |a| canonical32((1.0 / f64::from(a).sqrt()) as f32);
+    DivApproxF32: (f32, f32) -> f32 = divide_approximately;
     Exp2F32: (f32) -> f32 = exp2_f32;
     MinF32: (f32, f32) -> f32 = min32;
     MaxF32: (f32, f32) -> f32 = max32;

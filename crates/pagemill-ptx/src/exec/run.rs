@@ -8,6 +8,7 @@ use super::op::{Inst, Op, lane_operation};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Path, Warp, WarpState};
+use super::warp_wide::Exchanged;
 use super::{scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
@@ -25,6 +26,13 @@ pub(crate) enum Stop {
     },
     Exit,
     Budget,
+    /// The lanes of a split warp have come to a meeting point, and let others take their turn.
+    Yield,
+    /// The lanes of `mask` stand before entry `index` of the warp-operation table, which names lanes that are elsewhere.
+    Meet {
+        index: u32,
+        mask: u32,
+    },
 }
 
 /// Everything one advance works with.
@@ -176,6 +184,7 @@ impl Engine<'_, '_> {
             self.stores
                 .perform_due(frame, memory, mask, self.warp.due)?;
         }
+        self.note_access(inst.op);
         self.pc += 1;
         self.go(frame)
     }
@@ -249,9 +258,7 @@ impl Engine<'_, '_> {
                     mask,
                 }));
             }
-            Op::WarpWide => {
-                warp_wide::execute(frame, &self.code.warp_wide[inst.aux as usize], mask)?
-            }
+            Op::WarpWide => return self.warp_wide(inst, frame, mask),
             Op::Scalar => scalar::execute(frame, &self.code.scalars[inst.aux as usize], inst, mask),
             Op::CheckDivisor => check_divisor(frame, inst, mask)?,
             Op::PredicateLogic => predicate_logic(frame, inst, mask),
@@ -264,6 +271,45 @@ impl Engine<'_, '_> {
             _ => {}
         }
         Ok(Flow::Next)
+    }
+
+    #[inline(always)]
+    fn warp_wide(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        let wide = &self.code.warp_wide[inst.aux as usize];
+        match warp_wide::execute(frame, wide, mask, self.warp.alive)? {
+            Exchanged::Done => Ok(Flow::Next),
+            Exchanged::Stray => {
+                self.output.note_stray(self.stream.info[self.pc as usize]);
+                Ok(Flow::Next)
+            }
+            Exchanged::Elsewhere => {
+                if inst.guard & Inst::CONTINUES == 0 {
+                    // The lanes that are not guarded in are taken off again when the instruction counts.
+                    let idle = self.warp.path.mask & !mask;
+                    let threads = &mut self.meter.totals.thread_instructions;
+                    *threads = threads.wrapping_add(idle.count_ones().into());
+                }
+                self.meter.close(self.pc, self.warp.path.mask);
+                Ok(Flow::Stop(Stop::Meet {
+                    index: inst.aux,
+                    mask,
+                }))
+            }
+        }
+    }
+
+    /// Notes what tells a warp that waits from one that works.
+    #[inline(always)]
+    fn note_access(&mut self, op: Op) {
+        self.warp.accesses += 1;
+        if matches!(op, Op::Store | Op::Texture) {
+            self.stores.memory.note_write();
+        }
     }
 
     /// What the clock registers show: the PTX instructions that this warp has executed.
@@ -304,7 +350,10 @@ impl Engine<'_, '_> {
         }
         self.pc = self.warp.path.pc;
         self.meter.start = self.pc;
-        Flow::Jump
+        match self.warp.is_split() {
+            true => Flow::Stop(Stop::Yield),
+            false => Flow::Jump,
+        }
     }
 
     #[inline(always)]
@@ -353,6 +402,7 @@ impl Engine<'_, '_> {
             return Ok(Flow::Stop(Stop::Memory));
         }
         self.stores.perform(frame, memory, mask)?;
+        self.note_access(inst.op);
         Ok(Flow::Next)
     }
 
@@ -375,6 +425,7 @@ impl Engine<'_, '_> {
             return Ok(Flow::Stop(Stop::Memory));
         }
         self.stores.perform_texture(frame, texture, mask)?;
+        self.note_access(inst.op);
         Ok(Flow::Next)
     }
 }

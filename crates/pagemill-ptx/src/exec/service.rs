@@ -17,6 +17,9 @@ pub struct Output {
     text: Vec<u8>,
     limit_bytes: usize,
     dropped: u64,
+    /// PTX instructions, by number, at which a lane read what is undefined; to be named.
+    strays: Vec<u32>,
+    notes: Vec<String>,
 }
 
 impl Default for Output {
@@ -25,9 +28,14 @@ impl Default for Output {
             text: Vec::new(),
             limit_bytes: 1 << 20,
             dropped: 0,
+            strays: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }
+
+/// Remarks that are kept between two drains.
+const NOTES_MAX: usize = 64;
 
 impl Output {
     /// An output that holds at most `limit_bytes` between two drains.
@@ -51,10 +59,41 @@ impl Output {
     /// Appends what `other` holds, and empties it.
     pub fn append(&mut self, other: &mut Self) {
         let text = std::mem::take(&mut other.text);
+        for note in other.notes.drain(..) {
+            self.note(note);
+        }
         self.dropped += std::mem::take(&mut other.dropped);
         if !text.is_empty() {
             self.push(&text);
         }
+    }
+
+    /// What users should know about kernels that ran on regardless, each remark once, since the last call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    pub(crate) fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// A shuffle, PTX instruction `info`, read from a lane outside of its mask.
+    pub(crate) fn note_stray(&mut self, info: u32) {
+        if !self.strays.contains(&info) {
+            self.strays.push(info);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_strays(&self) -> bool {
+        !self.strays.is_empty()
+    }
+
+    /// The shuffles that were noted and not named yet.
+    pub(crate) fn take_strays(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.strays)
     }
 
     fn push(&mut self, text: &[u8]) {

@@ -1,7 +1,10 @@
 //! The state of one warp.
 
 use super::announce::Due;
+use super::fragment::Fragment;
+use super::watch::Watch;
 use crate::code::BarrierReduction;
+use std::collections::VecDeque;
 
 /// Where lanes that left the current path wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +32,8 @@ pub(crate) struct Warp {
     pub state: WarpState,
     pub path: Path,
     pub stack: Vec<Path>,
+    /// Lanes that go their own ways, in the order of their turns; empty while the warp is whole.
+    pub parked: VecDeque<Fragment>,
     /// Lanes that have not ended.
     pub alive: u32,
     /// What is known of the access that is due.
@@ -41,6 +46,10 @@ pub(crate) struct Warp {
     pub reduction: Option<BarrierReduction>,
     /// Whether it last ran the stream with waits: what its position counts in.
     pub stepped: bool,
+    /// Memory instructions since the block started.
+    pub accesses: u64,
+    /// Looks for lanes that repeat themselves.
+    pub watch: Watch,
 }
 
 impl Warp {
@@ -53,12 +62,15 @@ impl Warp {
                 reconverge: NEVER,
             },
             stack: Vec::new(),
+            parked: VecDeque::new(),
             alive: 0,
             due: Due::Unknown,
             pending: 0,
             executed: 0,
             reduction: None,
             stepped: false,
+            accesses: 0,
+            watch: Watch::default(),
         }
     }
 
@@ -71,6 +83,9 @@ impl Warp {
             reconverge: NEVER,
         };
         self.stack.clear();
+        self.parked.clear();
+        self.accesses = 0;
+        self.watch.restart();
         self.alive = mask;
         self.pending = 0;
         self.executed = 0;

@@ -1,38 +1,74 @@
 //! Instructions in which the lanes of a warp see each other.
+//!
+//! An exchange has three steps: the lanes' values are read, each lane's answer is computed, the answers are written. So
+//! lanes that stand at different instructions can take part in one exchange: each with the operands of its own.
 
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
+use super::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
 use crate::code::{SINK, WarpWide, WarpWideInst};
 use crate::trap::{Fault, TrapKind};
 
+/// What became of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exchanged {
+    Done,
+    /// Done, and a lane read from one outside of its mask, whose value PTX leaves undefined.
+    Stray,
+    /// Nothing happened: a mask names a living lane that is elsewhere.
+    Elsewhere,
+}
+
+/// Executes `inst` for the lanes of `mask`, if every lane of `alive` that their member masks name is among them.
 #[inline(never)]
 pub(crate) fn execute(
     frame: &mut Frame<'_>,
     inst: &WarpWideInst,
     mask: u32,
-) -> Result<(), Box<Fault>> {
-    let members = check_members(frame, inst, mask)?;
-    match inst.kind {
-        WarpWide::ShuffleUp
-        | WarpWide::ShuffleDown
-        | WarpWide::ShuffleButterfly
-        | WarpWide::ShuffleIndex => {
-            shuffle(frame, inst, mask);
-        }
-        WarpWide::VoteAll | WarpWide::VoteAny | WarpWide::VoteUniform | WarpWide::Ballot => {
-            vote(frame, inst, mask, &members)
-        }
-        WarpWide::ActiveMask => frame.set_narrow(inst.dst, mask, [mask; LANES]),
-        WarpWide::MatchAny32 | WarpWide::MatchAny64 => match_any(frame, inst, mask, &members),
-        WarpWide::MatchAll32 | WarpWide::MatchAll64 => match_all(frame, inst, mask, &members),
-        WarpWide::Redux(combine) => redux(frame, inst, mask, &members, combine),
-        WarpWide::Elect => elect(frame, inst, mask, &members),
-        WarpWide::Barrier => {}
+    alive: u32,
+) -> Result<Exchanged, Box<Fault>> {
+    let members = members(frame, inst, mask)?;
+    let elsewhere = alive & !mask;
+    if elsewhere != 0 && lanes_of(mask).any(|lane| members[lane] & elsewhere != 0) {
+        return Ok(Exchanged::Elsewhere);
     }
-    Ok(())
+    let mut values = Values::new(members);
+    values.read(frame, inst, mask, FULL);
+    let (answer, is_stray) = values.answer(inst.kind, mask);
+    answer.write(frame, inst, mask);
+    Ok(if is_stray {
+        Exchanged::Stray
+    } else {
+        Exchanged::Done
+    })
 }
 
-/// The lanes that each lane exchanges with. All of them must be here: a result made of fewer would be wrong silently.
-fn check_members(
+/// Executes one exchange whose lanes stand at different instructions of the same kind: each with its lanes.
+pub(crate) fn execute_apart(
+    frame: &mut Frame<'_>,
+    parts: &[(&WarpWideInst, u32)],
+) -> Result<Exchanged, Box<Fault>> {
+    let mut values = Values::new([0; LANES]);
+    let mut all = 0;
+    for &(inst, mask) in parts {
+        let members = members(frame, inst, mask)?;
+        lanes_of(mask).for_each(|lane| values.members[lane] = members[lane]);
+        values.read(frame, inst, mask, mask);
+        all |= mask;
+    }
+    let mut is_any_stray = false;
+    for &(inst, mask) in parts {
+        let (answer, is_stray) = values.answer(inst.kind, all);
+        answer.write(frame, inst, mask);
+        is_any_stray |= is_stray;
+    }
+    Ok(if is_any_stray {
+        Exchanged::Stray
+    } else {
+        Exchanged::Done
+    })
+}
+
+/// The lanes that each lane exchanges with, itself among them.
+pub(crate) fn members(
     frame: &Frame<'_>,
     inst: &WarpWideInst,
     mask: u32,
@@ -41,153 +77,233 @@ fn check_members(
         return Ok([mask; LANES]);
     };
     let members = *frame.narrow(operand);
-    for lane in lanes_of(mask) {
-        let named = members[lane];
-        if named & !mask != 0 || named & LANE_BITS[lane] == 0 {
-            return Err(Fault::at_lane(
-                lane as u32,
-                TrapKind::AbsentLanes {
-                    members: named,
-                    active: mask,
-                },
-            ));
-        }
+    match lanes_of(mask).find(|&lane| members[lane] & LANE_BITS[lane] == 0) {
+        Some(lane) => Err(Fault::at_lane(
+            lane as u32,
+            TrapKind::AbsentLanes {
+                members: members[lane],
+                active: mask,
+            },
+        )),
+        None => Ok(members),
     }
-    Ok(members)
 }
 
-fn shuffle(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32) {
-    let (values, offsets, clamps) = (
-        *frame.narrow(inst.a),
-        *frame.narrow(inst.b),
-        *frame.narrow(inst.c),
-    );
-    let mut out = [0; LANES];
-    let mut in_range = 0;
-    for lane in 0..LANES {
-        let (offset, clamp) = ((offsets[lane] & 31) as usize, (clamps[lane] & 31) as usize);
-        let segment = (clamps[lane] >> 8 & 31) as usize;
-        let max = (lane & segment) | (clamp & !segment);
-        let min = lane & segment;
-        let (source, valid) = match inst.kind {
-            WarpWide::ShuffleUp => (
-                lane.wrapping_sub(offset),
-                lane as isize - offset as isize >= max as isize,
-            ),
-            WarpWide::ShuffleDown => (lane + offset, lane + offset <= max),
-            WarpWide::ShuffleButterfly => (lane ^ offset, lane ^ offset <= max),
-            _ => {
-                let source = min | (offset & !segment);
-                (source, source <= max)
+/// What the lanes bring to an exchange.
+struct Values {
+    members: [u32; LANES],
+    narrow: [u32; LANES],
+    wide: [u64; LANES],
+    offsets: [u32; LANES],
+    clamps: [u32; LANES],
+    holds: u32,
+}
+
+/// What the lanes take from it.
+struct Answer {
+    value: [u32; LANES],
+    holds: u32,
+}
+
+impl Answer {
+    #[inline(always)]
+    fn write(&self, frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32) {
+        let (value, predicate) = match inst.kind {
+            WarpWide::Barrier => (false, false),
+            WarpWide::Ballot
+            | WarpWide::ActiveMask
+            | WarpWide::MatchAny32
+            | WarpWide::MatchAny64
+            | WarpWide::Redux(_) => (true, false),
+            WarpWide::VoteAll | WarpWide::VoteAny | WarpWide::VoteUniform => (false, true),
+            _ => (true, true),
+        };
+        if value && inst.dst != SINK {
+            frame.set_narrow(inst.dst, mask, self.value);
+        }
+        if predicate && inst.dst_predicate != SINK {
+            frame.set_predicate(inst.dst_predicate, mask, self.holds);
+        }
+    }
+}
+
+impl Values {
+    #[inline(always)]
+    fn new(members: [u32; LANES]) -> Self {
+        Self {
+            members,
+            narrow: [0; LANES],
+            wide: [0; LANES],
+            offsets: [0; LANES],
+            clamps: [0; LANES],
+            holds: 0,
+        }
+    }
+
+    /// Takes the operands of `inst` for the lanes of `mask`; a shuffle may also read from the lanes of `visible`.
+    #[inline(always)]
+    fn read(&mut self, frame: &Frame<'_>, inst: &WarpWideInst, mask: u32, visible: u32) {
+        match inst.kind {
+            WarpWide::ShuffleUp
+            | WarpWide::ShuffleDown
+            | WarpWide::ShuffleButterfly
+            | WarpWide::ShuffleIndex => {
+                blend(&mut self.narrow, frame.narrow(inst.a), visible);
+                blend(&mut self.offsets, frame.narrow(inst.b), mask);
+                blend(&mut self.clamps, frame.narrow(inst.c), mask);
             }
-        };
-        out[lane] = if valid {
-            values[source & (LANES - 1)]
-        } else {
-            values[lane]
-        };
-        if valid {
-            in_range |= LANE_BITS[lane];
+            WarpWide::VoteAll | WarpWide::VoteAny | WarpWide::VoteUniform | WarpWide::Ballot => {
+                let source = frame.predicate(inst.a);
+                self.holds |= if inst.negated { !source } else { source } & mask;
+            }
+            WarpWide::MatchAny64 | WarpWide::MatchAll64 => {
+                let source = frame.wide(inst.a);
+                lanes_of(mask).for_each(|lane| self.wide[lane] = source[lane]);
+            }
+            WarpWide::MatchAny32 | WarpWide::MatchAll32 => {
+                let source = frame.narrow(inst.a);
+                lanes_of(mask).for_each(|lane| self.wide[lane] = source[lane].into());
+            }
+            WarpWide::Redux(_) => blend(&mut self.narrow, frame.narrow(inst.a), mask),
+            WarpWide::ActiveMask | WarpWide::Elect | WarpWide::Barrier => {}
         }
     }
-    if inst.dst != SINK {
-        frame.set_narrow(inst.dst, mask, out);
+
+    /// What an operation of this `kind` gives among the lanes of `mask`, and whether a lane reads outside of its members.
+    #[inline(always)]
+    fn answer(&self, kind: WarpWide, mask: u32) -> (Answer, bool) {
+        let none = Answer {
+            value: [0; LANES],
+            holds: 0,
+        };
+        let group = |lane: usize| self.members[lane] & mask;
+        let answer = match kind {
+            WarpWide::ShuffleUp
+            | WarpWide::ShuffleDown
+            | WarpWide::ShuffleButterfly
+            | WarpWide::ShuffleIndex => return self.shuffle(kind, mask),
+            WarpWide::VoteAll | WarpWide::VoteAny | WarpWide::VoteUniform => Answer {
+                holds: lanes_where(mask, |lane| {
+                    let (group, holds) = (group(lane), self.holds & group(lane));
+                    match kind {
+                        WarpWide::VoteAll => holds == group,
+                        WarpWide::VoteAny => holds != 0,
+                        _ => holds == group || holds == 0,
+                    }
+                }),
+                ..none
+            },
+            WarpWide::Ballot => Answer {
+                value: std::array::from_fn(|lane| self.holds & self.members[lane]),
+                ..none
+            },
+            WarpWide::ActiveMask => Answer {
+                value: [mask; LANES],
+                ..none
+            },
+            WarpWide::MatchAny32 | WarpWide::MatchAny64 => {
+                let same = |lane: usize| {
+                    lanes_where(group(lane), |other| self.wide[other] == self.wide[lane])
+                };
+                Answer {
+                    value: std::array::from_fn(same),
+                    ..none
+                }
+            }
+            WarpWide::MatchAll32 | WarpWide::MatchAll64 => {
+                let agrees = |lane: usize| {
+                    lanes_of(group(lane)).all(|other| self.wide[other] == self.wide[lane])
+                };
+                let holds = lanes_where(mask, agrees);
+                let value = |lane: usize| match holds & LANE_BITS[lane] {
+                    0 => 0,
+                    _ => self.members[lane],
+                };
+                Answer {
+                    value: std::array::from_fn(value),
+                    holds,
+                }
+            }
+            WarpWide::Redux(combine) => {
+                let reduce = |lane: usize| {
+                    let values = lanes_of(group(lane)).map(|other| self.narrow[other]);
+                    values.reduce(combine).unwrap_or(0)
+                };
+                Answer {
+                    value: std::array::from_fn(reduce),
+                    ..none
+                }
+            }
+            WarpWide::Elect => {
+                let leader = std::array::from_fn(|lane| group(lane).trailing_zeros() & 31);
+                Answer {
+                    value: leader,
+                    holds: lanes_where(mask, |lane| leader[lane] == lane as u32),
+                }
+            }
+            WarpWide::Barrier => none,
+        };
+        (answer, false)
     }
-    if inst.dst_predicate != SINK {
-        frame.set_predicate(inst.dst_predicate, mask, in_range);
+
+    #[inline(always)]
+    fn shuffle(&self, kind: WarpWide, mask: u32) -> (Answer, bool) {
+        let mut value = [0; LANES];
+        let (mut holds, mut stray) = (0, 0);
+        for lane in 0..LANES {
+            let (offset, clamp) = (
+                (self.offsets[lane] & 31) as usize,
+                (self.clamps[lane] & 31) as usize,
+            );
+            let segment = (self.clamps[lane] >> 8 & 31) as usize;
+            let max = (lane & segment) | (clamp & !segment);
+            let min = lane & segment;
+            let (source, valid) = match kind {
+                WarpWide::ShuffleUp => (
+                    lane.wrapping_sub(offset),
+                    lane as isize - offset as isize >= max as isize,
+                ),
+                WarpWide::ShuffleDown => (lane + offset, lane + offset <= max),
+                WarpWide::ShuffleButterfly => (lane ^ offset, lane ^ offset <= max),
+                _ => {
+                    let source = min | (offset & !segment);
+                    (source, source <= max)
+                }
+            };
+            let source = source & (LANES - 1);
+            value[lane] = if valid {
+                self.narrow[source]
+            } else {
+                self.narrow[lane]
+            };
+            if valid {
+                holds |= LANE_BITS[lane];
+                if self.members[lane] & mask & LANE_BITS[source] == 0 {
+                    stray |= LANE_BITS[lane];
+                }
+            }
+        }
+        (Answer { value, holds }, stray & mask != 0)
     }
 }
 
-fn vote(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32, members: &[u32; LANES]) {
-    let source = frame.predicate(inst.a);
-    let holds = if inst.negated { !source } else { source } & mask;
-    if matches!(inst.kind, WarpWide::Ballot) {
-        let out = std::array::from_fn(|lane| holds & members[lane]);
-        frame.set_narrow(inst.dst, mask, out);
+/// `to` with the lanes of `mask` from `from`.
+#[inline(always)]
+fn blend(to: &mut [u32; LANES], from: &[u32; LANES], mask: u32) {
+    if mask == FULL {
+        *to = *from;
         return;
     }
-    let answer = |lane: &usize| {
-        let group = members[*lane] & mask;
-        match inst.kind {
-            WarpWide::VoteAll => holds & group == group,
-            WarpWide::VoteAny => holds & group != 0,
-            _ => holds & group == group || holds & group == 0,
+    for lane in 0..LANES {
+        if mask & LANE_BITS[lane] != 0 {
+            to[lane] = from[lane];
         }
-    };
-    let bits = lanes_of(mask)
-        .filter(answer)
-        .fold(0, |bits, lane| bits | LANE_BITS[lane]);
-    frame.set_predicate(inst.dst_predicate, mask, bits);
-}
-
-fn match_values(frame: &Frame<'_>, inst: &WarpWideInst) -> [u64; LANES] {
-    match inst.kind {
-        WarpWide::MatchAny64 | WarpWide::MatchAll64 => *frame.wide(inst.a),
-        _ => frame.narrow(inst.a).map(u64::from),
     }
 }
 
-fn match_any(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32, members: &[u32; LANES]) {
-    let values = match_values(frame, inst);
-    let same = |lane: usize| {
-        lanes_of(members[lane] & mask)
-            .filter(|&other| values[other] == values[lane])
-            .fold(0, |bits, other| bits | LANE_BITS[other])
-    };
-    frame.set_narrow(inst.dst, mask, std::array::from_fn(same));
-}
-
-fn match_all(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32, members: &[u32; LANES]) {
-    let values = match_values(frame, inst);
-    let agree =
-        |lane: usize| lanes_of(members[lane] & mask).all(|other| values[other] == values[lane]);
-    let bits = lanes_of(mask)
-        .filter(|&lane| agree(lane))
-        .fold(0, |bits, lane| bits | LANE_BITS[lane]);
-    if inst.dst != SINK {
-        frame.set_narrow(
-            inst.dst,
-            mask,
-            std::array::from_fn(|lane| {
-                if bits & LANE_BITS[lane] != 0 {
-                    members[lane]
-                } else {
-                    0
-                }
-            }),
-        );
-    }
-    if inst.dst_predicate != SINK {
-        frame.set_predicate(inst.dst_predicate, mask, bits);
-    }
-}
-
-fn redux(
-    frame: &mut Frame<'_>,
-    inst: &WarpWideInst,
-    mask: u32,
-    members: &[u32; LANES],
-    combine: fn(u32, u32) -> u32,
-) {
-    let values = *frame.narrow(inst.a);
-    let reduce = |lane: usize| {
-        lanes_of(members[lane] & mask)
-            .map(|other| values[other])
-            .reduce(combine)
-            .unwrap_or(0)
-    };
-    frame.set_narrow(inst.dst, mask, std::array::from_fn(reduce));
-}
-
-fn elect(frame: &mut Frame<'_>, inst: &WarpWideInst, mask: u32, members: &[u32; LANES]) {
-    let leader = std::array::from_fn(|lane| (members[lane] & mask).trailing_zeros() & 31);
-    let bits = lanes_of(mask)
-        .filter(|&lane| leader[lane] == lane as u32)
-        .fold(0, |bits, lane| bits | LANE_BITS[lane]);
-    if inst.dst != SINK {
-        frame.set_narrow(inst.dst, mask, leader);
-    }
-    if inst.dst_predicate != SINK {
-        frame.set_predicate(inst.dst_predicate, mask, bits);
-    }
+#[inline(always)]
+fn lanes_where(mask: u32, test: impl Fn(usize) -> bool) -> u32 {
+    lanes_of(mask)
+        .filter(|&lane| test(lane))
+        .fold(0, |bits, lane| bits | LANE_BITS[lane])
 }

@@ -93,6 +93,7 @@ fn quotients() {
             }
         })
     };
+    check_large_divisors();
     let rows = [
         quotient("div.approx", false),
         quotient("div.approx.ftz", true),
@@ -109,6 +110,41 @@ fn quotients() {
         &rows,
         &[Inputs::floats32().retain(move |a, b, _| inside(a) && inside(b))],
     );
+}
+
+/// For divisors above 2^126, `div.approx` gives NaN for infinite dividends, and zero for all others.
+fn check_large_divisors() {
+    let is_large = |bits: u64| {
+        let magnitude = f32::from_bits(bits as u32).abs();
+        magnitude > 126f32.exp2() && magnitude.is_finite()
+    };
+    let large = |name| {
+        checked(name, |a, b, _, found| {
+            let [a, b, found] = [a, b, found].map(|bits| f32::from_bits(bits as u32));
+            let is_right = match a.is_finite() {
+                true => {
+                    found == 0.0
+                        && found.is_sign_negative()
+                            == (a.is_sign_negative() != b.is_sign_negative())
+                }
+                false => found.is_nan(),
+            };
+            is_right
+                .then_some(())
+                .ok_or(format!("{a:e} / {b:e} is {found:e}"))
+        })
+    };
+    // `.full` has no such range.
+    let full = |name| checked(name, |_, _, _, _| Ok(()));
+    let rows = [
+        large("div.approx"),
+        large("div.approx.ftz"),
+        full("div.full"),
+        full("div.full.ftz"),
+    ];
+    let inputs = Inputs::floats32().retain(move |_, b, _| is_large(b));
+    assert!(inputs.len() > 50, "{} inputs", inputs.len());
+    check_on("quotients", &rows, &[inputs]);
 }
 
 #[test]

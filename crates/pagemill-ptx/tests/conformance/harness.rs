@@ -16,6 +16,8 @@ pub struct Device {
     memory: DeviceMemory,
     /// What `printf` wrote so far.
     pub printed: String,
+    /// Remarks on the launches so far.
+    pub notes: Vec<String>,
 }
 
 /// A kernel argument: its bytes.
@@ -73,6 +75,7 @@ impl Device {
             linked,
             memory,
             printed: String::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -215,6 +218,7 @@ impl Device {
             (counts.map_err(|trap| &**trap), &self.memory),
         );
         self.printed.push_str(&output.take());
+        self.notes.append(&mut output.take_notes());
         result
     }
 }

@@ -20,6 +20,7 @@ mod harness;
 mod inputs;
 mod integer;
 mod integer_bits;
+mod lanes;
 mod memory;
 mod oracle;
 mod print;

@@ -10,7 +10,17 @@ const PLACES: u64 = 3;
 const BUDGET: u32 = 40;
 
 /// Kernels whose result or instruction count depends on the order in which warps run.
-const ORDER_DEPENDENT: [&str; 3] = ["exchange", "swap", "shared_swap"];
+const ORDER_DEPENDENT: [&str; 9] = [
+    "exchange",
+    "swap",
+    "shared_swap",
+    "spin_lock",
+    "counted_lock",
+    "ticket_lock",
+    "producers",
+    "there_and_back",
+    "together_again",
+];
 
 /// One resident block.
 struct Place {

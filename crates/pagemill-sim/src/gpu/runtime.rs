@@ -250,4 +250,9 @@ impl Gpu {
     pub fn take_output(&mut self) -> String {
         self.output.take()
     }
+
+    /// What users should know about kernels that ran on regardless, since the last call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        self.output.take_notes()
+    }
 }

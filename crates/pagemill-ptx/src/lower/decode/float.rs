@@ -214,11 +214,13 @@ pub(super) fn divide(
     modifiers: &mut Modifiers<'_>,
     ty: Type,
 ) -> Result<(), Fail> {
-    // Both are allowed two units of error; the exact quotient has none.
-    modifiers.take_one(&["approx", "full"]);
+    let approximate = modifiers.take_one(&["approx", "full"]) == Some("approx");
     let form = Form::take(decoder, modifiers, ty)?;
     decoder.info().class = InstructionClass::Special;
     let srcs = [form.source(decoder, 1)?, form.source(decoder, 2)?];
+    if approximate {
+        return form.finish(decoder, Op::DivApproxF32, &srcs);
+    }
     form.rounded(
         decoder,
         form.pick(Op::DivF32, Op::DivF64),

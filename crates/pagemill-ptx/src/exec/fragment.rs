@@ -1,0 +1,211 @@
+//! Lanes of one warp that go their own ways.
+//!
+//! A warp normally runs one path and keeps the others on its reconvergence stack: the lanes of a branch run to the end of
+//! their side before those of the other side begin. That never ends where lanes of the two sides wait for each other. Such
+//! a warp is *split*: every group of lanes that stands at one place becomes a fragment with a path and a stack of its own,
+//! and fragments take turns. Fragments that come to the same place with the same stack become one again. See ADR 0017.
+
+use super::warp::{Path, Warp};
+
+/// Lanes that stand at one place, while other lanes of the warp run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fragment {
+    pub path: Path,
+    pub stack: Vec<Path>,
+    /// What they wait for; `None` when they can run.
+    pub waits: Option<Meeting>,
+}
+
+/// Where lanes wait for other lanes of their warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meeting {
+    /// At entry `index` of the warp-operation table, for the lanes of `members` that have not ended.
+    Exchange { index: u32, members: u32 },
+    /// At entry `index` of the barrier table, for all lanes that have not ended.
+    Barrier { index: u32 },
+}
+
+impl Warp {
+    /// Whether some lanes stand elsewhere than the current path and its stack say.
+    #[inline(always)]
+    pub(crate) fn is_split(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// Makes a fragment of every group of lanes that waits on the stack. A lane stands where the topmost entry that holds
+    /// it says; the entries below that hold it are where it goes next.
+    pub(crate) fn split(&mut self) {
+        let stack = std::mem::take(&mut self.stack);
+        let below = |lanes: u32, end: usize| -> Vec<Path> {
+            let holds = stack[..end].iter().filter(|path| path.mask & lanes != 0);
+            holds
+                .map(|path| Path {
+                    mask: path.mask & lanes,
+                    ..*path
+                })
+                .collect()
+        };
+        let mut above = self.path.mask;
+        for (at, path) in stack.iter().enumerate().rev() {
+            let mask = path.mask & self.alive & !above;
+            above |= path.mask;
+            if mask != 0 {
+                self.parked.push_back(Fragment {
+                    path: Path { mask, ..*path },
+                    stack: below(mask, at),
+                    waits: None,
+                });
+            }
+        }
+        self.stack = below(self.path.mask, stack.len());
+    }
+
+    /// Makes a fragment of the lanes of `mask`, which leave the current path and go on at `pc`.
+    pub(crate) fn detach(&mut self, mask: u32, pc: u32, waits: Option<Meeting>) {
+        let of_lanes = |path: &Path| Path {
+            mask: path.mask & mask,
+            ..*path
+        };
+        self.parked.push_back(Fragment {
+            path: Path {
+                pc,
+                ..of_lanes(&self.path)
+            },
+            stack: self.stack.iter().map(of_lanes).collect(),
+            waits,
+        });
+        self.path.mask &= !mask;
+        for path in &mut self.stack {
+            path.mask &= !mask;
+        }
+    }
+
+    /// Puts the lanes of the current path behind all other fragments.
+    pub(crate) fn park(&mut self, waits: Option<Meeting>) {
+        let stack = std::mem::take(&mut self.stack);
+        if self.path.mask != 0 {
+            self.parked.push_back(Fragment {
+                path: self.path,
+                stack,
+                waits,
+            });
+        }
+        self.path.mask = 0;
+    }
+
+    /// Goes on with the fragment that has waited longest for its turn, and with all others at the same place. False when
+    /// every fragment waits for something.
+    pub(crate) fn dispatch(&mut self) -> bool {
+        let Some(at) = self.parked.iter().position(|part| part.waits.is_none()) else {
+            return false;
+        };
+        let Some(Fragment { path, stack, .. }) = self.parked.remove(at) else {
+            return false;
+        };
+        (self.path, self.stack) = (path, stack);
+        let (path, stack) = (&mut self.path, &mut self.stack);
+        self.parked.retain(|other| {
+            let joins = other.waits.is_none() && is_same_place(path, stack, other);
+            if joins {
+                path.mask |= other.path.mask;
+                for (entry, others) in stack.iter_mut().zip(&other.stack) {
+                    entry.mask |= others.mask;
+                }
+            }
+            !joins
+        });
+        true
+    }
+}
+
+/// Whether `other` stands where the lanes of `path` stand, with the same way ahead.
+fn is_same_place(path: &Path, stack: &[Path], other: &Fragment) -> bool {
+    let same = |a: &Path, b: &Path| a.pc == b.pc && a.reconverge == b.reconverge;
+    same(path, &other.path)
+        && stack.len() == other.stack.len()
+        && stack.iter().zip(&other.stack).all(|(a, b)| same(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::warp::NEVER;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Where each lane stands, and its way ahead: pairs of position and reconvergence point, the nearest first.
+    fn ways(warp: &Warp) -> Vec<Vec<(u32, u32)>> {
+        let way = |lane: u32, path: &Path, stack: &[Path]| {
+            let holds = |path: &&Path| path.mask >> lane & 1 != 0;
+            let ahead = stack.iter().rev().filter(holds);
+            std::iter::once(path)
+                .filter(holds)
+                .chain(ahead)
+                .map(|path| (path.pc, path.reconverge))
+                .collect::<Vec<_>>()
+        };
+        (0..32)
+            .map(|lane| {
+                let own = way(lane, &warp.path, &warp.stack);
+                let parked = warp
+                    .parked
+                    .iter()
+                    .map(|part| way(lane, &part.path, &part.stack))
+                    .find(|way| !way.is_empty());
+                if own.is_empty() {
+                    parked.unwrap_or_default()
+                } else {
+                    own
+                }
+            })
+            .collect()
+    }
+
+    fn diverged(branches: &[(u32, u32)]) -> Warp {
+        let mut warp = Warp::new();
+        warp.restart(u32::MAX);
+        for (at, &(taken, place)) in (0u32..).zip(branches) {
+            let taken = taken & warp.path.mask;
+            if taken == 0 || taken == warp.path.mask {
+                continue;
+            }
+            warp.diverge(
+                10 * at + place % 3,
+                taken,
+                10 * at + 5,
+                10 * at + 7 + place % 2,
+            );
+        }
+        warp
+    }
+
+    proptest! {
+        #[test]
+        fn a_split_moves_nobody(branches in prop::collection::vec((any::<u32>(), any::<u32>()), 0..6)) {
+            let mut warp = diverged(&branches);
+            let before = ways(&warp);
+            warp.split();
+            prop_assert_eq!(ways(&warp), before);
+            let masks: Vec<u32> = warp.parked.iter().map(|part| part.path.mask).chain([warp.path.mask]).collect();
+            prop_assert_eq!(masks.iter().fold(0, |all, mask| all | mask), u32::MAX);
+            prop_assert_eq!(masks.iter().map(|mask| mask.count_ones()).sum::<u32>(), 32);
+        }
+
+        #[test]
+        fn fragments_at_one_place_become_one(parts in prop::collection::vec(0u32..4, 32)) {
+            let mut warp = Warp::new();
+            warp.restart(0);
+            for (lane, &pc) in parts.iter().enumerate() {
+                warp.path = Path { pc, mask: 1 << lane, reconverge: NEVER };
+                warp.park(None);
+            }
+            let mut seen = 0;
+            while warp.dispatch() {
+                let pc = warp.path.pc;
+                let wanted = (0..32).filter(|&lane| parts[lane] == pc).fold(0, |mask, lane| mask | 1 << lane);
+                prop_assert_eq!(warp.path.mask, wanted);
+                seen |= warp.path.mask;
+            }
+            prop_assert_eq!(seen, u32::MAX);
+        }
+    }
+}

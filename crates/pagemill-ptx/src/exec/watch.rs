@@ -1,0 +1,153 @@
+//! Finds warps that repeat themselves: after the same instruction with the same registers, what follows is the same,
+//! unless something in memory has changed meanwhile.
+
+use super::line::Registers;
+use super::warp::{Path, Warp};
+
+/// PTX instructions of a warp between two looks at it.
+pub(crate) const LOOK_INSTRUCTIONS: u64 = 4096;
+/// PTX instructions of a fragment's turn.
+pub(crate) const TURN_INSTRUCTIONS: u64 = 64;
+/// PTX instructions after which lanes that keep others of their warp waiting have to share their turns with them, even
+/// if they do not repeat themselves: a lane that counts how often it has asked for a lock never does.
+pub(crate) const PATIENCE_INSTRUCTIONS: u64 = 1 << 18;
+/// States that are remembered. A loop is found if it passes at most as many looks before it repeats.
+const REMEMBERED: usize = 64;
+/// Looks in a row, over all warps that share a memory, at which nothing new was seen, until that is taken for an endless
+/// loop: 67 million instructions.
+pub(crate) const QUIET_LOOKS: u32 = 1 << 14;
+
+/// What changes in a memory, for all warps that use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// Stores, and atomics that changed something.
+    pub writes: u64,
+    /// Looks in a row at warps that repeated themselves while nothing was written.
+    pub quiet: u32,
+}
+
+/// What is remembered of one warp.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// Executed instructions at the next look.
+    pub next: u64,
+    /// Executed instructions at which the turn of the current fragment ends.
+    pub turn_end: u64,
+    /// Whether lanes of the warp have waited for each other once: from then on they share their turns at once.
+    pub shares: bool,
+    /// Whether the last look has shown that the warp waits for others.
+    pub waits: bool,
+    /// Lanes and depth of the path at the last look, and since when it has been that.
+    path: (u32, usize),
+    path_since: u64,
+    writes: u64,
+    accesses: u64,
+    states: Vec<u64>,
+}
+
+/// What a look at a warp has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It does something new.
+    Progress,
+    /// It has been here before, and waits for memory to change.
+    Repeats,
+    /// It has been here before, and asks nobody: it never ends.
+    Endless,
+    /// It kept other lanes of its warp waiting for too long.
+    Impatient,
+}
+
+impl Watch {
+    pub(crate) fn restart(&mut self) {
+        self.next = LOOK_INSTRUCTIONS;
+        self.turn_end = 0;
+        self.waits = false;
+        self.shares = false;
+        self.path = (0, 0);
+        self.path_since = 0;
+        self.states.clear();
+    }
+}
+
+impl Warp {
+    /// Looks at the warp, which stands before an instruction. `writes` counts the changes of its memory.
+    pub(crate) fn look(&mut self, registers: &Registers, writes: u64) -> Look {
+        let watch = &mut self.watch;
+        watch.next = self.executed + LOOK_INSTRUCTIONS;
+        let path = (self.path.mask, self.stack.len());
+        let is_same_path = std::mem::replace(&mut watch.path, path) == path;
+        let is_same_memory = std::mem::replace(&mut watch.writes, writes) == writes;
+        if !is_same_path {
+            watch.path_since = self.executed;
+        }
+        let is_alone = self.path.mask == self.alive;
+        if !is_same_path && self.parked.is_empty() || is_alone && !is_same_memory {
+            watch.states.clear();
+            watch.accesses = self.accesses;
+            return Look::Progress;
+        }
+        let state = state(registers, &self.path, &self.stack, &self.parked);
+        let watch = &mut self.watch;
+        if !watch.states.contains(&state) {
+            if watch.states.is_empty() {
+                watch.accesses = self.accesses;
+            }
+            if watch.states.len() == REMEMBERED {
+                watch.states.remove(0);
+            }
+            watch.states.push(state);
+            let waited = self.executed - watch.path_since;
+            return match !is_alone && self.parked.is_empty() && waited > PATIENCE_INSTRUCTIONS {
+                true => Look::Impatient,
+                false => Look::Progress,
+            };
+        }
+        match watch.accesses == self.accesses && is_alone {
+            true => Look::Endless,
+            false => Look::Repeats,
+        }
+    }
+}
+
+/// A number that differs, but for chance, between any two states of a warp.
+fn state<'a>(
+    registers: &Registers,
+    path: &Path,
+    stack: &[Path],
+    parked: impl IntoIterator<Item = &'a super::fragment::Fragment>,
+) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    // Four independent chains, because each step waits for the one before.
+    let mut chains = [1u64, 2, 3, 4];
+    let mut add = |chain: usize, word: u64| {
+        let chain = &mut chains[chain % 4];
+        *chain = (*chain ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    };
+    for line in &registers.narrow {
+        for (at, pair) in line.0.chunks_exact(2).enumerate() {
+            add(at, u64::from(pair[0]) | u64::from(pair[1]) << 32);
+        }
+    }
+    for line in &registers.wide {
+        for (at, &word) in line.0.iter().enumerate() {
+            add(at, word);
+        }
+    }
+    for (at, &predicate) in registers.predicates.iter().enumerate() {
+        add(at, predicate.into());
+    }
+    let mut add_path = |path: &Path| {
+        add(0, u64::from(path.pc) | u64::from(path.mask) << 32);
+        add(1, path.reconverge.into());
+    };
+    add_path(path);
+    stack.iter().for_each(&mut add_path);
+    for part in parked {
+        add_path(&part.path);
+        part.stack.iter().for_each(&mut add_path);
+    }
+    chains.iter().fold(0, |all, chain| {
+        (all ^ chain).wrapping_mul(FACTOR).rotate_left(31)
+    })
+}

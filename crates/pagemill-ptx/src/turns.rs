@@ -1,0 +1,139 @@
+//! How the lanes of one warp take turns where they cannot run together.
+
+use crate::Block;
+use crate::cost::Prefix;
+use crate::exec::fragment::Meeting;
+use crate::exec::line::Frame;
+use crate::exec::meeting::Meetings;
+use crate::exec::step::{StepEnd, StepTotals};
+use crate::exec::warp::Warp;
+use crate::exec::watch::{LOOK_INSTRUCTIONS, Look, QUIET_LOOKS, TURN_INSTRUCTIONS};
+use crate::launch::Launch;
+use crate::memory::DeviceMemory;
+use crate::trap::{Fault, Trap, TrapKind};
+
+impl Warp {
+    /// PTX instructions until the warp is looked at, or its lanes change turns.
+    pub(crate) fn until_pause(&self) -> u64 {
+        let pause = match self.is_split() || self.watch.shares {
+            true => self.watch.next.min(self.watch.turn_end),
+            false => self.watch.next,
+        };
+        pause.saturating_sub(self.executed)
+    }
+
+    /// Lets the lanes of `mask` on the current path of a split warp wait behind entry `index` of the barrier table; the
+    /// others of the path take their turn.
+    pub(crate) fn wait_at_barrier(&mut self, index: u32, mask: u32) {
+        self.detach(mask, self.path.pc, Some(Meeting::Barrier { index }));
+        self.park(None);
+    }
+}
+
+impl Block {
+    /// A warp has used up its allowance: is that all that it may have, and does it get on?
+    pub(crate) fn pause(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        memory: &mut DeviceMemory,
+    ) -> Result<(), Box<Fault>> {
+        let at = number as usize;
+        let (warp, activity) = (&mut self.warps[at], memory.activity());
+        warp.watch.waits = false;
+        if warp.executed >= launch.instruction_limit {
+            let limit = launch.instruction_limit;
+            return Err(Fault::of_warp(TrapKind::InstructionLimit { limit }));
+        }
+        if warp.executed < warp.watch.next {
+            return Ok(());
+        }
+        let look = warp.look(&self.registers[at], activity.writes);
+        match look {
+            Look::Progress => activity.quiet = 0,
+            Look::Endless => {
+                return Err(Fault::of_warp(TrapKind::NoProgress { instructions: 0 }));
+            }
+            Look::Repeats | Look::Impatient => {
+                activity.quiet += 1;
+                warp.watch.waits = true;
+                if activity.quiet >= QUIET_LOOKS {
+                    let instructions = u64::from(activity.quiet) * LOOK_INSTRUCTIONS;
+                    return Err(Fault::of_warp(TrapKind::NoProgress { instructions }));
+                }
+                if warp.path.mask != warp.alive {
+                    warp.watch.shares = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes of `mask` wait before entry `index` of the warp-operation table.
+    pub(crate) fn wait_for_lanes(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        index: u32,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let at = number as usize;
+        let code = &*launch.kernel.code;
+        let meetings = Meetings {
+            code,
+            stream: code.stream(self.warps[at].stepped),
+            costs: &[],
+        };
+        let frame = Frame::new(&mut self.registers[at], &launch.constants);
+        meetings.wait(&mut self.warps[at], &frame, index, mask)
+    }
+
+    /// Gives the turn to the next lanes of a split warp, if those of the current path are gone or have had theirs.
+    pub(crate) fn take_turns(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        costs: &[Prefix],
+        totals: &mut StepTotals,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let at = number as usize;
+        let warp = &mut self.warps[at];
+        let is_over = warp.path.mask == 0 || warp.executed >= warp.watch.turn_end;
+        if !is_over || !(warp.is_split() || warp.watch.shares) {
+            return Ok((StepEnd::Budget, 0));
+        }
+        warp.watch.turn_end = warp.executed + TURN_INSTRUCTIONS;
+        warp.split();
+        if !warp.is_split() {
+            return Ok((StepEnd::Budget, 0));
+        }
+        warp.park(None);
+        let code = &*launch.kernel.code;
+        let meetings = Meetings {
+            code,
+            stream: code.stream(warp.stepped),
+            costs,
+        };
+        let mut frame = Frame::new(&mut self.registers[at], &launch.constants);
+        let before = totals.instructions;
+        let completed = meetings.complete(warp, &mut frame, totals);
+        warp.executed += totals.instructions - before;
+        let is_stray = completed.map_err(|fault| self.trap(launch, number, *fault))?;
+        let warp = &mut self.warps[at];
+        if warp.dispatch() {
+            if is_stray {
+                let info = code.stream(warp.stepped).info[warp.path.pc as usize];
+                self.output.note_stray(info);
+            }
+            return Ok((StepEnd::Budget, 0));
+        }
+        let Some(index) = warp.common_barrier() else {
+            let fault = warp.stuck();
+            return Err(self.trap(launch, number, *fault));
+        };
+        warp.leave_barrier();
+        warp.dispatch();
+        let alive = warp.alive;
+        self.arrive(launch, number, index, alive)
+    }
+}
