@@ -2,7 +2,7 @@
 
 use crate::barrier::{Arrival, Barriers};
 use crate::code::{LaneMask, Preset};
-use crate::cost::InstructionCosts;
+use crate::cost::{InstructionCosts, Prefix};
 use crate::exec::access::Stores;
 use crate::exec::dispatch::run;
 use crate::exec::line::{FULL, LANES, Line, Registers};
@@ -246,6 +246,20 @@ impl Block {
         if self.output.has_strays() {
             self.name_strays(launch);
         }
+        self.stopped(launch, number, memory, costs, totals, stop)
+    }
+
+    /// What follows when an advance of warp `number` has stopped.
+    fn stopped(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        memory: &mut DeviceMemory,
+        costs: &[Prefix],
+        totals: &mut StepTotals,
+        stop: Stop,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let at = number as usize;
         match stop {
             Stop::Memory => Ok((StepEnd::Memory, 0)),
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),

@@ -14,6 +14,7 @@ pub(crate) struct Code {
     pub textures: Vec<TextureInst>,
     pub barriers: Vec<BarrierInst>,
     pub warp_wide: Vec<WarpWideInst>,
+    pub matrices: Vec<MatrixInst>,
     pub scalars: Vec<ScalarInst>,
     pub services: Vec<Service>,
     pub constants_narrow: Vec<Constant>,
@@ -29,7 +30,6 @@ pub(crate) struct Code {
     pub sites: u32,
 }
 
-/// One linear instruction stream.
 impl Code {
     /// The stream of functional or of stepped runs.
     pub(crate) fn stream(&self, stepped: bool) -> &Stream {
@@ -41,6 +41,7 @@ impl Code {
     }
 }
 
+/// One linear instruction stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub insts: Vec<Inst>,
@@ -287,6 +288,66 @@ pub(crate) enum WarpWide {
     Redux(fn(u32, u32) -> u32),
     Elect,
     Barrier,
+}
+
+/// A product of small matrices, or a load of one, by all lanes of a warp together.
+#[derive(Clone, Debug)]
+pub(crate) enum MatrixInst {
+    Multiply(MatrixProduct),
+    Load(MatrixLoad),
+}
+
+/// `mma`: D = A B + C.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixProduct {
+    pub form: ProductForm,
+    /// Registers of a lane, of the class that the element says.
+    pub a: Vec<u16>,
+    pub b: Vec<u16>,
+    pub c: Vec<u16>,
+    pub d: Vec<u16>,
+}
+
+/// Sizes and element types of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProductForm {
+    pub rows: usize,
+    pub columns: usize,
+    /// Terms of each sum.
+    pub depth: usize,
+    pub a: Element,
+    pub b: Element,
+    pub c: Element,
+    pub d: Element,
+    /// Whether integers stop at the ends of their range instead of wrapping around.
+    pub saturates: bool,
+}
+
+/// What matrices are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    E4m3,
+    E5m2,
+    S8,
+    U8,
+    S4,
+    U4,
+    S32,
+}
+
+/// `ldmatrix`: 8 by 8 elements of 16 bits, `registers.len()` times.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixLoad {
+    pub space: Space,
+    pub address: AddressOperand,
+    pub offset: i64,
+    pub transposes: bool,
+    pub registers: Vec<u16>,
 }
 
 /// A per-lane function of up to three operands, for what is not worth a vector loop.

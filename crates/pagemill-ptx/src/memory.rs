@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::exec::watch::Activity;
 use crate::texture::Texture;
 
 /// First address handed out to ordinary allocations.
@@ -176,6 +175,15 @@ impl fmt::Display for Nearest {
             }
         }
     }
+}
+
+/// What changes in a memory, for all warps that use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// Stores, and atomics that changed something.
+    pub writes: u64,
+    /// Looks in a row at warps that repeated themselves while nothing was written.
+    pub quiet: u32,
 }
 
 /// All memory a device program can address by global or constant addresses.

@@ -2,12 +2,12 @@
 
 use crate::Block;
 use crate::cost::Prefix;
-use crate::exec::fragment::Meeting;
 use crate::exec::line::Frame;
 use crate::exec::meeting::Meetings;
+use crate::exec::path::Meeting;
 use crate::exec::step::{StepEnd, StepTotals};
 use crate::exec::warp::Warp;
-use crate::exec::watch::{LOOK_INSTRUCTIONS, Look, QUIET_LOOKS, TURN_INSTRUCTIONS};
+use crate::exec::watch::{LOOK_INSTRUCTIONS, Look, QUIET_LOOKS, Standing, TURN_INSTRUCTIONS};
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, Trap, TrapKind};
@@ -48,7 +48,17 @@ impl Block {
         if warp.executed < warp.watch.next {
             return Ok(());
         }
-        let look = warp.look(&self.registers[at], activity.writes);
+        let standing = Standing {
+            registers: &self.registers[at],
+            path: &warp.path,
+            stack: &warp.stack,
+            parked: &warp.parked,
+            is_alone: warp.path.mask == warp.alive,
+            executed: warp.executed,
+            accesses: warp.accesses,
+            writes: activity.writes,
+        };
+        let look = warp.watch.look(&standing);
         match look {
             Look::Progress => activity.quiet = 0,
             Look::Endless => {

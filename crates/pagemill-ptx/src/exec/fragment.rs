@@ -5,25 +5,8 @@
 //! a warp is *split*: every group of lanes that stands at one place becomes a fragment with a path and a stack of its own,
 //! and fragments take turns. Fragments that come to the same place with the same stack become one again. See ADR 0017.
 
-use super::warp::{Path, Warp};
-
-/// Lanes that stand at one place, while other lanes of the warp run.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fragment {
-    pub path: Path,
-    pub stack: Vec<Path>,
-    /// What they wait for; `None` when they can run.
-    pub waits: Option<Meeting>,
-}
-
-/// Where lanes wait for other lanes of their warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meeting {
-    /// At entry `index` of the warp-operation table, for the lanes of `members` that have not ended.
-    Exchange { index: u32, members: u32 },
-    /// At entry `index` of the barrier table, for all lanes that have not ended.
-    Barrier { index: u32 },
-}
+use super::path::{Fragment, Meeting, Path};
+use super::warp::Warp;
 
 impl Warp {
     /// Whether some lanes stand elsewhere than the current path and its stack say.
@@ -128,7 +111,7 @@ fn is_same_place(path: &Path, stack: &[Path], other: &Fragment) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::warp::NEVER;
+    use super::super::path::NEVER;
     use super::*;
     use proptest::prelude::*;
 

@@ -1,11 +1,10 @@
 //! Lanes of a split warp that wait for each other: masks meet by value, wherever in the program the lanes stand.
 
-use super::fragment::Meeting;
-use super::line::Frame;
+use super::line::{Frame, lanes_of};
+use super::path::{Fragment, Meeting, Path};
 use super::step::StepTotals;
-use super::warp::{Path, Warp};
+use super::warp::Warp;
 use super::warp_wide::{self, Exchanged};
-use super::{fragment::Fragment, line::lanes_of};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};

@@ -114,6 +114,8 @@ operations! {
         Barrier,
         /// `aux` of the warp-operation table.
         WarpWide,
+        /// `aux` of the matrix table.
+        Matrix,
         /// Per-lane function `aux` of the scalar table.
         Scalar,
         /// Predicate logic by truth table `aux`.
@@ -217,9 +219,9 @@ operations! {
     MulF32: (f32, f32) -> f32 = |a, b| canonical32(a * b);
     FmaF32: (f32, f32, f32) -> f32 = |a, b, c| canonical32(a.mul_add(b, c));
     DivF32: (f32, f32) -> f32 = |a, b| canonical32(a / b);
+    DivApproxF32: (f32, f32) -> f32 = divide_approximately;
     SqrtF32: (f32) -> f32 = |a| canonical32(a.sqrt());
     RsqrtF32: (f32) -> f32 = |a| canonical32((1.0 / f64::from(a).sqrt()) as f32);
-    DivApproxF32: (f32, f32) -> f32 = divide_approximately;
     Exp2F32: (f32) -> f32 = exp2_f32;
     MinF32: (f32, f32) -> f32 = min32;
     MaxF32: (f32, f32) -> f32 = max32;

@@ -5,11 +5,12 @@
 use super::access::Stores;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::op::{Inst, Op, lane_operation};
+use super::path::Path;
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
-use super::warp::{Path, Warp, WarpState};
+use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
-use super::{scalar, warp_wide};
+use super::{matrix, scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};
@@ -259,6 +260,10 @@ impl Engine<'_, '_> {
                 }));
             }
             Op::WarpWide => return self.warp_wide(inst, frame, mask),
+            Op::Matrix => {
+                let inst = &self.code.matrices[inst.aux as usize];
+                matrix::execute(inst, frame, self.stores, mask)?;
+            }
             Op::Scalar => scalar::execute(frame, &self.code.scalars[inst.aux as usize], inst, mask),
             Op::CheckDivisor => check_divisor(frame, inst, mask)?,
             Op::PredicateLogic => predicate_logic(frame, inst, mask),

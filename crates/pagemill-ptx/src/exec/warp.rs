@@ -1,22 +1,10 @@
 //! The state of one warp.
 
 use super::announce::Due;
-use super::fragment::Fragment;
+use super::path::{Fragment, NEVER, Path};
 use super::watch::Watch;
 use crate::code::BarrierReduction;
 use std::collections::VecDeque;
-
-/// Where lanes that left the current path wait.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Path {
-    pub pc: u32,
-    pub mask: u32,
-    /// Where this path ends and the one below it on the stack goes on.
-    pub reconverge: u32,
-}
-
-/// The reconvergence point of paths that meet only at the end.
-pub(crate) const NEVER: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpState {

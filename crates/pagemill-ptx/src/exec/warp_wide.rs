@@ -210,20 +210,7 @@ impl Values {
                     ..none
                 }
             }
-            WarpWide::MatchAll32 | WarpWide::MatchAll64 => {
-                let agrees = |lane: usize| {
-                    lanes_of(group(lane)).all(|other| self.wide[other] == self.wide[lane])
-                };
-                let holds = lanes_where(mask, agrees);
-                let value = |lane: usize| match holds & LANE_BITS[lane] {
-                    0 => 0,
-                    _ => self.members[lane],
-                };
-                Answer {
-                    value: std::array::from_fn(value),
-                    holds,
-                }
-            }
+            WarpWide::MatchAll32 | WarpWide::MatchAll64 => self.match_all(mask),
             WarpWide::Redux(combine) => {
                 let reduce = |lane: usize| {
                     let values = lanes_of(group(lane)).map(|other| self.narrow[other]);
@@ -244,6 +231,22 @@ impl Values {
             WarpWide::Barrier => none,
         };
         (answer, false)
+    }
+
+    fn match_all(&self, mask: u32) -> Answer {
+        let agrees = |lane: usize| {
+            let group = self.members[lane] & mask;
+            lanes_of(group).all(|other| self.wide[other] == self.wide[lane])
+        };
+        let holds = lanes_where(mask, agrees);
+        let value = |lane: usize| match holds & LANE_BITS[lane] {
+            0 => 0,
+            _ => self.members[lane],
+        };
+        Answer {
+            value: std::array::from_fn(value),
+            holds,
+        }
     }
 
     #[inline(always)]

@@ -2,7 +2,8 @@
 //! unless something in memory has changed meanwhile.
 
 use super::line::Registers;
-use super::warp::{Path, Warp};
+use super::path::{Fragment, Path};
+use std::collections::VecDeque;
 
 /// PTX instructions of a warp between two looks at it.
 pub(crate) const LOOK_INSTRUCTIONS: u64 = 4096;
@@ -16,15 +17,6 @@ const REMEMBERED: usize = 64;
 /// Looks in a row, over all warps that share a memory, at which nothing new was seen, until that is taken for an endless
 /// loop: 67 million instructions.
 pub(crate) const QUIET_LOOKS: u32 = 1 << 14;
-
-/// What changes in a memory, for all warps that use it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Activity {
-    /// Stores, and atomics that changed something.
-    pub writes: u64,
-    /// Looks in a row at warps that repeated themselves while nothing was written.
-    pub quiet: u32,
-}
 
 /// What is remembered of one warp.
 #[derive(Clone, Debug, Default)]
@@ -70,53 +62,60 @@ impl Watch {
     }
 }
 
-impl Warp {
-    /// Looks at the warp, which stands before an instruction. `writes` counts the changes of its memory.
-    pub(crate) fn look(&mut self, registers: &Registers, writes: u64) -> Look {
-        let watch = &mut self.watch;
-        watch.next = self.executed + LOOK_INSTRUCTIONS;
-        let path = (self.path.mask, self.stack.len());
-        let is_same_path = std::mem::replace(&mut watch.path, path) == path;
-        let is_same_memory = std::mem::replace(&mut watch.writes, writes) == writes;
+/// A warp as it is looked at, before an instruction.
+pub(crate) struct Standing<'a> {
+    pub registers: &'a Registers,
+    pub path: &'a Path,
+    pub stack: &'a [Path],
+    pub parked: &'a VecDeque<Fragment>,
+    /// Whether no other lane of the warp is left.
+    pub is_alone: bool,
+    /// PTX instructions, and memory instructions, since the block started.
+    pub executed: u64,
+    pub accesses: u64,
+    /// How often its memory has changed.
+    pub writes: u64,
+}
+
+impl Watch {
+    /// Looks at the warp.
+    pub(crate) fn look(&mut self, warp: &Standing<'_>) -> Look {
+        self.next = warp.executed + LOOK_INSTRUCTIONS;
+        let path = (warp.path.mask, warp.stack.len());
+        let is_same_path = std::mem::replace(&mut self.path, path) == path;
+        let is_same_memory = std::mem::replace(&mut self.writes, warp.writes) == warp.writes;
+        let is_split = !warp.parked.is_empty();
         if !is_same_path {
-            watch.path_since = self.executed;
+            self.path_since = warp.executed;
         }
-        let is_alone = self.path.mask == self.alive;
-        if !is_same_path && self.parked.is_empty() || is_alone && !is_same_memory {
-            watch.states.clear();
-            watch.accesses = self.accesses;
+        if !is_same_path && !is_split || warp.is_alone && !is_same_memory {
+            self.states.clear();
             return Look::Progress;
         }
-        let state = state(registers, &self.path, &self.stack, &self.parked);
-        let watch = &mut self.watch;
-        if !watch.states.contains(&state) {
-            if watch.states.is_empty() {
-                watch.accesses = self.accesses;
-            }
-            if watch.states.len() == REMEMBERED {
-                watch.states.remove(0);
-            }
-            watch.states.push(state);
-            let waited = self.executed - watch.path_since;
-            return match !is_alone && self.parked.is_empty() && waited > PATIENCE_INSTRUCTIONS {
-                true => Look::Impatient,
-                false => Look::Progress,
+        if self.states.is_empty() {
+            self.accesses = warp.accesses;
+        }
+        let state = state(warp);
+        if self.states.contains(&state) {
+            return match self.accesses == warp.accesses && warp.is_alone {
+                true => Look::Endless,
+                false => Look::Repeats,
             };
         }
-        match watch.accesses == self.accesses && is_alone {
-            true => Look::Endless,
-            false => Look::Repeats,
+        if self.states.len() == REMEMBERED {
+            self.states.remove(0);
+        }
+        self.states.push(state);
+        let waited = warp.executed - self.path_since;
+        match !warp.is_alone && !is_split && waited > PATIENCE_INSTRUCTIONS {
+            true => Look::Impatient,
+            false => Look::Progress,
         }
     }
 }
 
 /// A number that differs, but for chance, between any two states of a warp.
-fn state<'a>(
-    registers: &Registers,
-    path: &Path,
-    stack: &[Path],
-    parked: impl IntoIterator<Item = &'a super::fragment::Fragment>,
-) -> u64 {
+fn state(warp: &Standing<'_>) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     // Four independent chains, because each step waits for the one before.
     let mut chains = [1u64, 2, 3, 4];
@@ -124,26 +123,26 @@ fn state<'a>(
         let chain = &mut chains[chain % 4];
         *chain = (*chain ^ word).wrapping_mul(FACTOR).rotate_left(29);
     };
-    for line in &registers.narrow {
+    for line in &warp.registers.narrow {
         for (at, pair) in line.0.chunks_exact(2).enumerate() {
             add(at, u64::from(pair[0]) | u64::from(pair[1]) << 32);
         }
     }
-    for line in &registers.wide {
+    for line in &warp.registers.wide {
         for (at, &word) in line.0.iter().enumerate() {
             add(at, word);
         }
     }
-    for (at, &predicate) in registers.predicates.iter().enumerate() {
+    for (at, &predicate) in warp.registers.predicates.iter().enumerate() {
         add(at, predicate.into());
     }
     let mut add_path = |path: &Path| {
         add(0, u64::from(path.pc) | u64::from(path.mask) << 32);
         add(1, path.reconverge.into());
     };
-    add_path(path);
-    stack.iter().for_each(&mut add_path);
-    for part in parked {
+    add_path(warp.path);
+    warp.stack.iter().for_each(&mut add_path);
+    for part in warp.parked {
         add_path(&part.path);
         part.stack.iter().for_each(&mut add_path);
     }

@@ -5,12 +5,13 @@ use super::cfg::Graph;
 use super::ir::{Aux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
 use super::liveness::Liveness;
 use crate::code::{
-    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, MemoryInst, SINK,
-    ScalarInst, Service, Stream, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, Element, MatrixInst,
+    MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK, ScalarInst, Service, Stream,
+    TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
-use crate::exec::warp::NEVER;
+use crate::exec::path::NEVER;
 use crate::kernel::InstructionInfo;
 
 /// Emits both streams, or `None` when the kernel is too large for its indices.
@@ -347,6 +348,24 @@ impl Tables<'_> {
                 };
                 push(&mut code.warp_wide, inst)
             }
+            Aux::Product(form) => {
+                let registers = self.product(micro, form);
+                push(&mut code.matrices, MatrixInst::Multiply(registers))
+            }
+            Aux::MatrixLoad {
+                space,
+                offset,
+                transposes,
+            } => {
+                let load = MatrixLoad {
+                    space: *space,
+                    address: self.address(micro.srcs[0]),
+                    offset: *offset,
+                    transposes: *transposes,
+                    registers: micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
+                };
+                push(&mut code.matrices, MatrixInst::Load(load))
+            }
             Aux::Scalar {
                 function,
                 immediate,
@@ -369,11 +388,31 @@ impl Tables<'_> {
         }
     }
 
-    fn memory(&self, micro: &Micro, aux: &MemoryAux, site: u32) -> MemoryInst {
-        let address = match self.bank(micro.srcs[0]) {
-            Bank::Wide => AddressOperand::Wide(self.operand(micro.srcs[0])),
-            _ => AddressOperand::Narrow(self.operand(micro.srcs[0])),
+    fn address(&self, value: Value) -> AddressOperand {
+        match self.bank(value) {
+            Bank::Wide => AddressOperand::Wide(self.operand(value)),
+            _ => AddressOperand::Narrow(self.operand(value)),
+        }
+    }
+
+    /// Sources are the registers of A, B and C, one matrix after the other.
+    fn product(&self, micro: &Micro, form: &ProductForm) -> MatrixProduct {
+        let registers = |rows: usize, columns: usize, element: Element| {
+            rows * columns / 32 / element.per_register()
         };
+        let mut rest = micro.srcs.iter().map(|value| self.operand(*value));
+        let mut take = |count: usize| rest.by_ref().take(count).collect();
+        MatrixProduct {
+            form: *form,
+            a: take(registers(form.rows, form.depth, form.a)),
+            b: take(registers(form.depth, form.columns, form.b)),
+            c: take(registers(form.rows, form.columns, form.c)),
+            d: micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
+        }
+    }
+
+    fn memory(&self, micro: &Micro, aux: &MemoryAux, site: u32) -> MemoryInst {
+        let address = self.address(micro.srcs[0]);
         let mut registers = [SINK; VECTOR_MAX];
         let values: Vec<u16> = match aux.kind {
             AccessKind::Load => micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),

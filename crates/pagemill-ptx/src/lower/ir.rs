@@ -2,8 +2,8 @@
 
 use crate::ast::Space;
 use crate::code::{
-    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, Reduce, ScalarFn, TextureForm,
-    WarpWide,
+    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, ProductForm, Reduce, ScalarFn,
+    TextureForm, WarpWide,
 };
 use crate::exec::op::Op;
 use std::collections::HashMap;
@@ -80,6 +80,14 @@ pub(super) enum Aux {
         kind: WarpWide,
         members: bool,
         negated: bool,
+    },
+    /// Sources: the registers of A, B and C. Destinations: those of D.
+    Product(ProductForm),
+    /// Source: address. Destinations: a register for each matrix.
+    MatrixLoad {
+        space: Space,
+        offset: i64,
+        transposes: bool,
     },
     Scalar {
         function: ScalarFn,

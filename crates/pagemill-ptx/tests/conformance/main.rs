@@ -21,6 +21,7 @@ mod inputs;
 mod integer;
 mod integer_bits;
 mod lanes;
+mod matrix;
 mod memory;
 mod oracle;
 mod print;

@@ -13,6 +13,7 @@ mod float;
 mod half;
 mod integer;
 mod logic;
+mod matrix;
 mod memory;
 mod modifiers;
 mod moves;
@@ -106,6 +107,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("fns", Class::Integer, bits::fns, "b32"),
     row("isspacep", Class::Integer, moves::isspacep, "{global shared local const param}"),
     row("ld", Class::GlobalMemory, memory::ld, "[sem] [scope] [global shared local const param] [cop] [nc] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
+    row("ldmatrix", Class::SharedMemory, matrix::ldmatrix, "sync [aligned] m8n8.{x1 x2 x4} [trans] [shared] b16"),
     row("ldu", Class::GlobalMemory, memory::ld, "[global] [v2 v4] {b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("lg2", Class::Special, float::lg2, "approx [ftz] f32"),
     row("lop3", Class::Integer, bits::lop3, "[or and] b32"),
@@ -116,6 +118,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("max", Class::Integer, integer::max, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
     row("membar", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
     row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
+    row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4}"),
     row("mov", Class::Integer, moves::mov, "{pred b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 b128}, packing and unpacking vectors"),
     row("mul", Class::IntegerMultiply, integer::mul, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
     row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),

@@ -1,0 +1,301 @@
+//! Products of small matrices whose elements lie spread over the lanes of a warp.
+//!
+//! Where an element lies follows one rule. A 32-bit register holds `e` elements: two halves, four bytes, eight nibbles, or one.
+//! Lane 4 g + t has, in element j of register r,
+//! * of A the row g (+ 8 in odd registers, where there are 16 rows), and from column `4 e r' + e t + j` on, where r' counts the
+//!   registers of a row,
+//! * of B the row `4 e r + e t + j` and the column g,
+//! * of C and D the row g (+ 8 in the second half of the registers) and the columns 2 t and 2 t + 1.
+//!
+//! # Sums
+//! Products of floating-point elements are exact in double precision. A sum begins with the element of C, adds the products in
+//! the order of k in double precision, and is rounded once, to the nearest of D's type. In `f64` each step is a fused
+//! multiply-add. Hardware adds several products at a time with fewer bits; its results lie around these, within the error
+//! that its vendor states. Integer sums are exact, and wrap around or stop at the ends of their range.
+
+use super::access::{Stores, Target, resolve};
+use super::float::{canonical32, canonical64};
+use super::line::{FULL, Frame, LANES, Line};
+use crate::code::{AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, ProductForm};
+use crate::trap::{Fault, TrapKind};
+use half::{bf16, f16};
+
+#[inline(never)]
+pub(super) fn execute(
+    inst: &MatrixInst,
+    frame: &mut Frame<'_>,
+    stores: &mut Stores<'_>,
+    mask: u32,
+) -> Result<(), Box<Fault>> {
+    if mask != FULL {
+        let members = FULL;
+        let active = mask;
+        return Err(Fault::of_warp(TrapKind::AbsentLanes { members, active }));
+    }
+    match inst {
+        MatrixInst::Multiply(product) if product.form.d == Element::S32 => {
+            multiply_integers(product, frame);
+            Ok(())
+        }
+        MatrixInst::Multiply(product) => {
+            multiply_floats(product, frame);
+            Ok(())
+        }
+        MatrixInst::Load(load) => load_matrices(load, frame, stores),
+    }
+}
+
+impl Element {
+    /// Elements in a register.
+    pub(crate) fn per_register(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 4,
+            Self::S4 | Self::U4 => 8,
+            Self::Tf32 | Self::F32 | Self::F64 | Self::S32 => 1,
+        }
+    }
+
+    /// Element `index` of a register.
+    fn float(self, register: u64, index: usize) -> f64 {
+        let bits = (register >> (32 / self.per_register() * index)) as u32;
+        match self {
+            Self::F16 => f16::from_bits(bits as u16).to_f64(),
+            Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
+            Self::E5m2 => f16::from_bits((bits as u16) << 8).to_f64(),
+            Self::E4m3 => eight_bits(bits as u8),
+            // The lower bits of the fraction are not looked at.
+            Self::Tf32 => f32::from_bits(bits & 0xffff_e000).into(),
+            Self::F64 => f64::from_bits(register),
+            _ => f32::from_bits(bits).into(),
+        }
+    }
+
+    fn integer(self, register: u64, index: usize) -> i64 {
+        let bits = (register >> (32 / self.per_register() * index)) as u32;
+        match self {
+            Self::S8 => i64::from(bits as i8),
+            Self::U8 => i64::from(bits as u8),
+            Self::S4 => i64::from((bits << 28) as i32 >> 28),
+            Self::U4 => i64::from(bits & 15),
+            _ => i64::from(bits as i32),
+        }
+    }
+
+    /// The register's bits of `value`, shifted to element `index`.
+    fn encode(self, value: f64, index: usize) -> u64 {
+        match self {
+            Self::F16 if value.is_nan() => 0x7fff << (16 * index),
+            Self::F16 => u64::from(f16::from_f64(value).to_bits()) << (16 * index),
+            Self::F64 => canonical64(value).to_bits(),
+            _ => canonical32(value as f32).to_bits().into(),
+        }
+    }
+}
+
+/// E4M3: no infinities, one NaN.
+fn eight_bits(bits: u8) -> f64 {
+    let sign = if bits & 0x80 != 0 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
+    match (exponent, bits & 7) {
+        (15, 7) => f64::NAN,
+        (0, _) => sign * fraction * f64::from(2f32.powi(-9)),
+        _ => sign * (8.0 + fraction) * f64::from(2f32.powi(exponent - 10)),
+    }
+}
+
+/// Row and column of element `index` in register `register` of `lane`, of matrix A.
+fn place_in_a(form: &ProductForm, lane: usize, register: usize, index: usize) -> (usize, usize) {
+    let per_register = form.a.per_register();
+    let (below, along) = match form.rows {
+        16 => (8 * (register & 1), register >> 1),
+        _ => (0, register),
+    };
+    let column = 4 * per_register * along + per_register * (lane % 4) + index;
+    (lane / 4 + below, column)
+}
+
+fn place_in_b(form: &ProductForm, lane: usize, register: usize, index: usize) -> (usize, usize) {
+    let per_register = form.b.per_register();
+    let row = 4 * per_register * register + per_register * (lane % 4) + index;
+    (row, lane / 4)
+}
+
+/// The same of C and D, whose elements are of type `element`.
+fn place_in_c(element: Element, lane: usize, register: usize, index: usize) -> (usize, usize) {
+    let number = register * element.per_register() + index;
+    (lane / 4 + 8 * (number / 2), 2 * (lane % 4) + number % 2)
+}
+
+const ROWS_MAX: usize = 16;
+const COLUMNS: usize = 8;
+const DEPTH_MAX: usize = 64;
+
+type Cells<T> = Vec<[T; DEPTH_MAX]>;
+
+/// A matrix out of the registers of all lanes: `put` is called with the place of each element and its register's bits.
+fn gather(
+    frame: &Frame<'_>,
+    element: Element,
+    registers: &[u16],
+    mut put: impl FnMut(usize, usize, usize, u64),
+) {
+    for (number, &register) in registers.iter().enumerate() {
+        for lane in 0..LANES {
+            let bits = match element {
+                Element::F64 => frame.wide(register)[lane],
+                _ => frame.narrow(register)[lane].into(),
+            };
+            for index in 0..element.per_register() {
+                put(lane, number, index, bits);
+            }
+        }
+    }
+}
+
+/// Rows of A, and columns of B.
+fn factors<T: Copy>(
+    product: &MatrixProduct,
+    frame: &Frame<'_>,
+    zero: T,
+    read: impl Fn(Element, u64, usize) -> T,
+) -> (Cells<T>, Cells<T>) {
+    let form = &product.form;
+    let mut a = vec![[zero; DEPTH_MAX]; ROWS_MAX];
+    let mut b = vec![[zero; DEPTH_MAX]; COLUMNS];
+    gather(frame, form.a, &product.a, |lane, register, index, bits| {
+        let (row, column) = place_in_a(form, lane, register, index);
+        a[row][column] = read(form.a, bits, index);
+    });
+    gather(frame, form.b, &product.b, |lane, register, index, bits| {
+        let (row, column) = place_in_b(form, lane, register, index);
+        b[column][row] = read(form.b, bits, index);
+    });
+    (a, b)
+}
+
+/// Writes D: `result` gives the bits of the element at a place, shifted to its index in the register.
+fn scatter(
+    product: &MatrixProduct,
+    frame: &mut Frame<'_>,
+    result: impl Fn(usize, usize, usize) -> u64,
+) {
+    let element = product.form.d;
+    for (number, &register) in product.d.iter().enumerate() {
+        let word = |lane: usize| {
+            (0..element.per_register()).fold(0, |word, index| {
+                let (row, column) = place_in_c(element, lane, number, index);
+                word | result(row, column, index)
+            })
+        };
+        match element {
+            Element::F64 => frame.set_wide(register, FULL, std::array::from_fn(word)),
+            _ => {
+                let narrow = std::array::from_fn(|lane| word(lane) as u32);
+                frame.set_narrow(register, FULL, narrow);
+            }
+        }
+    }
+}
+
+fn multiply_floats(product: &MatrixProduct, frame: &mut Frame<'_>) {
+    let form = &product.form;
+    let (a, b) = factors(product, frame, 0.0, Element::float);
+    let mut sums = [[0.0f64; COLUMNS]; ROWS_MAX];
+    gather(frame, form.c, &product.c, |lane, register, index, bits| {
+        let (row, column) = place_in_c(form.c, lane, register, index);
+        sums[row][column] = form.c.float(bits, index);
+    });
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for (column, sum) in sums.iter_mut().enumerate() {
+            for (x, y) in a[row].iter().zip(&b[column]).take(form.depth) {
+                // The same where the product is exact.
+                *sum = x.mul_add(*y, *sum);
+            }
+        }
+    }
+    scatter(product, frame, |row, column, index| {
+        form.d.encode(sums[row][column], index)
+    });
+}
+
+fn multiply_integers(product: &MatrixProduct, frame: &mut Frame<'_>) {
+    let form = &product.form;
+    let (a, b) = factors(product, frame, 0, Element::integer);
+    let mut sums = [[0i64; COLUMNS]; ROWS_MAX];
+    gather(frame, form.c, &product.c, |lane, register, index, bits| {
+        let (row, column) = place_in_c(form.c, lane, register, index);
+        sums[row][column] = form.c.integer(bits, index);
+    });
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for (column, sum) in sums.iter_mut().enumerate() {
+            let terms = a[row].iter().zip(&b[column]).take(form.depth);
+            *sum += terms.map(|(x, y)| x * y).sum::<i64>();
+        }
+    }
+    scatter(product, frame, |row, column, _| {
+        let sum = sums[row][column];
+        let kept = match form.saturates {
+            true => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+            false => sum as i32,
+        };
+        u64::from(kept as u32)
+    });
+}
+
+/// Lanes 8 i to 8 i + 7 have the addresses of the rows of matrix i; every lane gets two elements of each matrix.
+fn load_matrices(
+    load: &MatrixLoad,
+    frame: &mut Frame<'_>,
+    stores: &mut Stores<'_>,
+) -> Result<(), Box<Fault>> {
+    const ROW_BYTES: u64 = 16;
+    for (matrix, &register) in load.registers.iter().enumerate() {
+        let mut rows = [[0u8; ROW_BYTES as usize]; 8];
+        for (row, bytes) in rows.iter_mut().enumerate() {
+            let lane = 8 * matrix + row;
+            let base = match load.address {
+                AddressOperand::Wide(operand) => frame.wide(operand)[lane],
+                AddressOperand::Narrow(operand) => frame.narrow(operand)[lane].into(),
+            };
+            let mut address = Line::splat(base.wrapping_add(load.offset as u64));
+            let fault = |kind| Fault::at_lane(lane as u32, kind);
+            let size = stores.shared.len() as u64;
+            let offset = match resolve(load.space, &mut address, 1 << lane) {
+                Target::Shared => address[lane],
+                _ => u64::MAX - ROW_BYTES,
+            };
+            if offset % ROW_BYTES != 0 && offset < size {
+                return Err(fault(TrapKind::Misaligned {
+                    access: "load of a matrix row",
+                    address: offset,
+                    bytes: ROW_BYTES as u32,
+                }));
+            }
+            let end = offset.checked_add(ROW_BYTES).filter(|&end| end <= size);
+            let Some(end) = end else {
+                return Err(fault(TrapKind::OutsideWindow {
+                    access: "load of a matrix row",
+                    space: "shared",
+                    offset,
+                    bytes: ROW_BYTES as u32,
+                    size,
+                }));
+            };
+            bytes.copy_from_slice(&stores.shared[offset as usize..end as usize]);
+        }
+        let element = |row: usize, column: usize| {
+            let bytes = [rows[row][2 * column], rows[row][2 * column + 1]];
+            u32::from(u16::from_le_bytes(bytes))
+        };
+        let word = |lane: usize| {
+            let (across, along) = (lane / 4, 2 * (lane % 4));
+            match load.transposes {
+                false => element(across, along) | element(across, along + 1) << 16,
+                true => element(along, across) | element(along + 1, across) << 16,
+            }
+        };
+        frame.set_narrow(register, FULL, std::array::from_fn(word));
+    }
+    Ok(())
+}

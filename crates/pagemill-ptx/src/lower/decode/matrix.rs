@@ -1,0 +1,182 @@
+//! Products and loads of matrices.
+
+use super::super::Fail;
+use super::super::ir::{Aux, VReg, Value};
+use super::context::Decoder;
+use super::memory::{Place, place, space_of};
+use super::modifiers::Modifiers;
+use crate::ast::{Operand, Space, Type};
+use crate::code::{Element, ProductForm};
+use crate::exec::op::Op;
+
+pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let form = product_form(modifiers).ok_or_else(|| decoder.bad_form())?;
+    let cells = |rows: usize, columns: usize, element: Element| {
+        rows * columns / 32 / element.per_register()
+    };
+    let (rows, columns, depth) = (form.rows, form.columns, form.depth);
+    let mut dsts = Vec::new();
+    for operand in parts(decoder.operand(0)?) {
+        dsts.push(decoder.destination_of(operand, register_type(form.d))?);
+    }
+    let mut srcs = Vec::new();
+    for (index, element, wanted) in [
+        (1, form.a, cells(rows, depth, form.a)),
+        (2, form.b, cells(depth, columns, form.b)),
+        (3, form.c, cells(rows, columns, form.c)),
+    ] {
+        let parts = parts(decoder.operand(index)?);
+        if parts.len() != wanted {
+            let found = parts.len();
+            return Err(decoder.fail(format!(
+                "operand {} has {found} registers, this form takes {wanted}",
+                index + 1
+            )));
+        }
+        for operand in parts {
+            srcs.push(matrix_value(decoder, operand, element)?);
+        }
+    }
+    if dsts.len() != cells(rows, columns, form.d) {
+        return Err(decoder.bad_form());
+    }
+    decoder.push(Op::Matrix, &dsts, &srcs, Aux::Product(form));
+    Ok(())
+}
+
+/// Registers of floats may be declared as floats or as bits.
+fn matrix_value<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    element: Element,
+) -> Result<Value, Fail> {
+    decoder.value(operand, register_type(element))
+}
+
+fn register_type(element: Element) -> Type {
+    match element {
+        Element::F64 => Type::F64,
+        _ => Type::B32,
+    }
+}
+
+fn parts(operand: &Operand) -> &[Operand] {
+    match operand {
+        Operand::Vector(parts) => parts,
+        single => std::slice::from_ref(single),
+    }
+}
+
+fn product_form(modifiers: &mut Modifiers<'_>) -> Option<ProductForm> {
+    if !modifiers.take("sync") {
+        return None;
+    }
+    modifiers.take("aligned");
+    modifiers.take("kind::f8f6f4");
+    let [rows, columns, depth] = modifiers.take_map(|part| match part {
+        "m16n8k4" => Some([16, 8, 4]),
+        "m16n8k8" => Some([16, 8, 8]),
+        "m16n8k16" => Some([16, 8, 16]),
+        "m16n8k32" => Some([16, 8, 32]),
+        "m16n8k64" => Some([16, 8, 64]),
+        "m8n8k4" => Some([8, 8, 4]),
+        "m8n8k16" => Some([8, 8, 16]),
+        "m8n8k32" => Some([8, 8, 32]),
+        _ => None,
+    })?;
+    (modifiers.take("row") && modifiers.take("col")).then_some(())?;
+    let saturates = modifiers.take("satfinite");
+    let mut element = || modifiers.take_map(element);
+    let form = ProductForm {
+        rows,
+        columns,
+        depth,
+        d: element()?,
+        a: element()?,
+        b: element()?,
+        c: element()?,
+        saturates,
+    };
+    is_possible(&form).then_some(form)
+}
+
+fn element(part: &str) -> Option<Element> {
+    Some(match part {
+        "f16" => Element::F16,
+        "bf16" => Element::Bf16,
+        "tf32" => Element::Tf32,
+        "f32" => Element::F32,
+        "f64" => Element::F64,
+        "e4m3" => Element::E4m3,
+        "e5m2" => Element::E5m2,
+        "s8" => Element::S8,
+        "u8" => Element::U8,
+        "s4" => Element::S4,
+        "u4" => Element::U4,
+        "s32" => Element::S32,
+        _ => return None,
+    })
+}
+
+/// The forms of the PTX manual, but for those of one architecture only.
+fn is_possible(form: &ProductForm) -> bool {
+    use Element::{Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+    let (size, sums) = ((form.rows, form.depth), (form.c, form.d));
+    let factors = (form.a, form.b);
+    let is_float_sum = matches!(sums, (F16 | F32, F16 | F32));
+    if form.saturates && form.d != S32 {
+        return false;
+    }
+    match factors {
+        (F16, F16) => matches!(size, (16, 8 | 16)) && is_float_sum,
+        (Bf16, Bf16) => matches!(size, (16, 8 | 16)) && sums == (F32, F32),
+        (Tf32, Tf32) => matches!(size, (16, 4 | 8)) && sums == (F32, F32),
+        (F64, F64) => matches!(size, (8, 4) | (16, 4 | 8 | 16)) && sums == (F64, F64),
+        (E4m3 | E5m2, E4m3 | E5m2) => matches!(size, (16, 16 | 32)) && is_float_sum,
+        (S8 | U8, S8 | U8) => matches!(size, (8, 16) | (16, 16 | 32)) && sums == (S32, S32),
+        (S4 | U4, S4 | U4) => matches!(size, (8, 32) | (16, 32 | 64)) && sums == (S32, S32),
+        _ => false,
+    }
+}
+
+pub(super) fn ldmatrix(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    if !modifiers.take("sync") {
+        return Err(decoder.bad_form());
+    }
+    modifiers.take("aligned");
+    let count = modifiers.take_map(|part| match part {
+        "x1" => Some(1),
+        "x2" => Some(2),
+        "x4" => Some(4),
+        _ => None,
+    });
+    let transposes = modifiers.take("trans");
+    let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
+    let is_known = modifiers.take("m8n8")
+        && modifiers.take("b16")
+        && matches!(space, Space::Shared | Space::Generic);
+    let (Some(count), true) = (count, is_known) else {
+        return Err(decoder.bad_form());
+    };
+    let operands = parts(decoder.operand(0)?);
+    let mut dsts: Vec<VReg> = Vec::new();
+    for operand in operands {
+        dsts.push(decoder.destination_of(operand, Type::B32)?);
+    }
+    if dsts.len() != count {
+        return Err(decoder.bad_form());
+    }
+    let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(1)?, space)? else {
+        return Err(decoder.fail("a matrix is loaded from shared memory"));
+    };
+    let aux = Aux::MatrixLoad {
+        space,
+        offset,
+        transposes,
+    };
+    decoder.push(Op::Matrix, &dsts, &[base], aux);
+    Ok(())
+}
