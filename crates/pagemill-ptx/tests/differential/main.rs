@@ -1,0 +1,10 @@
+//! A second model of PTX arithmetic, made of exact numbers and one rounding, beside the executor.
+//!
+//! Forms are made from what an instruction may combine: type, rounding, `.ftz`, `.sat`. Each runs in a kernel of its own
+//! on edge cases and random bits. `PAGEMILL_DIFFERENTIAL_INPUTS` sets the inputs of a form.
+
+mod atomics;
+mod exact;
+mod floats;
+mod integers;
+mod run;
