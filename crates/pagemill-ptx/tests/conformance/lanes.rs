@@ -111,10 +111,10 @@ fn exchanges_reach_over_branches() {
 
 #[test]
 fn lanes_that_have_ended_are_not_waited_for() {
-    for (threads, n) in [(32, 20), (16, 100), (32, 32), (48, 40), (7, 3)] {
+    for (threads, n) in [(32, 20u32), (16, 100), (32, 32), (48, 40), (7, 3)] {
         let mut device = device();
         let out = device.zeros::<u32>(128);
-        device.launch("after_return", 1, threads, &[out.into(), (n as u32).into()]);
+        device.launch("after_return", 1, threads, &[out.into(), n.into()]);
         let found = device.download::<u32>(out, 128);
         // Each warp adds up its own lanes; only the first lane's sum is of all.
         let lanes = threads.min(n).min(32);

@@ -148,7 +148,7 @@ fn saturating() -> Vec<Form> {
             clamp(a - b)
         }),
         form("mad.hi.sat.s32".into(), ty, 32, 3, move |[a, b, c]| {
-            clamp((a * b >> 32) + c)
+            clamp(((a * b) >> 32) + c)
         }),
         form("sad.s32".into(), ty, 32, 3, |[a, b, c]| c + (a - b).abs()),
         form("sad.u32".into(), ("u32", 32, false), 32, 3, |[a, b, c]| {
