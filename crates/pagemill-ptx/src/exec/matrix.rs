@@ -250,7 +250,9 @@ fn load_matrices(
     stores: &mut Stores<'_>,
 ) -> Result<(), Box<Fault>> {
     const ROW_BYTES: u64 = 16;
-    for (matrix, &register) in load.registers.iter().enumerate() {
+    // A result may go where the addresses are, so all of them are read first.
+    let mut loaded = [[0; LANES]; 4];
+    for (matrix, words) in loaded.iter_mut().take(load.registers.len()).enumerate() {
         let mut rows = [[0u8; ROW_BYTES as usize]; 8];
         for (row, bytes) in rows.iter_mut().enumerate() {
             let lane = 8 * matrix + row;
@@ -295,7 +297,10 @@ fn load_matrices(
                 true => element(along, across) | element(along + 1, across) << 16,
             }
         };
-        frame.set_narrow(register, FULL, std::array::from_fn(word));
+        *words = std::array::from_fn(word);
+    }
+    for (&register, words) in load.registers.iter().zip(loaded) {
+        frame.set_narrow(register, FULL, words);
     }
     Ok(())
 }

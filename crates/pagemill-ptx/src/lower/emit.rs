@@ -170,7 +170,9 @@ impl Emitter<'_> {
         let micro = &self.program.micros[at];
         match micro.op {
             // A guard is still evaluated: the instruction counts only where it holds.
-            Op::Nop => micro.guard.is_some() && !continues,
+            Op::Nop => {
+                matches!(micro.aux, Aux::WaitForCopies) || micro.guard.is_some() && !continues
+            }
             // A branch to what follows anyway.
             Op::Branch if micro.guard.is_none() => {
                 self.graph.blocks[block].successors != [block + 1]
@@ -293,7 +295,7 @@ impl Tables<'_> {
     /// Adds what `micro` keeps in a side table; its index there, or its immediate.
     fn add(&self, code: &mut Code, micro: &Micro) -> u32 {
         match &micro.aux {
-            Aux::None | Aux::Target(_) | Aux::Targets(_) => 0,
+            Aux::None | Aux::Target(_) | Aux::Targets(_) | Aux::WaitForCopies => 0,
             Aux::Immediate(value) => *value,
             Aux::Memory(memory) => {
                 let site = code.sites;

@@ -94,6 +94,8 @@ pub(super) enum Aux {
         immediate: u32,
     },
     Service(ServiceAux),
+    /// Waits for the loads of asynchronous copies.
+    WaitForCopies,
 }
 
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Which results arrive late, and who must wait for them: like the control codes that compilers emit for recent hardware.
 
 use super::cfg::Graph;
-use super::ir::{Aux, MemoryAux, Program};
+use super::ir::{Aux, MemoryAux, Micro, Program};
 use crate::ast::Space;
+use crate::exec::op::Op;
 use crate::kernel::InstructionInfo;
 
 /// Scoreboard slots of a warp.
@@ -33,29 +34,62 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
             late[dst.index()] |= 1 << slot;
         }
     }
+    let late = Late {
+        slots: late,
+        infos: &*infos,
+    };
     let entry = solve(program, graph, &late);
+    let mut waits_by_info = vec![0; infos.len()];
     for (block, bounds) in graph.blocks.iter().enumerate() {
         let mut pending = entry[block];
         for micro in &program.micros[bounds.start..bounds.end] {
-            let waits = waits_of(micro, &late) & pending;
-            infos[micro.info as usize].wait_mask |= waits;
+            let waits = late.waits_of(micro) & pending;
+            waits_by_info[micro.info as usize] |= waits;
             pending = after(micro, pending & !waits);
         }
     }
+    for (info, waits) in infos.iter_mut().zip(waits_by_info) {
+        info.wait_mask |= waits;
+    }
 }
 
-/// Slots whose registers the operation reads or overwrites.
-fn waits_of(micro: &super::ir::Micro, late: &[u64]) -> u64 {
-    let reads = micro
-        .sources()
-        .fold(0, |mask, source| mask | late[source.index()]);
-    micro
-        .dsts
-        .iter()
-        .fold(reads, |mask, dst| mask | late[dst.index()])
+/// What arrives late.
+struct Late<'a> {
+    /// By register, the slots that it may be written under.
+    slots: Vec<u64>,
+    infos: &'a [InstructionInfo],
 }
 
-fn after(micro: &super::ir::Micro, pending: u64) -> u64 {
+impl Late<'_> {
+    fn is_copy(&self, micro: &Micro) -> bool {
+        self.infos[micro.info as usize]
+            .opcode
+            .starts_with("cp.async")
+    }
+
+    /// Slots that the operation waits for: those of registers that it reads or overwrites. An asynchronous copy does not wait
+    /// for its own load; whoever waits for copies does.
+    fn waits_of(&self, micro: &Micro) -> u64 {
+        if matches!(micro.aux, Aux::WaitForCopies) {
+            let copies = self
+                .infos
+                .iter()
+                .filter(|info| info.opcode.starts_with("cp.async"));
+            return copies
+                .filter_map(|info| info.slot)
+                .fold(0, |slots, slot| slots | 1 << slot);
+        }
+        if micro.op == Op::Store && self.is_copy(micro) {
+            return 0;
+        }
+        let sources = micro.sources();
+        sources
+            .chain(micro.dsts.iter().copied())
+            .fold(0, |mask, register| mask | self.slots[register.index()])
+    }
+}
+
+fn after(micro: &Micro, pending: u64) -> u64 {
     match &micro.aux {
         Aux::Memory(MemoryAux { slot, .. }) | Aux::Texture { slot, .. } => {
             pending | slot.map_or(0, |slot| 1 << slot)
@@ -65,14 +99,14 @@ fn after(micro: &super::ir::Micro, pending: u64) -> u64 {
 }
 
 /// Slots that may be pending at the start of each block: forward, any path.
-fn solve(program: &Program, graph: &Graph, late: &[u64]) -> Vec<u64> {
+fn solve(program: &Program, graph: &Graph, late: &Late<'_>) -> Vec<u64> {
     let mut entry = vec![0u64; graph.blocks.len()];
     let mut work: Vec<usize> = (0..graph.blocks.len()).rev().collect();
     while let Some(block) = work.pop() {
         let bounds = &graph.blocks[block];
         let mut pending = entry[block];
         for micro in &program.micros[bounds.start..bounds.end] {
-            pending = after(micro, pending & !waits_of(micro, late));
+            pending = after(micro, pending & !late.waits_of(micro));
         }
         for &successor in &bounds.successors {
             if let Some(known) = entry.get_mut(successor)

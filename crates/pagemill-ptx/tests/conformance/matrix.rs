@@ -351,3 +351,90 @@ fn rows_of_shared_memory() {
     wanted.extend((0..32).map(|lane| transposed(0, lane)));
     assert_eq!(found, wanted);
 }
+
+#[test]
+fn asynchronous_copies() {
+    let words = Random(4).words(128);
+    for read in [16, 12, 5, 0] {
+        let mut device = Device::load("copy_async_sm80");
+        let (from, out) = (device.upload(&words), device.zeros::<u32>(512));
+        device.launch(
+            "sizes",
+            1,
+            32,
+            &[from.into(), out.into(), (read as u32).into()],
+        );
+        let found = device.download::<u32>(out, 512);
+        for (part, bytes) in [4, 8, 16, 16].into_iter().enumerate() {
+            for at in 0..128 {
+                let kept = if part == 3 { read } else { bytes };
+                let wanted = (0..4).fold(0, |word, byte| {
+                    let place = at % 4 * 4 + byte;
+                    let value = match place {
+                        _ if place >= bytes => 0xAA,
+                        _ if place >= kept => 0,
+                        _ => words[at] >> (8 * byte) & 0xff,
+                    };
+                    word | value << (8 * byte)
+                });
+                assert_eq!(
+                    found[part * 128 + at],
+                    wanted,
+                    "{bytes} bytes, {read} read, word {at}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tiled_product() {
+    let (rows, columns, depth) = (64, 96, 80);
+    let mut random = Random(6);
+    let mut halves = |count: usize| -> Vec<u16> {
+        (0..count)
+            .map(|_| f16::from_f64((random.below(17) as f64 - 8.0) / 4.0).to_bits())
+            .collect()
+    };
+    let (a, b) = (halves(rows * depth), halves(columns * depth));
+    let mut device = Device::load("copy_async_sm80");
+    let (a_at, b_at) = (device.upload(&a), device.upload(&b));
+    let out = device.zeros::<u32>(rows * columns);
+    let grid = [columns as u32 / 32, rows as u32 / 32, 1];
+    let sizes = [columns as u32, depth as u32];
+    device.launch(
+        "product",
+        grid,
+        128,
+        &[
+            a_at.into(),
+            b_at.into(),
+            out.into(),
+            sizes[0].into(),
+            sizes[1].into(),
+        ],
+    );
+    let value = |bits: u16| f16::from_bits(bits).to_f64();
+    let found = device.download::<u32>(out, rows * columns);
+    for row in 0..rows {
+        for column in 0..columns {
+            // Quarters of small integers: every sum is exact.
+            let wanted: f64 = (0..depth)
+                .map(|k| value(a[row * depth + k]) * value(b[column * depth + k]))
+                .sum();
+            let found = f32::from_bits(found[row * columns + column]);
+            assert_eq!(f64::from(found), wanted, "row {row}, column {column}");
+        }
+    }
+}
+
+#[test]
+fn hints_change_nothing() {
+    let mut device = Device::load("hints_sm90a");
+    let out = device.zeros::<u32>(128);
+    device.launch("hints", 1, 128, &[out.into()]);
+    assert_eq!(
+        device.download::<u32>(out, 128),
+        (1..=128).collect::<Vec<u32>>()
+    );
+}

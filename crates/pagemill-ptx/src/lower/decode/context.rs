@@ -287,6 +287,25 @@ impl<'a> Decoder<'a> {
         self.emit(op, &[], &[], aux, guard);
     }
 
+    /// The same, only where `condition` holds as well as the instruction's guard.
+    pub(super) fn push_if(
+        &mut self,
+        condition: VReg,
+        op: Op,
+        dsts: &[VReg],
+        srcs: &[Value],
+        aux: Aux,
+    ) {
+        let Some((guard, negated)) = self.guard else {
+            return self.emit(op, dsts, srcs, aux, Some((condition, false)));
+        };
+        let both = self.temporary(Class::Predicate);
+        self.guard = None;
+        self.logic(both, (guard, negated), (condition, false), 0b1000);
+        self.emit(op, dsts, srcs, aux, Some((both, false)));
+        self.guard = Some((guard, negated));
+    }
+
     fn emit(
         &mut self,
         op: Op,

@@ -9,6 +9,7 @@ mod compare;
 mod context;
 mod control;
 mod convert;
+mod copy;
 mod float;
 mod half;
 mod integer;
@@ -93,6 +94,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
+    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all}"),
     row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; rna tf32.f32; pack.sat"),
     row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
     row("discard", Class::Control, control::ignore, "global L2: no effect"),
@@ -105,6 +107,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("fence", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
     row("fma", Class::Float32, float::fma, "{rn rz rm rp} [ftz] [sat] f32 | {rn rz rm rp} f64 | rn [ftz] [sat relu] {f16 f16x2 bf16 bf16x2}"),
     row("fns", Class::Integer, bits::fns, "b32"),
+    row("griddepcontrol", Class::Control, control::ignore, "{launch_dependents wait}: kernels run one after the other"),
     row("isspacep", Class::Integer, moves::isspacep, "{global shared local const param}"),
     row("ld", Class::GlobalMemory, memory::ld, "[sem] [scope] [global shared local const param] [cop] [nc] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("ldmatrix", Class::SharedMemory, matrix::ldmatrix, "sync [aligned] m8n8.{x1 x2 x4} [trans] [shared] b16"),
@@ -140,6 +143,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("sad", Class::Integer, bits::sad, INTEGERS),
     row("selp", Class::Integer, compare::selp, "{b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64}"),
     row("set", Class::Integer, compare::set, "CmpOp [BoolOp] [ftz] {u32 s32 f32 u16 f16 bf16}.{source type}"),
+    row("setmaxnreg", Class::Control, control::ignore, "{inc dec}.sync.aligned: no effect"),
     row("setp", Class::Integer, compare::setp, "CmpOp [BoolOp] [ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2}"),
     row("shf", Class::Integer, bits::shf, "{l r}.{clamp wrap}.b32"),
     row("shfl", Class::SharedMemory, warp::shfl, "[sync] {up down bfly idx}.b32"),
