@@ -17,7 +17,7 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 10] = [
+const NEEDS: [Need; 14] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -70,6 +70,32 @@ const NEEDS: [Need; 10] = [
         what: "mpi4py, which tests objects and collectives",
         package: "python3-mpi4py",
         is_there: || process::succeeds("/usr/bin/python3", &["-c", "import mpi4py"]),
+    },
+    Need {
+        what: "redis, which runs under the preload libraries",
+        package: "redis-server redis-tools",
+        is_there: || Path::new("/usr/bin/redis-benchmark").exists(),
+    },
+    Need {
+        what: "CPython's own tests, which run under the preload libraries",
+        package: "libpython3.11-testsuite",
+        is_there: || Path::new("/usr/lib/python3.11/test/test_mmap.py").exists(),
+    },
+    Need {
+        what: "databases, which run under the preload libraries",
+        package: "postgresql sqlite3",
+        is_there: || {
+            Path::new("/usr/bin/sqlite3").exists()
+                && Path::new("/usr/lib/postgresql/15/bin/initdb").exists()
+        },
+    },
+    Need {
+        what: "other allocators, which programs under the preload libraries are linked with",
+        package: "libjemalloc-dev libgoogle-perftools-dev",
+        is_there: || {
+            Path::new("/usr/include/jemalloc/jemalloc.h").exists()
+                && Path::new("/usr/include/gperftools/tcmalloc.h").exists()
+        },
     },
 ];
 

@@ -73,19 +73,8 @@ fn enter() {
     }
 }
 
-/// Registers the handlers when the library is loaded.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static REGISTER: extern "C" fn() = {
-    extern "C" fn register() {
-        // SAFETY: the handlers live as long as the process, and take no arguments.
-        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
-    }
-    register
-};
-
-// SAFETY: called by `fork`, on the thread that forks, which is in no lock of the allocator.
-unsafe extern "C" fn before() {
+/// Right before a process is copied, by a thread that is in no lock of the allocator.
+pub fn before() {
     while IS_FORKING.swap(true, Ordering::SeqCst) {
         std::thread::yield_now();
     }
@@ -94,14 +83,11 @@ unsafe extern "C" fn before() {
     }
 }
 
-// SAFETY: called by `fork`, on the thread that forked.
-unsafe extern "C" fn in_parent() {
-    IS_FORKING.store(false, Ordering::SeqCst);
-}
-
-// SAFETY: called by `fork`, on the only thread of the child.
-unsafe extern "C" fn in_child() {
-    // A thread that knocked at the moment of the copy is not here to leave again.
-    INSIDE.store(0, Ordering::SeqCst);
+/// Right after, on the same thread or on its copy, the only thread of the child.
+pub fn after(is_child: bool) {
+    if is_child {
+        // A thread that knocked at the moment of the copy is not here to leave again.
+        INSIDE.store(0, Ordering::SeqCst);
+    }
     IS_FORKING.store(false, Ordering::SeqCst);
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `symbols.rs` | the functions that programs call, with glibc's promises |
 //! | `source.rs` | where the allocator's memory comes from: a space of the module, or the kernel's usual pages |
+//! | `calls.rs` | the program's own calls on that memory mean what they mean on any |
 //! | `fork.rs` | no other thread is inside a lock of the allocator while a process is copied |
 //!
 //! | variable | meaning |
@@ -16,6 +17,7 @@
 //!
 //! The build script has the linker lead the allocator's `mmap`, `madvise` and mutexes here (`--wrap`); the program's own are left alone.
 
+mod calls;
 mod fork;
 mod source;
 mod symbols;

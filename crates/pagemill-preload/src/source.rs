@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use libmimalloc_sys::mi_zalloc;
 use pagemill_linux::channel::fetch_descriptor;
 use pagemill_linux::color_module;
+use pagemill_mapping::kernel;
 
 /// Names the socket that hands the space of this task out.
 const TASK_VARIABLE: &CStr = c"PAGEMILL_COLOR_TASK";
@@ -26,7 +27,6 @@ unsafe extern "C" {
         file: c_int,
         offset: libc::off_t,
     ) -> *mut c_void;
-    fn __real_madvise(start: *mut c_void, bytes: usize, advice: c_int) -> c_int;
     fn mi_option_set(option: c_int, value: c_long);
 }
 
@@ -73,14 +73,16 @@ unsafe extern "C" fn __wrap_mmap(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_madvise(start: *mut c_void, bytes: usize, advice: c_int) -> c_int {
     let gives_back = matches!(advice, libc::MADV_DONTNEED | libc::MADV_FREE);
-    if gives_back
-        && let Some(space) = known_space()
-        && color_module::release(borrowed(space), start.addr(), bytes).is_ok()
-    {
+    if gives_back && release(start.addr(), bytes) {
         return 0;
     }
     // SAFETY: the caller's promise. On memory of a space it does nothing.
-    unsafe { __real_madvise(start, bytes, advice) }
+    kernel::for_c(unsafe { kernel::advise(start.expose_provenance(), bytes, advice) }) as c_int
+}
+
+/// Makes whole pages of the space read as zero, and gives their frames back. Not if there is no space, or they are not all of it.
+pub fn release(start: usize, bytes: usize) -> bool {
+    known_space().is_some_and(|space| color_module::release(borrowed(space), start, bytes).is_ok())
 }
 
 /// The module's memory is private by nature, and says so by being mapped shared; a file that stands in for it is not.

@@ -6,6 +6,7 @@ pub mod bench;
 mod c_program;
 pub mod fake_cuda;
 pub mod migration;
+pub mod real_programs;
 mod skip;
 pub mod translation;
 

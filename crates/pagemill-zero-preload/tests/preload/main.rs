@@ -3,3 +3,4 @@
 mod meaning;
 mod pool;
 mod programs;
+mod real;

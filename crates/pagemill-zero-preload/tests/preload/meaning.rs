@@ -72,7 +72,7 @@ fn check_all(checks: &[&str], words: &[&str]) {
     let Some(mut pool) = TestPool::start(16) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("private_memory.c"));
+    let program = build(pool.folder(), Path::new("private_memory.c"), &[]);
     for check in checks.iter().copied().chain(["closed_descriptors"]) {
         let leases_before = pool.status().counters.leases;
         let mut command = pool.command(&program);
@@ -99,7 +99,7 @@ fn calls_on_huge_mappings_mean_what_they_mean() {
 #[test]
 fn the_checks_describe_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), Path::new("private_memory.c"));
+    let program = build(folder.path(), Path::new("private_memory.c"), &[]);
     for check in CHECKS {
         let mut command = Command::new(&program);
         command.arg(check);
@@ -118,7 +118,7 @@ fn compare(mode: &str, seed: usize, steps: usize) {
     let Some(mut pool) = TestPool::start(24) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("random_calls.c"));
+    let program = build(pool.folder(), Path::new("random_calls.c"), &[]);
     let words = [mode.to_owned(), seed.to_string(), steps.to_string()];
     let mut plain = Command::new(&program);
     plain.args(&words);
@@ -154,7 +154,7 @@ fn the_pool_gets_everything_back_from_killed_programs() {
     let Some(mut pool) = TestPool::start(24) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("random_calls.c"));
+    let program = build(pool.folder(), Path::new("random_calls.c"), &[]);
     for round in 0..8 {
         let mut command = pool.command(&program);
         command.env("PAGEMILL_ZERO_MMAP", "1");

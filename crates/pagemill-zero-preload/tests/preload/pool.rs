@@ -1,5 +1,8 @@
 //! A pool for a test, and programs that are preloaded.
 
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
@@ -16,6 +19,8 @@ use tempfile::TempDir;
 /// Stopped when it is dropped.
 pub struct TestPool {
     folder: TempDir,
+    /// A copy that every user can read, and that no build replaces.
+    library: PathBuf,
     pages: usize,
     client: Client,
     stopper: Stopper,
@@ -28,6 +33,10 @@ impl TestPool {
     pub fn start(pages: usize) -> Option<Self> {
         let reserve = Reserve::more(HugeSize::Mib2, pages).ok()?;
         let folder = tempfile::tempdir().expect("a folder");
+        let everybody = Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), everybody).expect("permissions");
+        let library = folder.path().join("library.so");
+        std::fs::copy(self::library(), &library).expect("a copy of the library");
         let config = Config::new(folder.path().join("zero.sock"), HugeSize::Mib2, pages);
         let mut pool = Pool::new(&config, by_name("auto").expect("a CPU")).expect("a pool");
         let stopper = pool.stopper();
@@ -35,6 +44,7 @@ impl TestPool {
         let client = Client::connect(&config.socket).expect("connected");
         let mut pool = Self {
             folder,
+            library,
             pages,
             client,
             stopper,
@@ -64,12 +74,19 @@ impl TestPool {
         panic!("pages are not clean after 30 s: {:?}", self.status());
     }
 
+    /// Has programs use this pool.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let socket = self.folder.path().join("zero.sock");
+        vec![
+            ("LD_PRELOAD", self.library.clone().into()),
+            ("PAGEMILL_ZERO_SOCKET", socket.into()),
+        ]
+    }
+
     /// Runs a program on this pool.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command
-            .env("LD_PRELOAD", library())
-            .env("PAGEMILL_ZERO_SOCKET", self.folder.path().join("zero.sock"));
+        command.envs(self.environment());
         command
     }
 }
@@ -96,7 +113,7 @@ pub fn library() -> PathBuf {
 }
 
 /// Builds a C program of `pagemill-mapping`'s tests, or one at a path.
-pub fn build(folder: &Path, source: &Path) -> PathBuf {
+pub fn build(folder: &Path, source: &Path, options: &[&str]) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../pagemill-mapping/tests/programs")
         .join(source);
@@ -105,6 +122,7 @@ pub fn build(folder: &Path, source: &Path) -> PathBuf {
         .args(["-Wall", "-O1", "-fno-builtin", "-pthread", "-o"])
         .arg(&program)
         .arg(&path)
+        .args(options)
         .status();
     assert!(built.expect("a C compiler").success());
     program

@@ -64,7 +64,7 @@ fn an_unchanged_program_gets_its_large_memory_from_the_pool_and_forks_as_ever() 
     };
     let source = pool.folder().join("main.c");
     std::fs::write(&source, PROGRAM).expect("written");
-    let program = build(pool.folder(), &source);
+    let program = build(pool.folder(), &source, &[]);
     // Recycling takes a moment, for which the program's later rounds do not wait: the first has to be served.
     let status = pool.command(&program).status().expect("it runs");
     let leases = pool.status().counters.leases;

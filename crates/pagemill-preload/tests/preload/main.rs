@@ -1,5 +1,7 @@
 //! Unchanged programs under the library, with plain memory and with a file that stands in for a space of the module.
 
+mod meaning;
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
@@ -23,7 +25,9 @@ fn build(folder: &Path, source: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(source);
-    let program = folder.join(source.replace('.', "-"));
+    let program = folder
+        .join(path.file_name().expect("a name"))
+        .with_extension("");
     let compiler = if source.ends_with(".cpp") {
         "g++"
     } else {

@@ -1,0 +1,110 @@
+//! Calls of programs on their heap mean what they mean, and Debian's programs print what they print without the library. A file stands in
+//! for the module; what the module itself does is tested in a virtual machine (`kmod/suites/color*.toml`).
+
+use std::process::Command;
+
+use pagemill_testkit::real_programs::{
+    CPYTHON, GCC, GIT, POSTGRESQL, REDIS, RealProgram, SQLITE, missing, run,
+};
+use pagemill_testkit::skip;
+
+use crate::{Memory, build, stand_in, succeed, under_library};
+
+const SHARED_PROGRAMS: &str = "../../../pagemill-mapping/tests/programs";
+
+#[test]
+fn random_calls_on_heap_memory_leave_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path(), &format!("{SHARED_PROGRAMS}/random_calls.c"));
+    let set = std::env::var("PAGEMILL_MEMORY_CALL_STEPS").ok();
+    let steps = set.unwrap_or_else(|| "4000".to_owned());
+    let words = ["heap", "5", steps.as_str()];
+    let mut plain = Command::new(&program);
+    plain.args(words);
+    let expected = succeed(plain, "").stdout;
+    for memory in [Memory::Plain, stand_in(folder.path())] {
+        let mut preloaded = under_library(&program, &memory);
+        preloaded.args(words);
+        let found = succeed(preloaded, "").stdout;
+        let mut pairs = expected.chunks(8).zip(found.chunks(8));
+        let differs = pairs.position(|(one, other)| one != other);
+        assert_eq!(differs, None, "memory differs after this step");
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+#[test]
+fn a_heap_block_is_private_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(
+        folder.path(),
+        &format!("{SHARED_PROGRAMS}/private_memory.c"),
+    );
+    let space = stand_in(folder.path());
+    for check in [
+        "heap",
+        "fork_by_syscall",
+        "clone_by_libc",
+        "fork_by_instruction",
+    ] {
+        let mut command = under_library(&program, &space);
+        command.arg(check);
+        succeed(command, "");
+    }
+}
+
+#[test]
+fn blocks_keep_their_bytes_in_threads_and_children() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path(), &format!("{SHARED_PROGRAMS}/allocations.c"));
+    for memory in [Memory::Plain, stand_in(folder.path())] {
+        let mut command = under_library(&program, &memory);
+        command.arg("20000");
+        succeed(command, "");
+    }
+}
+
+fn prints_the_same(program: &RealProgram) {
+    if let Some(file) = missing(program) {
+        return skip(&format!("there is no {file}"));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = under_library("bash".as_ref(), &stand_in(folder.path()));
+    let environment: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_str()?, value?.to_owned())))
+        .collect();
+    let expected = run(program, &[]).expect("it runs without the library");
+    let found = run(program, &environment).expect("it runs with the library");
+    assert_eq!(expected, found);
+}
+
+#[test]
+fn redis() {
+    prints_the_same(&REDIS);
+}
+
+#[test]
+fn cpython() {
+    prints_the_same(&CPYTHON);
+}
+
+#[test]
+fn git() {
+    prints_the_same(&GIT);
+}
+
+#[test]
+fn gcc() {
+    prints_the_same(&GCC);
+}
+
+#[test]
+fn sqlite() {
+    prints_the_same(&SQLITE);
+}
+
+#[test]
+fn postgresql() {
+    prints_the_same(&POSTGRESQL);
+}
