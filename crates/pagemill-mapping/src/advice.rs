@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::call::{Call, Kind, PAGE_BYTES};
 use crate::kernel::{self, Answer, has_failed};
+use crate::plain;
 use crate::range_table::{RangeTable, overlap};
 use crate::source::Source;
 
@@ -88,6 +89,7 @@ impl<S: Source> RangeTable<S> {
             // SAFETY: the extent's owner gives its bytes up.
             let answer = unsafe { kernel::map_plain_over(part.start, part.len()) };
             if !has_failed(answer) {
+                plain::touch(part.start);
                 self.forget(part);
                 return Ok(());
             }

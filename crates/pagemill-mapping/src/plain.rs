@@ -38,6 +38,7 @@ pub fn copy_of(extent: &Range<usize>) -> Result<usize, i32> {
     let copy = map_aligned(bytes)?;
     // SAFETY: the copy is mapped, fresh, and ours. Without huge pages it does nothing.
     unsafe { kernel::advise(copy, bytes, libc::MADV_HUGEPAGE) };
+    let mut is_touched = false;
     for offset in (0..bytes).step_by(PIECE_BYTES) {
         let piece_bytes = PIECE_BYTES.min(bytes - offset);
         let source: *const u8 = ptr::with_exposed_provenance(extent.start + offset);
@@ -46,10 +47,22 @@ pub fn copy_of(extent: &Range<usize>) -> Result<usize, i32> {
         unsafe {
             if !is_zero(source, piece_bytes) {
                 ptr::copy_nonoverlapping(source, target, piece_bytes);
+                is_touched = true;
             }
         }
     }
+    if !is_touched {
+        touch(copy);
+    }
     Ok(copy)
+}
+
+/// Has the kernel connect fresh private memory with its own account of it (`anon_vma`). Parts of memory that were touched before they
+/// had different protection become one mapping again afterwards; parts that were not may stay apart, and `mremap` fails across them.
+pub fn touch(start: usize) {
+    let start: *mut u8 = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the memory is fresh, mapped and writable.
+    unsafe { start.write_volatile(0) };
 }
 
 /// Moves a copy over the memory that it was made of.
