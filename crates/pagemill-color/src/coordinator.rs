@@ -1,16 +1,12 @@
 //! The daemon: hears holders, and tells them their colors.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
-use pagemill_linux::channel::{Channel, Listener, Peer, wait_readable};
-use pagemill_linux::clock::monotonic_ns;
 use pagemill_linux::messages::Heard;
-use pagemill_linux::stop::{StopSignal, Stopper, stopper};
+use pagemill_linux::server::{Limits, Port, Server, Session, SocketPort};
+use pagemill_linux::stop::Stopper;
 use pagemill_policy::coloring::quota::QuotaPolicyEntry;
 
 use crate::protocol::{
@@ -18,8 +14,10 @@ use crate::protocol::{
 };
 use crate::roster::{Roster, Task};
 
-const CONNECTIONS_MAX: usize = 512;
-const CONNECTIONS_PER_USER_MAX: usize = 128;
+const LIMITS: Limits = Limits {
+    connections: 512,
+    connections_per_user: 128,
+};
 
 /// How a coordinator is set up.
 #[derive(Clone, Debug)]
@@ -38,26 +36,8 @@ pub struct CoordinatorConfig {
     pub settle: Duration,
 }
 
-/// Why a coordinator does not start, or ends.
-#[derive(Debug, thiserror::Error)]
-pub enum CoordinatorError {
-    /// The kernel refuses.
-    #[error(transparent)]
-    Os(#[from] OsError),
-    /// No socket pair.
-    #[error("cannot start the coordinator: {0}")]
-    Start(#[from] io::Error),
-}
-
-/// One connection.
-struct Session {
-    channel: Channel,
-    peer: Peer,
-    /// `None` until it joins.
-    member: Option<Member>,
-}
-
 /// What a holder said of its task.
+#[derive(Debug)]
 struct Member {
     name: String,
     process: u32,
@@ -68,129 +48,101 @@ struct Member {
     planned: u64,
 }
 
-/// The daemon.
-pub struct Coordinator {
-    listener: Listener,
+/// The daemon. `P` is where connections and time come from.
+pub struct Coordinator<P: Port = SocketPort> {
+    /// A connection has no member until its task joins.
+    server: Server<P, Option<Member>>,
     roster: Roster,
-    sessions: BTreeMap<u64, Session>,
-    next_session: u64,
     counters: Counters,
-    settle: Duration,
+    settle_ns: u64,
     /// Colors do not change before.
     frozen_until_ns: u64,
     /// When colors are to be given anew.
     settle_at_ns: Option<u64>,
-    stop: StopSignal,
-    stopper: Stopper,
 }
 
 impl Coordinator {
     /// A coordinator that listens.
     ///
     /// # Errors
-    /// The socket cannot be had.
-    pub fn new(config: &CoordinatorConfig) -> Result<Self, CoordinatorError> {
-        let (stopper, stop) = stopper()?;
-        Ok(Self {
-            listener: Listener::bind(&config.socket, config.socket_mode)?,
-            roster: Roster::new(config.colors, config.policy),
-            sessions: BTreeMap::new(),
-            next_session: 0,
-            counters: Counters::default(),
-            settle: config.settle,
-            frozen_until_ns: monotonic_ns() + config.grace.as_nanos() as u64,
-            settle_at_ns: None,
-            stop,
-            stopper,
-        })
+    /// The socket cannot be made.
+    pub fn new(config: &CoordinatorConfig) -> Result<Self, OsError> {
+        let port = SocketPort::bind(&config.socket, config.socket_mode)?;
+        Ok(Self::over(port, config))
     }
 
     /// What ends it.
     pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+        self.server.port.stopper()
+    }
+}
+
+impl<P: Port> Coordinator<P> {
+    /// A coordinator of what connects through `port`.
+    pub fn over(port: P, config: &CoordinatorConfig) -> Self {
+        Self {
+            frozen_until_ns: port.now_ns() + config.grace.as_nanos() as u64,
+            server: Server::new(port, LIMITS),
+            roster: Roster::new(config.colors, config.policy),
+            counters: Counters::default(),
+            settle_ns: config.settle.as_nanos() as u64,
+            settle_at_ns: None,
+        }
+    }
+
+    /// Where it listens.
+    pub fn port(&mut self) -> &mut P {
+        &mut self.server.port
+    }
+
+    /// Who has which colors.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
     }
 
     /// Serves until stopped. Tasks run on without it, with the colors that they have.
     ///
     /// # Errors
     /// The kernel no longer lets it wait for messages.
-    pub fn run(&mut self) -> Result<(), CoordinatorError> {
+    pub fn run(&mut self) -> Result<(), OsError> {
         let mut buffer = vec![0; MESSAGE_BYTES_MAX];
-        loop {
-            self.settle_if_due();
-            let (stops, comes, ready) = self.wait()?;
-            if stops {
-                return Ok(());
-            }
-            if comes {
-                self.accept();
-            }
-            for number in ready {
-                if !self.serve(number, &mut buffer) {
-                    self.end(number);
-                }
-            }
-        }
+        while self.round(&mut buffer)? {}
+        Ok(())
     }
 
-    /// Waits for the stopper, a connection, or messages.
-    fn wait(&self) -> Result<(bool, bool, Vec<u64>), CoordinatorError> {
-        let mut descriptors = vec![self.stop.as_fd()];
-        let lets_in = self.sessions.len() < CONNECTIONS_MAX;
-        if lets_in {
-            descriptors.push(self.listener.as_fd());
+    /// Waits for something to do, and does it. Whether it goes on.
+    ///
+    /// # Errors
+    /// As [`Coordinator::run`].
+    pub fn round(&mut self, buffer: &mut [u8]) -> Result<bool, OsError> {
+        self.settle_if_due();
+        let due_ns = self
+            .settle_at_ns
+            .map(|at_ns| at_ns.max(self.frozen_until_ns));
+        let round = self.server.wait(due_ns)?;
+        if round.stops {
+            return Ok(false);
         }
-        let fixed = descriptors.len();
-        let sessions = self.sessions.values();
-        descriptors.extend(sessions.map(|session| session.channel.as_fd()));
-        let patience = self.settle_at_ns.map(|at_ns| {
-            let left_ns = at_ns
-                .max(self.frozen_until_ns)
-                .saturating_sub(monotonic_ns());
-            // A millisecond more than asked, so that the time has passed.
-            Duration::from_nanos(left_ns) + Duration::from_millis(1)
-        });
-        let readable = wait_readable(&descriptors, patience)?;
-        let ready = self.sessions.keys().zip(&readable[fixed..]);
-        Ok((
-            readable[0],
-            lets_in && readable[1],
-            ready
-                .filter_map(|(number, is_ready)| is_ready.then_some(*number))
-                .collect(),
-        ))
-    }
-
-    fn accept(&mut self) {
-        let Ok(channel) = self.listener.accept() else {
-            // No descriptor is left, or the other end is gone: the loop comes round again.
-            std::thread::sleep(Duration::from_millis(5));
-            return;
-        };
-        let Ok(peer) = channel.peer() else {
-            return;
-        };
-        let same_user = |session: &&Session| session.peer.user == peer.user;
-        if self.sessions.values().filter(same_user).count() >= CONNECTIONS_PER_USER_MAX {
-            let message = format!("a user may have {CONNECTIONS_PER_USER_MAX} connections");
-            refuse(&channel, Reason::Quota, message);
-            return;
+        if round.connects {
+            self.server.accept(
+                || None,
+                |port, channel, most| {
+                    let message = format!("a user may have {most} connections");
+                    port.say(channel, &refusal(Reason::Quota, message));
+                },
+            );
         }
-        let session = Session {
-            channel,
-            peer,
-            member: None,
-        };
-        self.sessions.insert(self.next_session, session);
-        self.next_session += 1;
+        for number in round.sessions {
+            if !self.serve(number, buffer) {
+                self.end(number);
+            }
+        }
+        Ok(true)
     }
 
     /// Hears one message of a session. Whether the connection goes on.
     fn serve(&mut self, number: u64, buffer: &mut [u8]) -> bool {
-        let Some(session) = self.sessions.get(&number) else {
-            return true;
-        };
-        let answered = match session.channel.hear(buffer) {
+        let answered = match self.server.hear(number, buffer) {
             Heard::Nothing => return true,
             Heard::Closed => return false,
             Heard::Garbage(why) => Err(why),
@@ -198,9 +150,7 @@ impl Coordinator {
         };
         answered.unwrap_or_else(|why| {
             self.counters.garbage += 1;
-            if let Some(session) = self.sessions.get(&number) {
-                refuse(&session.channel, Reason::Garbage, why);
-            }
+            self.server.say(number, &refusal(Reason::Garbage, why));
             false
         })
     }
@@ -208,18 +158,14 @@ impl Coordinator {
     /// Whether the connection goes on, or why the message makes no sense.
     fn answer(&mut self, number: u64, ask: Ask) -> Result<bool, String> {
         match ask {
-            Ask::Status {} => {
-                let status = Answer::Status(self.status());
-                let session = self.sessions.get(&number);
-                Ok(session.is_some_and(|session| session.channel.say(&status, &[]).is_ok()))
-            }
+            Ask::Status {} => Ok(self.server.say(number, &Answer::Status(self.status()))),
             Ask::Holds {
                 has,
                 pages,
                 planned,
             } => {
-                let session = self.sessions.get_mut(&number);
-                let Some(member) = session.and_then(|session| session.member.as_mut()) else {
+                let session = self.server.get_mut(number);
+                let Some(member) = session.and_then(|session| session.state.as_mut()) else {
                     return Err("no task has joined on this connection".to_owned());
                 };
                 member.has = Some(has);
@@ -248,10 +194,10 @@ impl Coordinator {
     }
 
     fn join(&mut self, number: u64, member: Member, pages: u64) -> Result<bool, String> {
-        let Some(session) = self.sessions.get_mut(&number) else {
+        let Some(session) = self.server.get_mut(number) else {
             return Ok(false);
         };
-        if session.member.is_some() {
+        if session.state.is_some() {
             return Err("a task has joined on this connection already".to_owned());
         }
         let task = Task {
@@ -261,57 +207,59 @@ impl Coordinator {
         };
         if let Err(error) = self.roster.join(number, task) {
             self.counters.refused += 1;
-            return Ok(refuse(&session.channel, Reason::Full, error.to_string()));
+            let full = refusal(Reason::Full, error.to_string());
+            return Ok(self.server.say(number, &full));
         }
-        session.member = Some(member);
+        session.state = Some(member);
         self.counters.joined += 1;
-        self.settle_at_ns = Some(monotonic_ns());
+        self.settle_at_ns = Some(self.server.port.now_ns());
         Ok(true)
     }
 
     /// Gives colors anew, when it is time.
     fn settle_if_due(&mut self) {
-        let now_ns = monotonic_ns();
+        let now_ns = self.server.port.now_ns();
         let is_due = |at_ns: u64| now_ns >= at_ns.max(self.frozen_until_ns);
         if !self.settle_at_ns.is_some_and(is_due) {
             return;
         }
         self.settle_at_ns = None;
         self.roster.settle();
-        let mut gone = Vec::new();
-        for (number, session) in &mut self.sessions {
-            let range = self.roster.task(*number).and_then(|task| task.colors);
-            let (Some(range), Some(member)) = (range, session.member.as_mut()) else {
-                continue;
-            };
-            let colors = Colors::from(range);
-            if member.told == Some(colors) {
-                continue;
-            }
-            member.told = Some(colors);
+        for (number, colors) in self.news() {
             self.counters.changes += 1;
-            if session.channel.say(&Answer::Colors(colors), &[]).is_err() {
-                gone.push(*number);
+            if !self.server.say(number, &Answer::Colors(colors)) {
+                self.end(number);
+            } else if let Some(session) = self.server.get_mut(number)
+                && let Some(member) = session.state.as_mut()
+            {
+                member.told = Some(colors);
             }
-        }
-        for number in gone {
-            self.end(number);
         }
     }
 
+    /// Members whose colors are others than they were told.
+    fn news(&self) -> Vec<(u64, Colors)> {
+        let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
+            let member = session.state.as_ref()?;
+            let colors = Colors::from(self.roster.task(number)?.colors?);
+            (member.told != Some(colors)).then_some((number, colors))
+        };
+        self.server.sessions().filter_map(of_member).collect()
+    }
+
     fn end(&mut self, number: u64) {
-        self.sessions.remove(&number);
+        self.server.end(number);
         if self.roster.leave(number) {
             self.counters.left += 1;
-            let at_ns = monotonic_ns() + self.settle.as_nanos() as u64;
+            let at_ns = self.server.port.now_ns() + self.settle_ns;
             self.settle_at_ns = Some(self.settle_at_ns.map_or(at_ns, |due| due.min(at_ns)));
         }
     }
 
     fn status(&self) -> Status {
-        let told = |(number, session): (&u64, &Session)| {
-            let member = session.member.as_ref()?;
-            let task = self.roster.task(*number)?;
+        let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
+            let member = session.state.as_ref()?;
+            let task = self.roster.task(number)?;
             Some(TaskStatus {
                 name: member.name.clone(),
                 process: member.process,
@@ -323,7 +271,7 @@ impl Coordinator {
                 planned: member.planned,
             })
         };
-        let mut tasks: Vec<TaskStatus> = self.sessions.iter().filter_map(told).collect();
+        let mut tasks: Vec<TaskStatus> = self.server.sessions().filter_map(of_member).collect();
         tasks.sort_by_key(|task| task.given.map(|colors| colors.first));
         Status {
             colors: self.roster.colors(),
@@ -334,8 +282,6 @@ impl Coordinator {
     }
 }
 
-/// Whether the other end could be told.
-fn refuse(channel: &Channel, reason: Reason, message: String) -> bool {
-    let answer = Answer::Refused { reason, message };
-    channel.say(&answer, &[]).is_ok()
+fn refusal(reason: Reason, message: String) -> Answer {
+    Answer::Refused { reason, message }
 }

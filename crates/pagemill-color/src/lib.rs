@@ -20,7 +20,7 @@ mod space;
 
 use std::path::PathBuf;
 
-pub use coordinator::{Coordinator, CoordinatorConfig, CoordinatorError};
+pub use coordinator::{Coordinator, CoordinatorConfig};
 pub use holder::{HoldError, Holder, HolderConfig};
 pub use link::{AskError, status};
 pub use roster::{Roster, Task};

@@ -3,7 +3,7 @@
 //! * [`hugetlb`]: files of huge pages, the kernel's stock of them, and proof of who holds a file.
 //! * [`Mapping`]: memory mapped into this process.
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
-//! * [`messages`]: protocols over such sockets; [`stop`]: the end of a daemon's loop.
+//! * [`messages`]: protocols over such sockets; [`server`]: what serves them; [`stop`]: the end of a daemon's loop.
 //! * [`process`]: other processes; [`children`]: programs that end with this one; [`scratch`]: folders that do.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`library`]: where the libraries are that the command gives to other programs.
@@ -27,6 +27,7 @@ pub mod messages;
 pub mod pagemap;
 pub mod process;
 pub mod scratch;
+pub mod server;
 pub mod stop;
 pub mod userfault;
 pub mod write_protection;

@@ -2,4 +2,5 @@
 
 mod hostile;
 mod running;
+mod simulated;
 mod tasks;
