@@ -1,48 +1,41 @@
-use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use pagemill_linux::OsError;
-use pagemill_linux::channel::{Listener, wait_readable};
 use pagemill_linux::clock::monotonic_ns;
 use pagemill_linux::messages::Heard;
-use pagemill_linux::stop::{StopSignal, Stopper, stopper};
+use pagemill_linux::server::{Limits, Server, SocketPort};
+use pagemill_linux::stop::Stopper;
 use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX};
 
 use super::books::{Books, refusal};
 use super::cleaner::Cleaner;
 use super::config::{Config, ConfigError};
 use super::metrics;
-use super::session::{Session, Waiting};
+use super::session::{Lending, Session, Waiting, hand_out, refuse, refuse_garbage};
 use crate::engines::Engine;
 
 /// Orders that the cleaner has at once: one to work on, one so that it need not wait.
 const ORDERS_MAX: usize = 2;
 
 /// How often returned files are looked at, and a failed order is tried again.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const LOOK_AGAIN_NS: u64 = 50_000_000;
 
-const CONNECTIONS_MAX: usize = 512;
-const CONNECTIONS_PER_USER_MAX: usize = 64;
+const LIMITS: Limits = Limits {
+    connections: 512,
+    connections_per_user: 64,
+};
 
 /// The daemon.
 pub struct Pool {
-    listener: Listener,
-    sessions: BTreeMap<u64, Session>,
-    next_session: u64,
+    server: Server<SocketPort, Lending>,
     next_lease: u64,
     books: Books,
     cleaner: Cleaner,
     orders: usize,
     /// Until then nothing is ordered: the last order failed.
     order_again_ns: u64,
-    /// Until then nobody is let in: there was no descriptor left.
-    accept_again_ns: u64,
     wake: UnixStream,
-    stop: StopSignal,
-    stopper: Stopper,
     page_bytes: u64,
     /// The last failure, so that it is told once.
     told: Option<String>,
@@ -70,23 +63,19 @@ impl Pool {
     pub fn new(config: &Config, engine: Box<dyn Engine>) -> Result<Self, PoolError> {
         config.check()?;
         let (wake, waker) = UnixStream::pair()?;
-        let (stopper, stop) = stopper()?;
         for socket in [&wake, &waker] {
             socket.set_nonblocking(true)?;
         }
+        let mut port = SocketPort::bind(&config.socket, config.socket_mode)?;
+        port.wake_by(wake.try_clone()?.into());
         Ok(Self {
-            listener: Listener::bind(&config.socket, config.socket_mode)?,
-            sessions: BTreeMap::new(),
-            next_session: 0,
+            server: Server::new(port, LIMITS),
             next_lease: 1,
             books: Books::new(config),
             cleaner: Cleaner::start(engine, waker)?,
             orders: 0,
             order_again_ns: 0,
-            accept_again_ns: 0,
             wake,
-            stop,
-            stopper,
             page_bytes: config.size.bytes() as u64,
             told: None,
         })
@@ -94,7 +83,7 @@ impl Pool {
 
     /// What ends it.
     pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+        self.server.port.stopper()
     }
 
     /// Serves until stopped. `tell` gets what an operator should know.
@@ -105,17 +94,17 @@ impl Pool {
         let mut buffer = vec![0; MESSAGE_BYTES_MAX];
         loop {
             self.settle(tell);
-            let ready = self.wait()?;
-            if ready.stop {
+            let round = self.server.wait(self.due_ns())?;
+            if round.stops {
                 return Ok(());
             }
-            if ready.wake {
+            if round.wakes {
                 self.drain_wake();
             }
-            if ready.listener {
+            if round.connects {
                 self.accept();
             }
-            for session in ready.sessions {
+            for session in round.sessions {
                 self.serve(session, &mut buffer);
             }
         }
@@ -128,7 +117,7 @@ impl Pool {
             match self.books.finish(finished) {
                 Ok(()) => self.told = None,
                 Err(why) => {
-                    self.order_again_ns = monotonic_ns() + LOOK_AGAIN.as_nanos() as u64;
+                    self.order_again_ns = monotonic_ns() + LOOK_AGAIN_NS;
                     if self.told.as_ref() != Some(&why) {
                         tell(&why);
                         self.told = Some(why);
@@ -150,50 +139,15 @@ impl Pool {
         }
     }
 
-    fn wait(&self) -> Result<Ready, PoolError> {
+    /// When something has to be done without a message.
+    fn due_ns(&self) -> Option<u64> {
         let now_ns = monotonic_ns();
-        let lets_in = now_ns >= self.accept_again_ns && self.sessions.len() < CONNECTIONS_MAX;
-        let mut descriptors = vec![self.stop.as_fd(), self.wake.as_fd()];
-        if lets_in {
-            descriptors.push(self.listener.as_fd());
-        }
-        let fixed = descriptors.len();
-        descriptors.extend(
-            self.sessions
-                .values()
-                .map(|session| session.channel.as_fd()),
-        );
-        let readable = wait_readable(&descriptors, self.patience(now_ns))?;
-        let sessions = self.sessions.keys().zip(&readable[fixed..]);
-        Ok(Ready {
-            stop: readable[0],
-            wake: readable[1],
-            listener: lets_in && readable[2],
-            sessions: sessions
-                .filter_map(|(&number, &is_ready)| is_ready.then_some(number))
-                .collect(),
-        })
-    }
-
-    /// How long nothing has to be done without a message.
-    fn patience(&self, now_ns: u64) -> Option<Duration> {
-        let deadlines = self
-            .sessions
-            .values()
-            .filter_map(|session| session.waiting.as_ref());
-        let mut until_ns: Option<u64> = deadlines.map(|waiting| waiting.until_ns).min();
-        let mut earlier = |ns: u64| until_ns = Some(until_ns.map_or(ns, |until| until.min(ns)));
-        if self.books.awaits_proof() {
-            earlier(now_ns + LOOK_AGAIN.as_nanos() as u64);
-        }
-        for again_ns in [self.order_again_ns, self.accept_again_ns] {
-            if again_ns > now_ns {
-                earlier(again_ns);
-            }
-        }
-        // A millisecond more than asked, so that the deadline has passed.
-        until_ns
-            .map(|ns| Duration::from_nanos(ns.saturating_sub(now_ns)) + Duration::from_millis(1))
+        let waiting =
+            |(_, session): (u64, &Session)| Some(session.state.waiting.as_ref()?.until_ns);
+        let deadlines = self.server.sessions().filter_map(waiting);
+        let look = self.books.awaits_proof().then_some(now_ns + LOOK_AGAIN_NS);
+        let order = Some(self.order_again_ns).filter(|again_ns| *again_ns > now_ns);
+        deadlines.chain(look).chain(order).min()
     }
 
     fn drain_wake(&mut self) {
@@ -202,36 +156,22 @@ impl Pool {
     }
 
     fn accept(&mut self) {
-        let session = match self.listener.accept().and_then(Session::new) {
-            Ok(session) => session,
-            Err(_) => {
-                self.accept_again_ns = monotonic_ns() + LOOK_AGAIN.as_nanos() as u64;
-                return;
-            }
-        };
-        let same_user = |other: &&Session| other.peer.user == session.peer.user;
-        if self.sessions.values().filter(same_user).count() >= CONNECTIONS_PER_USER_MAX {
-            session.refuse(refusal(
-                Reason::Quota,
-                format!("a user may have {CONNECTIONS_PER_USER_MAX} connections"),
-            ));
-            return;
-        }
-        self.sessions.insert(self.next_session, session);
-        self.next_session += 1;
+        self.server.accept(Lending::default, |_, channel, most| {
+            let message = format!("a user may have {most} connections");
+            refuse(channel, refusal(Reason::Quota, message));
+        });
     }
 
     /// Hears one message of a session, so that a busy client does not keep the others waiting.
     fn serve(&mut self, number: u64, buffer: &mut [u8]) {
-        let Some(session) = self.sessions.get(&number) else {
-            return;
-        };
-        let stays = match session.hear(buffer) {
+        let stays = match self.server.hear(number, buffer) {
             Heard::Nothing => true,
             Heard::Closed => false,
             Heard::Garbage(why) => {
-                session.refuse_garbage(why);
                 self.books.counters.garbage += 1;
+                if let Some(session) = self.server.get(number) {
+                    refuse_garbage(&session.channel, why);
+                }
                 false
             }
             Heard::Message(ask) => self.answer(number, ask),
@@ -260,8 +200,8 @@ impl Pool {
                 return self.lend(number, request);
             }
             Ask::Return { lease } => {
-                let session = self.sessions.get_mut(&number);
-                match session.and_then(|session| session.leases.remove(&lease)) {
+                let session = self.server.get_mut(number);
+                match session.and_then(|session| session.state.leases.remove(&lease)) {
                     Some(places) => {
                         self.books.take_back(places);
                         Answer::Returned { lease }
@@ -277,17 +217,20 @@ impl Pool {
                 text: metrics::text(&self.status()),
             },
         };
-        let session = self.sessions.get(&number);
-        session.is_some_and(|session| session.answer(&answer))
+        self.server.say(number, &answer)
     }
 
     /// Lends, or refuses, or lets the request wait. Whether the connection goes on.
     fn lend(&mut self, number: u64, request: Waiting) -> bool {
-        let Some(session) = self.sessions.get_mut(&number) else {
+        let Some(session) = self.server.get_mut(number) else {
             return false;
         };
-        if session.waiting.is_some() {
-            session.refuse_garbage("a request of this connection waits already".to_owned());
+        let channel = &session.channel;
+        if session.state.waiting.is_some() {
+            refuse_garbage(
+                channel,
+                "a request of this connection waits already".to_owned(),
+            );
             self.books.counters.garbage += 1;
             return false;
         }
@@ -303,38 +246,36 @@ impl Pool {
         {
             Ok(places) => places,
             Err(refusal) if refusal.reason == Reason::Exhausted && monotonic_ns() < until_ns => {
-                session.waiting = Some(request);
+                session.state.waiting = Some(request);
                 return true;
             }
             Err(refusal) => {
                 self.books.counters.exhausted += u64::from(refusal.reason == Reason::Exhausted);
-                return session.refuse(refusal);
+                return refuse(channel, refusal);
             }
         };
         let lease = self.next_lease;
         self.next_lease += 1;
         let handed_out = match self.books.hand_out(session.peer, &places) {
-            Ok(files) => session.hand_out(lease, &files),
+            Ok(files) => hand_out(channel, lease, &files),
             Err(message) => {
-                session.refuse(refusal(Reason::Failed, message)) && {
-                    self.books.take_back(places);
-                    return true;
-                }
+                self.books.take_back(places);
+                return refuse(channel, refusal(Reason::Failed, message));
             }
         };
         // A client that went away meanwhile returns what it got, when its session ends.
-        session.leases.insert(lease, places);
+        session.state.leases.insert(lease, places);
         handed_out
     }
 
     /// Tries the requests that wait, in the order in which their connections were made.
     fn serve_waiting(&mut self) {
         let waits =
-            |(number, session): (&u64, &Session)| session.waiting.is_some().then_some(*number);
-        let waiting: Vec<u64> = self.sessions.iter().filter_map(waits).collect();
+            |(number, session): (u64, &Session)| session.state.waiting.is_some().then_some(number);
+        let waiting: Vec<u64> = self.server.sessions().filter_map(waits).collect();
         for number in waiting {
-            let request =
-                (self.sessions.get_mut(&number)).and_then(|session| session.waiting.take());
+            let session = self.server.get_mut(number);
+            let request = session.and_then(|session| session.state.waiting.take());
             if let Some(request) = request
                 && !self.lend(number, request)
             {
@@ -344,34 +285,24 @@ impl Pool {
     }
 
     fn end(&mut self, number: u64) {
-        if let Some(session) = self.sessions.remove(&number) {
-            for places in session.leases.into_values() {
+        if let Some(session) = self.server.end(number) {
+            for places in session.state.leases.into_values() {
                 self.books.take_back(places);
             }
         }
     }
 
     fn status(&self) -> Status {
-        let sessions = self.sessions.values();
+        let sessions = || self.server.sessions().map(|(_, session)| &session.state);
         Status {
             page_bytes: self.page_bytes,
             engine: self.cleaner.engine.to_owned(),
             pages: self.books.page_counts(),
-            leases: sessions
-                .clone()
-                .map(|session| session.leases.len() as u64)
-                .sum(),
-            connections: self.sessions.len() as u64,
-            waiting: sessions.filter(|session| session.waiting.is_some()).count() as u64,
+            leases: sessions().map(|state| state.leases.len() as u64).sum(),
+            connections: sessions().count() as u64,
+            waiting: sessions().filter(|state| state.waiting.is_some()).count() as u64,
             users: self.books.users(),
             counters: self.books.counters,
         }
     }
-}
-
-struct Ready {
-    stop: bool,
-    wake: bool,
-    listener: bool,
-    sessions: Vec<u64>,
 }

@@ -1,17 +1,18 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 
-use pagemill_linux::OsError;
-use pagemill_linux::channel::{Channel, DESCRIPTORS_MAX, Peer};
-use pagemill_linux::messages::Heard;
-use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason};
+use pagemill_linux::channel::{Channel, DESCRIPTORS_MAX};
+use pagemill_linux::server;
+use pagemill_zero_client::protocol::{Answer, Reason};
 
 use super::books::{Places, Refusal};
 
 /// One connection.
-pub(super) struct Session {
-    pub channel: Channel,
-    pub peer: Peer,
+pub(super) type Session = server::Session<Channel, Lending>;
+
+/// What a connection has, and waits for.
+#[derive(Default)]
+pub(super) struct Lending {
     pub leases: BTreeMap<u64, Places>,
     pub waiting: Option<Waiting>,
 }
@@ -24,57 +25,34 @@ pub(super) struct Waiting {
     pub until_ns: u64,
 }
 
-impl Session {
-    pub fn new(channel: Channel) -> Result<Self, OsError> {
-        Ok(Self {
-            peer: channel.peer()?,
-            channel,
-            leases: BTreeMap::new(),
-            waiting: None,
-        })
-    }
+/// Answers. `false` where the other end is gone, or does not read what it is sent.
+pub(super) fn answer(channel: &Channel, answer: &Answer) -> bool {
+    channel.say(answer, &[]).is_ok()
+}
 
-    /// Takes the next message without waiting.
-    pub fn hear(&self, buffer: &mut [u8]) -> Heard<Ask> {
-        debug_assert!(buffer.len() >= MESSAGE_BYTES_MAX);
-        self.channel.hear(buffer)
-    }
+/// Refuses.
+pub(super) fn refuse(channel: &Channel, refusal: Refusal) -> bool {
+    let Refusal { reason, message } = refusal;
+    answer(channel, &Answer::Refused { reason, message })
+}
 
-    /// Answers. `false` where the other end is gone, or does not read what it is sent.
-    pub fn answer(&self, answer: &Answer) -> bool {
-        self.send(answer, &[])
-    }
+/// Refuses a message that makes no sense.
+pub(super) fn refuse_garbage(channel: &Channel, message: String) -> bool {
+    let reason = Reason::Garbage;
+    refuse(channel, Refusal { reason, message })
+}
 
-    /// Refuses.
-    pub fn refuse(&self, refusal: Refusal) -> bool {
-        let Refusal { reason, message } = refusal;
-        self.answer(&Answer::Refused { reason, message })
-    }
-
-    /// Refuses a message that makes no sense.
-    pub fn refuse_garbage(&self, message: String) -> bool {
-        self.refuse(Refusal {
-            reason: Reason::Garbage,
-            message,
-        })
-    }
-
-    /// Hands a lease out, with as many descriptors a message as fit.
-    pub fn hand_out(&self, lease: u64, files: &[(u64, OwnedFd)]) -> bool {
-        let mut left = files.len();
-        files.chunks(DESCRIPTORS_MAX).all(|part| {
-            left -= part.len();
-            let answer = Answer::Lease {
-                lease,
-                files: part.iter().map(|(bytes, _)| *bytes).collect(),
-                more: left > 0,
-            };
-            let descriptors: Vec<_> = part.iter().map(|(_, lent)| lent.as_fd()).collect();
-            self.send(&answer, &descriptors)
-        })
-    }
-
-    fn send(&self, answer: &Answer, descriptors: &[std::os::fd::BorrowedFd<'_>]) -> bool {
-        self.channel.say(answer, descriptors).is_ok()
-    }
+/// Hands a lease out, with as many descriptors a message as fit.
+pub(super) fn hand_out(channel: &Channel, lease: u64, files: &[(u64, OwnedFd)]) -> bool {
+    let mut left = files.len();
+    files.chunks(DESCRIPTORS_MAX).all(|part| {
+        left -= part.len();
+        let answer = Answer::Lease {
+            lease,
+            files: part.iter().map(|(bytes, _)| *bytes).collect(),
+            more: left > 0,
+        };
+        let descriptors: Vec<_> = part.iter().map(|(_, lent)| lent.as_fd()).collect();
+        channel.say(&answer, &descriptors).is_ok()
+    })
 }
