@@ -14,13 +14,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),
     ("pagemill-report", &[]),
     ("pagemill-trace", &[]),
+    ("pagemill-map", &[]),
     ("pagemill-linux", &["pagemill-types"]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
         "pagemill-sim",
-        &["pagemill-types", "pagemill-policy", "pagemill-ptx"],
+        &[
+            "pagemill-types",
+            "pagemill-map",
+            "pagemill-policy",
+            "pagemill-ptx",
+        ],
     ),
     (
         "pagemill-workloads",
@@ -91,6 +97,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-run",
         &[
             "pagemill-types",
+            "pagemill-map",
             "pagemill-policy",
             "pagemill-linux",
             "pagemill-sim",
@@ -119,6 +126,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-cli",
         &[
             "pagemill-types",
+            "pagemill-map",
             "pagemill-policy",
             "pagemill-gpu",
             "pagemill-ptx",

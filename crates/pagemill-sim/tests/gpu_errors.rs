@@ -143,6 +143,35 @@ fn memory_requests_are_checked() {
 }
 
 #[test]
+fn managed_memory_that_a_programmer_copies_takes_gpu_memory() {
+    let mut machine = GpuMachine::gtx480();
+    machine.memory_bytes = Some(10 << 20);
+    let lend = |gpu: &mut Gpu, bytes: usize| {
+        gpu.lend_managed("managed", Vec::leak(vec![0; bytes]))
+            .map(|buffer| buffer.address)
+    };
+    let mut gpu = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    let half = lend(&mut gpu, 6 << 20).unwrap();
+    let error = lend(&mut gpu, 6 << 20).unwrap_err();
+    assert!(
+        matches!(error, GpuError::OutOfMemory { used, capacity, .. } if used == 6 << 20 && capacity == 10 << 20)
+    );
+    assert!(error.to_string().contains("raise machine.dram.capacity"));
+    // What is freed makes room again, for managed memory as for any other.
+    gpu.free(half).unwrap();
+    gpu.alloc_fixed("fixed", 6 << 20).unwrap();
+    lend(&mut gpu, 4 << 20).unwrap();
+    assert!(matches!(
+        gpu.alloc_fixed("more", 1),
+        Err(GpuError::OutOfMemory { .. })
+    ));
+
+    let moves = migrate("whole-page", PageSize::MIB_2, 4096);
+    let mut gpu = Gpu::new(&machine, moves, Options::default()).unwrap();
+    lend(&mut gpu, 16 << 20).unwrap();
+}
+
+#[test]
 fn impossible_transfer_modes_are_refused() {
     let mut machine = GpuMachine::gtx480();
     let uneven = migrate("multi-range", PageSize::KIB_4, 3000);

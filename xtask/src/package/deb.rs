@@ -163,3 +163,22 @@ fn purge(units: &str) -> String {
          fi\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cargo build --release` is what README tells users to run.
+    #[test]
+    fn a_plain_build_makes_every_library() {
+        let manifest = std::fs::read_to_string(workspace::root().join("Cargo.toml")).unwrap();
+        let (_, members) = manifest.split_once("default-members = [").unwrap();
+        let (members, _) = members.split_once(']').unwrap();
+        for (package, _) in LIBRARIES {
+            assert!(
+                members.contains(&format!("\"crates/{package}\"")),
+                "{package}"
+            );
+        }
+    }
+}

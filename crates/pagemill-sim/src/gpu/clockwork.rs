@@ -58,6 +58,11 @@ impl Clockwork {
         matches!(self.mode, TransferMode::Migrate(_))
     }
 
+    /// Whether the programmer copies everything to GPU memory.
+    pub(super) fn copies(&self) -> bool {
+        self.mode == TransferMode::ProgrammerCopy
+    }
+
     /// Whether the link costs nothing.
     pub(super) fn moves_for_free(&self) -> bool {
         self.mode == TransferMode::IdealOverlap
@@ -156,6 +161,9 @@ impl Clockwork {
         let start = self.now.max(self.kernels_done);
         let before = self.path.stats();
         let left = self.instructions_left();
+        if let Some(pages) = self.path.timeline.pages() {
+            pages.launch(kernel, start.0);
+        }
         let outcome = self
             .engine
             .run(start + self.launch_overhead, stream, &mut self.path, left)
@@ -163,7 +171,10 @@ impl Clockwork {
         self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
-        self.path.timeline.record(|| TimelineEvent {
+        if let Some(pages) = self.path.timeline.pages() {
+            pages.ended(outcome.end.0);
+        }
+        self.path.timeline.record_kernel(|| TimelineEvent {
             kind: TimelineKind::Kernel {
                 name: kernel.to_owned(),
             },
@@ -247,7 +258,9 @@ impl Clockwork {
     }
 
     /// What the run came to; the host side adds what only it knows.
-    pub(super) fn finish(self) -> Report {
+    pub(super) fn finish(mut self) -> Report {
+        let link_rate = self.path.link.bytes_per_second();
+        let page_map = self.path.timeline.finish_pages(self.now, link_rate);
         let memory = self.path.stats();
         let gmmu = self.path.gmmu.as_ref();
         Report {
@@ -263,6 +276,7 @@ impl Clockwork {
             ranges_per_page: gmmu.map_or_else(Vec::new, Gmmu::ranges_per_page),
             launches: self.launches,
             timeline: self.path.timeline,
+            page_map,
             ..Report::default()
         }
     }

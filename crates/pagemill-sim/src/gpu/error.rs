@@ -21,7 +21,7 @@ pub enum GpuError {
     /// GPU memory is too small, and this transfer mode moves no pages out.
     #[error(
         "cannot allocate {bytes} bytes for {name:?}: {used} of the GPU's {capacity} bytes are taken; \
-         raise machine.memory_bytes or use a transfer mode that migrates pages"
+         raise machine.dram.capacity or choose a transfer mode that migrates pages, such as whole-page"
     )]
     OutOfMemory {
         /// Name of the wanted buffer.

@@ -7,13 +7,21 @@ mod host;
 use super::SEGMENT_BYTES;
 use super::flights::{Flight, Flights};
 use super::machine::{CpuReturn, GpuMachine, MergeScope};
-use super::timeline::{Timeline, TimelineEvent, TimelineKind};
+use super::page_events;
+use super::timeline::{PageChange, Timeline, TimelineEvent, TimelineKind};
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_types::{PageRange, Picos, RangeSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Bytes of a page to move to the GPU, and why.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    range: PageRange,
+    cause: u8,
+}
 
 /// Where a GPU request comes from and goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +224,11 @@ impl Gmmu {
             return at;
         };
         self.counts.repeated_bytes += first.range.bytes();
-        let done = self.transfer(at, index, first.range, asker, link, timeline);
+        let move_once_more = Move {
+            range: first.range,
+            cause: page_events::REPEAT,
+        };
+        let done = self.transfer(at, index, move_once_more, asker, link, timeline);
         // CPU requests and evictions wait for these transfers too.
         self.flights[index].extend_until(done);
         done
@@ -243,7 +255,11 @@ impl Gmmu {
         let room = self.make_room(at, index, link, timeline);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
-            let done = self.transfer(room, index, range, asker, link, timeline);
+            let needed = Move {
+                range,
+                cause: page_events::FAULT,
+            };
+            let done = self.transfer(room, index, needed, asker, link, timeline);
             self.flights[index].insert(at, Flight { range, done });
         }
         if let Some(departed) = self.departed.get(&index) {
@@ -257,7 +273,7 @@ impl Gmmu {
         &mut self,
         at: Picos,
         index: usize,
-        range: PageRange,
+        Move { range, cause }: Move,
         asker: Asker,
         link: &mut Link,
         timeline: &mut Timeline,
@@ -299,7 +315,41 @@ impl Gmmu {
             end: done,
             bytes: range.bytes(),
         });
+        timeline.page(PageChange {
+            cause,
+            page,
+            range,
+            start,
+            done,
+            sm: asker.sm,
+        });
         done
+    }
+
+    /// What the page has on the GPU, where the page map wants to know.
+    fn leaving(&self, index: usize, timeline: &mut Timeline) -> Option<RangeSet> {
+        timeline.pages().map(|_| self.pages[index].valid().clone())
+    }
+
+    /// Tells the page map that these bytes of a page left from `start` to `done`.
+    fn tell_left(
+        &self,
+        index: usize,
+        (ranges, cause): (Option<RangeSet>, u8),
+        (start, done): (Picos, Picos),
+        timeline: &mut Timeline,
+    ) {
+        let page = self.first_page + index as u64;
+        for &range in ranges.iter().flat_map(|ranges| ranges.iter()) {
+            timeline.page(PageChange {
+                cause,
+                page,
+                range,
+                start,
+                done,
+                sm: 0,
+            });
+        }
     }
 
     /// Gives the page a frame, moving another page out if GPU memory is full. Returns when the frame is free.
@@ -332,12 +382,15 @@ impl Gmmu {
     ) -> Picos {
         // Bytes still on the way to the victim must land before they can go back.
         let from = at.max(self.flights[victim].until());
+        let leaving = self.leaving(victim, timeline);
         let bytes = self.leave_gpu(victim);
         let done = if bytes == 0 {
             from
         } else {
             link.transfer(from, Direction::ToCpu, bytes).done
         };
+        let left = (leaving, page_events::EVICTION);
+        self.tell_left(victim, left, (from, done), timeline);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
         self.evicted.push(self.first_page + victim as u64);
@@ -399,6 +452,7 @@ impl Gmmu {
         address: u64,
         bytes: u64,
         link: &mut Link,
+        timeline: &mut Timeline,
     ) -> (Picos, u64) {
         let mut done = at;
         let mut moved = 0;
@@ -411,13 +465,17 @@ impl Gmmu {
                 continue;
             }
             let from = at.max(self.flights[index].until());
+            let leaving = self.leaving(index, timeline);
             let page_moved = self.leave_gpu(index);
+            let there = link.transfer(from, Direction::ToCpu, page_moved).done;
+            let left = (leaving, page_events::HOST_TOUCH);
+            self.tell_left(index, left, (from, there), timeline);
             if let Some(residents) = &mut self.residents {
                 residents.release(index);
             }
             moved += page_moved;
             self.counts.returned_pages += 1;
-            done = done.max(link.transfer(from, Direction::ToCpu, page_moved).done);
+            done = done.max(there);
         }
         self.counts.returned_bytes += moved;
         (done, moved)

@@ -173,7 +173,7 @@ proptest! {
                     prop_assert_eq!(got, model.gpu_request(at, address, partition));
                 }
                 Action::Cpu { from, bytes } => {
-                    let (done, _) = gmmu.cpu_request(Picos(at), from, bytes, &mut link);
+                    let (done, _) = gmmu.cpu_request(Picos(at), from, bytes, &mut link, &mut timeline);
                     prop_assert_eq!(done.0, model.cpu_request(at, from, from + bytes, cpu_return));
                     // The host waits for its pages.
                     at = at.max(done.0);
@@ -267,7 +267,9 @@ impl Bench {
 
     fn cpu_request(&mut self, at_ns: u64, bytes: u64) -> (u64, u64) {
         let at = Picos::from_nanos(at_ns);
-        let (done, moved) = self.gmmu.cpu_request(at, 0, bytes, &mut self.link);
+        let (done, moved) = self
+            .gmmu
+            .cpu_request(at, 0, bytes, &mut self.link, &mut self.timeline);
         (done.as_nanos(), moved)
     }
 

@@ -100,6 +100,8 @@ pub struct Gpu {
     pub(super) allocated_bytes: u64,
     /// Of `memory_bytes`, taken by memory that never moves.
     pub(super) fixed_bytes: u64,
+    /// Managed allocations so far.
+    pub(super) managed_count: u32,
     /// Where cooperative launches count arrivals, once there was one.
     pub(super) grid_workspace: Option<u64>,
 }
@@ -128,7 +130,11 @@ impl Gpu {
         } else {
             0
         };
-        let path = MemoryPath::new(machine, page, migration, Timeline::with_limit(events));
+        let mut timeline = Timeline::with_limit(events);
+        if options.timeline && migration.is_some() {
+            timeline.record_pages(page.bytes());
+        }
+        let path = MemoryPath::new(machine, page, migration, timeline);
         Ok(Self {
             options,
             page,
@@ -144,6 +150,7 @@ impl Gpu {
             buffers: Vec::new(),
             allocated_bytes: 0,
             fixed_bytes: 0,
+            managed_count: 0,
             grid_workspace: None,
         })
     }
@@ -179,6 +186,9 @@ impl Gpu {
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
         self.clockwork.path.grow(self.next_address);
+        if let Some(pages) = self.clockwork.path.timeline.pages() {
+            pages.allocated(name, address, bytes);
+        }
         let buffer = Buffer {
             address: VirtAddr(address),
             bytes,

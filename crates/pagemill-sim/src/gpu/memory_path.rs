@@ -333,7 +333,8 @@ impl MemoryPath {
         let Some(gmmu) = &mut self.gmmu else {
             return (at, 0);
         };
-        let (done, moved) = gmmu.cpu_request(at, address, bytes, &mut self.link);
+        let (done, moved) =
+            gmmu.cpu_request(at, address, bytes, &mut self.link, &mut self.timeline);
         if moved > 0 {
             let first = address >> SEGMENT_SHIFT >> self.page_segments_shift;
             let last = (address + bytes - 1) >> SEGMENT_SHIFT >> self.page_segments_shift;
@@ -361,11 +362,11 @@ impl MemoryPath {
     }
 
     /// The managed bytes from `address` are no longer anything; nothing moves.
-    pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64) {
         if let Some(gmmu) = &mut self.gmmu
             && bytes > 0
         {
-            gmmu.forget(address, bytes);
+            gmmu.forget(at, address, bytes, &mut self.timeline);
             let page_of = |address: u64| address >> SEGMENT_SHIFT >> self.page_segments_shift;
             let (first, last) = (page_of(address), page_of(address + bytes - 1));
             self.forget_pages(first, last);

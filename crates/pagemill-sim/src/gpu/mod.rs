@@ -16,6 +16,7 @@ mod machine;
 mod machine_check;
 mod memory_path;
 mod occupancy;
+mod page_events;
 mod partition;
 mod partition_slice;
 mod program;

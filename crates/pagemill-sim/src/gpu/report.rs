@@ -50,6 +50,8 @@ pub struct Report {
     pub launches: Vec<LaunchReport>,
     /// Events, if asked for.
     pub timeline: Timeline,
+    /// Where pages were, when and why, as the bytes of a page map; empty where none was asked for or no page migrates.
+    pub page_map: Vec<u8>,
     /// What kernels printed.
     pub output: String,
 }

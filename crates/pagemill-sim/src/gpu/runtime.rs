@@ -46,30 +46,39 @@ impl Gpu {
                 name: name.to_owned(),
             });
         }
-        let after = self.fixed_bytes.saturating_add(bytes);
+        self.check_fixed_room(name, bytes)?;
+        let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
+        self.set_fixed_bytes(self.fixed_bytes + bytes);
+        self.allocated_bytes += bytes;
+        Ok(Buffer {
+            address: VirtAddr(address),
+            bytes,
+        })
+    }
+
+    /// Whether GPU memory holds `bytes` more that never move.
+    fn check_fixed_room(&self, name: &str, bytes: u64) -> Result<(), GpuError> {
         // A page that migrates needs a frame at least.
         let kept = if self.migrates() {
             self.page.bytes()
         } else {
             0
         };
-        if let Some(capacity) = self.memory_bytes
-            && after > capacity.saturating_sub(kept)
-        {
-            return Err(GpuError::OutOfMemory {
+        let after = self.fixed_bytes.saturating_add(bytes);
+        match self.memory_bytes {
+            Some(capacity) if after > capacity.saturating_sub(kept) => Err(GpuError::OutOfMemory {
                 name: name.to_owned(),
                 bytes,
                 used: self.fixed_bytes,
                 capacity,
-            });
+            }),
+            _ => Ok(()),
         }
-        let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
-        self.set_fixed_bytes(after);
-        self.allocated_bytes += bytes;
-        Ok(Buffer {
-            address: VirtAddr(address),
-            bytes,
-        })
+    }
+
+    /// GPU memory that `bytes` of managed memory take for good: all of it where the programmer copies, none elsewhere.
+    fn copied_bytes(&self, bytes: u64) -> u64 {
+        if self.clockwork.copies() { bytes } else { 0 }
     }
 
     fn set_fixed_bytes(&mut self, bytes: u64) {
@@ -79,7 +88,8 @@ impl Gpu {
         }
     }
 
-    /// Bytes that [`Gpu::alloc_fixed`] has handed out and that were not freed.
+    /// GPU memory that is taken and never moves: what [`Gpu::alloc_fixed`] handed out, and managed memory where the
+    /// programmer copies.
     pub fn fixed_bytes(&self) -> u64 {
         self.fixed_bytes
     }
@@ -90,9 +100,10 @@ impl Gpu {
     }
 
     /// Makes `memory` managed: pages that migrate, in CPU memory at first. It is at [`Gpu::next_managed_address`].
+    /// Where the programmer copies, it takes GPU memory as [`Gpu::alloc_fixed`] does.
     ///
     /// # Errors
-    /// Zero bytes, or more pages than state is kept for.
+    /// Zero bytes, more pages than state is kept for, or more than GPU memory holds where the programmer copies.
     pub fn lend_managed(
         &mut self,
         name: &str,
@@ -114,10 +125,17 @@ impl Gpu {
                 },
             });
         }
+        let copied_bytes = self.copied_bytes(bytes);
+        self.check_fixed_room(name, copied_bytes)?;
         self.memory.lend_at(name, address, memory)?;
+        self.fixed_bytes += copied_bytes;
         self.next_address = MANAGED_BASE + after;
         self.allocated_bytes += bytes;
         self.clockwork.path.grow(self.next_address);
+        self.managed_count += 1;
+        if let Some(pages) = self.clockwork.path.timeline.pages() {
+            pages.allocated(&format!("{name} #{}", self.managed_count), address, bytes);
+        }
         Ok(Buffer {
             address: VirtAddr(address),
             bytes,
@@ -152,7 +170,9 @@ impl Gpu {
         self.memory.free(address.0)?;
         self.clockwork.path.remote.remove(address.0);
         if (MANAGED_BASE..self.next_address).contains(&address.0) {
-            self.clockwork.path.forget(address.0, bytes);
+            let now = self.clockwork.now();
+            self.clockwork.path.forget(now, address.0, bytes);
+            self.fixed_bytes -= self.copied_bytes(bytes);
         }
         Ok(())
     }

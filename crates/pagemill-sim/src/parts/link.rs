@@ -76,6 +76,11 @@ impl Link {
         }
     }
 
+    /// Rate from CPU to GPU.
+    pub(crate) fn bytes_per_second(&self) -> u64 {
+        self.spec.to_gpu.bytes_per_second()
+    }
+
     /// Moves `bytes` in `direction`, asked for at `at`. Latencies of queued transfers overlap; their bytes do not.
     pub fn transfer(&mut self, at: Picos, direction: Direction, bytes: u64) -> Transfer {
         let bandwidth = match direction {

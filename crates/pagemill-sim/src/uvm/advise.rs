@@ -4,7 +4,7 @@ use pagemill_policy::migration::MigrationSpec;
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
 
 use super::machine::UvmMachine;
-use super::point::{UvmError, UvmPoint, run};
+use super::point::{UvmError, UvmPoint, run_watched};
 use super::report::{Bound, UvmReport};
 
 /// What the advice is for.
@@ -48,18 +48,31 @@ pub fn advise(
     point: &AdvicePoint,
     candidates: &[&'static StrategyEntry],
 ) -> Result<Vec<Advice>, UvmError> {
-    let mut ranked = Vec::with_capacity(candidates.len());
-    for &strategy in candidates {
-        let report = run(machine, &with_strategy(point, strategy))?;
-        let why = why(&report);
-        ranked.push(Advice {
-            strategy,
-            report,
-            why,
-        });
-    }
+    let advices = candidates
+        .iter()
+        .map(|strategy| advise_one(machine, point, strategy, &mut |_| true));
+    let mut ranked = advices.collect::<Result<Vec<_>, _>>()?;
     ranked.sort_by_key(|advice| std::cmp::Reverse(advice.report.bandwidth_bytes_per_second()));
     Ok(ranked)
+}
+
+/// Simulates one candidate. From time to time `watch` is told which share is done, from 0 to 1, and says whether it goes on.
+///
+/// # Errors
+/// A point that cannot be run, or [`UvmError::Stopped`].
+pub fn advise_one(
+    machine: &UvmMachine,
+    point: &AdvicePoint,
+    strategy: &'static StrategyEntry,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Advice, UvmError> {
+    let (report, _) = run_watched(machine, &with_strategy(point, strategy), 0, watch)?;
+    let why = why(&report);
+    Ok(Advice {
+        strategy,
+        report,
+        why,
+    })
 }
 
 fn with_strategy(point: &AdvicePoint, strategy: &'static StrategyEntry) -> UvmPoint {

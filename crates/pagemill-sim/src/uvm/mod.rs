@@ -20,7 +20,7 @@ mod totals;
 mod translation;
 mod wires;
 
-pub use advise::{Advice, AdvicePoint, advise};
+pub use advise::{Advice, AdvicePoint, advise, advise_one};
 pub use machine::{DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm};
 pub use point::{UvmError, UvmPoint, run, run_watched};
 pub use report::{Bound, UvmReport};

@@ -1,7 +1,8 @@
 //! What a runtime asks of the GMMU outside of kernels: prefetches, room for other memory, frees.
 
 use super::{Flight, Gmmu};
-use crate::gpu::timeline::{Timeline, TimelineEvent, TimelineKind};
+use crate::gpu::page_events;
+use crate::gpu::timeline::{PageChange, Timeline, TimelineEvent, TimelineKind};
 use crate::parts::link::{Direction, Link};
 use pagemill_policy::migration::{GpuDecision, Page, PageState};
 use pagemill_types::{PageRange, Picos};
@@ -41,6 +42,14 @@ impl Gmmu {
                     self.counts.migrations += 1;
                     self.counts.migrated_bytes += range.bytes();
                     all_done = all_done.max(done);
+                    timeline.page(PageChange {
+                        cause: page_events::PREFETCH,
+                        page: self.first_page + index as u64,
+                        range,
+                        start,
+                        done,
+                        sm: 0,
+                    });
                 }
             }
             from = page_end;
@@ -73,9 +82,11 @@ impl Gmmu {
     }
 
     /// The pages that hold the bytes from `address` are empty and in CPU memory again; nothing moves.
-    pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, timeline: &mut Timeline) {
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
+            let leaving = self.leaving(index, timeline);
+            self.tell_left(index, (leaving, page_events::FREED), (at, at), timeline);
             self.pages[index] = Page::new();
             self.settled[index] = false;
             self.forget_flights(index);

@@ -1,0 +1,95 @@
+//! Where pages were, when and why: a map of address, time and state that stays small however long a run is.
+//!
+//! A page manager tells a [`Recorder`] what arrives and what leaves. The recorder keeps two things (ADR 0016):
+//! *tiles*, which count bytes and events for every address and all of the time, ever more coarsely, and *histories*,
+//! which hold every event of some pages: of all pages at first, of fewer the more events there are.
+//! A history is whole or absent, so that what is seen of a page is what happened.
+#![forbid(unsafe_code)]
+
+mod bands;
+mod format;
+mod history;
+mod recorder;
+mod tiles;
+mod varint;
+
+pub use bands::Band;
+pub use format::{MAGIC, Map, MapError};
+pub use history::Event;
+pub use recorder::{Change, Recorder};
+pub use tiles::Tile;
+
+use serde::{Deserialize, Serialize};
+
+/// What bounds a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Rows of the tiles, all bands together; each is a stretch of addresses.
+    pub rows: usize,
+    /// Columns of the tiles; each is a stretch of time.
+    pub columns: usize,
+    /// Events in histories.
+    pub events: usize,
+    /// Launches with name and time.
+    pub launches: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rows: 512,
+            columns: 1024,
+            events: 150_000,
+            launches: 4096,
+        }
+    }
+}
+
+/// A cause of changes, and what it does to a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// In a few words: `fault`.
+    pub name: String,
+    /// Whether bytes arrive, leave, or stay.
+    pub effect: Effect,
+}
+
+/// What a change does to the bytes of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// They are there from now on.
+    Arrive,
+    /// They are no longer there.
+    Leave,
+    /// They moved once more, which changes nothing.
+    Repeat,
+}
+
+/// The words and colors of a map: what its states are called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Legend {
+    /// Nothing is there yet: `on the CPU`.
+    pub absent: String,
+    /// Some is: `partly on the GPU`.
+    pub partial: String,
+    /// All is: `on the GPU`.
+    pub present: String,
+    /// Nothing is there any more: `back on the CPU`.
+    pub departed: String,
+    /// What an event's place is: `SM`; empty where places say nothing.
+    pub place: String,
+    /// The causes, by the number that events have.
+    pub causes: Vec<Cause>,
+}
+
+/// A stretch of time with a name: a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel.
+    pub name: String,
+    /// From, in picoseconds.
+    pub start_ps: u64,
+    /// To.
+    pub end_ps: u64,
+}
