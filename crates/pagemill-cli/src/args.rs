@@ -33,6 +33,8 @@ pub enum Command {
     Advise(AdviseArguments),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
+    /// Show where the pages of a run were, when and why: one HTML page that needs no network
+    View(ViewArguments),
     /// Make a static site of several runs, which filters and compares them in the browser
     Report(ReportArguments),
     /// List what can be named in a scenario
@@ -121,8 +123,13 @@ pub struct CudaArguments {
     pub machine: String,
 
     /// How managed memory gets to the GPU: a transfer mode of `pagemill list policies`
-    #[arg(long, value_name = "MODE", default_value = "multi-range")]
-    pub policy: String,
+    #[arg(
+        long,
+        alias = "policy",
+        value_name = "MODE",
+        default_value = "multi-range"
+    )]
+    pub mode: String,
 
     /// Set a value of the scenario or its machine; a list runs the program once for each
     ///
@@ -178,6 +185,22 @@ pub struct CompareArguments {
     pub format: RunFormat,
 }
 
+/// `run --out` and `cuda --out` record the pages where they migrate; their report.html shows the same.
+#[derive(Args, Debug)]
+pub struct ViewArguments {
+    /// A folder of results, or a page map
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+
+    /// Where the page goes [default: beside RESULT]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Open the page in the browser of the desktop
+    #[arg(long)]
+    pub open: bool,
+}
+
 /// The site needs no server and no network.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
@@ -194,9 +217,10 @@ pub struct ReportArguments {
     pub title: String,
 }
 
-/// Every strategy is simulated at full size; the answer is their order, the bandwidth to expect of each, and why.
+/// Every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
 ///
-/// The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
+/// Data and free GPU memory are scaled down together until the answer takes seconds, and each row says by how much its
+/// bandwidth changes when they are halved once more. --full simulates all of the data. The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
 /// the CPU's memory before each read, as in the published benchmark.
 #[derive(Args, Debug)]
 pub struct AdviseArguments {
@@ -231,6 +255,10 @@ pub struct AdviseArguments {
     /// Seed of random reads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+
+    /// Simulate all of the data, which may take minutes
+    #[arg(long)]
+    pub full: bool,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]

@@ -33,6 +33,6 @@ fn scenario_text(arguments: &CudaArguments) -> String {
         string(&title),
         string(&arguments.machine),
         words.join(", "),
-        string(&arguments.policy),
+        string(&arguments.mode),
     )
 }

@@ -20,6 +20,7 @@ mod report;
 mod run;
 mod sweep;
 mod values;
+mod view;
 mod zero;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::View(arguments) => view::view(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),

@@ -59,6 +59,40 @@ fn strategies_are_ranked_best_first_with_reasons() {
     );
 }
 
+/// README's question, whose full size is 60 GB of reads for each strategy.
+#[test]
+fn a_large_question_is_scaled_and_says_so() {
+    let finished = run(&[
+        "advise",
+        "--pattern",
+        "grid-stride",
+        "--factor",
+        "1.5",
+        "--machine",
+        "a100-pcie4-x86",
+        "--strategy",
+        "zero-copy",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    for part in ["were scaled to", "differ by up to", "--full"] {
+        assert!(finished.stderr.contains(part), "{}", finished.stderr);
+    }
+    let answer: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let error = answer["rows"][0]["scaling_error"]
+        .as_f64()
+        .expect("a number");
+    // Reads over the link are the same at any size.
+    assert!(error.abs() < 0.02, "{error}");
+    assert!(
+        answer["about"]
+            .as_str()
+            .expect("text")
+            .contains("scaled to")
+    );
+}
+
 #[test]
 fn questions_without_an_answer_are_code_2() {
     let cases: &[(&[&str], &str)] = &[

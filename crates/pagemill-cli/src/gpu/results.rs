@@ -143,6 +143,7 @@ fn plot() -> Plot {
         only: Vec::new(),
         x_title: "data over GPU memory".to_owned(),
         y_title: String::new(),
+        published: Vec::new(),
         form: PlotForm::Lines(Lines {
             x: "oversubscription_factor".to_owned(),
             series: "strategy".to_owned(),

@@ -79,7 +79,9 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
     for (point, outcome) in scenario.points.iter().zip(&outcomes) {
         show_output(point, outcome);
     }
-    let set = result_set(scenario, outcomes.iter().flat_map(Outcome::rows).cloned());
+    let mut set = result_set(scenario, outcomes.iter().flat_map(Outcome::rows).cloned());
+    set.maps = pagemill_run::maps(&scenario.points, &outcomes);
+    set.findings = pagemill_run::findings(&scenario.points, &outcomes);
     if let Some(out) = to.out {
         write_files(out, &set, &scenario.points, &outcomes)
             .map_err(|error| Failure::Run(error.to_string()))?;

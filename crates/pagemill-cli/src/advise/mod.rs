@@ -1,5 +1,7 @@
 //! `pagemill advise`: how to place data that does not fit GPU memory.
 
+mod simulate;
+
 use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
@@ -11,7 +13,8 @@ use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 
 use crate::args::AdviseArguments;
 use crate::failure::Failure;
-use crate::output::print_results;
+use crate::output::{note, print_results};
+use simulate::{Answer, Size};
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
@@ -26,10 +29,27 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
         [] => STRATEGIES.iter().collect(),
         strategies => strategies.to_vec(),
     };
-    let ranked = pagemill_sim::uvm::advise(&point.machine.spec, &wanted(&point.point), &candidates)
-        .map_err(|error| Failure::Usage(error.to_string()))?;
-    let set = results(arguments, point, &ranked);
-    print_results(&set, arguments.format)
+    let wanted = wanted(&point.point);
+    let size = Size::new(&point.machine.spec, &wanted, arguments.full);
+    let answers = simulate::all(&point.machine.spec, &wanted, &size, &candidates)?;
+    let set = results(arguments, point, &size, &answers);
+    print_results(&set, arguments.format)?;
+    if let Size::Scaled { share, .. } = size {
+        note(&scaling(share, &answers));
+    }
+    Ok(())
+}
+
+/// What was scaled, and how much that may be wrong by.
+fn scaling(share: f64, answers: &[Answer]) -> String {
+    let errors = answers.iter().filter_map(|answer| answer.scaling_error);
+    let largest = errors.map(f64::abs).fold(0.0, f64::max);
+    format!(
+        "Data and free GPU memory were scaled to {:.3} % of their size; at half of that the bandwidths differ by up to {:.1} %. \
+         --full simulates all of it.",
+        share * 100.0,
+        largest * 100.0
+    )
 }
 
 /// The question as a scenario, so that everything about it is read and checked in one place.
@@ -65,25 +85,28 @@ fn wanted(point: &UvmPoint) -> AdvicePoint {
 /// What a strategy comes to when its calls count too.
 struct Rated<'a> {
     advice: &'a Advice,
+    scaling_error: Option<f64>,
     /// Bytes read, over the time of all reads and of the calls before them.
     bandwidth_with_setup: f64,
 }
 
 impl<'a> Rated<'a> {
-    fn new(advice: &'a Advice) -> Self {
-        let report = &advice.report;
-        let loops = f64::from(report.loops);
-        let bytes = report.allocated_bytes as f64 * loops;
-        let time_ns = report.time.as_nanos() as f64 * loops + report.setup.as_nanos() as f64;
+    fn new(answer: &'a Answer) -> Self {
         Self {
-            advice,
-            bandwidth_with_setup: bytes * 1e9 / time_ns.max(1.0),
+            advice: &answer.advice,
+            scaling_error: answer.scaling_error,
+            bandwidth_with_setup: simulate::bandwidth_with_setup(&answer.advice.report),
         }
     }
 }
 
-fn results(arguments: &AdviseArguments, point: &ResidencyPoint, ranked: &[Advice]) -> ResultSet {
-    let mut rated: Vec<Rated> = ranked.iter().map(Rated::new).collect();
+fn results(
+    arguments: &AdviseArguments,
+    point: &ResidencyPoint,
+    size: &Size,
+    answers: &[Answer],
+) -> ResultSet {
+    let mut rated: Vec<Rated> = answers.iter().map(Rated::new).collect();
     rated.sort_by(|one, other| {
         other
             .bandwidth_with_setup
@@ -103,8 +126,10 @@ fn results(arguments: &AdviseArguments, point: &ResidencyPoint, ranked: &[Advice
             "Where to put data of {} times GPU memory, read {} ({}), on {}",
             arguments.factor, arguments.pattern, arguments.variant, point.machine.name
         ),
-        about: "Each strategy was simulated at full size; the fastest comes first, its calls before the kernel included."
-            .to_owned(),
+        about: format!(
+            "Each strategy was simulated {}; the fastest comes first, its calls before the kernel included.",
+            size.in_words()
+        ),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: arguments.seed,
         columns: columns(),
@@ -138,6 +163,11 @@ fn columns() -> Vec<Column> {
             Ratio,
             "how many times as fast the best strategy is",
         ),
+        Column::metric(
+            "scaling_error",
+            ColumnKind::Rate,
+            "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size",
+        ),
         Column::metric("time_ns", TimeNs, "mean time of a kernel"),
         Column::metric("setup_ns", TimeNs, "calls before the first kernel"),
         Column::metric("loops", Count, "times that the data is read"),
@@ -151,6 +181,7 @@ fn row(arguments: &AdviseArguments, point: &ResidencyPoint, rated: &Rated, best:
     let Rated {
         advice,
         bandwidth_with_setup,
+        scaling_error,
     } = rated;
     let report = &advice.report;
     let identity = Identity {
@@ -161,7 +192,7 @@ fn row(arguments: &AdviseArguments, point: &ResidencyPoint, rated: &Rated, best:
         stripe_bytes: arguments.stripe_bytes,
         factor: arguments.factor,
     };
-    identity
+    let row = identity
         .row()
         .metric(
             "bandwidth_bytes_per_second",
@@ -171,8 +202,12 @@ fn row(arguments: &AdviseArguments, point: &ResidencyPoint, rated: &Rated, best:
             "bandwidth_with_setup_bytes_per_second",
             *bandwidth_with_setup,
         )
-        .metric("best_over_this", best / bandwidth_with_setup)
-        .metric("time_ns", report.time.as_nanos())
+        .metric("best_over_this", best / bandwidth_with_setup);
+    let row = match scaling_error {
+        Some(error) => row.metric("scaling_error", *error),
+        None => row,
+    };
+    row.metric("time_ns", report.time.as_nanos())
         .metric("setup_ns", report.setup.as_nanos())
         .metric("loops", report.loops)
         .metric("bound", report.bound.name())
