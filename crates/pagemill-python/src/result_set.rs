@@ -144,31 +144,14 @@ impl ResultSet {
         written.map_err(error::run)
     }
 
-    /// The rows of several sets as one, whose description is the first's.
+    /// The rows of several sets as one, with figures of all of them; the description is the first's.
     #[staticmethod]
     fn concatenated(sets: Vec<PyRef<'_, ResultSet>>) -> Self {
-        let mut sets = sets.iter();
-        let Some(first) = sets.next() else {
-            return Self::new(report::ResultSet::default());
-        };
-        let (mut set, mut view) = (first.set.clone(), first.view.clone());
-        for other in sets {
-            append(&mut set, &other.set);
-            append(&mut view, &other.view);
-        }
-        let set_plots = pagemill_run::plots_of_programs(&set);
-        set.plots = set_plots;
-        Self { set, view }
-    }
-}
-
-fn append(set: &mut report::ResultSet, other: &report::ResultSet) {
-    for column in other.all_columns() {
-        if set.columns.iter().all(|known| known.name != column.name) {
-            set.columns.push(column);
+        Self {
+            set: pagemill_run::merged(sets.iter().map(|one| &one.set)),
+            view: pagemill_run::merged(sets.iter().map(|one| &one.view)),
         }
     }
-    set.rows.extend(other.rows.iter().cloned());
 }
 
 fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

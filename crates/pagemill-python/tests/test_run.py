@@ -36,6 +36,38 @@ def test_a_dict_is_a_scenario(small):
     assert result.name == "small"
 
 
+def test_concatenated_scenarios_are_drawn_by_program():
+    parts = [pagemill.run("smoke", {"transfer.mode": mode}) for mode in ("programmer-copy", "whole-page", "multi-range")]
+    both = pagemill.concat(parts)
+    axes = both.plot("time").axes
+    assert len(axes) == 1
+    assert [label.get_text() for label in axes[0].get_xticklabels()] == ["vector-add", "bfs", "laplace3d"]
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["programmer-copy", "whole-page", "multi-range"]
+    # Ratios are made of all rows, also where their base is of another part.
+    assert all(ratio is not None for ratio in both["time_over_programmer_copy"])
+    page = both.to_html()
+    assert "No row has the values of this figure" not in page
+    assert page.count("bfs, whole-page: ") >= 3
+
+
+def test_figures_say_what_they_leave_out():
+    plot = {"form": "bars", "x": "workload", "series": "mode", "y": "time_ns", "title": "Time", "panel_by": "size", "only": {},
+            "x_title": "", "y_title": "", "normalise_to": None, "log": False}  # fmt: skip
+    rows = [
+        {"workload": "a", "mode": "m", "size": 1, "time_ns": 1.0},
+        {"workload": "a", "mode": "m", "size": 1, "time_ns": 3.0},
+        {"workload": "b", "mode": "m", "size": None, "time_ns": 2.0},
+        {"workload": None, "mode": "m", "size": 1, "time_ns": 2.0},
+    ]
+    from pagemill._plot import draw
+
+    figure = draw(plot, rows, {})
+    assert [axes.get_title() for axes in figure.axes] == ["Time, size = 1", "Time, no size"]
+    note = figure.get_supxlabel()
+    assert "Left out: 1 of 4 rows, which have no workload." in note
+    assert "the mean of up to 2 rows" in note
+
+
 def test_a_machine_can_be_made_in_code(small):
     machine = pagemill.machine("gtx480")
     machine["name"] = "double"

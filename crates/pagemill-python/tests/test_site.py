@@ -2,14 +2,11 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from browser import Watched, launched
 
-CHROMIUM = "/usr/bin/chromium"
 PAGE_BYTES_MAX = 3_000_000
-SCREENSHOTS = Path(__file__).resolve().parents[3] / "target/screenshots"
 
 
 @pytest.fixture(scope="module")
@@ -28,39 +25,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    if not Path(CHROMIUM).exists():
-        pytest.fail(f"{CHROMIUM} is not there: sudo apt-get install -y chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-class Watched:
-    """A page that notes what goes wrong."""
-
-    def __init__(self, browser, path, **context):
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
-        self.errors, self.requests = [], []
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
-
-    def check(self):
-        assert self.errors == []
-        assert all(url.startswith("file:") for url in self.requests), self.requests
-
-    def shoot(self, name):
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    yield from launched()
 
 
 def rows(page):

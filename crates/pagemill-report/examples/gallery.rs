@@ -378,6 +378,8 @@ fn timeline() -> Timeline {
         start_ps: 0,
         end_ps: 900_000_000,
         bytes: 0,
+        page: None,
+        allocation: None,
     });
     let mut total = 0;
     for index in 0..200 {
@@ -390,6 +392,8 @@ fn timeline() -> Timeline {
             start_ps,
             end_ps,
             bytes,
+            page: None,
+            allocation: None,
         });
         total += bytes as i64;
         timeline.sample(Sample {

@@ -9,26 +9,30 @@ mod compare;
 pub mod csv;
 pub mod html;
 pub mod json;
+mod map;
 mod model;
 mod output_dir;
+pub mod pages;
 pub mod parquet;
 pub mod perfetto;
 mod plot;
 mod read;
 mod seal;
 pub mod site;
+mod style;
 pub mod table;
 pub mod timeline;
 mod units;
 
 pub use claims::{ClaimSpec, Expectation, Measure, Reduce, Selection, evaluate};
 pub use compare::{CompareError, Comparison, Terms, compare};
+pub use map::PageMap;
 pub use model::{
-    Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, ResultSet,
-    ResultSetError, Row, Summary, Value,
+    Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, Finding,
+    ResultSet, ResultSetError, Row, Summary, Value,
 };
 pub use output_dir::{OutputDir, OutputDirError};
-pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars, drawings};
+pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, Published, StackedBars, drawings};
 pub use read::{ReadError, read};
 pub use timeline::Timeline;
 pub use units::{heading, human};

@@ -15,7 +15,7 @@ pub enum TrackKind {
     Group,
     /// Spans that nest like calls, and instants.
     Spans,
-    /// Spans that overlap as they please: each gets a free lane. And instants.
+    /// Spans that overlap as they please: each gets a free lane, as long as there are any. And instants.
     Lanes,
     /// A number over time.
     Counter(CounterUnit),
@@ -28,6 +28,8 @@ pub enum CounterUnit {
     Count,
     /// Bytes.
     Bytes,
+    /// Hundredths of a whole.
+    Percent,
 }
 
 /// One line of the timeline.
@@ -54,6 +56,10 @@ pub struct Span {
     pub end_ps: u64,
     /// Bytes it moved, shown with it; 0 shows nothing.
     pub bytes: u64,
+    /// The page it moved, shown with it.
+    pub page: Option<u64>,
+    /// The allocation of that page, shown with it.
+    pub allocation: Option<NameId>,
 }
 
 /// Something that happened at one moment.

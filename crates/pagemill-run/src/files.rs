@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, csv, html, json, parquet};
+use pagemill_report::{OutputDir, OutputDirError, ResultSet, csv, html, json, pages, parquet};
 
 /// Replaces the directory `out` by the files of `set`.
 ///
@@ -22,5 +22,8 @@ pub fn stage_results(out: &Path, set: &ResultSet) -> Result<OutputDir, OutputDir
     files.write("results.csv", |file| csv::write(set, file))?;
     files.write("results.parquet", |file| parquet::write(set, file))?;
     files.write("report.html", |file| html::write(set, file))?;
+    if !set.maps.is_empty() {
+        files.write(pages::FILE, |file| pages::write(&set.maps, file))?;
+    }
     Ok(files)
 }

@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod files;
+mod findings;
+mod implied;
 mod kind;
 pub mod mrc;
 mod pool;
+mod published;
 mod quotient;
 pub mod residency_row;
 mod results;
@@ -18,14 +21,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pagemill_report::{ResultSet, Row, Timeline};
+use pagemill_report::{Finding, PageMap, ResultSet, Row, Timeline};
 use pagemill_scenario::{Point, Scenario};
 
 pub use files::{stage_results, write_results};
 pub use kind::PointEvents;
-pub use kind::cuda::{plots_of_programs, rows_of_program};
+pub use kind::cuda::rows_of_program;
 pub use pool::{PointError, available_cores, run_all};
-pub use results::result_set;
+pub use results::{merged, result_set};
 pub use store::{BUILD, Store, StoreError};
 
 /// What one point came to.
@@ -38,6 +41,8 @@ pub struct Outcome {
     pub exit_code: u8,
     /// What happened, where the kind keeps events.
     pub events: Option<Box<dyn PointEvents>>,
+    /// Where its pages were, as the bytes of a page map; empty where the kind has none or no events are kept.
+    pub page_map: Vec<u8>,
     /// What the program printed.
     pub output: String,
 }
@@ -50,6 +55,7 @@ impl Outcome {
             details: Vec::new(),
             exit_code: 0,
             events: None,
+            page_map: Vec::new(),
             output: String::new(),
         }
     }
@@ -149,10 +155,24 @@ pub fn terminal_view(set: &ResultSet, scenario: &Scenario) -> ResultSet {
     results::headline(set, kind::view(&scenario.points[0].spec))
 }
 
+/// The page maps of the points that have one.
+pub fn maps(points: &[Point], outcomes: &[Outcome]) -> Vec<PageMap> {
+    let recorded = points.iter().zip(outcomes);
+    recorded
+        .filter(|(_, outcome)| !outcome.page_map.is_empty())
+        .map(|(point, outcome)| PageMap {
+            title: point.to_string(),
+            data: outcome.page_map.clone(),
+        })
+        .collect()
+}
+
+/// Why the slowest points were slow, where page maps tell.
+pub fn findings(points: &[Point], outcomes: &[Outcome]) -> Vec<Finding> {
+    findings::of(points, outcomes)
+}
+
 /// The events of all points as one timeline.
 pub fn timeline(points: &[Point], outcomes: &[Outcome]) -> Timeline {
-    timeline::build(
-        points,
-        outcomes.iter().map(|outcome| outcome.events.as_deref()),
-    )
+    timeline::build(points, outcomes)
 }

@@ -6,6 +6,7 @@ use pagemill_report::{
 };
 use pagemill_scenario::{Parameter, ParameterValue, Point, PointSpec, Scenario};
 
+use crate::implied::is_implied;
 use crate::kind::{self, Ratio, View};
 
 /// The swept keys of a point, after what `row` holds already.
@@ -44,10 +45,11 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         add_ratios(&mut rows, ratio);
     }
     let columns = columns(&scenario.points, view);
-    let plots = match scenario.plots.as_slice() {
+    let mut plots = match scenario.plots.as_slice() {
         [] => (view.plots)(&rows, &columns),
         declared => declared.to_vec(),
     };
+    crate::published::add(&mut plots, &scenario.claims);
     let mut set = ResultSet {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -58,6 +60,8 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         rows,
         summary: Summary::default(),
         plots,
+        maps: Vec::new(),
+        findings: Vec::new(),
         description: description(scenario),
     };
     if let PointSpec::Cuda(_) = &scenario.points[0].spec {
@@ -97,19 +101,45 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
     set
 }
 
-/// Whether rows of one `identity` never differ in parameter `name`, and rows of several do.
-fn is_implied(rows: &[Row], identity: &str, name: &str) -> bool {
-    let differs = rows.iter().any(|row| row.get(name) != rows[0].get(name));
-    let first_of_same = |row: &Row| {
-        rows.iter()
-            .find(|other| other.get(identity) == row.get(identity))
-            .map(|first| first.get(name))
-    };
-    name != identity
-        && differs
-        && rows
-            .iter()
-            .all(|row| first_of_same(row) == Some(row.get(name)))
+/// Several result sets as one: rows of all, and ratios and figures made of them anew. Names and description are the first's.
+pub fn merged<'a>(sets: impl IntoIterator<Item = &'a ResultSet>) -> ResultSet {
+    let mut sets = sets.into_iter();
+    let mut merged = sets.next().cloned().unwrap_or_default();
+    for other in sets {
+        for column in other.all_columns() {
+            if merged.columns.iter().all(|known| known.name != column.name) {
+                merged.columns.push(column);
+            }
+        }
+        merged.rows.extend(other.rows.iter().cloned());
+    }
+    let mut kinds: Vec<(&'static str, &View, Vec<Row>)> = Vec::new();
+    for row in &merged.rows {
+        let Some((name, view)) = kind::view_of_row(row) else {
+            continue;
+        };
+        match kinds.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, _, rows)) => rows.push(row.clone()),
+            None => kinds.push((name, view, vec![row.clone()])),
+        }
+    }
+    for (_, view, _) in &kinds {
+        if let Some(ratio) = &view.ratio {
+            add_ratios(&mut merged.rows, ratio);
+        }
+    }
+    let several = kinds.len() > 1;
+    merged.plots = Vec::new();
+    for (name, view, rows) in &kinds {
+        for mut plot in (view.plots)(rows, &merged.columns) {
+            if several {
+                plot.id = format!("{name}-{}", plot.id);
+                plot.title = format!("{} (kind {name})", plot.title);
+            }
+            merged.plots.push(plot);
+        }
+    }
+    merged
 }
 
 fn columns(points: &[Point], view: &View) -> Vec<Column> {
@@ -169,7 +199,10 @@ fn add_ratios(rows: &mut [Row], ratio: &Ratio) {
         .filter(|row| ratio.is_base(row))
         .filter_map(|row| Some((others(row), row.number(ratio.of)?)))
         .collect();
-    for row in rows {
+    for row in rows
+        .iter_mut()
+        .filter(|row| row.get(ratio.column).is_none())
+    {
         let own = others(row);
         let base = bases.iter().find(|(parameters, _)| *parameters == own);
         let (Some((_, base)), Some(value)) = (base, row.number(ratio.of)) else {
@@ -203,4 +236,53 @@ fn description(scenario: &Scenario) -> Vec<DescriptionSection> {
         title: format!("Machine {name}: {title}"),
         entries: settings.iter().map(entry).collect(),
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows_of(mode: &str, time_ns: u64) -> ResultSet {
+        let row = |workload: &str| {
+            Row::new()
+                .parameter("workload", workload)
+                .parameter("mode", mode)
+                .metric("time_ns", time_ns)
+        };
+        ResultSet {
+            rows: vec![row("bfs"), row("laplace3d")],
+            ..ResultSet::default()
+        }
+    }
+
+    #[test]
+    fn merged_rows_have_ratios_and_figures_of_their_kind() {
+        let merged = merged([&rows_of("programmer-copy", 10), &rows_of("whole-page", 30)]);
+        let ratios: Vec<_> = merged
+            .rows
+            .iter()
+            .map(|row| row.number("time_over_programmer_copy"))
+            .collect();
+        assert_eq!(ratios, [Some(1.0), Some(1.0), Some(3.0), Some(3.0)]);
+        let columns: Vec<_> = merged.plots[0].column_names();
+        assert_eq!(columns, ["workload", "mode", "time_ns"]);
+    }
+
+    #[test]
+    fn figures_of_several_kinds_stay_apart() {
+        let mut programs = rows_of("whole-page", 5);
+        for row in &mut programs.rows {
+            *row = std::mem::take(row)
+                .parameter("kernel", "(all)")
+                .parameter("program", "./join");
+        }
+        let merged = merged([&rows_of("programmer-copy", 10), &programs]);
+        let ids: std::collections::BTreeSet<&str> =
+            merged.plots.iter().map(|plot| plot.id.as_str()).collect();
+        assert_eq!(ids.len(), merged.plots.len());
+        assert!(
+            ids.contains("gpu-time") && ids.contains("cuda-time"),
+            "{ids:?}"
+        );
+    }
 }

@@ -14,6 +14,9 @@ Rows = Sequence[Mapping[str, Any]]
 Plot = Mapping[str, Any]
 
 _PANEL_INCHES = (7.0, 3.6)
+# Those of the HTML report.
+_COLORS = ("#4477aa", "#ee6677", "#228833", "#b8941a", "#2fa3c9", "#aa3377", "#7f878f", "#d0721c")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "_", "|")
 _UNITS = {"time_ns": "ns", "bytes": "B", "bytes_per_second": "B/s"}
 
 
@@ -30,12 +33,42 @@ def draw(plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> Fi
         axes = figure.add_subplot(len(panels), 1, number)
         part = [row for row in shown if by is None or row.get(by) == panel]
         _FORMS[plot["form"]](axes, plot, part, columns)
-        axes.set_title(plot["title"] if by is None else f"{plot['title']}, {by} = {panel}", fontsize="medium")
+        where = "" if by is None else f", no {by}" if panel is None else f", {by} = {panel}"
+        axes.set_title(plot["title"] + where, fontsize="medium")
+    notes = _notes(plot, shown)
+    if notes:
+        figure.supxlabel(" ".join(notes), fontsize="small")
     return figure
+
+
+def _notes(plot: Plot, rows: Rows) -> list[str]:
+    """What the figure leaves out, and what it averages."""
+    keys = [plot[key] for key in ("x", "series", "y" if plot["form"] == "heat" else "series") if plot.get(key)]
+    keys = list(dict.fromkeys(keys))
+    notes = []
+    for key in keys:
+        missing = sum(row.get(key) is None for row in rows)
+        if missing:
+            notes.append(f"Left out: {missing} of {len(rows)} rows, which have no {key}.")
+    if plot["panel_by"]:
+        keys.append(plot["panel_by"])
+    counts: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        place = tuple(row.get(key) for key in keys)
+        counts[place] = counts.get(place, 0) + 1
+    most = max(counts.values(), default=0)
+    if most > 1:
+        notes.append(f"What is drawn is the mean of up to {most} rows.")
+    return notes
 
 
 def _distinct(rows: Rows, name: str) -> list[Any]:
     return list(dict.fromkeys(row.get(name) for row in rows))
+
+
+def _known(rows: Rows, name: str) -> list[Any]:
+    """The values of a key; rows without one have no place."""
+    return [value for value in _distinct(rows, name) if value is not None]
 
 
 def _means(rows: Rows, keys: Sequence[str], metric: str) -> dict[tuple[Any, ...], float]:
@@ -56,7 +89,7 @@ def _label(axes_title: str, metric: str, columns: Mapping[str, Mapping[str, str]
 
 
 def _bars(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
-    groups, series = _distinct(rows, plot["x"]), _distinct(rows, plot["series"])
+    groups, series = _known(rows, plot["x"]), _known(rows, plot["series"])
     heights = _means(rows, (plot["x"], plot["series"]), plot["y"])
     base = plot["normalise_to"]
     width = 0.8 / max(len(series), 1)
@@ -68,24 +101,31 @@ def _bars(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str,
                 below = heights.get((group, base), math.nan)
                 value = value / below if below else math.nan
             values.append(value)
-        axes.bar([index + (place + 0.5) * width - 0.4 for index in range(len(groups))], values, width, label=str(name))
+        places = [index + (place + 0.5) * width - 0.4 for index in range(len(groups))]
+        color = _COLORS[place % len(_COLORS)]
+        if plot["log"]:
+            axes.plot(places, values, linestyle="none", marker=_MARKERS[place % len(_MARKERS)], color=color, label=str(name))
+        else:
+            axes.bar(places, values, width, color=color, label=str(name))
     axes.set_xticks(range(len(groups)), [str(group) for group in groups])
     _finish(axes, plot, columns)
 
 
 def _lines(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
     heights = _means(rows, (plot["x"], plot["series"]), plot["y"])
-    places = _distinct(rows, plot["x"])
+    places = _known(rows, plot["x"])
     is_number = all(isinstance(place, (int, float)) for place in places)
     if is_number:
         places.sort()
-    for name in _distinct(rows, plot["series"]):
+    for number, name in enumerate(_known(rows, plot["series"])):
         points = [(place, heights[place, name]) for place in places if (place, name) in heights]
         base = dict(points).get(plot["normalise_to"]) if plot["normalise_to"] is not None else 1.0
         if not base:
             continue
         xs = [place if is_number else places.index(place) for place, _ in points]
-        axes.plot(xs, [value / base for _, value in points], marker="o", markersize=4, label=str(name))
+        ys = [value / base for _, value in points]
+        color, marker = _COLORS[number % len(_COLORS)], _MARKERS[number % len(_MARKERS)]
+        axes.plot(xs, ys, color=color, marker=marker, markersize=4, label=str(name))
     if not is_number:
         axes.set_xticks(range(len(places)), [str(place) for place in places])
     elif plot["log2_x"] and all(place > 0 for place in places):
@@ -94,7 +134,7 @@ def _lines(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str
 
 
 def _stacked(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
-    groups = _distinct(rows, plot["x"])
+    groups = _known(rows, plot["x"])
     parts = {label: _means(rows, (plot["x"],), metric) for metric, label in plot["parts"]}
     bottom = [0.0] * len(groups)
     sums = [sum(values.get((group,), 0.0) for values in parts.values()) for group in groups]
@@ -112,7 +152,7 @@ def _stacked(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[s
 def _heat(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
     from matplotlib.colors import LogNorm
 
-    across, down = _distinct(rows, plot["x"]), _distinct(rows, plot["y"])
+    across, down = _known(rows, plot["x"]), _known(rows, plot["y"])
     values = _means(rows, (plot["x"], plot["y"]), plot["value"])
     grid = [[values.get((x, y), math.nan) for x in across] for y in down]
     image = axes.imshow(grid, aspect="auto", norm=LogNorm() if plot["log"] else None)
@@ -129,7 +169,7 @@ def _finish(axes: Axes, plot: Plot, columns: Mapping[str, Mapping[str, str]]) ->
     axes.set_xlabel(plot["x_title"] or plot["x"])
     axes.set_ylabel(_label(plot["y_title"], plot["y"], columns))
     axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.08), ncols=4, frameon=False)
 
 
 _FORMS: dict[str, Callable[[Any, Plot, Rows, Any], None]] = {

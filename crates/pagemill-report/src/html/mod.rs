@@ -4,19 +4,31 @@ mod rows;
 
 use std::io::{self, Write};
 
+use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
-use crate::plot::{Figure, figure};
+use crate::map;
+use crate::plot::{Figure, figure, narrow_figure};
+use crate::style::STYLE;
 use crate::units::{ABSENT, human};
 use crate::{Claim, Column, ColumnKind, ColumnRole, DescriptionSection, Plot, ResultSet, Value};
 
-pub(crate) const STYLE: &str = include_str!("style.css");
 const SORT_SCRIPT: &str = include_str!("sort.js");
 
-/// Only these two texts may style and act; nothing may be fetched.
-const CONTENT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-Y5ZwMhYQg6XmKPGMZCgR0Q1ukMgtsLxByKb+fanrVHc='; \
-    script-src 'sha256-1YBRD2E+yBasafHIFDa9gcvIwenKNecUdHukt8Oo5TA='";
+/// Only these texts may style and act; nothing may be fetched.
+pub(crate) fn content_policy(style: &str, scripts: &[&str]) -> String {
+    let hash = |text: &str| {
+        let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text));
+        format!("'sha256-{digest}'")
+    };
+    let scripts: Vec<String> = scripts.iter().map(|script| hash(script)).collect();
+    format!(
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {}; script-src {}",
+        hash(style),
+        scripts.join(" ")
+    )
+}
 
 /// Writes the report of `set`.
 ///
@@ -27,40 +39,73 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What every page says of itself: it asks nobody for anything. `policy` allows exactly its `styles` and its script.
-pub(crate) fn head(title: &str, policy: &str, styles: &[&str]) -> Markup {
+/// What every page says of itself: it asks nobody for anything, and only `styles` and `scripts` style and act.
+pub(crate) fn head(title: &str, styles: &[&str], scripts: &[&str]) -> Markup {
+    let style = styles.concat();
     html! {
         meta charset="utf-8";
-        meta http-equiv="Content-Security-Policy" content=(policy);
+        meta http-equiv="Content-Security-Policy" content=(content_policy(&style, scripts));
         meta name="viewport" content="width=device-width, initial-scale=1";
         meta name="referrer" content="no-referrer";
         title { (title) " – pagemill" }
-        style { @for style in styles { (PreEscaped(style)) } }
+        style { (PreEscaped(style)) }
+    }
+}
+
+/// Figures of more bytes are drawn once; a phone scrolls them.
+const NARROW_BYTES_MAX: usize = 200_000;
+
+/// A plot, for a page and for a phone.
+struct DrawnPlot<'a> {
+    number: usize,
+    plot: &'a Plot,
+    figure: Figure,
+    narrow: Vec<String>,
+}
+
+impl<'a> DrawnPlot<'a> {
+    fn new(set: &ResultSet, plot: &'a Plot, number: usize) -> Self {
+        let figure = figure(set, plot, &format!("f{number}"));
+        let bytes: usize = figure.images.iter().map(String::len).sum();
+        let narrow = match bytes {
+            0..=NARROW_BYTES_MAX => narrow_figure(set, plot, &format!("f{number}m")).images,
+            _ => Vec::new(),
+        };
+        Self {
+            number,
+            plot,
+            figure,
+            narrow,
+        }
     }
 }
 
 fn page(set: &ResultSet) -> Markup {
     let columns = set.all_columns();
-    let figures: Vec<(&Plot, Figure)> = (1..)
+    let figures: Vec<DrawnPlot> = (1..)
         .zip(&set.plots)
-        .map(|(number, plot)| (plot, figure(set, plot, &format!("f{number}"))))
+        .map(|(number, plot)| DrawnPlot::new(set, plot, number))
         .collect();
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
-                (head(&set.title, CONTENT_POLICY, &[STYLE]))
+                @if set.maps.is_empty() {
+                    (head(&set.title, &[STYLE], &[SORT_SCRIPT]))
+                } @else {
+                    (head(&set.title, &[STYLE, map::STYLE], &[SORT_SCRIPT, map::SCRIPT]))
+                }
             }
             body {
                 main {
                     (header(set))
                     (contents(set, &figures))
                     (claims(set))
+                    (findings(set))
+                    (map::section(&set.maps))
                     @if !figures.is_empty() {
                         h2 id="figures" { "Figures" }
-                        @for (number, (plot, figure)) in (1..).zip(&figures) {
-                            (figure_block(number, plot, figure))
-                        }
+                        @for figure in &figures { (figure_block(figure)) }
                     }
                     (rows::table(set, &columns))
                     (column_list(&columns))
@@ -72,6 +117,7 @@ fn page(set: &ResultSet) -> Markup {
                     }
                 }
                 script { (PreEscaped(SORT_SCRIPT)) }
+                @if !set.maps.is_empty() { script { (PreEscaped(map::SCRIPT)) } }
             }
         }
     }
@@ -112,9 +158,11 @@ fn header(set: &ResultSet) -> Markup {
     }
 }
 
-fn contents(set: &ResultSet, figures: &[(&Plot, Figure)]) -> Markup {
+fn contents(set: &ResultSet, figures: &[DrawnPlot<'_>]) -> Markup {
     let entries = [
         ("claims", "Claims", !set.summary.claims.is_empty()),
+        ("reasons", "Why it was slow", !set.findings.is_empty()),
+        ("pages", "Where the pages were", !set.maps.is_empty()),
         ("figures", "Figures", !figures.is_empty()),
         ("rows", "All rows", true),
         ("columns", "Columns", true),
@@ -156,6 +204,31 @@ fn claims(set: &ResultSet) -> Markup {
     }
 }
 
+/// The reasons of each point in a row, with what to try.
+fn findings(set: &ResultSet) -> Markup {
+    html! {
+        @if !set.findings.is_empty() {
+            h2 id="reasons" { "Why it was slow" }
+            div.scroll tabindex="0" role="region" aria-label="Reasons" {
+                table.wrap {
+                    thead { tr {
+                        th scope="col" { "Point" }
+                        th scope="col" { "What takes the time" }
+                        th scope="col" { "What to try" }
+                    } }
+                    tbody { @for group in set.findings.chunk_by(|a, b| a.point == b.point) {
+                        @for (index, finding) in group.iter().enumerate() { tr {
+                            @if index == 0 { th scope="row" rowspan=(group.len()) { (finding.point) } }
+                            td.long { (finding.reason) }
+                            td.long { (finding.hint) }
+                        } }
+                    } }
+                }
+            }
+        }
+    }
+}
+
 fn claim_row(claim: &Claim) -> Markup {
     let (class, verdict) = match claim.holds {
         Some(true) => ("v holds", "✓ holds"),
@@ -184,17 +257,34 @@ fn figure_cell(value: &Option<Value>, kind: ColumnKind) -> Markup {
     }
 }
 
-fn figure_block(number: usize, plot: &Plot, figure: &Figure) -> Markup {
+fn figure_block(drawn: &DrawnPlot<'_>) -> Markup {
+    let DrawnPlot {
+        number,
+        plot,
+        figure,
+        narrow,
+    } = drawn;
+    let wide = if narrow.is_empty() {
+        "always"
+    } else {
+        "panels"
+    };
     html! {
         figure {
             h3 { (plot.title) }
             div.scroll tabindex="0" role="region" aria-label={ "Figure " (number) } {
-                @for image in &figure.images { (PreEscaped(image)) }
+                div class=(wide) {
+                    @for image in &figure.images { (PreEscaped(image)) }
+                }
+                @if !narrow.is_empty() {
+                    div.narrow { @for image in narrow { (PreEscaped(image)) } }
+                }
                 @if figure.images.is_empty() { p.note { "No row has the values of this figure." } }
             }
             figcaption {
                 b { "Figure " (number) ". " }
                 (plot.caption)
+                @if !figure.seen.is_empty() { " " (figure.seen) }
                 @for note in &figure.notes { " " (note) }
             }
         }

@@ -7,15 +7,16 @@ fn hash(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text))
 }
 
-/// A change detector: put the printed hashes into `CONTENT_POLICY` when style or script change.
+/// Browsers compare the whole text of an element with what the policy allows.
 #[test]
 fn the_policy_allows_exactly_our_style_and_script() {
-    for (directive, text) in [("style-src", STYLE), ("script-src", SORT_SCRIPT)] {
-        let expected = format!("{directive} 'sha256-{}'", hash(text));
-        assert!(
-            CONTENT_POLICY.contains(&expected),
-            "put `{expected}` into CONTENT_POLICY"
-        );
+    let page = page(&ResultSet::default()).into_string();
+    let text = |element: &str| {
+        let (_, rest) = page.split_once(&format!("<{element}>")).unwrap();
+        rest.split_once(&format!("</{element}>")).unwrap().0
+    };
+    for (directive, text) in [("style-src", text("style")), ("script-src", text("script"))] {
+        assert!(page.contains(&format!("{directive} 'sha256-{}'", hash(text))));
     }
 }
 

@@ -7,7 +7,7 @@ mod summary;
 mod value;
 
 pub use column::{Column, ColumnKind, ColumnRole};
-pub use result_set::{DescriptionEntry, DescriptionSection, ResultSet, ResultSetError};
+pub use result_set::{DescriptionEntry, DescriptionSection, Finding, ResultSet, ResultSetError};
 pub use row::Row;
 pub use summary::{Claim, Fact, Summary};
 pub use value::Value;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::{Column, ColumnKind, ColumnRole, Plot, Row, Summary, Value};
+use crate::{Column, ColumnKind, ColumnRole, PageMap, Plot, Row, Summary, Value};
 
 /// Everything one run of one scenario has to say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,8 +23,23 @@ pub struct ResultSet {
     pub summary: Summary,
     /// How to draw the rows.
     pub plots: Vec<Plot>,
+    /// Where the pages of each point were, for the report; files for machines leave them out.
+    pub maps: Vec<PageMap>,
+    /// Why points were slow, for the report; files for machines leave them out.
+    pub findings: Vec<Finding>,
     /// The modelled machine and the scenario's settings, for people and for later reference.
     pub description: Vec<DescriptionSection>,
+}
+
+/// A reason for the time of a point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finding {
+    /// The point.
+    pub point: String,
+    /// What took the time, with figures.
+    pub reason: String,
+    /// What to try.
+    pub hint: String,
 }
 
 /// One part of the description: the machine, the workload, the limits.

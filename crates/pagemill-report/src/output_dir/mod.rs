@@ -18,6 +18,7 @@ const OWN_FILES: &[&str] = &[
     "results.parquet",
     "report.html",
     "timeline.pftrace",
+    "pages.json",
 ];
 
 /// The file by which a results directory is known, and how it begins.

@@ -10,8 +10,11 @@ pub(super) fn sort(spans: &mut [Span]) {
     spans.sort_by_key(|span| (span.start_ps, Reverse(span.end_ps)));
 }
 
-/// The lane of each of the sorted `spans` where no two spans of a lane overlap.
-pub(super) fn disjoint(spans: &[Span]) -> Vec<usize> {
+/// More lanes than this nobody can read.
+pub(super) const LANES_MAX: usize = 16;
+
+/// The lane of each of the sorted `spans` where no two spans of a lane overlap; none where all lanes are taken.
+pub(super) fn disjoint(spans: &[Span]) -> Vec<Option<usize>> {
     let mut busy: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     let mut free: BTreeSet<usize> = BTreeSet::new();
     let mut lane_count = 0;
@@ -25,11 +28,11 @@ pub(super) fn disjoint(spans: &[Span]) -> Vec<usize> {
             busy.pop();
             free.insert(lane);
         }
-        let lane = free.pop_first().unwrap_or_else(|| {
+        let lane = free.pop_first().or_else(|| {
             lane_count += 1;
-            lane_count - 1
+            (lane_count <= LANES_MAX).then_some(lane_count - 1)
         });
-        busy.push(Reverse((span.end_ps, lane)));
+        busy.extend(lane.map(|lane| Reverse((span.end_ps, lane))));
         lanes.push(lane);
     }
     lanes
@@ -37,7 +40,7 @@ pub(super) fn disjoint(spans: &[Span]) -> Vec<usize> {
 
 /// The lane of each of the sorted `spans` where two spans of a lane are apart or one holds the other.
 /// One lane is enough for spans that nest like calls.
-pub(super) fn nested(spans: &[Span]) -> Vec<usize> {
+pub(super) fn nested(spans: &[Span]) -> Vec<Option<usize>> {
     // The ends of the spans that are open in each lane, innermost last.
     let mut open: Vec<Vec<u64>> = Vec::new();
     let mut lanes = Vec::with_capacity(spans.len());
@@ -53,7 +56,7 @@ pub(super) fn nested(spans: &[Span]) -> Vec<usize> {
             open.push(Vec::new());
         }
         open[lane].push(span.end_ps);
-        lanes.push(lane);
+        lanes.push(Some(lane));
     }
     lanes
 }

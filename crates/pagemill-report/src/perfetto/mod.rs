@@ -15,13 +15,15 @@ use crate::timeline::{CounterUnit, Span, Timeline, Track, TrackId, TrackKind};
 
 /// All packets come from one writer.
 const SEQUENCE_ID: u32 = 1;
-/// The only argument of a span.
+/// The arguments of a span.
 const BYTES_IID: u64 = 1;
+const PAGE_IID: u64 = 2;
+const ALLOCATION_IID: u64 = 3;
 
 /// Writes `timeline` in the format of Perfetto, packet by packet.
 ///
 /// Perfetto counts nanoseconds, so times are rounded to the nearest one; order and nesting stay.
-/// Spans of a [`TrackKind::Lanes`] track get as many lanes as overlap.
+/// Spans of a [`TrackKind::Lanes`] track get as many lanes as overlap, up to sixteen; the track's name says how many found none.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -36,8 +38,8 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     let by_track = spans_by_track(timeline);
     for ((index, track), mut spans) in timeline.tracks.iter().enumerate().zip(by_track) {
         let rank = index as i32;
-        packets.write(&descriptor(track, uuid_of(index), rank))?;
         if matches!(track.kind, TrackKind::Group | TrackKind::Counter(_)) {
+            packets.write(&descriptor(track, uuid_of(index), rank))?;
             continue;
         }
         lanes::sort(&mut spans);
@@ -45,6 +47,8 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
             TrackKind::Lanes => lanes::disjoint(&spans),
             _ => lanes::nested(&spans),
         };
+        let track = &with_left_out(track, &lanes);
+        packets.write(&descriptor(track, uuid_of(index), rank))?;
         for (lane, spans) in by_lane(&spans, &lanes).iter().enumerate() {
             let mut uuid = uuid_of(index);
             if lane > 0 {
@@ -58,7 +62,7 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     push_point_events(&mut events, timeline);
     events.sort_by_key(|event| event.at_ns);
     for event in &events {
-        packets.write(&event.packet())?;
+        packets.write(&event.packet(&timeline.names))?;
     }
     packets.out.flush()
 }
@@ -87,27 +91,50 @@ struct Event {
 
 #[derive(Clone, Copy)]
 enum EventKind {
-    Begin { name: u32, bytes: u64 },
+    Begin {
+        name: u32,
+        bytes: u64,
+        page: Option<u64>,
+        allocation: Option<u32>,
+    },
     End,
-    Instant { name: u32 },
+    Instant {
+        name: u32,
+    },
     Counter(i64),
 }
 
 impl Event {
-    fn packet(&self) -> TracePacket {
+    fn packet(&self, names: &[String]) -> TracePacket {
         let mut event = TrackEvent {
             track_uuid: Some(self.track_uuid),
             ..TrackEvent::default()
         };
         let event_type = match self.kind {
-            EventKind::Begin { name, bytes } => {
+            EventKind::Begin {
+                name,
+                bytes,
+                page,
+                allocation,
+            } => {
                 event.name_iid = Some(name_iid(name));
-                if bytes > 0 {
-                    event.debug_annotations.push(DebugAnnotation {
-                        name_iid: Some(BYTES_IID),
-                        uint_value: Some(bytes),
-                    });
+                let bytes = (bytes > 0).then_some(bytes);
+                for (iid, number) in [(BYTES_IID, bytes), (PAGE_IID, page)] {
+                    event
+                        .debug_annotations
+                        .extend(number.map(|number| DebugAnnotation {
+                            name_iid: Some(iid),
+                            uint_value: Some(number),
+                            string_value: None,
+                        }));
                 }
+                event
+                    .debug_annotations
+                    .extend(allocation.map(|name| DebugAnnotation {
+                        name_iid: Some(ALLOCATION_IID),
+                        uint_value: None,
+                        string_value: names.get(name as usize).cloned(),
+                    }));
                 EventType::SliceBegin
             }
             EventKind::End => EventType::SliceEnd,
@@ -150,7 +177,11 @@ fn names(timeline: &Timeline) -> TracePacket {
         sequence_flags: Some(STATE_CLEARED),
         interned_data: Some(InternedData {
             event_names: event_names.collect(),
-            debug_annotation_names: vec![interned(BYTES_IID, "bytes")],
+            debug_annotation_names: vec![
+                interned(BYTES_IID, "bytes"),
+                interned(PAGE_IID, "page"),
+                interned(ALLOCATION_IID, "allocation"),
+            ],
         }),
         ..packet()
     }
@@ -158,8 +189,14 @@ fn names(timeline: &Timeline) -> TracePacket {
 
 fn descriptor(track: &Track, uuid: u64, rank: i32) -> TracePacket {
     let counter = match track.kind {
-        TrackKind::Counter(CounterUnit::Count) => Some(UNIT_COUNT),
-        TrackKind::Counter(CounterUnit::Bytes) => Some(UNIT_SIZE_BYTES),
+        TrackKind::Counter(unit) => Some(CounterDescriptor {
+            unit: match unit {
+                CounterUnit::Count => Some(UNIT_COUNT),
+                CounterUnit::Bytes => Some(UNIT_SIZE_BYTES),
+                CounterUnit::Percent => None,
+            },
+            unit_name: (unit == CounterUnit::Percent).then(|| "%".to_owned()),
+        }),
         _ => None,
     };
     TracePacket {
@@ -167,7 +204,7 @@ fn descriptor(track: &Track, uuid: u64, rank: i32) -> TracePacket {
             uuid: Some(uuid),
             name: Some(track.name.clone()),
             parent_uuid: track.parent.map(|parent| uuid_of(parent.0 as usize)),
-            counter: counter.map(|unit| CounterDescriptor { unit: Some(unit) }),
+            counter,
             child_ordering: (track.kind == TrackKind::Group).then_some(ORDER_EXPLICIT),
             sibling_order_rank: Some(rank),
             sibling_merge_behavior: (track.kind == TrackKind::Lanes).then_some(MERGE_BY_NAME),
@@ -198,13 +235,25 @@ fn spans_by_track(timeline: &Timeline) -> Vec<Vec<Span>> {
     by_track
 }
 
-fn by_lane(spans: &[Span], lanes: &[usize]) -> Vec<Vec<Span>> {
-    let lane_count = lanes.iter().max().map_or(0, |lane| lane + 1);
+fn by_lane(spans: &[Span], lanes: &[Option<usize>]) -> Vec<Vec<Span>> {
+    let lane_count = lanes.iter().flatten().max().map_or(0, |lane| lane + 1);
     let mut by_lane = vec![Vec::new(); lane_count];
     for (span, lane) in spans.iter().zip(lanes) {
-        by_lane[*lane].push(*span);
+        if let Some(lane) = lane {
+            by_lane[*lane].push(*span);
+        }
     }
     by_lane
+}
+
+/// The track, whose name says how many spans found no lane.
+fn with_left_out(track: &Track, lanes: &[Option<usize>]) -> Track {
+    let left_out = lanes.iter().filter(|lane| lane.is_none()).count();
+    let mut track = track.clone();
+    if left_out > 0 {
+        track.name = format!("{} (without {left_out} of {})", track.name, lanes.len());
+    }
+    track
 }
 
 /// Begins and ends in drawing order: a span ends before the next one that it does not hold begins.
@@ -222,6 +271,8 @@ fn push_span_events(events: &mut Vec<Event>, track_uuid: u64, spans: &[Span]) {
         let kind = EventKind::Begin {
             name: span.name.0,
             bytes: span.bytes,
+            page: span.page,
+            allocation: span.allocation.map(|name| name.0),
         };
         events.push(Event {
             at_ns: to_ns(span.start_ps),

@@ -82,6 +82,8 @@ pub(super) struct TrackDescriptor {
 pub(super) struct CounterDescriptor {
     #[prost(int32, optional, tag = "3")]
     pub unit: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    pub unit_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -104,6 +106,8 @@ pub(super) struct DebugAnnotation {
     pub name_iid: Option<u64>,
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
+    #[prost(string, optional, tag = "6")]
+    pub string_value: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,6 +1,6 @@
 //! Puts bars, their cuts and their labels on the page.
 
-use super::frame::{self, AREA_HEIGHT, Area, Surroundings, WIDTH, XLabel};
+use super::frame::{self, AREA_HEIGHT, Area, Surroundings, XLabel};
 use super::marks;
 use super::scale::Scale;
 use super::svg::{Px, Svg};
@@ -27,6 +27,13 @@ pub(super) struct BarTable {
     pub series: Vec<String>,
     /// By group, then by series.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Published values with the group and the series that each is for.
+    pub published: Vec<(usize, usize, f64)>,
+}
+
+/// The width that the bars of `table` need at least.
+pub(super) fn width_of(table: &BarTable) -> f64 {
+    (table.groups.len() * table.series.len()) as f64 * BAR_MIN / (1.0 - GAP)
 }
 
 impl BarTable {
@@ -40,7 +47,7 @@ impl BarTable {
     }
 }
 
-/// How the bars of a panel are drawn.
+/// How the bars of a panel are drawn: on a logarithmic axis as dots, whose height says all that a length would hide.
 pub(super) struct BarPainter {
     /// Begins the identifiers of the panel.
     pub prefix: String,
@@ -62,6 +69,8 @@ struct Bar {
     /// The words over it; none where there is no value.
     label: Option<String>,
     is_cut: bool,
+    /// Whether the scale has a place for the value.
+    is_shown: bool,
 }
 
 impl BarPainter {
@@ -71,8 +80,9 @@ impl BarPainter {
         let series_count = table.series.len().max(1) as f64;
         let filled = 1.0 - GAP;
         let bar_min = BAR_MIN.min(WIDTH_MAX / group_count * filled / series_count);
-        let bar_width = (WIDTH / group_count * filled / series_count).clamp(bar_min, BAR_MAX);
-        let group_width = (bar_width * series_count / filled).max(WIDTH / group_count);
+        let room = around.layout.width / group_count;
+        let bar_width = (room * filled / series_count).clamp(bar_min, BAR_MAX);
+        let group_width = (bar_width * series_count / filled).max(room);
         let middle_of = |group: usize| (group as f64 + 0.5) * group_width;
         let label = |(index, text): (usize, &String)| XLabel {
             x: middle_of(index),
@@ -98,7 +108,26 @@ impl BarPainter {
             }
         }
         self.paint_bars(&mut svg, &area, &bars);
+        for &(group, series, value) in &table.published {
+            let measured = table.values.get(group).and_then(|values| values[series]);
+            let left = area.x + middle_of(group) + (series as f64 - series_count / 2.0) * bar_width;
+            self.paint_published(&mut svg, &area, (left, bar_width), value, measured);
+        }
         svg.finish()
+    }
+
+    fn paint_published(
+        &self,
+        svg: &mut Svg,
+        area: &Area,
+        (left, width): (f64, f64),
+        value: f64,
+        measured: Option<f64>,
+    ) {
+        let here = measured.map_or_else(String::new, |here| format!("; here {}", self.label(here)));
+        let name = format!("published: {}{here}", self.label(value));
+        let y = area.y_at(self.scale.position(value));
+        marks::published(svg, (left - 1.0, left + width + 1.0), y, &name);
     }
 
     fn bar(
@@ -110,10 +139,16 @@ impl BarPainter {
         name: String,
     ) -> Bar {
         let y_at = |value: f64| area.y_at(self.scale.position(value));
+        let value = value.filter(|value| value.is_finite());
         let shown = value.filter(|value| self.scale.can_show(*value));
         let base = y_at(self.scale.base());
         let end = shown.map_or(base, y_at);
-        let height = (base - end).abs().max(BAR_HEIGHT_MIN);
+        let height_min = if self.scale.is_log() {
+            0.0
+        } else {
+            BAR_HEIGHT_MIN
+        };
+        let height = (base - end).abs().max(height_min);
         let top = if end <= base { base - height } else { base };
         Bar {
             rect: Area {
@@ -124,7 +159,8 @@ impl BarPainter {
             },
             style,
             name,
-            label: shown.map(|value| self.label(value)),
+            label: value.map(|value| self.label(value)),
+            is_shown: shown.is_some(),
             is_cut: shown.zip(self.cap).is_some_and(|(value, cap)| value > cap),
         }
     }
@@ -134,6 +170,13 @@ impl BarPainter {
         for bar in bars {
             let Some(label) = &bar.label else { continue };
             let tooltip = format!("{}: {label}", bar.name);
+            if self.scale.is_log() {
+                if bar.is_shown {
+                    let x = bar.rect.x + bar.rect.width / 2.0;
+                    marks::marker(svg, bar.style, x, bar.rect.y, &tooltip);
+                }
+                continue;
+            }
             marks::patterned_rect(svg, &self.prefix, bar.style, bar.rect, &tooltip);
             if bar.is_cut {
                 break_mark(svg, &bar.rect);
@@ -145,8 +188,9 @@ impl BarPainter {
             let y = area.y_at(self.scale.position(reference));
             frame::line(svg, "reference", (area.x, y), (area.x + area.width, y));
         }
+        let lift = if self.scale.is_log() { 5.0 } else { 0.0 };
         for bar in bars {
-            paint_label(svg, bar);
+            paint_label(svg, bar, lift);
         }
     }
 
@@ -159,8 +203,9 @@ impl BarPainter {
     }
 }
 
-fn paint_label(svg: &mut Svg, bar: &Bar) {
-    let (x, y) = (bar.rect.x + bar.rect.width / 2.0, bar.rect.y - 4.0);
+/// Writes the value `lift` higher than right over the bar.
+fn paint_label(svg: &mut Svg, bar: &Bar, lift: f64) {
+    let (x, y) = (bar.rect.x + bar.rect.width / 2.0, bar.rect.y - 4.0 - lift);
     let Some(text) = &bar.label else {
         upright_text(
             svg,

@@ -1,13 +1,14 @@
 //! Groups of bars side by side.
 
-use super::bar_painter::{BarPainter, BarTable};
+use super::bar_painter::{BarPainter, BarTable, width_of};
+use super::caption;
 use super::data::{Grid, Key, Source};
 use super::frame::Surroundings;
 use super::legend::Swatch;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use crate::units::tick;
-use crate::{Bars, ColumnKind, Mean};
+use crate::{Bars, ColumnKind, Mean, Published};
 
 /// Room for value labels that stand upright.
 const HEAD_ROOM: f64 = 46.0;
@@ -25,12 +26,7 @@ pub(super) fn draw(
     };
     let series = source.keys(&bars.series);
     let mut notes = Vec::new();
-    let mut panels = Vec::new();
-    for (label, rows) in source.panels(panel_by) {
-        let xs = (bars.x.as_str(), rows.keys(&bars.x));
-        let grid = rows.grid(xs, (&bars.series, series.clone()), &bars.y);
-        panels.push((label, table(bars, &grid, &mut notes)));
-    }
+    let panels = panels_of(bars, source, panel_by, (titles, &series), &mut notes);
     let scale = scale_of(bars, kind, panels.iter().map(|(_, table)| table));
     let exceeds = |cap: &f64| panels.iter().any(|(_, table)| table.exceeds(*cap));
     if let Some(cap) = bars.y_cap.filter(exceeds) {
@@ -41,6 +37,11 @@ pub(super) fn draw(
     }
     let legend: Vec<String> = series.iter().map(|key| key.label.clone()).collect();
     let default_y = default_y_title(bars, source, &series);
+    let widest = panels.iter().map(|(_, table)| width_of(table));
+    let layout = titles
+        .layout
+        .of_panels(panels.len(), widest.fold(0.0, f64::max));
+    let published = panels.iter().any(|(_, table)| !table.published.is_empty());
     let paint = |(index, (label, table)): (usize, &(Option<String>, BarTable))| {
         let painter = BarPainter {
             prefix: format!("{}n{index}", titles.prefix),
@@ -52,10 +53,16 @@ pub(super) fn draw(
         painter.paint(
             table,
             Surroundings {
+                layout,
                 label: titles.title,
                 panel: label.as_deref(),
                 legend: if index == 0 { &legend } else { &[] },
-                swatch: Swatch::Box,
+                swatch: if scale.is_log() {
+                    Swatch::Dot
+                } else {
+                    Swatch::Box
+                },
+                published,
                 x_labels: &[],
                 x_title: titles.x_or(source.heading(&bars.x)),
                 y_title: titles.y_or(default_y.clone()),
@@ -65,7 +72,74 @@ pub(super) fn draw(
     };
     let images = panels.iter().enumerate().map(paint).collect();
     notes.dedup();
-    Figure { images, notes }
+    Figure {
+        images,
+        seen: seen(&panels, kind),
+        notes,
+    }
+}
+
+/// The panels with values.
+fn panels_of(
+    bars: &Bars,
+    source: &Source<'_>,
+    panel_by: Option<&str>,
+    (titles, series): (Titles<'_>, &[Key]),
+    notes: &mut Vec<String>,
+) -> Vec<(Option<String>, BarTable)> {
+    let mut panels = Vec::new();
+    for (label, panel, rows) in source.panels(panel_by) {
+        let xs = (bars.x.as_str(), rows.keys(&bars.x));
+        let grid = rows.grid(xs, (&bars.series, series.to_vec()), &bars.y);
+        if grid.is_empty() {
+            continue;
+        }
+        let mut table = table(bars, &grid, notes);
+        table.published = places_of(titles.published, panel.as_ref(), &grid);
+        panels.push((label, table));
+    }
+    panels
+}
+
+/// Names the lowest and the highest bar.
+fn seen(panels: &[(Option<String>, BarTable)], kind: ColumnKind) -> String {
+    let bar = |(panel, table): &(Option<String>, BarTable)| {
+        let mut named = Vec::new();
+        for (group, values) in table.groups.iter().zip(&table.values) {
+            for (series, value) in table.series.iter().zip(values) {
+                let place = panel
+                    .iter()
+                    .fold(String::new(), |at, panel| at + ", " + panel);
+                named.extend(value.map(|value| (format!("{group}, {series}{place}"), value)));
+            }
+        }
+        named
+    };
+    let named: Vec<(String, f64)> = panels.iter().flat_map(bar).collect();
+    caption::extremes(
+        named.iter().map(|(name, value)| (name.as_str(), *value)),
+        kind,
+    )
+}
+
+/// The published values of a panel with their groups and series; the group of means is behind the others.
+fn places_of(
+    published: &[Published],
+    panel: Option<&crate::Value>,
+    grid: &Grid,
+) -> Vec<(usize, usize, f64)> {
+    let place = |item: &Published| {
+        let group = match &item.x {
+            Some(x) => grid.xs.iter().position(|key| key.value == *x)?,
+            None => grid.xs.len(),
+        };
+        let series = grid
+            .series
+            .iter()
+            .position(|key| key.value == item.series)?;
+        (item.panel.as_ref() == panel).then_some((group, series, item.value))
+    };
+    published.iter().filter_map(place).collect()
 }
 
 fn default_y_title(bars: &Bars, source: &Source<'_>, series: &[Key]) -> String {
@@ -92,6 +166,7 @@ fn table(bars: &Bars, grid: &Grid, notes: &mut Vec<String>) -> BarTable {
         groups: grid.xs.iter().map(|key| key.label.clone()).collect(),
         series: grid.series.iter().map(|key| key.label.clone()).collect(),
         values: Vec::new(),
+        published: Vec::new(),
     };
     for x in 0..grid.xs.len() {
         let divisor = match (base, base_index) {
@@ -147,21 +222,22 @@ fn scale_of<'a>(
     tables: impl Iterator<Item = &'a BarTable> + Clone,
 ) -> Scale {
     let cap = bars.y_cap.unwrap_or(f64::INFINITY);
-    let values = tables
-        .flat_map(|table| table.values.iter().flatten().flatten())
-        .copied();
+    let values = tables.flat_map(|table| {
+        let published = table.published.iter().map(|(_, _, value)| *value);
+        table
+            .values
+            .iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .chain(published)
+    });
     let highest = values.clone().fold(f64::NEG_INFINITY, f64::max);
     let values = values.map(|value| value.min(cap));
     match (bars.log, highest > cap) {
-        (true, true) => {
-            let low = Scale::decades(values).min();
-            Scale::log(low, cap)
-        }
-        (true, false) => Scale::decades(values),
-        (false, true) => {
-            let low = Scale::from_zero(values, kind).min();
-            Scale::linear(low, cap)
-        }
+        (true, true) => Scale::log(Scale::powers(values, kind).min(), cap, kind),
+        (true, false) => Scale::powers(values, kind),
+        (false, true) => Scale::linear(Scale::from_zero(values, kind).min(), cap),
         (false, false) => Scale::from_zero(values, kind),
     }
 }

@@ -68,11 +68,19 @@ impl Grid {
         self.cells[x * self.series.len() + series].mean()
     }
 
+    /// Whether no pair of keys has a value.
+    pub fn is_empty(&self) -> bool {
+        self.cells.iter().all(|cell| cell.count == 0)
+    }
+
     /// The most rows that one mean is made of.
     pub fn rows_per_cell(&self) -> u32 {
         self.cells.iter().map(|cell| cell.count).max().unwrap_or(0)
     }
 }
+
+/// The label of a panel, its value of the column that makes panels, and its rows.
+pub(super) type Panel<'a> = (Option<String>, Option<Value>, Source<'a>);
 
 impl<'a> Source<'a> {
     /// The rows that `plot` shows.
@@ -88,31 +96,52 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// One source for each value of `column`, with its label.
-    pub fn panels(&self, column: Option<&str>) -> Vec<(Option<String>, Source<'a>)> {
+    /// How many rows have no value in one of `columns`, or no number in one of `metrics`, said as notes.
+    pub fn left_out(&self, columns: &[&str], metrics: &[&str]) -> Vec<String> {
+        let note = |count: usize, name: &str| {
+            let (total, verb) = (self.rows.len(), if count == 1 { "has" } else { "have" });
+            let heading = self.heading(name);
+            (count > 0)
+                .then(|| format!("Left out: {count} of {total} rows, which {verb} no {heading}."))
+        };
+        let without =
+            |is_there: &dyn Fn(&Row) -> bool| self.rows.iter().filter(|row| !is_there(row)).count();
+        let columns = columns
+            .iter()
+            .filter_map(|name| note(without(&|row| row.get(name).is_some()), name));
+        let metrics = metrics
+            .iter()
+            .filter_map(|name| note(without(&|row| row.number(name).is_some()), name));
+        columns.chain(metrics).collect()
+    }
+
+    /// One source for each value of `column`, with its label; the last for rows that have none.
+    pub fn panels(&self, column: Option<&str>) -> Vec<Panel<'a>> {
         let Some(name) = column else {
             let whole = Source {
                 columns: self.columns.clone(),
                 rows: self.rows.clone(),
             };
-            return vec![(None, whole)];
+            return vec![(None, None, whole)];
         };
-        let panel = |key: Key| {
-            let rows = self
-                .rows
-                .iter()
-                .copied()
-                .filter(|row| row.get(name) == Some(&key.value));
+        let heading = self.heading(name);
+        let panel = |label: String, value: Option<&Value>| {
+            let rows = self.rows.iter().copied();
             let source = Source {
                 columns: self.columns.clone(),
-                rows: rows.collect(),
+                rows: rows.filter(|row| row.get(name) == value).collect(),
             };
-            (
-                Some(format!("{} = {}", self.heading(name), key.label)),
-                source,
-            )
+            (Some(label), value.cloned(), source)
         };
-        self.keys(name).into_iter().map(panel).collect()
+        let mut panels: Vec<_> = self
+            .keys(name)
+            .iter()
+            .map(|key| panel(format!("{heading} = {}", key.label), Some(&key.value)))
+            .collect();
+        if self.rows.iter().any(|row| row.get(name).is_none()) {
+            panels.push(panel(format!("no {heading}"), None));
+        }
+        panels
     }
 
     /// What the numbers of `column` count.

@@ -19,8 +19,23 @@ pub struct Plot {
     pub x_title: String,
     /// Title of the vertical axis with its unit; empty takes the column's name and unit.
     pub y_title: String,
+    /// Published values to draw beside those of the rows.
+    pub published: Vec<Published>,
     /// The kind of figure.
     pub form: PlotForm,
+}
+
+/// A published value and its place in a figure of bars or lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// The value of the column that makes panels, if there are panels.
+    pub panel: Option<Value>,
+    /// The value on the horizontal axis; none is the group of means.
+    pub x: Option<Value>,
+    /// The series.
+    pub series: Value,
+    /// What was published, in the unit of the vertical axis.
+    pub value: f64,
 }
 
 /// The kinds of figure.
@@ -135,6 +150,7 @@ impl Plot {
             only: Vec::new(),
             x_title: String::new(),
             y_title: String::new(),
+            published: Vec::new(),
             form,
         }
     }

@@ -7,16 +7,48 @@ use super::svg::{Attributes, Px, Svg};
 use crate::ColumnKind;
 use crate::units::tick;
 
-/// Width of a figure that needs no more.
-pub(super) const WIDTH: f64 = 880.0;
+/// How much room a figure has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// Width of the data where it needs no more.
+    pub width: f64,
+    /// Labels longer than this are cut; the tooltip has all of it.
+    label_chars: usize,
+}
+
+impl Layout {
+    /// A page.
+    pub const WIDE: Self = Self {
+        width: 880.0,
+        label_chars: 30,
+    };
+    /// Half of a page, for panels side by side.
+    const HALF: Self = Self {
+        width: 400.0,
+        label_chars: 18,
+    };
+    /// A phone.
+    pub const NARROW: Self = Self {
+        width: 250.0,
+        label_chars: 14,
+    };
+
+    /// The room of each of `count` panels whose data need `width`.
+    pub fn of_panels(self, count: usize, width: f64) -> Self {
+        if self == Self::WIDE && count > 1 && width <= Self::HALF.width {
+            Self::HALF
+        } else {
+            self
+        }
+    }
+}
+
 /// Height of the area that shows the data.
 pub(super) const AREA_HEIGHT: f64 = 250.0;
 /// Room on the left for ticks and the axis title.
 const LEFT: f64 = 84.0;
 /// Room on the right.
 const RIGHT: f64 = 18.0;
-/// Labels longer than this are cut; the tooltip has all of it.
-const LABEL_CHARS_MAX: usize = 30;
 /// Labels that do not fit level are tilted.
 const TILT_DEGREES: f64 = 35.0;
 
@@ -47,6 +79,8 @@ impl Area {
 
 /// What stands around the data.
 pub(super) struct Surroundings<'a> {
+    /// The room.
+    pub layout: Layout,
     /// For screen readers.
     pub label: &'a str,
     /// Heading of the panel, if it is one of several.
@@ -55,6 +89,8 @@ pub(super) struct Surroundings<'a> {
     pub legend: &'a [String],
     /// How the legend draws a series.
     pub swatch: Swatch,
+    /// Whether the legend explains the marks of published values.
+    pub published: bool,
     /// Labels below the data, evenly spaced or at own places.
     pub x_labels: &'a [XLabel],
     /// Title of the horizontal axis.
@@ -82,15 +118,21 @@ pub(super) fn begin(
     prefix: &str,
     around: &Surroundings<'_>,
 ) -> (Svg, Area) {
-    let tilt = labels_tilt(around.x_labels);
+    let chars = around.layout.label_chars;
+    let tilt = labels_tilt(around.x_labels, chars);
     let left = if tilt {
-        LEFT + overhang(around.x_labels)
+        LEFT + overhang(around.x_labels, chars)
     } else {
         LEFT
     };
     let total_width = left + width + RIGHT;
-    let legend_right = total_width.min(left + WIDTH + RIGHT);
-    let legend = Legend::new(around.legend, around.swatch, left, legend_right);
+    let legend_right = total_width.min(left + around.layout.width + RIGHT);
+    let legend = Legend::new(
+        around.legend,
+        around.swatch,
+        around.published,
+        (left, legend_right),
+    );
     let panel_height = if around.panel.is_some() { 24.0 } else { 0.0 };
     let y = panel_height + legend.height() + around.head_room.max(12.0);
     let area = Area {
@@ -99,7 +141,7 @@ pub(super) fn begin(
         width,
         height,
     };
-    let label_height = labels_height(around.x_labels, tilt);
+    let label_height = labels_height(around.x_labels, chars, tilt);
     let total_height = area.bottom() + label_height + 24.0;
 
     let mut svg = Svg::new(total_width, total_height, around.label);
@@ -114,7 +156,7 @@ pub(super) fn begin(
         around.panel.unwrap_or(""),
     );
     legend.draw(&mut svg, prefix, panel_height);
-    draw_x_labels(&mut svg, &area, around.x_labels, tilt);
+    draw_x_labels(&mut svg, &area, around.x_labels, chars, tilt);
     let middle = area.x + area.width / 2.0;
     label(
         &mut svg,
@@ -209,45 +251,46 @@ pub(super) fn text_width(text: &str, font_px: f64) -> f64 {
 
 /// `text`, or its beginning if it is too long for a label.
 pub(super) fn short(text: &str) -> String {
-    if text.chars().count() <= LABEL_CHARS_MAX {
-        return text.to_owned();
-    }
-    text.chars()
-        .take(LABEL_CHARS_MAX - 1)
-        .chain(['…'])
-        .collect()
+    short_to(text, Layout::WIDE.label_chars)
 }
 
-fn labels_tilt(labels: &[XLabel]) -> bool {
+fn short_to(text: &str, chars: usize) -> String {
+    if text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    text.chars().take(chars - 1).chain(['…']).collect()
+}
+
+fn labels_tilt(labels: &[XLabel], chars: usize) -> bool {
     labels
         .iter()
-        .any(|label| text_width(&short(&label.text), 12.0) > label.width - 4.0)
+        .any(|label| text_width(&short_to(&label.text, chars), 12.0) > label.width - 4.0)
 }
 
 /// How far tilted labels reach beyond the left edge.
-fn overhang(labels: &[XLabel]) -> f64 {
+fn overhang(labels: &[XLabel], chars: usize) -> f64 {
     let reach = |label: &XLabel| {
-        text_width(&short(&label.text), 12.0) * TILT_DEGREES.to_radians().cos() + 10.0
+        text_width(&short_to(&label.text, chars), 12.0) * TILT_DEGREES.to_radians().cos() + 10.0
             - LEFT
             - label.x
     };
     labels.iter().map(reach).fold(0.0, f64::max)
 }
 
-fn labels_height(labels: &[XLabel], tilt: bool) -> f64 {
+fn labels_height(labels: &[XLabel], chars: usize, tilt: bool) -> f64 {
     if !tilt {
         return 22.0;
     }
     let longest = labels
         .iter()
-        .map(|label| text_width(&short(&label.text), 12.0))
+        .map(|label| text_width(&short_to(&label.text, chars), 12.0))
         .fold(0.0, f64::max);
     longest * TILT_DEGREES.to_radians().sin() + 26.0
 }
 
-fn draw_x_labels(svg: &mut Svg, area: &Area, labels: &[XLabel], tilt: bool) {
+fn draw_x_labels(svg: &mut Svg, area: &Area, labels: &[XLabel], chars: usize, tilt: bool) {
     for item in labels {
-        let (x, text) = (area.x + item.x, short(&item.text));
+        let (x, text) = (area.x + item.x, short_to(&item.text, chars));
         if tilt {
             let at = (x, area.bottom() + 14.0);
             turned_label(svg, at, -TILT_DEGREES, "end", "category", &text);

@@ -1,7 +1,8 @@
 //! A coloured grid over two swept keys.
 
+use super::caption;
 use super::data::{Grid, Key, Source};
-use super::frame::{self, Area, Surroundings, WIDTH, XLabel};
+use super::frame::{self, Area, Surroundings, XLabel};
 use super::legend::Swatch;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
@@ -37,7 +38,7 @@ pub(super) fn draw(
 ) -> Figure {
     let mut notes = Vec::new();
     let mut panels = Vec::new();
-    for (label, rows) in source.panels(panel_by) {
+    for (label, _, rows) in source.panels(panel_by) {
         let x = (heat.x.as_str(), source.keys(&heat.x));
         let y = (heat.y.as_str(), source.keys(&heat.y));
         let grid = rows.grid(x, y, &heat.value);
@@ -58,10 +59,12 @@ pub(super) fn draw(
     };
     let paint = |(label, grid): &(Option<String>, Grid)| {
         let around = Surroundings {
+            layout: titles.layout,
             label: titles.title,
             panel: label.as_deref(),
             legend: &[],
             swatch: Swatch::Line,
+            published: false,
             x_labels: &[],
             x_title: titles.x_or(source.heading(&heat.x)),
             y_title: titles.y_or(source.heading(&heat.y)),
@@ -70,7 +73,32 @@ pub(super) fn draw(
         painter.paint(grid, titles.prefix, around)
     };
     let images = panels.iter().map(paint).collect();
-    Figure { images, notes }
+    let seen = seen(&panels, source.kind(&heat.value));
+    Figure {
+        images,
+        seen,
+        notes,
+    }
+}
+
+/// Names the lowest and the highest cell.
+fn seen(panels: &[(Option<String>, Grid)], kind: ColumnKind) -> String {
+    let mut named = Vec::new();
+    for (panel, grid) in panels {
+        for (x, x_key) in grid.xs.iter().enumerate() {
+            for (y, y_key) in grid.series.iter().enumerate() {
+                let place = panel
+                    .iter()
+                    .fold(String::new(), |at, panel| at + ", " + panel);
+                let name = format!("{} at {}{place}", y_key.label, x_key.label);
+                named.extend(grid.at(x, y).map(|value| (name, value)));
+            }
+        }
+    }
+    caption::extremes(
+        named.iter().map(|(name, value)| (name.as_str(), *value)),
+        kind,
+    )
 }
 
 struct HeatPainter {
@@ -83,7 +111,7 @@ impl HeatPainter {
     fn paint(&self, grid: &Grid, prefix: &str, around: Surroundings<'_>) -> String {
         let columns = grid.xs.len().max(1) as f64;
         let label_room = row_label_room(grid);
-        let room = WIDTH - label_room;
+        let room = around.layout.width - label_room;
         let cell_width = (room / columns).clamp(CELL_WIDTH_MIN, CELL_WIDTH_MAX);
         let x_label = |(index, key): (usize, &Key)| XLabel {
             x: label_room + (index as f64 + 0.5) * cell_width,
@@ -205,7 +233,7 @@ fn color_scale(log: bool, values: &[f64]) -> Scale {
     let high = shown.fold(f64::NEG_INFINITY, f64::max);
     match (low <= high, log) {
         (false, _) => Scale::linear(0.0, 1.0),
-        (true, true) => Scale::log(low, high),
+        (true, true) => Scale::log(low, high, ColumnKind::Number),
         (true, false) => Scale::linear(low, high),
     }
 }

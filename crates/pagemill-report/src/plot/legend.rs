@@ -15,29 +15,44 @@ pub(super) enum Swatch {
     Box,
     /// A line with its marker.
     Line,
+    /// A marker.
+    Dot,
 }
 
 /// The names of the series, set in as many lines as they need.
 pub(super) struct Legend<'a> {
     items: Vec<(f64, f64, &'a str)>,
     swatch: Swatch,
+    /// Whether the last item is the mark of published values.
+    published: bool,
 }
 
 impl<'a> Legend<'a> {
-    /// Places `names` between `left` and `right`.
-    pub fn new(names: &'a [String], swatch: Swatch, left: f64, right: f64) -> Self {
+    /// Places `names` between `left` and `right`, and behind them the mark of published values where there are some.
+    pub fn new(
+        names: &'a [String],
+        swatch: Swatch,
+        published: bool,
+        (left, right): (f64, f64),
+    ) -> Self {
+        let published = published && !names.is_empty();
         let (mut x, mut y) = (left, 0.0);
         let mut items = Vec::new();
-        for name in names {
+        let own = names.iter().map(String::as_str);
+        for name in own.chain(published.then_some("published")) {
             let width = MARK_WIDTH + text_width(&short(name), 12.5) + GAP;
             if x > left && x + width > right {
                 x = left;
                 y += LINE_HEIGHT;
             }
-            items.push((x, y, name.as_str()));
+            items.push((x, y, name));
             x += width;
         }
-        Self { items, swatch }
+        Self {
+            items,
+            swatch,
+            published,
+        }
     }
 
     /// The height of all lines.
@@ -49,7 +64,9 @@ impl<'a> Legend<'a> {
     pub fn draw(&self, svg: &mut Svg, prefix: &str, top: f64) {
         for (index, (x, y, name)) in self.items.iter().enumerate() {
             let (x, y) = (*x, top + y);
+            let is_published = self.published && index + 1 == self.items.len();
             match self.swatch {
+                _ if is_published => marks::published(svg, (x + 2.0, x + 20.0), y + 9.5, name),
                 Swatch::Box => {
                     let rect = Area {
                         x,
@@ -68,6 +85,7 @@ impl<'a> Legend<'a> {
                     );
                     marks::marker(svg, index, x + 12.0, y + 9.5, name);
                 }
+                Swatch::Dot => marks::marker(svg, index, x + 12.0, y + 9.5, name),
             }
             label(
                 svg,

@@ -1,17 +1,18 @@
 //! One line per series over a swept number.
 
+use super::caption;
 use super::data::{Grid, Key, Source};
-use super::frame::{self, AREA_HEIGHT, Surroundings, WIDTH, XLabel};
+use super::frame::{self, AREA_HEIGHT, Surroundings, XLabel};
 use super::legend::Swatch;
 use super::marks;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use super::svg::{Px, Svg};
 use crate::units::{human_number, tick};
-use crate::{ColumnKind, Lines};
+use crate::{ColumnKind, Lines, Published, Value};
 
-/// More values than this get round ticks instead of one each.
-const X_LABELS_MAX: usize = 14;
+/// A label of the horizontal axis needs about this much.
+const LABEL_ROOM: f64 = 62.0;
 /// Room between the axis and the first point.
 const INSET: f64 = 26.0;
 
@@ -30,54 +31,123 @@ pub(super) fn draw(
     let series = source.keys(&lines.series);
     let xs = sorted(source.keys(&lines.x));
     let mut notes = Vec::new();
-    let mut panels = Vec::new();
-    for (label, rows) in source.panels(panel_by) {
-        let grid = rows.grid(
-            (&lines.x, xs.clone()),
-            (&lines.series, series.clone()),
-            &lines.y,
-        );
-        if grid.rows_per_cell() > 1 {
-            notes.push(format!(
-                "A point is the mean of up to {} rows.",
-                grid.rows_per_cell()
-            ));
-        }
-        panels.push((label, curves(lines, &grid)));
-    }
-    notes.dedup();
-    let values = panels
-        .iter()
-        .flat_map(|(_, curves)| curves.iter().flatten().flatten())
-        .copied();
+    let panels = panels_of(lines, source, panel_by, (&xs, &series), titles, &mut notes);
+    let values = panels.iter().flat_map(Panel::values);
+    let layout = titles.layout.of_panels(panels.len(), 0.0);
     let painter = LinePainter {
         scale: if lines.log_y {
-            Scale::decades(values)
+            Scale::powers(values, kind)
         } else {
             Scale::from_zero(values, kind)
         },
-        axis: XAxis::new(&xs, lines.log2_x),
+        axis: XAxis::new(&xs, lines.log2_x, layout.width),
         series: series.iter().map(|key| key.label.clone()).collect(),
         xs,
         kind,
     };
     let labels = painter.axis.labels(&painter.xs, source.kind(&lines.x));
     let default_y = default_y_title(lines, source, &painter.xs);
-    let paint = |(index, (label, curves)): (usize, &(Option<String>, Vec<Curve>))| {
+    let published = panels.iter().any(|panel| !panel.published.is_empty());
+    let paint = |(index, panel): (usize, &Panel)| {
         let around = Surroundings {
+            layout,
             label: titles.title,
-            panel: label.as_deref(),
+            panel: panel.label.as_deref(),
             legend: if index == 0 { &painter.series } else { &[] },
             swatch: Swatch::Line,
+            published,
             x_labels: &labels,
             x_title: titles.x_or(source.heading(&lines.x)),
             y_title: titles.y_or(default_y.clone()),
             head_room: 14.0,
         };
-        painter.paint(curves, titles.prefix, &around)
+        painter.paint(panel, titles.prefix, &around)
     };
     let images = panels.iter().enumerate().map(paint).collect();
-    Figure { images, notes }
+    notes.extend(painter.hidden(&panels));
+    Figure {
+        images,
+        seen: painter.seen(&panels),
+        notes,
+    }
+}
+
+/// The panels with values.
+fn panels_of(
+    lines: &Lines,
+    source: &Source<'_>,
+    panel_by: Option<&str>,
+    (xs, series): (&[Key], &[Key]),
+    titles: Titles<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<Panel> {
+    let mut panels = Vec::new();
+    for (label, value, rows) in source.panels(panel_by) {
+        let (x, by) = (
+            (lines.x.as_str(), xs.to_vec()),
+            (lines.series.as_str(), series.to_vec()),
+        );
+        let grid = rows.grid(x, by, &lines.y);
+        if grid.is_empty() {
+            continue;
+        }
+        if grid.rows_per_cell() > 1 {
+            notes.push(format!(
+                "A point is the mean of up to {} rows.",
+                grid.rows_per_cell()
+            ));
+        }
+        panels.push(Panel {
+            label,
+            curves: curves(lines, &grid),
+            published: places_of(titles.published, value.as_ref(), &grid),
+        });
+    }
+    notes.dedup();
+    panels
+}
+
+struct Panel {
+    label: Option<String>,
+    curves: Vec<Curve>,
+    /// Published values with the x and the series that each is for.
+    published: Vec<(usize, usize, f64)>,
+}
+
+impl Panel {
+    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        let published = self.published.iter().map(|(_, _, value)| *value);
+        self.curves
+            .iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .chain(published)
+    }
+
+    fn suffix(&self) -> String {
+        self.label
+            .iter()
+            .fold(String::new(), |at, label| at + ", " + label)
+    }
+}
+
+/// The published values of a panel with their x and series.
+fn places_of(
+    published: &[Published],
+    panel: Option<&Value>,
+    grid: &Grid,
+) -> Vec<(usize, usize, f64)> {
+    let place = |item: &Published| {
+        let x = item.x.as_ref()?;
+        let x = grid.xs.iter().position(|key| key.value == *x)?;
+        let series = grid
+            .series
+            .iter()
+            .position(|key| key.value == item.series)?;
+        (item.panel.as_ref() == panel).then_some((x, series, item.value))
+    };
+    published.iter().filter_map(place).collect()
 }
 
 fn default_y_title(lines: &Lines, source: &Source<'_>, xs: &[Key]) -> String {
@@ -106,11 +176,11 @@ struct LinePainter {
 }
 
 impl LinePainter {
-    fn paint(&self, curves: &[Curve], prefix: &str, around: &Surroundings<'_>) -> String {
-        let (mut svg, area) = frame::begin(WIDTH, AREA_HEIGHT, prefix, around);
+    fn paint(&self, panel: &Panel, prefix: &str, around: &Surroundings<'_>) -> String {
+        let (mut svg, area) = frame::begin(self.axis.width, AREA_HEIGHT, prefix, around);
         frame::draw_y_axis(&mut svg, &area, &self.scale, self.kind);
         frame::draw_axis_lines(&mut svg, &area, area.bottom());
-        for (style, curve) in curves.iter().enumerate() {
+        for (style, curve) in panel.curves.iter().enumerate() {
             let place = |(x, value): (usize, &Option<f64>)| {
                 let value = value.filter(|value| self.scale.can_show(*value))?;
                 let at = (
@@ -126,7 +196,60 @@ impl LinePainter {
             let points: Vec<_> = curve.iter().enumerate().filter_map(place).collect();
             paint_curve(&mut svg, style, &points);
         }
+        for &(x, series, value) in &panel.published {
+            let middle = area.x + self.axis.places[x];
+            let y = area.y_at(self.scale.position(value));
+            let name = format!(
+                "{}, {}, published: {}",
+                self.series[series],
+                self.xs[x].label,
+                human_number(value, self.kind)
+            );
+            marks::published(&mut svg, (middle - 9.0, middle + 9.0), y, &name);
+        }
         svg.finish()
+    }
+
+    /// Names the lowest and the highest point.
+    fn seen(&self, panels: &[Panel]) -> String {
+        let named = |panel: &Panel| {
+            let mut named = Vec::new();
+            for (series, curve) in self.series.iter().zip(&panel.curves) {
+                for (x, value) in self.xs.iter().zip(curve) {
+                    let name = format!("{series} at {}{}", x.label, panel.suffix());
+                    named.extend(value.map(|value| (name, value)));
+                }
+            }
+            named
+        };
+        let named: Vec<(String, f64)> = panels.iter().flat_map(named).collect();
+        caption::extremes(
+            named.iter().map(|(name, value)| (name.as_str(), *value)),
+            self.kind,
+        )
+    }
+
+    /// Says which lines lie on top of each other, and how many points the axis has no place for.
+    fn hidden(&self, panels: &[Panel]) -> Vec<String> {
+        let mut notes: Vec<String> = panels
+            .iter()
+            .flat_map(|panel| {
+                let suffix = panel.suffix();
+                let own = caption::coincident(&self.series, &panel.curves);
+                own.into_iter()
+                    .map(move |note| format!("{}{suffix}.", note.trim_end_matches('.')))
+            })
+            .collect();
+        let values = panels
+            .iter()
+            .flat_map(|panel| panel.curves.iter().flatten().flatten());
+        let outside = values.filter(|value| !self.scale.can_show(**value)).count();
+        if outside > 0 {
+            notes.push(format!(
+                "Left out: {outside} values of zero or less, which a logarithmic axis has no place for."
+            ));
+        }
+        notes
     }
 }
 
@@ -167,21 +290,22 @@ struct XAxis {
     /// From the left edge of the data, by key.
     places: Vec<f64>,
     scale: Option<Scale>,
+    width: f64,
 }
 
 impl XAxis {
-    fn new(xs: &[Key], log2: bool) -> Self {
+    fn new(xs: &[Key], log2: bool, width: f64) -> Self {
         let numbers: Option<Vec<f64>> = xs.iter().map(|key| key.value.as_f64()).collect();
         let is_log = |numbers: &[f64]| log2 && numbers.iter().all(|number| *number > 0.0);
         let scale = numbers.filter(|numbers| numbers.len() > 1).map(|numbers| {
             let (low, high) = (numbers[0], numbers[numbers.len() - 1]);
             if is_log(&numbers) {
-                Scale::log(low, high)
+                Scale::log2(low, high)
             } else {
                 Scale::linear(low, high)
             }
         });
-        let room = WIDTH - 2.0 * INSET;
+        let room = width - 2.0 * INSET;
         let step = room / (xs.len().max(2) - 1) as f64;
         let place = |(index, key): (usize, &Key)| match &scale {
             Some(scale) => INSET + room * scale.position(number(key)),
@@ -190,14 +314,20 @@ impl XAxis {
         Self {
             places: xs.iter().enumerate().map(place).collect(),
             scale,
+            width,
         }
+    }
+
+    /// More values than this get round ticks instead of one each.
+    fn labels_max(&self) -> usize {
+        (self.width / LABEL_ROOM) as usize
     }
 
     fn labels(&self, xs: &[Key], kind: ColumnKind) -> Vec<XLabel> {
         match &self.scale {
-            Some(scale) if xs.len() > X_LABELS_MAX => {
+            Some(scale) if xs.len() > self.labels_max() => {
                 let ticks = scale.ticks(kind);
-                let room = WIDTH - 2.0 * INSET;
+                let room = self.width - 2.0 * INSET;
                 let width = room / ticks.len().max(1) as f64;
                 ticks
                     .iter()
@@ -210,7 +340,7 @@ impl XAxis {
             }
             _ => {
                 let gaps = self.places.windows(2).map(|pair| pair[1] - pair[0]);
-                let width = gaps.fold(WIDTH, f64::min);
+                let width = gaps.fold(self.width, f64::min);
                 let label = |(x, key): (&f64, &Key)| XLabel {
                     x: *x,
                     width,

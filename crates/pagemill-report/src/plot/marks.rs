@@ -103,6 +103,24 @@ pub(super) fn marker(svg: &mut Svg, series: usize, x: f64, y: f64, tooltip: &str
     svg.close();
 }
 
+/// A published value: a thick line from one place to the other at height `y`, with a tooltip.
+pub(super) fn published(svg: &mut Svg, (left, right): (f64, f64), y: f64, tooltip: &str) {
+    let path = format!(
+        "M{left} {y}H{right}M{left} {0}v8M{right} {0}v8",
+        Px(y - 4.0),
+        left = Px(left),
+        right = Px(right),
+        y = Px(y),
+    );
+    svg.open("g", &[]);
+    svg.text("title", &[], tooltip);
+    svg.leaf(
+        "path",
+        &[("d", &path), ("class", &"published"), ("fill", &"none")],
+    );
+    svg.close();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 mod bar_painter;
 mod bars;
+mod caption;
 mod data;
 mod declare;
 mod frame;
@@ -12,11 +13,12 @@ mod marks;
 mod render;
 mod scale;
 mod stacked;
+mod standalone;
 mod svg;
 
-pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, StackedBars};
+pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, Published, StackedBars};
 pub use render::drawings;
-pub(crate) use render::{Figure, figure};
+pub(crate) use render::{Figure, figure, narrow_figure};
 
 #[cfg(test)]
 mod tests;

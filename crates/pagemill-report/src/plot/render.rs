@@ -1,24 +1,28 @@
 //! From a declaration to finished images.
 
 use super::data::Source;
-use super::{bars, heat, lines, stacked};
-use crate::html::STYLE;
-use crate::{Plot, PlotForm, ResultSet};
+use super::frame::Layout;
+use super::{bars, heat, lines, stacked, standalone};
+use crate::{Plot, PlotForm, Published, ResultSet};
 
 /// A drawn plot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figure {
     /// One SVG per panel.
     pub images: Vec<String>,
+    /// The lowest and the highest value in a sentence; may be empty.
+    pub seen: String,
     /// What a reader must know about how it was drawn.
     pub notes: Vec<String>,
 }
 
-/// Words around a figure, and what its identifiers begin with.
+/// Words around a figure, its room, and what its identifiers begin with.
 #[derive(Clone, Copy)]
 pub(super) struct Titles<'a> {
     pub prefix: &'a str,
     pub title: &'a str,
+    pub published: &'a [Published],
+    pub layout: Layout,
     x: &'a str,
     y: &'a str,
 }
@@ -43,36 +47,52 @@ impl Titles<'_> {
     }
 }
 
-/// Draws `plot` as files of their own, one for each panel: SVG that brings its colors, light and dark.
+/// Draws `plot` as files of their own, one for each panel: SVG with plain colors that every viewer knows.
 pub fn drawings(set: &ResultSet, plot: &Plot) -> Vec<String> {
-    let standalone = |image: String| match image.split_once('>') {
-        Some((head, rest)) => {
-            let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
-            format!("{head}><style>{STYLE}</style>{rest}")
-        }
-        None => image,
-    };
-    figure(set, plot, "f")
-        .images
-        .into_iter()
-        .map(standalone)
+    let images = figure(set, plot, "f").images;
+    images
+        .iter()
+        .map(|image| standalone::image(image))
         .collect()
 }
 
 /// Draws `plot`. `prefix` begins all identifiers, so that figures of one page stay apart.
 pub(crate) fn figure(set: &ResultSet, plot: &Plot, prefix: &str) -> Figure {
+    draw(set, plot, prefix, Layout::WIDE)
+}
+
+/// Draws `plot` for a narrow screen.
+pub(crate) fn narrow_figure(set: &ResultSet, plot: &Plot, prefix: &str) -> Figure {
+    draw(set, plot, prefix, Layout::NARROW)
+}
+
+fn draw(set: &ResultSet, plot: &Plot, prefix: &str, layout: Layout) -> Figure {
     let source = Source::new(set, plot);
     let titles = Titles {
         prefix,
         title: &plot.title,
+        published: &plot.published,
+        layout,
         x: &plot.x_title,
         y: &plot.y_title,
     };
     let panel_by = plot.panel_by.as_deref();
-    match &plot.form {
+    let mut figure = match &plot.form {
         PlotForm::Bars(form) => bars::draw(form, &source, panel_by, titles),
         PlotForm::Lines(form) => lines::draw(form, &source, panel_by, titles),
         PlotForm::Stacked(form) => stacked::draw(form, &source, panel_by, titles),
         PlotForm::HeatMap(form) => heat::draw(form, &source, panel_by, titles),
+    };
+    figure.notes.extend(left_out(&plot.form, &source));
+    figure
+}
+
+/// The rows that the figure has no place for.
+fn left_out(form: &PlotForm, source: &Source<'_>) -> Vec<String> {
+    match form {
+        PlotForm::Bars(bars) => source.left_out(&[&bars.x, &bars.series], &[&bars.y]),
+        PlotForm::Lines(lines) => source.left_out(&[&lines.x, &lines.series], &[&lines.y]),
+        PlotForm::Stacked(stacked) => source.left_out(&[&stacked.x], &[]),
+        PlotForm::HeatMap(heat) => source.left_out(&[&heat.x, &heat.y], &[&heat.value]),
     }
 }

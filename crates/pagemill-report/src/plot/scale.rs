@@ -4,11 +4,11 @@ use crate::ColumnKind;
 
 /// How values are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spacing {
+enum Spacing {
     /// Equal steps for equal differences.
     Linear,
-    /// Equal steps for equal factors.
-    Log,
+    /// Equal steps for equal factors; ticks are powers of this base.
+    Log(u32),
 }
 
 /// A range of values spaced along an axis.
@@ -20,6 +20,9 @@ pub(super) struct Scale {
     step: f64,
     spacing: Spacing,
 }
+
+/// Ticks of a logarithmic axis are at most this many, and one.
+const LOG_STEPS_MAX: i32 = 6;
 
 impl Scale {
     /// A linear scale that begins at zero, or below for negative values, and ends at a tick.
@@ -52,30 +55,36 @@ impl Scale {
         }
     }
 
-    /// A logarithmic scale between powers of ten around the positive values.
-    pub fn decades(values: impl Iterator<Item = f64>) -> Self {
+    /// A logarithmic scale between powers around the positive values: of two for bytes, of ten for all else.
+    pub fn powers(values: impl Iterator<Item = f64>, kind: ColumnKind) -> Self {
+        let base = base_of(kind);
         let (low, high) = bounds(values.filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
-        let min = 10f64.powf(low.log10().floor());
-        let mut max = 10f64.powf(high.log10().ceil());
+        let power = |exponent: f64| f64::from(base).powf(exponent);
+        let min = power(exponent_of(low, base).floor()).max(f64::MIN_POSITIVE);
+        let mut max = power(exponent_of(high, base).ceil()).min(f64::MAX);
         if max <= min {
-            max = min * 10.0;
+            max = min * f64::from(base);
         }
-        Self {
-            min,
-            max,
-            step: 0.0,
-            spacing: Spacing::Log,
-        }
+        Self::log(min, max.min(f64::MAX), kind)
     }
 
     /// A logarithmic scale between exactly two positive values.
-    pub fn log(min: f64, max: f64) -> Self {
+    pub fn log(min: f64, max: f64, kind: ColumnKind) -> Self {
+        Self::log_of_base(min, max, base_of(kind))
+    }
+
+    /// A logarithmic scale between exactly two positive values, with ticks at powers of two.
+    pub fn log2(min: f64, max: f64) -> Self {
+        Self::log_of_base(min, max, 2)
+    }
+
+    fn log_of_base(min: f64, max: f64, base: u32) -> Self {
         let max = if max > min { max } else { min * 2.0 };
         Self {
             min,
             max,
             step: 0.0,
-            spacing: Spacing::Log,
+            spacing: Spacing::Log(base),
         }
     }
 
@@ -93,8 +102,13 @@ impl Scale {
     pub fn base(&self) -> f64 {
         match self.spacing {
             Spacing::Linear => 0.0f64.clamp(self.min, self.max),
-            Spacing::Log => self.min,
+            Spacing::Log(_) => self.min,
         }
+    }
+
+    /// Whether lengths mean nothing, because the axis has no zero.
+    pub fn is_log(&self) -> bool {
+        self.spacing != Spacing::Linear
     }
 
     /// Whether the scale has a place for `value` at all.
@@ -106,7 +120,7 @@ impl Scale {
     pub fn position(&self, value: f64) -> f64 {
         let along = match self.spacing {
             Spacing::Linear => (value - self.min) / (self.max - self.min),
-            Spacing::Log => (value / self.min).ln() / (self.max / self.min).ln(),
+            Spacing::Log(_) => (value / self.min).ln() / (self.max / self.min).ln(),
         };
         if along.is_nan() {
             0.0
@@ -127,16 +141,31 @@ impl Scale {
                     .map(|index| (first + index) as f64 * step)
                     .collect()
             }
-            Spacing::Log => {
-                let first = self.min.log10().ceil() as i32;
-                let last = (self.max.log10() + 1e-9).floor() as i32;
-                let stride = ((last - first) / 6 + 1) as usize;
+            Spacing::Log(base) => {
+                let first = (exponent_of(self.min, base) - 1e-9).ceil() as i32;
+                let last = (exponent_of(self.max, base) + 1e-9).floor() as i32;
+                let stride = (last - first) / LOG_STEPS_MAX + 1;
+                let aligned = first + (stride - first.rem_euclid(stride)) % stride;
+                let first = if aligned <= last { aligned } else { first };
                 (first..=last)
-                    .step_by(stride)
-                    .map(|power| 10f64.powi(power))
+                    .step_by(stride as usize)
+                    .map(|exponent| f64::from(base).powi(exponent))
                     .collect()
             }
         }
+    }
+}
+
+/// People count bytes in powers of two.
+fn base_of(kind: ColumnKind) -> u32 {
+    if kind == ColumnKind::Bytes { 2 } else { 10 }
+}
+
+fn exponent_of(value: f64, base: u32) -> f64 {
+    if base == 2 {
+        value.log2()
+    } else {
+        value.log10()
     }
 }
 
@@ -186,7 +215,7 @@ mod tests {
 
         #[test]
         fn equal_factors_are_equal_steps(low in 1e-6..1e6f64, factor in 1.1..50.0f64) {
-            let scale = Scale::decades([low, low * factor * factor].into_iter());
+            let scale = Scale::powers([low, low * factor * factor].into_iter(), ColumnKind::Number);
             let at = |value| scale.position(value);
             let (first, second) = (at(low * factor) - at(low), at(low * factor * factor) - at(low * factor));
             prop_assert!((first - second).abs() < 1e-9);
@@ -196,7 +225,7 @@ mod tests {
         fn ticks_are_few_and_inside(values in proptest::collection::vec(-1e9..1e15f64, 0..5), log: bool) {
             for kind in [ColumnKind::Bytes, ColumnKind::TimeNs] {
                 let scale = if log {
-                    Scale::decades(values.iter().copied())
+                    Scale::powers(values.iter().copied(), kind)
                 } else {
                     Scale::from_zero(values.iter().copied(), kind)
                 };
@@ -210,7 +239,7 @@ mod tests {
 
         #[test]
         fn positions_never_leave_the_axis(value in any::<f64>(), a in any::<f64>(), b in any::<f64>()) {
-            for scale in [Scale::from_zero([a, b].into_iter(), ColumnKind::Count), Scale::decades([a, b].into_iter())] {
+            for scale in [Scale::from_zero([a, b].into_iter(), ColumnKind::Count), Scale::powers([a, b].into_iter(), ColumnKind::Bytes)] {
                 prop_assert!((0.0..=1.0).contains(&scale.position(value)));
             }
         }
@@ -223,5 +252,26 @@ mod tests {
             scale.ticks(ColumnKind::Bytes),
             [0.0, 1024.0, 2048.0, 3072.0, 4096.0, 5120.0]
         );
+    }
+    #[test]
+    fn bytes_tick_in_powers_of_two_on_a_logarithmic_axis() {
+        let scale = Scale::powers([10_000.0, 3e9].into_iter(), ColumnKind::Bytes);
+        let ticks = scale.ticks(ColumnKind::Bytes);
+        assert!(ticks.len() >= 4, "{ticks:?}");
+        assert!(
+            ticks.iter().all(|tick| tick.log2().fract() == 0.0),
+            "{ticks:?}"
+        );
+        let few = Scale::powers([8.0, 4096.0].into_iter(), ColumnKind::Bytes);
+        assert_eq!(
+            few.ticks(ColumnKind::Bytes),
+            [16.0, 64.0, 256.0, 1024.0, 4096.0]
+        );
+    }
+
+    #[test]
+    fn ticks_of_a_doubled_number_are_some_of_its_values() {
+        let ticks = Scale::log2(1.0, 1024.0).ticks(ColumnKind::Count);
+        assert_eq!(ticks, [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]);
     }
 }

@@ -1,7 +1,7 @@
 //! Bars made of parts.
 
 use super::data::{Average, Key, Source};
-use super::frame::{self, AREA_HEIGHT, Area, Surroundings, WIDTH, XLabel};
+use super::frame::{self, AREA_HEIGHT, Area, Surroundings, XLabel};
 use super::legend::Swatch;
 use super::marks;
 use super::render::{Figure, Titles};
@@ -21,17 +21,23 @@ pub(super) fn draw(
 ) -> Figure {
     let mut notes = Vec::new();
     let mut panels = Vec::new();
-    for (label, rows) in source.panels(panel_by) {
+    for (label, _, rows) in source.panels(panel_by) {
         panels.push((label, stacks(stacked, &rows, &mut notes)));
     }
     notes.dedup();
     let painter = StackPainter::new(stacked, source, panels.iter().flat_map(|(_, s)| s));
+    let widest = panels.iter().map(|(_, stacks)| stacks.len()).max();
+    let layout = titles
+        .layout
+        .of_panels(panels.len(), widest.unwrap_or(0) as f64 * SLOT_MIN);
     let paint = |(index, (label, stacks)): (usize, &(Option<String>, Vec<Stack>))| {
         let around = Surroundings {
+            layout,
             label: titles.title,
             panel: label.as_deref(),
             legend: if index == 0 { &painter.legend } else { &[] },
             swatch: Swatch::Box,
+            published: false,
             x_labels: &[],
             x_title: titles.x_or(source.heading(&stacked.x)),
             y_title: titles.y_or(if stacked.as_shares {
@@ -44,7 +50,11 @@ pub(super) fn draw(
         painter.paint(stacks, &format!("{}n{index}", titles.prefix), around)
     };
     let images = panels.iter().enumerate().map(paint).collect();
-    Figure { images, notes }
+    Figure {
+        images,
+        seen: String::new(),
+        notes,
+    }
 }
 
 struct StackPainter {
@@ -81,7 +91,7 @@ impl StackPainter {
 
     fn paint(&self, stacks: &[Stack], prefix: &str, around: Surroundings<'_>) -> String {
         let count = stacks.len().max(1) as f64;
-        let slot = (WIDTH / count).max(SLOT_MIN);
+        let slot = (around.layout.width / count).max(SLOT_MIN);
         let x_label = |(index, stack): (usize, &Stack)| XLabel {
             x: (index as f64 + 0.5) * slot,
             width: slot,

@@ -7,6 +7,7 @@ mod nic;
 mod residency;
 mod zeroing;
 
+use pagemill_map::Map;
 use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
 use pagemill_scenario::{Point, PointSpec};
@@ -51,11 +52,11 @@ impl Ratio {
 
 /// What happened at a point, for the timeline.
 pub trait PointEvents: Send + Sync {
-    /// Events that were left out for want of room.
+    /// Events that were left out for want of room, evenly over the run.
     fn dropped(&self) -> u64;
 
-    /// Adds everything to `timeline`, under `group`.
-    fn add_to(&self, timeline: &mut Timeline, group: TrackId);
+    /// Adds everything to `timeline`, under `group`. The page map, where there is one, names allocations.
+    fn add_to(&self, timeline: &mut Timeline, group: TrackId, map: Option<&Map>);
 }
 
 /// How the rows of points like `spec` look.
@@ -68,6 +69,26 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Zeroing(_) => &zeroing::VIEW,
         PointSpec::Coloring(_) => &coloring::VIEW,
     }
+}
+
+/// All kinds, those first whose rows have columns that others' rows have too.
+static VIEWS: [(&str, &View); 6] = [
+    ("cuda", &cuda::VIEW),
+    ("coloring", &coloring::VIEW),
+    ("zeroing", &zeroing::VIEW),
+    ("residency", &residency::VIEW),
+    ("gpu", &gpu::VIEW),
+    ("nic", &nic::VIEW),
+];
+
+/// The kind that a row is of, and how its rows look.
+pub fn view_of_row(row: &Row) -> Option<(&'static str, &'static View)> {
+    let is_of = |view: &View| {
+        view.identity
+            .iter()
+            .all(|(name, ..)| row.get(name).is_some())
+    };
+    VIEWS.into_iter().find(|(_, view)| is_of(view))
 }
 
 /// Runs a point.

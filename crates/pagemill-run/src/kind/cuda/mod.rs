@@ -5,7 +5,7 @@ mod child;
 mod failures;
 
 use pagemill_cudart::{FailedLaunches, Results, readable_name};
-use pagemill_report::{ColumnKind, Plot, ResultSet, Row, Summary};
+use pagemill_report::{ColumnKind, Row, Summary};
 use pagemill_scenario::{CudaPoint, Point, PointSpec};
 use pagemill_sim::Report;
 
@@ -78,6 +78,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         let mut rows = rows(point, spec, &program, &report, &failed);
         if number == 0 {
             outcome.row = rows.remove(0);
+            outcome.page_map = std::mem::take(&mut report.page_map);
             outcome.events = Some(Box::new(std::mem::take(&mut report.timeline)));
         }
         outcome.details.append(&mut rows);
@@ -91,11 +92,6 @@ pub fn rows_of_program(point: &Point, program: &str, report: &Report) -> Vec<Row
         PointSpec::Cuda(spec) => rows(point, spec, program, report, &[]),
         _ => Vec::new(),
     }
-}
-
-/// What to draw of the rows of several programs, or of one under several modes.
-pub fn plots_of_programs(set: &ResultSet) -> Vec<Plot> {
-    (VIEW.plots)(&set.rows, &set.columns)
 }
 
 /// Adds to the summary of a run how many launches failed, and why.

@@ -77,6 +77,7 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
     let row = add_metrics(row, &report, Some(&checked));
     Ok(Outcome {
         events: Some(Box::new(std::mem::take(&mut report.timeline))),
+        page_map: report.page_map,
         output: report.output,
         ..Outcome::of(row)
     })

@@ -3,6 +3,8 @@
 use pagemill_report::{Bars, Column, ColumnKind, ColumnRole, Lines, Plot, PlotForm, Row};
 use pagemill_scenario::PROGRAMMER_COPY;
 
+use crate::implied::is_implied;
+
 /// Figures of time, bytes and TLB misses, side by side for each value of the column `x`.
 pub fn plots(rows: &[Row], columns: &[Column], x: &str) -> Vec<Plot> {
     if rows.len() < 2 {
@@ -12,9 +14,10 @@ pub fn plots(rows: &[Row], columns: &[Column], x: &str) -> Vec<Plot> {
         .iter()
         .filter(|column| column.role == ColumnRole::Parameter && varies(rows, &column.name))
         .collect();
+    // A number that each program has its own of says nothing that the program's name does not.
     let number = swept
         .iter()
-        .find(|column| column.kind != ColumnKind::Text)
+        .find(|column| column.kind != ColumnKind::Text && !is_implied(rows, x, &column.name))
         .copied();
     let has_base = rows
         .iter()
@@ -79,5 +82,60 @@ fn lines(number: &Column, panel: &str) -> Plot {
     Plot {
         panel_by: Some(panel.to_owned()),
         ..Plot::new("sweep", title, PlotForm::Lines(form))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(workload: &str, elements: Option<u64>, mode: &str) -> Row {
+        let row = Row::new()
+            .parameter("workload", workload)
+            .parameter("mode", mode);
+        let row = match elements {
+            Some(elements) => row.parameter("workload.elements", elements),
+            None => row,
+        };
+        row.metric("time_ns", 1u64)
+    }
+
+    fn columns() -> Vec<Column> {
+        [
+            ("workload", ColumnKind::Text),
+            ("mode", ColumnKind::Text),
+            ("workload.elements", ColumnKind::Count),
+        ]
+        .map(|(name, kind)| Column::parameter(name, kind, ""))
+        .to_vec()
+    }
+
+    /// As in `quickstart`: three programs, one of which has a size of its own.
+    #[test]
+    fn a_size_that_belongs_to_one_program_makes_no_panels() {
+        let rows: Vec<Row> = [
+            ("vector-add", Some(4096)),
+            ("bfs", None),
+            ("laplace3d", None),
+        ]
+        .into_iter()
+        .flat_map(|(name, elements)| {
+            ["whole-page", "multi-range"].map(|mode| row(name, elements, mode))
+        })
+        .collect();
+        let plots = plots(&rows, &columns(), "workload");
+        assert!(plots.iter().all(|plot| plot.panel_by.is_none()));
+        assert!(plots.iter().all(|plot| plot.id != "sweep"));
+    }
+
+    #[test]
+    fn a_swept_size_makes_panels() {
+        let rows = [
+            row("vector-add", Some(1), "whole-page"),
+            row("vector-add", Some(2), "whole-page"),
+        ];
+        let plots = plots(&rows, &columns(), "workload");
+        assert_eq!(plots[0].panel_by.as_deref(), Some("workload.elements"));
+        assert_eq!(plots[3].id, "sweep");
     }
 }

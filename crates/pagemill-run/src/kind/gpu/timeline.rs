@@ -1,8 +1,9 @@
 //! The events of a GPU as tracks.
 
 use pagemill_cudart::readable_name;
+use pagemill_map::Map;
 use pagemill_report::Timeline;
-use pagemill_report::timeline::{Span, TrackId, TrackKind};
+use pagemill_report::timeline::{NameId, Span, TrackId, TrackKind};
 use pagemill_sim::{Timeline as GpuTimeline, TimelineKind};
 
 use crate::kind::PointEvents;
@@ -12,12 +13,12 @@ impl PointEvents for GpuTimeline {
         self.dropped()
     }
 
-    fn add_to(&self, timeline: &mut Timeline, group: TrackId) {
-        add(timeline, group, self);
+    fn add_to(&self, timeline: &mut Timeline, group: TrackId, map: Option<&Map>) {
+        add(timeline, group, self, map);
     }
 }
 
-fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
+fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline, map: Option<&Map>) {
     let kernels = timeline.track(Some(group), "kernels", TrackKind::Spans);
     let host = timeline.track(Some(group), "host copies", TrackKind::Lanes);
     let migrations = timeline.track(Some(group), "migrations", TrackKind::Lanes);
@@ -32,6 +33,7 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
         "wait for an entry",
     ]
     .map(|name| timeline.name(name));
+    let allocations = Allocations::new(timeline, map);
     let mut kernel_names = Vec::new();
     for event in events.events() {
         let (track, name) = match &event.kind {
@@ -59,6 +61,10 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
             }
             TimelineKind::BufferFull { .. } => (waits, full),
         };
+        let page = match event.kind {
+            TimelineKind::Migration { page, .. } | TimelineKind::Eviction { page } => Some(page),
+            _ => None,
+        };
         let (start_ps, end_ps) = (event.start.0, event.end.0);
         timeline.span(Span {
             track,
@@ -66,6 +72,32 @@ fn add(timeline: &mut Timeline, group: TrackId, events: &GpuTimeline) {
             start_ps,
             end_ps,
             bytes: event.bytes,
+            page,
+            allocation: page.and_then(|page| allocations.of(page)),
         });
+    }
+}
+
+/// Which allocation a page is of: its first page, and its name.
+struct Allocations(Vec<(u64, NameId)>);
+
+impl Allocations {
+    fn new(timeline: &mut Timeline, map: Option<&Map>) -> Self {
+        let bands = map.iter().flat_map(|map| {
+            let page_bytes = map.page_bytes;
+            map.bands
+                .iter()
+                .map(move |band| (band.address / page_bytes, band.name.clone()))
+        });
+        Self(
+            bands
+                .map(|(page, name)| (page, timeline.name(name)))
+                .collect(),
+        )
+    }
+
+    fn of(&self, page: u64) -> Option<NameId> {
+        let after = self.0.partition_point(|(first, _)| *first <= page);
+        self.0.get(after.checked_sub(1)?).map(|(_, name)| *name)
     }
 }

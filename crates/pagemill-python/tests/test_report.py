@@ -1,0 +1,182 @@
+"""`report.html` in a browser: figures that hide nothing, and the page map by mouse, keyboard and finger."""
+
+import os
+import subprocess
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import Watched, launched
+
+# A program whose data are four times what its GPU has: pages come and go.
+THRASHING = [
+    "smoke",
+    "--set",
+    'workload=[{ name = "bfs", nodes = 4096 }]',
+    "--set",
+    'transfer.mode=["whole-page", "multi-range"]',
+    "--set",
+    'machine.dram.capacity="64 KiB"',
+]
+PROGRAMS = ["vector-add", "bfs", "laplace3d"]
+ZOOM_STEP_MS_MAX = 50
+ZOOM_STEPS = 12
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    command = os.environ["PAGEMILL"]
+    for name, arguments in [("smoke", ["smoke"]), ("thrashing", THRASHING)]:
+        subprocess.run([command, "run", *arguments, "--out", folder / name], check=True, capture_output=True)
+    subprocess.run([command, "view", folder / "thrashing"], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    yield from launched()
+
+
+def opened(browser, results, name, **context):
+    watched = Watched(browser, results / name, **context)
+    watched.page.wait_for_selector(".map[data-ready]")
+    return watched
+
+
+def view(page, expression):
+    return page.evaluate(f"(() => {{ const view = document.querySelector('.map').view, map = view.map; return {expression}; }})()")
+
+
+def test_every_program_is_in_every_figure(results, browser):
+    with opened(browser, results, "smoke/report.html") as watched:
+        page = watched.page
+        figures = page.locator("figure")
+        assert figures.count() >= 3
+        for number in range(figures.count()):
+            figure = figures.nth(number)
+            text = figure.locator(".panels").evaluate("element => element.textContent")
+            for program in PROGRAMS:
+                assert f"{program}, multi-range" in text, f"{program} is not in figure {number + 1}"
+            assert len(figure.locator("figcaption").inner_text()) > len("Figure 1. ")
+        watched.check()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_report_fits_and_is_accessible(results, browser, width, scheme):
+    viewport = {"width": width, "height": 844}
+    with opened(browser, results, "thrashing/report.html", viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
+        page = watched.page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # The drawing for this width is shown, and its data begin on the first screen.
+        shown = page.locator("figure svg:visible").first.bounding_box()
+        assert width == 1280 or shown["width"] <= width
+        found = Axe().run(page).response["violations"]
+        serious = [entry["id"] for entry in found if entry["impact"] in ("serious", "critical")]
+        assert serious == [], serious
+        watched.check()
+        watched.shoot(f"report-{width}-{scheme}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_map_at_three_zooms(results, browser, width, scheme):
+    viewport = {"width": width, "height": 900}
+    with opened(browser, results, "thrashing-pages.html", viewport=viewport, color_scheme=scheme) as watched:
+        page = watched.page
+        pictures = []
+        for zoom in range(3):
+            page.wait_for_timeout(100)
+            pictures.append(watched.shoot(f"map-{width}-{scheme}-{zoom}", full_page=False))
+            page.locator(".map canvas").focus()
+            for _ in range(6):
+                page.keyboard.press("+")
+                page.keyboard.press("Shift+ArrowUp")
+        assert len(set(pictures)) == 3
+        # No zoom is one color: there is something to see.
+        colors = page.evaluate(
+            """() => {
+                const canvas = document.querySelector('.map canvas');
+                const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+                const seen = new Set();
+                for (let at = 0; at < pixels.length; at += 4) seen.add(pixels[at] << 16 | pixels[at + 1] << 8 | pixels[at + 2]);
+                return seen.size;
+            }"""
+        )
+        assert colors > 8
+        watched.check()
+
+
+def test_a_zoom_step_is_quick(results, browser):
+    with opened(browser, results, "thrashing-pages.html", viewport={"width": 1280, "height": 900}) as watched:
+        page = watched.page
+        times = []
+        for _ in range(ZOOM_STEPS):
+            page.locator(".map-in").click()
+            page.wait_for_timeout(50)
+            times.append(float(page.locator(".map").get_attribute("data-draw-ms")))
+        # The quickest step says what the drawing costs; the others also what else the machine does.
+        assert min(times) < ZOOM_STEP_MS_MAX, times
+        print("milliseconds a zoom step:", sorted(times))
+        watched.check()
+
+
+def test_a_page_tells_its_history(results, browser):
+    with opened(browser, results, "thrashing-pages.html", viewport={"width": 1280, "height": 900}) as watched:
+        page = watched.page
+        busiest = view(page, "[...map.histories].sort((a, b) => b[1].length - a[1].length)[0][0]")
+        events = view(page, f"map.histories.get({busiest}).length")
+        first = view(page, f"map.histories.get({busiest})[0].start")
+        page.fill(".map-find", str(busiest * 4096))
+        page.keyboard.press("Tab")
+        assert f"{events} events" in page.locator(".map-table caption").inner_text()
+        assert page.locator(".map-table tbody tr").count() == min(events, 400)
+        assert page.locator(".map-table tbody tr td").nth(2).inner_text() == "fault"
+        # Pointing at the first arrival names its kernel.
+        view(page, f"(view.view.t0 = {first}, view.view.t1 = {first} + 4e6, view.draw())")
+        page.wait_for_timeout(100)
+        box = page.locator(".map canvas").bounding_box()
+        page.mouse.move(box["x"] + 400, box["y"] + 200)
+        words = page.locator(".map-says").inner_text()
+        assert "fault by" in words and "launch" in words, words
+        watched.check()
+
+
+def test_a_span_of_time_has_a_table(results, browser):
+    with opened(browser, results, "thrashing-pages.html", viewport={"width": 1280, "height": 900}) as watched:
+        page = watched.page
+        assert "Whole run" in page.locator(".map-table caption").inner_text()
+        box = page.locator(".map canvas").bounding_box()
+        strip = box["y"] + box["height"] - 60
+        page.mouse.move(box["x"] + 300, strip)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 500, strip, steps=4)
+        page.mouse.up()
+        assert "Selected" in page.locator(".map-table caption").inner_text()
+        names = page.locator(".map-table tbody tr td:first-child").all_inner_texts()
+        assert names == view(page, "map.bands.map((band) => band.name)")
+        watched.check()
+
+
+def test_filters_and_keys(results, browser):
+    with opened(browser, results, "thrashing-pages.html", viewport={"width": 1280, "height": 900}) as watched:
+        page = watched.page
+        whole = view(page, "view.view.v1 - view.view.v0")
+        page.select_option(".map-band", "1")
+        assert view(page, "view.view.v1 - view.view.v0") < whole
+        page.select_option(".map-cause", label="eviction")
+        page.locator(".map-all").click()
+        assert view(page, "view.view.v1 - view.view.v0") == whole
+        page.locator(".map canvas").focus()
+        end = view(page, "view.view.t1")
+        page.keyboard.press("+")
+        assert view(page, "view.view.t1 - view.view.t0") < end
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Home")
+        assert view(page, "view.view.t1") == end
+        page.keyboard.press("Enter")
+        assert "History of page" in page.locator(".map-table caption").inner_text()
+        if page.locator(".map-run").count():
+            page.select_option(".map-run", index=1)
+            page.wait_for_timeout(300)
+        watched.check()

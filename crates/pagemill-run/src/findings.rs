@@ -1,0 +1,207 @@
+//! Why a point was slow, in words: what its row and its page map say together, with what to try.
+
+use pagemill_map::Map;
+use pagemill_report::{ColumnKind, Finding, Row, Value, human};
+use pagemill_scenario::Point;
+
+use crate::Outcome;
+
+/// Points that are explained, slowest first.
+const POINTS_MAX: usize = 4;
+/// Reasons for each.
+const REASONS_MAX: usize = 3;
+
+/// The reasons of the slowest points with a page map.
+pub(crate) fn of(points: &[Point], outcomes: &[Outcome]) -> Vec<Finding> {
+    let mut told: Vec<(&Point, &Outcome, Map)> = points
+        .iter()
+        .zip(outcomes)
+        .filter_map(|(point, outcome)| Some((point, outcome, Map::decode(&outcome.page_map).ok()?)))
+        .collect();
+    let slowness = |outcome: &Outcome| outcome.row.number("time_ns").unwrap_or(0.0);
+    told.sort_by(|a, b| slowness(b.1).total_cmp(&slowness(a.1)));
+    let of_point = |(point, outcome, map): &(&Point, &Outcome, Map)| {
+        let run = Run {
+            row: &outcome.row,
+            map,
+        };
+        let finding = |(reason, hint): (String, &str)| Finding {
+            point: point.to_string(),
+            reason,
+            hint: hint.to_owned(),
+        };
+        run.reasons().into_iter().map(finding).collect::<Vec<_>>()
+    };
+    told.iter().take(POINTS_MAX).flat_map(of_point).collect()
+}
+
+/// A reason and what to try; none where it does not apply.
+type Reason = Option<(String, &'static str)>;
+
+struct Run<'a> {
+    row: &'a Row,
+    map: &'a Map,
+}
+
+impl Run<'_> {
+    fn reasons(&self) -> Vec<(String, &'static str)> {
+        let all = [
+            self.thrashes(),
+            self.moves_too_much(),
+            self.moves_small_pieces(),
+            self.link_is_full(),
+            self.buffer_is_full(),
+            self.misses_translations(),
+        ];
+        all.into_iter().flatten().take(REASONS_MAX).collect()
+    }
+
+    fn number(&self, metric: &str) -> f64 {
+        self.row.number(metric).unwrap_or(0.0)
+    }
+
+    fn thrashes(&self) -> Reason {
+        let (again, moved) = (self.number("repeated_bytes"), self.number("migrated_bytes"));
+        if again < 0.1 * moved || again <= 0.0 {
+            return None;
+        }
+        let hint = if self.number("evictions") > 0.0 {
+            "it does not fit: raise machine.dram.capacity, leave what is read once in CPU memory, or go through the data in an order that stays on a part of it"
+        } else if self.left_by_touch() > 0 {
+            "the CPU touches the pages between kernels: copy only what it needs, or touch it once at the end"
+        } else {
+            "requests start transfers of bytes that are on their way: gmmu.merge = \"gpu\" joins them"
+        };
+        Some((
+            format!(
+                "{} of the {} that moved to the GPU had been there before or were on their way; most of it in {}",
+                share(again / moved),
+                bytes(moved),
+                self.most_moved()
+            ),
+            hint,
+        ))
+    }
+
+    fn moves_too_much(&self) -> Reason {
+        let moved = self.number("migrated_bytes") - self.number("repeated_bytes");
+        let touched = self.number("touched_bytes");
+        (touched > 0.0 && moved >= 2.0 * touched).then(|| {
+            let reason = format!(
+                "kernels touch {}, and {:.1} times as much moves",
+                bytes(touched),
+                moved / touched
+            );
+            (
+                reason,
+                "a policy that moves parts of pages (multi-range), a smaller transfer.unit, or smaller pages",
+            )
+        })
+    }
+
+    fn moves_small_pieces(&self) -> Reason {
+        let (moved, pieces) = (self.number("migrated_bytes"), self.number("migrations"));
+        let mean = moved / pieces.max(1.0);
+        (pieces > 1000.0 && mean < 4096.0 && self.link_use() < 0.6).then(|| {
+            let reason = format!(
+                "{pieces:.0} migrations of {} each: their latency counts, the link is used to {}",
+                bytes(mean),
+                share(self.link_use())
+            );
+            (
+                reason,
+                "a larger transfer.unit or transfer.gap_threshold, or a prefetch before the kernel",
+            )
+        })
+    }
+
+    fn link_is_full(&self) -> Reason {
+        (self.link_use() >= 0.7).then(|| {
+            (
+                format!(
+                    "the link to the GPU is busy {} of the time",
+                    share(self.link_use())
+                ),
+                "move less, or move it while another kernel runs",
+            )
+        })
+    }
+
+    fn buffer_is_full(&self) -> Reason {
+        let (stalls, pieces) = (
+            self.number("migration_buffer_stalls"),
+            self.number("migrations"),
+        );
+        (pieces > 0.0 && stalls >= 0.2 * pieces).then(|| {
+            (
+                format!(
+                    "{} of the migrations wait for an entry of their migration buffer",
+                    share(stalls / pieces)
+                ),
+                "a larger transfer.unit (fewer migrations), or more gmmu.buffer_entries",
+            )
+        })
+    }
+
+    fn misses_translations(&self) -> Reason {
+        let rate = self.number("tlb_miss_rate");
+        (rate >= 0.1).then(|| {
+            (
+                format!("{} of the look-ups miss in the TLB", share(rate)),
+                "larger pages, or more entries in the TLB",
+            )
+        })
+    }
+
+    /// Share of the run's time that the bytes to the GPU need on the link.
+    fn link_use(&self) -> f64 {
+        let rate = self.map.link_bytes_per_second as f64;
+        let time = self.map.end_ps as f64 * 1e-12;
+        if rate > 0.0 && time > 0.0 {
+            self.number("migrated_bytes") / rate / time
+        } else {
+            0.0
+        }
+    }
+
+    /// Changes by touches of the CPU.
+    fn left_by_touch(&self) -> u64 {
+        let causes = &self.map.legend.causes;
+        let Some(touch) = causes.iter().position(|cause| cause.name == "CPU touch") else {
+            return 0;
+        };
+        let counts = self.map.counts.iter().skip(touch);
+        counts.step_by(causes.len().max(1)).sum()
+    }
+
+    /// The allocation for which most bytes moved, with how many.
+    fn most_moved(&self) -> String {
+        let moved = |first: usize, rows: usize| -> u64 {
+            let tiles = self.map.tiles.iter().skip(first * self.map.columns);
+            tiles
+                .take(rows * self.map.columns)
+                .map(|tile| tile.arrived + tile.repeated)
+                .sum()
+        };
+        let bands = self.map.bands.iter();
+        let most = bands
+            .map(|band| (band, moved(band.first_row, band.rows)))
+            .max_by_key(|(_, moved)| *moved);
+        most.map_or_else(String::new, |(band, moved)| {
+            format!(
+                "{} ({} for its {})",
+                band.name,
+                bytes(moved as f64),
+                bytes(band.bytes as f64)
+            )
+        })
+    }
+}
+
+fn bytes(number: f64) -> String {
+    human(&Value::Float(number), ColumnKind::Bytes)
+}
+
+fn share(part: f64) -> String {
+    human(&Value::Float(part), ColumnKind::Rate)
+}
