@@ -50,6 +50,8 @@ pub enum Command {
     Mrc(MrcArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
+    /// Programs with more memory than frames
+    Pager(crate::pager::PagerArguments),
     /// Programs that keep to their own part of a shared cache
     Color(crate::color::ColorArguments),
     /// Write the completions of a shell, such as bash

@@ -182,7 +182,7 @@ impl Paged {
         let paged = Self {
             start,
             bytes,
-            mapped: Mutex::new(vec![start..start + bytes]),
+            mapped: Mutex::new(std::iter::once(start..start + bytes).collect()),
         };
         userfault.register(paged.range()).map_err(failed)?;
         paged.set_inherited(false);
