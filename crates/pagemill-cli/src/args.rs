@@ -132,6 +132,14 @@ pub struct CudaArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
+    /// Only execute the kernels, without simulated time: the fastest way to the program's results
+    #[arg(long)]
+    pub functional: bool,
+
+    /// Say on standard error which environment variables the program gets
+    #[arg(long)]
+    pub verbose: bool,
+
     /// Write results to standard output in this form, and the program's output to standard error
     ///
     /// Otherwise the program keeps standard output, and a table goes to standard error.
