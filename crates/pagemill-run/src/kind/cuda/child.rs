@@ -36,7 +36,10 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
     let exit_code = exit_code(status);
     if results.is_empty() {
         let program = &spec.command[0];
-        let advice = advice(Path::new(program), folder.path().join(STRIPPED_NOTE).exists());
+        let advice = advice(
+            Path::new(program),
+            folder.path().join(STRIPPED_NOTE).exists(),
+        );
         if exit_code == 0 {
             return Err(format!(
                 "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
