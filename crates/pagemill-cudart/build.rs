@@ -1,24 +1,43 @@
-//! Makes `libcudart.so.12` and `libcudart.so.13`: every symbol in its version node, jumping to the functions of the cdylib.
+//! Makes the libraries that programs look for: `libcudart.so.12` and `.13` with every symbol in its version node, `libcuda.so.1`,
+//! `libnvidia-ml.so.1`, and the one that is loaded before a program. All of them jump to the functions of the cdylib.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const VERSIONS: [&str; 2] = ["12", "13"];
 
+/// Functions of the runtime, the driver and the management library.
+const TABLES: [&str; 3] = ["api.txt", "driver.txt", "nvml.txt"];
+
 /// Functions of the C library that programs have to find here first: the fault handler stays installed.
 const INTERPOSED: [&str; 2] = ["sigaction", "signal"];
 
 fn main() {
-    println!("cargo::rerun-if-changed=api.txt");
+    for table in TABLES {
+        println!("cargo::rerun-if-changed={table}");
+    }
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libpagemill_cudart.so");
     let out = PathBuf::from(variable("OUT_DIR"));
-    let table = std::fs::read_to_string("api.txt")
-        .unwrap_or_else(|error| fail(&format!("api.txt: {error}")));
+    let [api, driver, nvml] = TABLES.map(|table| {
+        std::fs::read_to_string(table).unwrap_or_else(|error| fail(&format!("{table}: {error}")))
+    });
     let stand_in = stand_in(&out);
-    for version in VERSIONS {
-        shim(&out, version, &table, &stand_in);
+    let start = Shim {
+        interposes: true,
+        at_load: Some("pagemill_start"),
+        ..plain("libpagemill_start.so", "", 0, "")
+    };
+    let mut shims = vec![
+        plain("libcuda.so.1", &driver, 3, "pagemill_unsupported_driver"),
+        plain("libnvidia-ml.so.1", &nvml, 1, "pagemill_unsupported_nvml"),
+        start,
+    ];
+    shims.extend(VERSIONS.map(|version| runtime(version, &api)));
+    for shim in &shims {
+        build(&out, shim, &stand_in);
     }
 }
 
@@ -30,30 +49,93 @@ fn stand_in(out: &Path) -> PathBuf {
     library
 }
 
-fn shim(out: &Path, version: &str, table: &str, stand_in: &Path) {
-    let name = format!("libcudart.so.{version}");
+/// A library of symbols that jump to functions of the cdylib.
+struct Shim {
+    name: String,
+    /// Symbols with what stands behind each; `-` for nothing.
+    functions: BTreeMap<String, String>,
+    /// What a symbol without an implementation calls with its own name.
+    unsupported: &'static str,
+    /// The version node of its symbols, if they have one.
+    has_node: bool,
+    /// Whether programs are to find [`INTERPOSED`] in it.
+    interposes: bool,
+    /// A function of the cdylib that runs when the library is loaded.
+    at_load: Option<&'static str>,
+}
+
+/// The shim of one version of the runtime.
+fn runtime(version: &str, table: &str) -> Shim {
+    let of_version = |words: &[&str]| words[1].split(',').any(|own| own == version);
+    Shim {
+        name: format!("libcudart.so.{version}"),
+        functions: rows(table, 3)
+            .filter(|words| of_version(words))
+            .map(|words| (words[0].to_owned(), words[2].to_owned()))
+            .collect(),
+        unsupported: "pagemill_unsupported",
+        has_node: true,
+        interposes: true,
+        at_load: None,
+    }
+}
+
+/// A shim whose symbols have no versions; `word` is the column of what stands behind them.
+fn plain(name: &str, table: &str, word: usize, unsupported: &'static str) -> Shim {
+    Shim {
+        name: name.to_owned(),
+        functions: rows(table, word + 1)
+            .map(|words| (words[0].to_owned(), words[word].to_owned()))
+            .collect(),
+        unsupported,
+        has_node: false,
+        interposes: false,
+        at_load: None,
+    }
+}
+
+/// The rows of a table, each of `count` words.
+fn rows(table: &str, count: usize) -> impl Iterator<Item = Vec<&str>> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    lines.map(move |line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.len() != count {
+            fail(&format!("{count} words are needed in {line:?}"));
+        }
+        words
+    })
+}
+
+fn build(out: &Path, shim: &Shim, stand_in: &Path) {
+    let name = &shim.name;
     let mut assembly = String::from(".text\n");
     let mut exported = String::new();
-    for line in table.lines().filter(|line| !line.starts_with('#')) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [function, versions, implementation] = words[..] else {
-            fail(&format!("api.txt: three words are needed in {line:?}"))
-        };
-        if versions.split(',').any(|own| own == version) {
-            assembly += &stub(function, implementation);
-            let _ = writeln!(exported, "    {function};");
+    for (function, implementation) in &shim.functions {
+        assembly += &stub(function, implementation, shim.unsupported);
+        let _ = writeln!(exported, "    {function};");
+    }
+    if shim.interposes {
+        for function in INTERPOSED {
+            assembly += &stub(function, function, shim.unsupported);
         }
     }
-    for function in INTERPOSED {
-        assembly += &stub(function, function);
+    if let Some(function) = shim.at_load {
+        let _ = write!(
+            assembly,
+            ".section .init_array,\"aw\"\n.balign 8\n.quad {function}\n"
+        );
     }
     assembly += ".section .note.GNU-stack,\"\",%progbits\n";
-    let assembly = write(out, &format!("cudart{version}.s"), &assembly);
-    let script = format!(
-        "{name} {{\n  global:\n{exported}  local: *;\n}};\n{};\n",
-        interposed_node()
-    );
-    let script = write(out, &format!("cudart{version}.map"), &script);
+    let assembly = write(out, &format!("{name}.s"), &assembly);
+    let mut script = match (shim.has_node, exported.is_empty()) {
+        (true, _) => format!("{name} {{\n  global:\n{exported}  local: *;\n}};\n"),
+        (false, true) => String::new(),
+        (false, false) => format!("{{\n  global:\n{exported}  local: *;\n}};\n"),
+    };
+    if shim.interposes {
+        script += &format!("{};\n", interposed_node());
+    }
+    let script = write(out, &format!("{name}.map"), &script);
     let arguments = [
         format!("-Wl,--version-script={}", script.display()),
         "-Wl,--no-as-needed".to_owned(),
@@ -61,7 +143,7 @@ fn shim(out: &Path, version: &str, table: &str, stand_in: &Path) {
         "-Wl,-rpath,$ORIGIN".to_owned(),
     ];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    link(&[&assembly], &out.join(&name), &name, &arguments);
+    link(&[&assembly], &out.join(name), name, &arguments);
 }
 
 /// The version in which programs ask the C library for [`INTERPOSED`].
@@ -73,8 +155,8 @@ fn interposed_node() -> String {
     format!("{version} {{ global: {}; }}", INTERPOSED.join("; "))
 }
 
-/// A symbol that jumps to `implementation`, or, where that is `-`, tells its own name to `pagemill_unsupported`.
-fn stub(function: &str, implementation: &str) -> String {
+/// A symbol that jumps to `implementation`, or, where that is `-`, tells its own name to `unsupported`.
+fn stub(function: &str, implementation: &str, unsupported: &str) -> String {
     let jump = |target: &str| match variable("CARGO_CFG_TARGET_ARCH").as_str() {
         "x86_64" => format!("  jmp *{target}@GOTPCREL(%rip)\n"),
         "aarch64" => {
@@ -90,10 +172,7 @@ fn stub(function: &str, implementation: &str) -> String {
                 "x86_64" => "  lea 2f(%rip), %rdi\n",
                 _ => "  adr x0, 2f\n",
             };
-            format!(
-                "{load}{}2: .asciz \"{function}\"\n",
-                jump("pagemill_unsupported")
-            )
+            format!("{load}{}2: .asciz \"{function}\"\n", jump(unsupported))
         }
         name => jump(&format!("pagemill_{name}")),
     };

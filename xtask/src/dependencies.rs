@@ -69,6 +69,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-pager",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
     ),
+    (
+        "pagemill-pager-preload",
+        &["pagemill-linux", "pagemill-mapping", "pagemill-pager"],
+    ),
     ("pagemill-vm", &[]),
     (
         "pagemill-color",
@@ -142,6 +146,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-cudart",
             "pagemill-fabric",
             "pagemill-run",
+            "pagemill-pager",
             "pagemill-vm",
         ],
     ),

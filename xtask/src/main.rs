@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod cuda;
 mod dependencies;
+mod frameworks;
 mod gallery;
 mod imports;
 mod kernels;

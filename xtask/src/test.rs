@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
 use crate::tally::Tally;
-use crate::{check, gallery, kernels, mpi4py, package, python, system, vm, workspace};
+use crate::{check, frameworks, gallery, kernels, mpi4py, package, python, system, vm, workspace};
 
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
@@ -15,6 +15,10 @@ pub fn run() -> Result<bool> {
     system::provide()?;
     if let Err(error) = Nvcc::provide() {
         // The tests that need it say so, and the comparison of the committed PTX fails with the reason.
+        eprintln!("{error:#}");
+    }
+    if let Err(error) = frameworks::provide() {
+        // Likewise.
         eprintln!("{error:#}");
     }
     let mut tally = check::run();

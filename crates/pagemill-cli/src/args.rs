@@ -52,6 +52,8 @@ pub enum Command {
     Mrc(MrcArguments),
     /// Huge pages that are clean before anyone waits for them
     Zero(crate::zero::ZeroArguments),
+    /// Programs with more memory than frames
+    Pager(crate::pager::PagerArguments),
     /// Programs that keep to their own part of a shared cache
     Color(crate::color::ColorArguments),
     /// Write the completions of a shell, such as bash
@@ -136,6 +138,14 @@ pub struct CudaArguments {
     /// Examples: --set machine.dram.capacity="2 GiB", --set transfer.page_size="64 KiB"
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+
+    /// Only execute the kernels, without simulated time: the fastest way to the program's results
+    #[arg(long)]
+    pub functional: bool,
+
+    /// Say on standard error which environment variables the program gets
+    #[arg(long)]
+    pub verbose: bool,
 
     /// Write results to standard output in this form, and the program's output to standard error
     ///

@@ -1,5 +1,8 @@
 //! `pagemill cuda`: a scenario of kind "cuda" made of the command line.
 
+use std::io::Write;
+use std::path::Path;
+
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::load_text;
 
@@ -10,6 +13,9 @@ use crate::run::{Results, Stdout, run_scenario};
 /// Runs the user's program, shows the report, and ends as the program did.
 pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
     let text = scenario_text(arguments);
+    if arguments.verbose {
+        tell_environment();
+    }
     let scenario = load_text(&SourceText::built_in("cuda.toml", &text), &arguments.sets)?;
     let results = Results {
         format: arguments.format.unwrap_or(RunFormat::Table),
@@ -23,16 +29,30 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
     run_scenario(&scenario, 1, &results)
 }
 
+/// Says on standard error what the program finds in its environment.
+fn tell_environment() {
+    let mut err = std::io::stderr().lock();
+    // There is nobody left to tell when standard error is closed.
+    let _ = writeln!(
+        err,
+        "pagemill: the program's environment; FOLDER is a temporary folder:"
+    );
+    for (name, value) in pagemill_run::cuda_environment(Path::new("FOLDER")) {
+        let _ = writeln!(err, "pagemill:   {name}={}", value.display());
+    }
+}
+
 fn scenario_text(arguments: &CudaArguments) -> String {
     // A JSON string is a TOML string.
     let string = |text: &str| serde_json::Value::from(text).to_string();
     let words: Vec<String> = arguments.command.iter().map(|word| string(word)).collect();
     let title = arguments.command.join(" ");
     format!(
-        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\n\n[transfer]\nmode = {}\n",
+        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\n\n[transfer]\nmode = {}\n",
         string(&title),
         string(&arguments.machine),
         words.join(", "),
+        arguments.functional,
         string(&arguments.mode),
     )
 }

@@ -15,6 +15,7 @@ mod list;
 mod mpi;
 mod mrc;
 mod output;
+mod pager;
 mod preload;
 mod report;
 mod run;
@@ -42,6 +43,10 @@ fn main() -> ExitCode {
         Command::Zero(arguments) => zero::zero(&arguments),
         Command::Color(arguments) => color::color(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
+        Command::Pager(arguments) => match pager::pager(&arguments) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Command::Completions { shell } => help::completions(shell),
         Command::Manual => help::manual(),
         Command::List(arguments) => list::list(&arguments),

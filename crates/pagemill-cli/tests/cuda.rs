@@ -461,6 +461,108 @@ fn machine_code_without_ptx_is_no_kernel_image() {
 }
 
 #[test]
+fn every_example_runs_as_nvcc_makes_it() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let examples = std::fs::read_dir(root().join("examples/cuda")).expect("examples");
+    let mut count = 0;
+    for path in examples.map(|entry| entry.expect("an entry").path()) {
+        if path.extension().is_none_or(|kind| kind != "cu") {
+            continue;
+        }
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name");
+        let program = toolkit.compile_plainly(&path, &format!("{name}_plain"));
+        let finished = run(&program, &[], &[]);
+        assert_eq!(finished.code, Some(0), "{name}: {}", finished.stderr);
+        let agrees = finished.stdout.contains("values agree with the CPU");
+        assert!(agrees, "{name}: {}", finished.stdout);
+        count += 1;
+    }
+    assert!(count >= 8);
+}
+
+#[test]
+fn a_program_with_its_own_runtime_has_the_same_results_as_one_without() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let source = example("managed_vector_add");
+    let rows = ["shared", "static"].map(|kind| {
+        let program = match kind {
+            "shared" => toolkit.compile(&source, "add_shared", &[]),
+            _ => toolkit.compile_plainly(&source, "add_static"),
+        };
+        let (mut rows, _) = rows(&program, &[], &[]);
+        rows.iter_mut().for_each(|row| row["program"] = Value::Null);
+        rows
+    });
+    assert_eq!(rows[0], rows[1]);
+}
+
+#[test]
+fn a_program_with_the_runtime_of_cuda_12_runs() {
+    let Some(program) = Toolkit::find().and_then(|toolkit| {
+        toolkit.compile_plainly_for_12(&source("library.cpp"), "library_plain")
+    }) else {
+        return;
+    };
+    let finished = run(&program, &[], &[]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn a_program_without_symbols_says_how_to_build_it() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile_plainly(&example("managed_vector_add"), "add_stripped");
+    let stripped = Command::new("strip").arg(&program).status();
+    assert!(stripped.is_ok_and(|status| status.success()));
+    let finished = run(&program, &[], &[]);
+    assert_ne!(finished.code, Some(0));
+    assert!(
+        finished.stderr.contains("-cudart shared"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_program_of_the_driver_api() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("driver");
+    let compiled = Command::new("gcc")
+        .args(["-std=gnu11", "-Wall", "-Werror", "-o"])
+        .arg(&program)
+        .arg(source("driver.c"))
+        .args(["-ldl", "-lpthread"])
+        .status();
+    if compiled.is_err() {
+        pagemill_testkit::skip("there is no gcc");
+        return;
+    }
+    let (rows, printed) = rows(&program, &[], &[]);
+    assert!(printed.contains("the driver answers"), "{printed}");
+    // Three ways of launching, in two contexts and in four threads four times; and one from linked code.
+    assert_eq!(number(&rows[0], "launches"), 3 * (2 + 4 * 4) + 1);
+}
+
+#[test]
+fn the_environment_can_be_seen() {
+    let finished = run(Path::new("/bin/true"), &["--verbose"], &[]);
+    for name in [
+        "LD_LIBRARY_PATH=FOLDER",
+        "LD_PRELOAD=FOLDER/",
+        "TRITON_PTXAS_PATH=FOLDER/ptxas",
+    ] {
+        assert!(finished.stderr.contains(name), "{}", finished.stderr);
+    }
+}
+
+#[test]
 fn the_command_ends_as_the_program_does() {
     let Some(toolkit) = Toolkit::find() else {
         return;
@@ -472,7 +574,13 @@ fn the_command_ends_as_the_program_does() {
     assert_eq!(crashed.code, Some(128 + 11), "{}", crashed.stderr);
     let other = run(Path::new("/bin/true"), &[], &[]);
     assert_eq!(other.code, Some(1));
-    assert!(other.stderr.contains("-cudart shared"), "{}", other.stderr);
+    assert!(
+        other
+            .stderr
+            .contains("neither the CUDA runtime nor the CUDA driver"),
+        "{}",
+        other.stderr
+    );
     assert_eq!(
         run(Path::new("/bin/sh"), &[], &["-c", "exit 5"]).code,
         Some(5)

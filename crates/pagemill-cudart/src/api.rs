@@ -23,8 +23,26 @@ pub struct Shim {
 /// The file name of this crate's own library, which the shims need beside them.
 pub const LIBRARY: &str = "libpagemill_cudart.so";
 
-/// The shims for every version.
-pub const SHIMS: [Shim; 2] = [
+/// The file name of the driver's library.
+pub const DRIVER_LIBRARY: &str = "libcuda.so.1";
+
+/// The library that is loaded before a program, so that one that carries NVIDIA's runtime within itself uses this crate's.
+pub const START_LIBRARY: &str = "libpagemill_start.so";
+
+/// The shims: the runtime in every version, the driver, its management library, and the one that is loaded first.
+pub const SHIMS: [Shim; 5] = [
+    Shim {
+        file_name: DRIVER_LIBRARY,
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so.1")),
+    },
+    Shim {
+        file_name: "libnvidia-ml.so.1",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libnvidia-ml.so.1")),
+    },
+    Shim {
+        file_name: START_LIBRARY,
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libpagemill_start.so")),
+    },
     Shim {
         file_name: "libcudart.so.12",
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.12")),
@@ -35,7 +53,37 @@ pub const SHIMS: [Shim; 2] = [
     },
 ];
 
-/// Every function, sorted by name.
+/// One row of `driver.txt`: a function of the driver API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverFunction {
+    /// The exported name, such as `cuMemAlloc_v2`.
+    pub symbol: &'static str,
+    /// The name in programs, such as `cuMemAlloc`.
+    pub base: &'static str,
+    /// The first version of CUDA whose programs mean this one: 3020 is CUDA 3.2.
+    pub since: i32,
+    /// The function of this crate that stands behind it; `None` where there is none.
+    pub implementation: Option<&'static str>,
+}
+
+/// Every function of the driver API, sorted by symbol and version. A symbol may stand for several versions.
+pub fn driver_functions() -> impl Iterator<Item = DriverFunction> {
+    include_str!("../driver.txt").lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let symbol = words.next().filter(|word| !word.starts_with('#'))?;
+        let base = words.next()?;
+        let since = words.next()?.parse().ok()?;
+        let implementation = words.next().filter(|word| *word != "-");
+        Some(DriverFunction {
+            symbol,
+            base,
+            since,
+            implementation,
+        })
+    })
+}
+
+/// Every function of the runtime API, sorted by name.
 pub fn functions() -> impl Iterator<Item = Function> {
     include_str!("../api.txt").lines().filter_map(|line| {
         let mut words = line.split_whitespace();

@@ -34,6 +34,7 @@ codes! {
     INVALID_NORM_SETTING = 27, "Normalizing of what cannot be.";
     INVALID_DEVICE_FUNCTION = 98, "No such kernel.";
     INVALID_DEVICE = 101, "No such GPU.";
+    INVALID_CONTEXT = 201, "No context is current, or this is none.";
     INVALID_KERNEL_IMAGE = 200, "Device code that is none.";
     NO_KERNEL_IMAGE = 209, "No device code that this GPU can run.";
     UNSUPPORTED_LIMIT = 215, "No such limit.";
@@ -41,6 +42,7 @@ codes! {
     INVALID_PTX = 218, "PTX that cannot be compiled.";
     FILE_NOT_FOUND = 301, "A file cannot be read.";
     INVALID_RESOURCE_HANDLE = 400, "No such stream, event or library.";
+    NOT_FOUND = 500, "No such name.";
     NOT_READY = 600, "Work is under way.";
     ILLEGAL_ADDRESS = 700, "A kernel used an address that is not allocated.";
     LAUNCH_OUT_OF_RESOURCES = 701, "A block needs more than an SM has.";
@@ -86,6 +88,21 @@ impl CudaError {
         rows().find(|row| row.0 == self.0)
     }
 
+    /// The driver's code for it: the same number, but for errors that the runtime API alone has.
+    pub(crate) fn for_driver(self) -> i32 {
+        match self {
+            Self::INVALID_CONFIGURATION
+            | Self::INVALID_PITCH
+            | Self::INVALID_CHANNEL_DESCRIPTOR
+            | Self::INVALID_MEMCPY_DIRECTION
+            | Self::INVALID_FILTER_SETTING
+            | Self::INVALID_NORM_SETTING => Self::INVALID_VALUE.0,
+            Self::INVALID_SYMBOL => Self::NOT_FOUND.0,
+            Self::INVALID_DEVICE_FUNCTION => Self::INVALID_RESOURCE_HANDLE.0,
+            Self(code) => code,
+        }
+    }
+
     /// Its name for C.
     pub(crate) fn name_for_c(self) -> &'static CStr {
         texts_for_c().get(&self.0).unwrap_or(&UNKNOWN_FOR_C).0
@@ -112,6 +129,22 @@ fn texts_for_c() -> &'static TextsForC {
             .map(|(code, name, description)| (code, (for_c(name), for_c(description))))
             .collect()
     })
+}
+
+/// Name and description of a driver error for C; `None` for what is none.
+pub(crate) fn driver_error(code: i32) -> Option<(&'static CStr, &'static CStr)> {
+    static TEXTS: OnceLock<TextsForC> = OnceLock::new();
+    let texts = TEXTS.get_or_init(|| {
+        let rows = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/driver-errors.tsv")).lines();
+        let rows = rows.filter_map(|line| {
+            let (code, name) = line.split_once('\t')?;
+            let code = code.parse().ok()?;
+            let name: &'static CStr = Box::leak(CString::new(name).ok()?.into_boxed_c_str());
+            Some((code, (name, CudaError(code).description_for_c())))
+        });
+        rows.collect()
+    });
+    texts.get(&code).copied()
 }
 
 impl fmt::Display for CudaError {

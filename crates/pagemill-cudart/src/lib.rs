@@ -7,6 +7,7 @@ pub mod api;
 mod error;
 mod fatbin;
 mod ffi;
+mod linked_ptx;
 mod managed;
 mod names;
 mod results;
@@ -21,4 +22,4 @@ pub use runtime::{
     Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,
     Span, Step, StreamId, Work,
 };
-pub use setting::{DEFAULT_MACHINE, ENVIRONMENT, Setting, SettingError};
+pub use setting::{DEFAULT_MACHINE, ENVIRONMENT, STRIPPED_NOTE, Setting, SettingError};

@@ -10,6 +10,9 @@ use pagemill_sim::{GpuMachine, Limits, TransferMode};
 /// The environment variable that names a folder: `scenario.toml` in it is read, `results-<pid>.json` is written to it.
 pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
 
+/// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols.
+pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
+
 /// The machine of programs that nobody chose one for.
 pub const DEFAULT_MACHINE: &str = "gtx480";
 
@@ -32,6 +35,8 @@ pub struct Setting {
     pub mode: TransferMode,
     /// Where a run is stopped, and how many events are kept.
     pub limits: Limits,
+    /// Whether kernels are only executed, without time.
+    pub functional: bool,
     /// Where results go; `None` for nowhere.
     pub results: Option<PathBuf>,
 }
@@ -98,6 +103,7 @@ impl Setting {
                 machine_title: point.machine.title,
                 mode: point.transfer.simulated(),
                 limits: point.limits,
+                functional: point.functional,
                 results: None,
             }),
             _ => Err(SettingError(format!(

@@ -12,6 +12,7 @@ mod pager;
 mod record;
 mod regions;
 pub mod remote;
+mod setup;
 mod shard;
 pub mod store;
 mod worker;
@@ -19,6 +20,7 @@ mod worker;
 pub use config::{Config, ConfigError, WhenStoreFails};
 pub use counters::{COUNTERS, Count, Counters};
 pub use pager::{Allocation, Pager, PagerError};
+pub use setup::{Place, SETUP_VARIABLE, Setup, SetupError};
 
 /// Bytes of a unit, the least that moves.
 pub const UNIT_BYTES: usize = pagemill_policy::paging::UNIT_BYTES as usize;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pagemill_linux::OsError;
 use pagemill_linux::channel::wait_readable;
-use pagemill_linux::process::end_now;
+use pagemill_linux::process::{SignalsHeld, end_now};
 use pagemill_linux::userfault::{Paged, Userfault};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
@@ -150,7 +150,7 @@ impl Pager {
         })
     }
 
-    /// As [`Pager::allocate`], for memory that is known by its address alone and ends with [`Pager::unmap`].
+    /// As [`Pager::allocate`], for memory that is known by its address alone and ends with [`Pager::forget`].
     ///
     /// # Errors
     /// There is too little address space.
@@ -159,6 +159,7 @@ impl Pager {
     }
 
     fn map(&self, bytes: u64) -> Result<Arc<Region>, PagerError> {
+        let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         let memory = Paged::map(&self.core.userfault(), bytes.max(1))?;
         Ok(self.core.enter(memory))
@@ -173,28 +174,38 @@ impl Pager {
 
     /// Forgets the bytes of `range` as far as it is paged: they are zeros at the next touch, as after `MADV_DONTNEED`.
     pub fn discard(&self, range: Range<u64>) {
+        let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
-        let mut at = range.start;
-        while at < range.end {
-            let Some(region) = self.core.regions.find(at) else {
-                at += BLOCK_BYTES - at % BLOCK_BYTES;
-                continue;
-            };
-            let end = range.end.min(region.memory.range().end);
-            self.core.discard(&region, at..end);
-            at = end;
+        for (part, region) in self.core.regions.touched(&range) {
+            self.core.discard(&region, part, Fate::Zeros);
         }
     }
 
-    /// Ends the paged memory that starts at `start`; whether there was any.
-    pub fn unmap(&self, start: u64) -> bool {
+    /// Enters that `range` of raw memory was unmapped or replaced.
+    pub fn forget(&self, range: Range<u64>) {
+        let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
-        let found = self.core.regions.find(start);
-        let Some(region) = found.filter(|region| region.memory.range().start == start) else {
-            return false;
-        };
-        self.core.release(&region);
-        true
+        for (part, region) in self.core.regions.touched(&range) {
+            self.core.regions.remove(&part);
+            region.memory.forget(part.clone());
+            self.core.discard(&region, part.clone(), Fate::Gone);
+            self.core.note_gone(&region, &part);
+        }
+    }
+
+    /// Makes `range` of raw memory plain: all its bytes are in frames that count no more, and their faults are the kernel's. Other
+    /// threads may use it meanwhile.
+    ///
+    /// # Errors
+    /// The kernel refuses: it has too many mappings.
+    pub fn make_plain(&self, range: Range<u64>) -> std::io::Result<()> {
+        let _held = SignalsHeld::new();
+        let _inside = self.core.gate.enter();
+        for (part, region) in self.core.regions.touched(&range) {
+            self.core.bring_in(&region, part.clone());
+            region.memory.release(&self.core.userfault(), part)?;
+        }
+        Ok(())
     }
 
     /// What was counted.
@@ -262,6 +273,7 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         self.core.release(&self.region);
     }
@@ -323,7 +335,7 @@ impl Core {
     }
 
     /// Forgets the bytes of whole units of `range`, which lies in `region`.
-    fn discard(&self, region: &Region, range: Range<u64>) {
+    fn discard(&self, region: &Region, range: Range<u64>, fate: Fate) {
         let unit = UNIT_BYTES as u64;
         let mut at = range.start.next_multiple_of(unit);
         let end = range.end / unit * unit;
@@ -332,12 +344,19 @@ impl Core {
             let within = u64::from(self.page_units - site.unit) * unit;
             let stop = end.min(at + within);
             let units = site.unit..site.unit + ((stop - at) / unit) as u32;
-            self.discard_units(region, site, PageMask::range(units), at..stop);
+            self.discard_units(region, site, PageMask::range(units), at..stop, fate);
             at = stop;
         }
     }
 
-    fn discard_units(&self, region: &Region, site: Site, units: PageMask, range: Range<u64>) {
+    fn discard_units(
+        &self,
+        region: &Region,
+        site: Site,
+        units: PageMask,
+        range: Range<u64>,
+        fate: Fate,
+    ) {
         let shard = &self.shards[site.shard];
         let mut state = shard.lock();
         while state.ledger.is_in_transit(site.page) {
@@ -345,8 +364,11 @@ impl Core {
         }
         let gone = state.ledger.discard(site.page, units);
         let records = state.take_records(site.page, units);
-        if !gone.is_empty() {
-            region.memory.drop_pages(range);
+        match fate {
+            Fate::Zeros if !gone.is_empty() => region.memory.drop_pages(range),
+            Fate::Zeros => {}
+            // What is there now is another's.
+            Fate::Gone => state.ledger.set_absent(site.page, units),
         }
         drop(state);
         let slots: Vec<Slot> = (records.iter().map(Record::own_slot))
@@ -355,20 +377,58 @@ impl Core {
         self.store.free(&slots);
     }
 
+    /// Fetches all units of `range` for good: they are never evicted.
+    fn bring_in(&self, region: &Region, range: Range<u64>) {
+        let unit = UNIT_BYTES as u64;
+        let userfault = self.userfault();
+        let mut buffer = Box::new(AlignedUnit([0; UNIT_BYTES]));
+        for address in range.step_by(UNIT_BYTES) {
+            let site = self.site(region, address);
+            let units = PageMask::range(site.unit..site.unit + 1);
+            let shard = &self.shards[site.shard];
+            let mut state = shard.lock();
+            while state.ledger.is_in_transit(site.page) {
+                state = shard.wait(state);
+            }
+            let resident = state.ledger.discard(site.page, units);
+            let records = state.take_records(site.page, units);
+            state.ledger.set_absent(site.page, units);
+            drop(state);
+            let record = records.first().copied().unwrap_or_default();
+            if resident.is_empty() {
+                crate::worker::fill(self, &mut buffer.0, &[record]);
+                region.memory.place(&userfault, address, &buffer.0);
+            } else {
+                userfault.wake(address..address + unit);
+            }
+            if record.own_slot() != NO_SLOT {
+                self.store.free(&[record.own_slot()]);
+            }
+        }
+    }
+
     fn release(&self, region: &Arc<Region>) {
-        self.regions.remove(region);
         let range = region.memory.range();
-        self.discard(region, range.clone());
+        self.regions.remove(&range);
+        self.discard(region, range.clone(), Fate::Gone);
+        region.memory.unmap();
+        self.note_gone(region, &range);
+    }
+
+    /// Part of a region has ended; with its last part, its blocks do.
+    fn note_gone(&self, region: &Region, part: &Range<u64>) {
+        self.counters
+            .subtract(Count::MappedBytes, part.end - part.start);
+        if region.memory.is_mapped() {
+            return;
+        }
         let shards = self.shards.len() as u64;
         for block in region.blocks() {
             self.shards[(block % shards) as usize]
                 .lock()
                 .leave(block / shards);
         }
-        region.memory.unmap();
         self.regions.recycle(region.blocks());
-        self.counters
-            .subtract(Count::MappedBytes, range.end - range.start);
     }
 
     fn inherit(&self, is_inherited: bool) {
@@ -405,6 +465,19 @@ impl Core {
         let store = self.store.name();
         stop(&StoreError::Damaged { store, slot })
     }
+}
+
+/// A unit as direct input and output wants it.
+#[repr(align(4096))]
+struct AlignedUnit([u8; UNIT_BYTES]);
+
+/// What becomes of units whose bytes are given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// They are zeros at the next touch.
+    Zeros,
+    /// They are no memory of the pager any more.
+    Gone,
 }
 
 fn stop(error: &dyn fmt::Display) -> ! {

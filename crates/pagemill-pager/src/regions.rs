@@ -39,11 +39,15 @@ pub struct Regions {
 
 #[derive(Debug, Default)]
 struct Inner {
-    by_start: BTreeMap<u64, Arc<Region>>,
+    /// Parts that are still a region's, by start: end and region. Another region may lie where a program has unmapped a part.
+    parts: BTreeMap<u64, (u64, Arc<Region>)>,
     /// Blocks that no region has, below `next_block`: first and count.
     free: BTreeMap<u64, u64>,
     next_block: u64,
 }
+
+/// Addresses of a region.
+pub type Part = (Range<u64>, Arc<Region>);
 
 impl Regions {
     /// Enters memory under block numbers of its own.
@@ -56,14 +60,25 @@ impl Regions {
             memory,
             first_block,
         });
-        inner.by_start.insert(range.start, Arc::clone(&region));
+        inner
+            .parts
+            .insert(range.start, (range.end, Arc::clone(&region)));
         region
     }
 
-    /// Forgets the region: its addresses are nobody's.
-    pub fn remove(&self, region: &Region) {
+    /// Forgets `range`: its addresses are nobody's.
+    pub fn remove(&self, range: &Range<u64>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        inner.by_start.remove(&region.memory.range().start);
+        for (part, region) in inner.touched(range) {
+            inner.parts.remove(&part.start);
+            if part.start < range.start {
+                let rest = (range.start, Arc::clone(&region));
+                inner.parts.insert(part.start, rest);
+            }
+            if range.end < part.end {
+                inner.parts.insert(range.end, (part.end, region));
+            }
+        }
     }
 
     /// The numbers of a removed region may be used again.
@@ -75,17 +90,42 @@ impl Regions {
     /// The region that `address` lies in.
     pub fn find(&self, address: u64) -> Option<Arc<Region>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, region) = inner.by_start.range(..=address).next_back()?;
-        (region.memory.range().contains(&address)).then(|| Arc::clone(region))
+        let (_, (end, region)) = inner.parts.range(..=address).next_back()?;
+        (address < *end).then(|| Arc::clone(region))
     }
 
+    /// What of `range` lies in regions.
+    pub fn touched(&self, range: &Range<u64>) -> Vec<Part> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = inner.touched(range).into_iter();
+        parts
+            .map(|(part, region)| (part.start.max(range.start)..part.end.min(range.end), region))
+            .collect()
+    }
+
+    /// All regions that have an address left.
     pub fn all(&self) -> Vec<Arc<Region>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        inner.by_start.values().map(Arc::clone).collect()
+        let mut all: Vec<Arc<Region>> = Vec::new();
+        for (_, region) in inner.parts.values() {
+            if !all.iter().any(|known| Arc::ptr_eq(known, region)) {
+                all.push(Arc::clone(region));
+            }
+        }
+        all
     }
 }
 
 impl Inner {
+    /// Whole parts with an address in `range`.
+    fn touched(&self, range: &Range<u64>) -> Vec<Part> {
+        let below_end = self.parts.range(..range.end).rev();
+        below_end
+            .take_while(|(_, (end, _))| *end > range.start)
+            .map(|(&start, (end, region))| (start..*end, Arc::clone(region)))
+            .collect()
+    }
+
     fn take_blocks(&mut self, blocks: u64) -> u64 {
         let fitting = self.free.iter().find(|(_, count)| **count >= blocks);
         let Some((&first, &count)) = fitting else {

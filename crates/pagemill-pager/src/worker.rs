@@ -102,6 +102,8 @@ impl Worker {
             self.fetch(shard, &job);
         }
         self.frames.shrink_to(KEPT_BYTES);
+        // What has just left the pager is in no plan: its touch is the kernel's to answer.
+        self.userfault.wake(unit);
     }
 
     /// Takes the frames of a page, and keeps the bytes of those that have changed.
@@ -193,7 +195,7 @@ impl Worker {
 }
 
 /// Writes what each record keeps, or zeros.
-fn fill(core: &Core, bytes: &mut [u8], records: &[Record]) {
+pub fn fill(core: &Core, bytes: &mut [u8], records: &[Record]) {
     let mut done = 0;
     while done < records.len() {
         let is_kept = records[done].slot().is_some();

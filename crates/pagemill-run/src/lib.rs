@@ -26,7 +26,7 @@ use pagemill_scenario::{Point, Scenario};
 
 pub use files::{stage_results, write_results};
 pub use kind::PointEvents;
-pub use kind::cuda::rows_of_program;
+pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::{merged, result_set};
 pub use store::{BUILD, Store, StoreError};

@@ -15,12 +15,13 @@ use crate::workspace;
 const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 10] = [
+const MAY_BE_UNSAFE: [&str; 11] = [
     "pagemill-cudart",
     "pagemill-fabric",
     "pagemill-gpu",
     "pagemill-linux",
     "pagemill-mapping",
+    "pagemill-pager-preload",
     "pagemill-preload",
     "pagemill-ptx",
     "pagemill-zero",

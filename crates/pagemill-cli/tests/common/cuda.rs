@@ -50,27 +50,60 @@ impl Toolkit {
         )
     }
 
+    /// Compiles `source` with nvcc as it is: the runtime becomes part of the program.
+    pub fn compile_plainly(&self, source: &Path, name: &str) -> PathBuf {
+        let toolkit = self.packages.join("cu13");
+        let mut command = Command::new(toolkit.join("bin/nvcc"));
+        command.arg("-L").arg(toolkit.join("lib")).arg(source);
+        self.run(&mut command, name)
+    }
+
+    /// Compiles `source` with the host's compiler, CUDA 12's runtime becoming part of the program; `None` where that is not
+    /// installed, which is counted.
+    pub fn compile_plainly_for_12(&self, source: &Path, name: &str) -> Option<PathBuf> {
+        let runtime = self.packages.join("cuda_runtime/lib/libcudart_static.a");
+        if !runtime.is_file() {
+            pagemill_testkit::skip("there is no CUDA 12 runtime: `cargo xtask test` installs it");
+            return None;
+        }
+        let mut command = self.host_compiler();
+        command
+            .arg(source)
+            .arg(runtime)
+            .args(["-ldl", "-lrt", "-lpthread"]);
+        self.link_nvrtc_12(&mut command);
+        Some(self.run(&mut command, name))
+    }
+
+    /// The host's compiler with the headers of CUDA 12.
+    fn host_compiler(&self) -> Command {
+        let mut command = Command::new("g++");
+        for package in ["cuda_runtime", "cuda_nvrtc", "cuda_nvcc"] {
+            command
+                .arg("-I")
+                .arg(self.packages.join(package).join("include"));
+        }
+        command
+    }
+
+    fn link_nvrtc_12(&self, command: &mut Command) {
+        let libraries = self.packages.join("cuda_nvrtc/lib");
+        command
+            .arg(libraries.join("libnvrtc.so.12"))
+            .arg(rpath(&libraries));
+    }
+
     /// Compiles `source` with the host's compiler against CUDA 12; `None` where that is not installed, which is counted.
     pub fn compile_for_12(&self, source: &Path, name: &str) -> Option<PathBuf> {
         let runtime = self.packages.join("cuda_runtime");
-        let nvrtc = self.packages.join("cuda_nvrtc");
         if !runtime.join("lib/libcudart.so.12").is_file() {
             pagemill_testkit::skip("there is no CUDA 12 runtime: `cargo xtask test` installs it");
             return None;
         }
-        let compiler = self.packages.join("cuda_nvcc/include");
         let links = self.links("12", &runtime.join("lib/libcudart.so.12"));
-        let mut command = Command::new("g++");
-        for include in [runtime.join("include"), nvrtc.join("include"), compiler] {
-            command.arg("-I").arg(include);
-        }
-        command
-            .arg(source)
-            .arg("-L")
-            .arg(links)
-            .arg("-lcudart")
-            .arg(nvrtc.join("lib/libnvrtc.so.12"))
-            .arg(rpath(&nvrtc.join("lib")));
+        let mut command = self.host_compiler();
+        command.arg(source).arg("-L").arg(links).arg("-lcudart");
+        self.link_nvrtc_12(&mut command);
         Some(self.run(&mut command, name))
     }
 

@@ -119,7 +119,7 @@ pub(super) fn linear_plan(to: u64, from: u64, bytes: usize) -> Copy3d {
 
 /// # Safety
 /// As [`copy`].
-unsafe fn linear(
+pub(super) unsafe fn linear(
     to: u64,
     from: u64,
     bytes: usize,
@@ -171,7 +171,7 @@ unsafe fn rows(
 /// `cudaPos`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Position {
+pub(super) struct Position {
     x: usize,
     y: usize,
     z: usize,

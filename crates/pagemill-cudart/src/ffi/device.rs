@@ -7,7 +7,10 @@ use super::properties::{self, Layout, attribute};
 use super::{Done, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
-const DRIVER_VERSION: c_int = 13_000;
+/// The same for every simulated GPU, as there is one.
+pub(super) const UUID: [u8; 16] = *b"pagemill GPU 000";
+
+pub(super) const DRIVER_VERSION: c_int = 13_050;
 const RUNTIME_VERSION_12: c_int = 12_090;
 const RUNTIME_VERSION_13: c_int = 13_000;
 

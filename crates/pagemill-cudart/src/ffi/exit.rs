@@ -1,6 +1,7 @@
 //! The end of the process: results are written once nobody can ask for anything any more.
 
-use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, PoisonError};
 
 use super::{STATE, State, complain, print};
 use crate::results::Results;
@@ -11,7 +12,31 @@ use crate::runtime::Runtime;
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = at_exit;
 
+/// Set in a child of `fork`, which has a copy of the GPU that belongs to its parent.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Notices forks from now on.
+pub(super) fn watch_forks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler only stores to an atomic. Without room for it, children are not told apart.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// Whether this process is a child of one that used the GPU before it forked.
+pub(super) fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
 extern "C" fn at_exit() {
+    if is_forked() {
+        return;
+    }
     let _ = std::panic::catch_unwind(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let last = std::mem::replace(&mut *state, State::Finished);

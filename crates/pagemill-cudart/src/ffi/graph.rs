@@ -12,7 +12,7 @@ use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work}
 
 /// `cudaKernelNodeParams`.
 #[repr(C)]
-struct KernelNode {
+pub(super) struct KernelNode {
     function: *const c_void,
     grid: Dim3,
     block: Dim3,
@@ -47,7 +47,7 @@ impl KernelNode {
 
 /// `cudaMemsetParams`.
 #[repr(C)]
-struct MemsetNode {
+pub(super) struct MemsetNode {
     to: *mut c_void,
     pitch: usize,
     value: c_uint,
@@ -57,7 +57,7 @@ struct MemsetNode {
 }
 
 impl MemsetNode {
-    fn work(&self) -> Result<Work, Fault> {
+    pub(super) fn work(&self) -> Result<Work, Fault> {
         let bytes = self.element_bytes as usize;
         if !matches!(bytes, 1 | 2 | 4) {
             let message = format!("elements of 1, 2 and 4 bytes can be set, not of {bytes}");
@@ -84,7 +84,7 @@ impl MemsetNode {
 
 /// `cudaHostNodeParams`.
 #[repr(C)]
-struct HostNode {
+pub(super) struct HostNode {
     function: Option<HostFunction>,
     data: *mut c_void,
 }
@@ -97,16 +97,19 @@ impl HostNode {
 }
 
 /// What the program hands over beside the node's own parameters.
-struct Place {
-    to: *mut *mut c_void,
-    graph: *mut c_void,
-    after: *const u64,
-    count: usize,
+pub(super) struct Place {
+    pub(super) to: *mut *mut c_void,
+    pub(super) graph: *mut c_void,
+    pub(super) after: *const u64,
+    pub(super) count: usize,
 }
 
 /// # Safety
 /// The pointers of `place` are null or point to as many handles as it says.
-unsafe fn add(place: &Place, work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>) -> Done {
+pub(super) unsafe fn add(
+    place: &Place,
+    work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
+) -> Done {
     if place.to.is_null() || place.count > 0 && place.after.is_null() {
         return Err(null());
     }
@@ -125,7 +128,7 @@ unsafe fn add(place: &Place, work: impl FnOnce(&mut Runtime) -> Result<Work, Fau
 
 /// # Safety
 /// `pointer` is null or points to a `T`.
-unsafe fn parameters<T>(pointer: *const T) -> Result<T, Fault> {
+pub(super) unsafe fn parameters<T>(pointer: *const T) -> Result<T, Fault> {
     if pointer.is_null() {
         return Err(null());
     }
@@ -186,14 +189,14 @@ unsafe fn dependencies(
 
 /// # Safety
 /// `to` is null or points to room for a handle.
-unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Done {
+pub(super) unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Done {
     let executable = with_runtime(|runtime| runtime.instantiate(address(graph)))?;
     // SAFETY: by the contract of this function.
     unsafe { give(to, executable as *mut c_void) }
 }
 
 /// Gives the step of an executable graph that was made from `node` other parameters.
-fn set_step(
+pub(super) fn set_step(
     executable: *mut c_void,
     node: *mut c_void,
     work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
@@ -219,7 +222,10 @@ fn set_step(
 }
 
 /// Gives a node other parameters of the same type.
-fn set_node(node: *mut c_void, work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>) -> Done {
+pub(super) fn set_node(
+    node: *mut c_void,
+    work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
+) -> Done {
     with_runtime(|runtime| {
         let work = work(runtime)?;
         let own = runtime.node_work(address(node))?;

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use pagemill_ptx::Param;
 
+use super::properties::compute_capability;
 use super::work::{Wait, submit};
 use super::{Done, address, api, give, null, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
@@ -27,7 +28,7 @@ impl Dim3 {
 
 /// `cudaLaunchConfig_t`.
 #[repr(C)]
-struct LaunchConfig {
+pub(super) struct LaunchConfig {
     grid: Dim3,
     block: Dim3,
     shared_bytes: usize,
@@ -38,7 +39,7 @@ struct LaunchConfig {
 
 /// `cudaLaunchAttribute`.
 #[repr(C)]
-struct LaunchAttribute {
+pub(super) struct LaunchAttribute {
     id: u32,
     value: [u64; 8],
 }
@@ -48,7 +49,7 @@ const ATTRIBUTE_CLUSTER: u32 = 4;
 
 /// `struct cudaFuncAttributes`: the fields up to the largest dynamic shared memory; programs make room for 144 bytes.
 #[repr(C)]
-struct FuncAttributes {
+pub(super) struct FuncAttributes {
     shared_bytes: usize,
     constant_bytes: usize,
     local_bytes: usize,
@@ -98,11 +99,21 @@ pub(super) unsafe fn pack(
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
     let key = FunctionKey(address(function));
+    // SAFETY: by the contract of this function.
+    unsafe { run(key, shape, |params, bytes| pack(arguments, params, bytes)) }
+}
+
+/// Launches a kernel; `pack` is as for [`Runtime::prepare`](crate::runtime::Runtime::prepare).
+///
+/// # Safety
+/// As `submit`.
+pub(super) unsafe fn run(
+    key: FunctionKey,
+    shape: &Launch,
+    pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+) -> Done {
     let launched = with_runtime_for(key, |runtime| {
-        let arguments = runtime.prepare(key, shape, |params, bytes| {
-            // SAFETY: by the contract of this function.
-            unsafe { pack(arguments, params, bytes) }
-        })?;
+        let arguments = runtime.prepare(key, shape, pack)?;
         let work = Work::Kernel(key, *shape, arguments);
         // SAFETY: a kernel touches no memory of the program but what the simulator knows.
         unsafe { submit(runtime, shape.stream, work, Wait::No) }
@@ -133,6 +144,35 @@ fn shape(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) -> L
         stream: StreamId(address(stream)),
         cooperative: false,
     }
+}
+
+/// What the attributes of a launch make of its shape.
+///
+/// # Safety
+/// `attributes` points to `count` of them.
+pub(super) unsafe fn apply_attributes(
+    mut shape: Launch,
+    attributes: *const LaunchAttribute,
+    count: u32,
+) -> Result<Launch, Fault> {
+    for index in 0..count as usize {
+        if attributes.is_null() {
+            return Err(null());
+        }
+        // SAFETY: by the contract of this function.
+        let attribute = unsafe { attributes.add(index).read_unaligned() };
+        let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
+        let z = attribute.value[1] as u32;
+        if attribute.id == ATTRIBUTE_CLUSTER && (x, y, z) != (1, 1, 1) {
+            let message =
+                format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        if attribute.id == ATTRIBUTE_COOPERATIVE {
+            shape.cooperative = attribute.value[0] as u32 != 0;
+        }
+    }
+    Ok(shape)
 }
 
 api! {
@@ -178,37 +218,27 @@ api! {
         }
         // SAFETY: see the module.
         let config = unsafe { config.read_unaligned() };
-        let mut shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
-        for index in 0..config.attribute_count as usize {
-            if config.attributes.is_null() {
-                return Err(null());
-            }
-            // SAFETY: see the module.
-            let attribute = unsafe { config.attributes.add(index).read_unaligned() };
-            let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
-            let z = attribute.value[1] as u32;
-            if attribute.id == ATTRIBUTE_CLUSTER && (x, y, z) != (1, 1, 1) {
-                let message = format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
-                return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
-            }
-            if attribute.id == ATTRIBUTE_COOPERATIVE {
-                shape.cooperative = attribute.value[0] as u32 != 0;
-            }
-        }
+        let shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
         // SAFETY: see the module.
-        unsafe { launch(function, &shape, arguments) }
+        unsafe {
+            let shape = apply_attributes(shape, config.attributes, config.attribute_count)?;
+            launch(function, &shape, arguments)
+        }
     }
 
     fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) {
-        let found = with_runtime(|runtime| runtime.function_attributes(FunctionKey(address(function))))?;
+        let key = FunctionKey(address(function));
+        let (found, capability) = with_runtime(|runtime| {
+            Ok((runtime.function_attributes(key)?, compute_capability(runtime)))
+        })?;
         let attributes = FuncAttributes {
             shared_bytes: found.shared_bytes as usize,
             constant_bytes: 0,
             local_bytes: found.local_bytes as usize,
             max_threads_per_block: found.max_threads_per_block as c_int,
             registers: found.registers as c_int,
-            ptx_version: super::properties::COMPUTE_CAPABILITY,
-            binary_version: super::properties::COMPUTE_CAPABILITY,
+            ptx_version: capability,
+            binary_version: capability,
             cache_mode: 0,
             max_dynamic_shared_bytes: found.max_dynamic_shared_bytes as c_int,
             carveout: -1,

@@ -2,14 +2,14 @@
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
 
-use super::{address, api, give, null, registration, text, with_runtime};
+use super::{Done, address, api, give, null, registration, text, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::FunctionKey;
+use crate::runtime::{FunctionKey, Runtime};
 
 /// Library handles are image numbers with this added, so that none is null.
 const HANDLE_BASE: u64 = 0x6c << 56;
 
-fn image(library: *mut c_void) -> Result<usize, Fault> {
+pub(super) fn image(library: *mut c_void) -> Result<usize, Fault> {
     let number = address(library).checked_sub(HANDLE_BASE);
     number.map(|number| number as usize).ok_or_else(|| {
         Fault::new(
@@ -25,6 +25,73 @@ fn is_binary(first: [u8; 4]) -> bool {
     magic == 0xba55_ed50 || magic == 0x4662_43b1
 }
 
+/// The handle of an image.
+pub(super) fn handle(image: usize) -> *mut c_void {
+    (HANDLE_BASE + image as u64) as *mut c_void
+}
+
+/// Loads device code that lies in memory; returns its handle.
+///
+/// # Safety
+/// `code` is null or points to a fat binary, a wrapper of one, machine code, or PTX that ends with a NUL.
+pub(super) unsafe fn load(code: *const c_void) -> Result<*mut c_void, Fault> {
+    if code.is_null() {
+        return Err(null());
+    }
+    // SAFETY: device code of every kind begins with four bytes; a shorter text ends before.
+    let text = unsafe { CStr::from_ptr(code.cast()) };
+    let Some(first) = text.to_bytes_with_nul().first_chunk::<4>() else {
+        let message = "the device code is neither PTX nor a fat binary";
+        return Err(Fault::new(CudaError::INVALID_KERNEL_IMAGE, message));
+    };
+    if is_binary(*first) {
+        // SAFETY: the number says that it is a fat binary or a wrapper of one; it is copied.
+        let binary = unsafe { registration::unwrap(code) }?.to_vec();
+        return load_image(|runtime| runtime.register_fat_binary(binary));
+    }
+    load_text(text.to_bytes())
+}
+
+fn load_text(code: &[u8]) -> Result<*mut c_void, Fault> {
+    if code.starts_with(b"\x7fELF") {
+        let message = "machine code (a cubin) cannot be executed: give pagemill PTX, or a fat binary with PTX";
+        return Err(Fault::new(CudaError::NO_KERNEL_IMAGE, message));
+    }
+    let ptx = String::from_utf8_lossy(code).into_owned();
+    load_image(|runtime| runtime.register_ptx(ptx))
+}
+
+fn load_image(register: impl FnOnce(&mut Runtime) -> usize) -> Result<*mut c_void, Fault> {
+    let image = with_runtime(|runtime| {
+        let image = register(runtime);
+        runtime.load_image(image).map(|()| image)
+    })?;
+    Ok(handle(image))
+}
+
+/// Loads device code from a file; returns its handle.
+pub(super) fn load_file(path: &str) -> Result<*mut c_void, Fault> {
+    let code = std::fs::read(path)
+        .map_err(|error| Fault::new(CudaError::FILE_NOT_FOUND, format!("{path}: {error}")))?;
+    match code.first_chunk::<4>() {
+        Some(first) if is_binary(*first) => load_image(|runtime| runtime.register_fat_binary(code)),
+        _ => {
+            let end = code.iter().position(|&byte| byte == 0);
+            load_text(
+                &code[..end
+                    .filter(|_| !code.starts_with(b"\x7fELF"))
+                    .unwrap_or(code.len())],
+            )
+        }
+    }
+}
+
+/// Forgets device code; its kernels and variables are gone.
+pub(super) fn unload(library: *mut c_void) -> Done {
+    let image = image(library)?;
+    with_runtime(|runtime| runtime.unload_image(image))
+}
+
 api! {
     fn cudaLibraryLoadData(
         to: *mut *mut c_void,
@@ -36,35 +103,15 @@ api! {
         _values: *const c_void,
         _count: c_uint,
     ) {
-        if code.is_null() || to.is_null() {
+        if to.is_null() {
             return Err(null());
         }
-        // SAFETY: device code of every kind has at least four bytes.
-        let first = unsafe { code.cast::<[u8; 4]>().read_unaligned() };
-        let image = if is_binary(first) {
-            // SAFETY: the number says that it is a fat binary or a wrapper of one; it is copied.
-            let binary = unsafe { registration::unwrap(code) }?.to_vec();
-            with_runtime(|runtime| {
-                let image = runtime.register_fat_binary(binary);
-                runtime.load_image(image).map(|()| image)
-            })?
-        } else if first == *b"\x7fELF" {
-            let message = "machine code cannot be executed, only PTX and fat binaries with PTX";
-            return Err(Fault::new(CudaError::NO_KERNEL_IMAGE, message));
-        } else {
-            // SAFETY: PTX is text that ends with a NUL.
-            let ptx = unsafe { CStr::from_ptr(code.cast()) }.to_string_lossy().into_owned();
-            with_runtime(|runtime| {
-                let image = runtime.register_ptx(ptx);
-                runtime.load_image(image).map(|()| image)
-            })?
-        };
         // SAFETY: see the module.
-        unsafe { give(to, (HANDLE_BASE + image as u64) as *mut c_void) }
+        unsafe { give(to, load(code)?) }
     }
 
     fn cudaLibraryUnload(library: *mut c_void) {
-        image(library).map(|_| ())
+        unload(library)
     }
 
     fn cudaLibraryGetKernel(to: *mut *mut c_void, library: *mut c_void, name: *const c_char) {

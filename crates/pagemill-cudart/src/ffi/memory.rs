@@ -14,7 +14,7 @@ const PINNED_ALIGN_BYTES: usize = 4096;
 /// `cudaMemLocation`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Location {
+pub(super) struct Location {
     kind: c_int,
     id: c_int,
 }
@@ -52,7 +52,7 @@ impl CudaExtent {
 
 /// `struct cudaPointerAttributes` of CUDA 12; later ones only add reserved fields.
 #[repr(C)]
-struct PointerAttributes {
+pub(super) struct PointerAttributes {
     kind: c_int,
     device: c_int,
     device_pointer: *mut c_void,

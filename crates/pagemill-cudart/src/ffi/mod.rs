@@ -7,14 +7,18 @@
 mod array;
 mod copy;
 mod device;
+mod driver;
 mod exit;
 mod graph;
 mod launch;
 mod library;
 mod memory;
+mod nvml;
 mod pool;
 mod properties;
 mod registration;
+mod shim;
+mod start;
 mod stream;
 mod texture;
 mod work;
@@ -39,7 +43,7 @@ macro_rules! api {
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
             #[allow(non_snake_case, reason = "CUDA's names")]
             // SAFETY: see the module.
-            unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
+            pub(in crate::ffi) unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 $crate::ffi::guard(stringify!($name), || $body)
             }
         )*
@@ -66,17 +70,14 @@ thread_local! {
     static LAST_ERROR: Cell<CudaError> = const { Cell::new(CudaError::SUCCESS) };
 }
 
-/// Runs the body of a border function.
+/// Runs the body of a function of the runtime API.
 fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
-    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        let message = "a defect of pagemill (see above); the program gets cudaErrorUnknown";
-        Err(Fault::new(CudaError::UNKNOWN, message))
-    });
-    match outcome {
+    driver::note_runtime();
+    match caught(body) {
         Ok(()) => CudaError::SUCCESS.0,
         Err(fault) => {
             if let Some(message) = &fault.message {
-                complain(function, message);
+                complain(driver::called_as().unwrap_or(function), message);
             }
             // A question whose answer is "not yet" is no error.
             if fault.code != CudaError::NOT_READY {
@@ -85,6 +86,14 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
             fault.code.0
         }
     }
+}
+
+/// Runs `body`; a panic becomes an unknown error.
+fn caught(body: impl FnOnce() -> Done) -> Done {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        let message = "a defect of pagemill (see above); the program gets the unknown error (999)";
+        Err(Fault::new(CudaError::UNKNOWN, message))
+    })
 }
 
 /// Lines of standard error that are kept to be written only once.
@@ -120,8 +129,14 @@ fn with_runtime_for<T>(
 }
 
 fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
+    if exit::is_forked() {
+        let message =
+            "a child of fork cannot use CUDA, as with any GPU: start a new program instead";
+        return Err(Fault::new(CudaError::INITIALIZATION, message));
+    }
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*state, State::Fresh) {
+        exit::watch_forks();
         *state = start();
     }
     match &mut *state {
@@ -208,23 +223,41 @@ fn null() -> Fault {
 /// `name` is null or a C string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
-    static NAMED: OnceLock<Mutex<Vec<String>>> = OnceLock::new();
     guard("unsupported", || {
         // SAFETY: the shims pass a string of their own.
         let name = unsafe { text(name) }?;
-        let mut named = NAMED
-            .get_or_init(Mutex::default)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if !named.iter().any(|known| known == name) {
-            named.push(name.to_owned());
-            complain(
-                name,
-                "pagemill does not support this function; it returns cudaErrorNotSupported",
-            );
-        }
+        complain_once(
+            name,
+            "pagemill does not support this function; it returns the error \"not supported\" (801)",
+        );
         Err(Fault::silent(CudaError::NOT_SUPPORTED))
     })
+}
+
+/// As [`pagemill_unsupported`], for the driver's library.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pagemill_unsupported_driver(name: *const c_char) -> i32 {
+    let last = LAST_ERROR.get();
+    // SAFETY: by the contract of this function.
+    let code = unsafe { pagemill_unsupported(name) };
+    LAST_ERROR.set(last);
+    code
+}
+
+/// As [`complain`], for the first time that `function` is to blame.
+fn complain_once(function: &str, message: &str) {
+    static NAMED: OnceLock<Mutex<Vec<String>>> = OnceLock::new();
+    let mut named = NAMED
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if !named.iter().any(|known| known == function) {
+        named.push(function.to_owned());
+        complain(function, message);
+    }
 }
 
 // Not through `guard`, which would note the answer as a new error.

@@ -2,8 +2,6 @@
 
 use crate::runtime::Runtime;
 
-/// Compute capability times ten: what the default of CUDA 13's compiler is for.
-pub(super) const COMPUTE_CAPABILITY: i32 = 75;
 const CONSTANT_BYTES: u64 = 64 << 10;
 const GRID_MAX: [i32; 3] = [i32::MAX, 65_535, 65_535];
 const WARP_THREADS: i32 = 32;
@@ -141,6 +139,11 @@ const IMAGE_LIMITS: [(i32, i32); 30] = [
     (70, 131_072), (71, 65_000), (72, 2_097_120),
 ];
 
+/// Compute capability times ten: what the default of CUDA 13's compiler is for.
+pub(super) fn compute_capability(_runtime: &Runtime) -> i32 {
+    75
+}
+
 /// The highest attribute that CUDA 13 knows.
 const ATTRIBUTE_MAX: i32 = 160;
 
@@ -178,8 +181,8 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         40 => 2,
         41 => 1,
         51 => TEXTURE_PITCH_ALIGN as i32,
-        75 => COMPUTE_CAPABILITY / 10,
-        76 => COMPUTE_CAPABILITY % 10,
+        75 => compute_capability(runtime) / 10,
+        76 => compute_capability(runtime) % 10,
         79 | 80 => 1,
         // Cooperative launches.
         95 => 1,

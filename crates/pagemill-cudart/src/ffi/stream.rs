@@ -10,7 +10,7 @@ use crate::runtime::StreamId;
 const NON_BLOCKING: c_uint = 1;
 
 pub(super) type HostFunction = extern "C" fn(*mut c_void);
-type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
+pub(super) type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
 
 /// # Safety
 /// `to` is null or points to room for a handle.

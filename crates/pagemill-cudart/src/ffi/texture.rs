@@ -80,7 +80,7 @@ extern "C" fn create_channel_desc(
 /// `cudaResourceDesc` up to the last field that means something.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ResourceDesc {
+pub(super) struct ResourceDesc {
     kind: c_int,
     /// The array, or the address of the first texel.
     pointer: *mut c_void,
@@ -122,7 +122,7 @@ impl ResourceDesc {
 /// `cudaTextureDesc` up to the last field that means something without mipmaps.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct TextureDesc {
+pub(super) struct TextureDesc {
     address: [c_int; 3],
     filter: c_int,
     read: c_int,

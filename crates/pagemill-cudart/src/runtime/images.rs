@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pagemill_sim::{Gpu, ModuleId};
 
@@ -22,6 +23,8 @@ struct Image {
     /// Where its managed variables are, by name.
     managed: BTreeMap<String, u64>,
     loaded: Option<Result<ModuleId, Fault>>,
+    /// Whether the program has unloaded it.
+    gone: bool,
 }
 
 enum Code {
@@ -35,7 +38,7 @@ enum Code {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KernelName {
     image: usize,
-    name: String,
+    name: Arc<str>,
 }
 
 /// A variable by name.
@@ -63,6 +66,7 @@ impl Images {
             code,
             managed: BTreeMap::new(),
             loaded: None,
+            gone: false,
         });
         self.images.len() - 1
     }
@@ -82,7 +86,12 @@ impl Images {
             code,
             managed,
             loaded,
+            gone,
         } = at;
+        if *gone {
+            let message = format!("module {image} was unloaded");
+            return Err(Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message));
+        }
         loaded
             .get_or_insert_with(|| load(code, managed, image, gpu))
             .clone()
@@ -127,7 +136,7 @@ impl Runtime {
 
     /// The host stub at address `stub` stands for the kernel `name` of an image.
     pub fn register_function(&mut self, image: usize, stub: u64, name: &str) {
-        let name = name.to_owned();
+        let name = name.into();
         let number = self.images.number(KernelName { image, name });
         self.images.stubs.insert(stub, number);
     }
@@ -174,13 +183,50 @@ impl Runtime {
         self.images.module(image, &mut self.gpu).map(|_| ())
     }
 
+    /// Forgets an image, whose kernels and variables are gone with it.
+    ///
+    /// # Errors
+    /// If there is none of this number, or it is gone already.
+    pub fn unload_image(&mut self, image: usize) -> Result<(), Fault> {
+        let known = self
+            .images
+            .images
+            .get_mut(image)
+            .filter(|image| !image.gone);
+        let image = known.ok_or_else(|| {
+            let message = format!("there is no module {image} to unload");
+            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+        })?;
+        image.gone = true;
+        image.code = Code::Text(String::new());
+        Ok(())
+    }
+
+    /// The names of an image's kernels that can be executed.
+    ///
+    /// # Errors
+    /// If the image cannot be executed.
+    pub fn kernel_names(&mut self, image: usize) -> Result<Vec<String>, Fault> {
+        self.load_image(image)?;
+        let module = self.images.module(image, &mut self.gpu)?;
+        Ok(self.gpu.kernel_names(module))
+    }
+
+    /// The image that a kernel belongs to.
+    ///
+    /// # Errors
+    /// If there is no such kernel.
+    pub fn image_of(&self, key: FunctionKey) -> Result<usize, Fault> {
+        Ok(self.images.kernels[self.kernel_number(key)?].image)
+    }
+
     /// The handle of the kernel `name` of an image, whose code is loaded for it.
     ///
     /// # Errors
     /// If the image cannot be executed, or has no such kernel.
     pub fn kernel_of_image(&mut self, image: usize, name: &str) -> Result<FunctionKey, Fault> {
         self.load_image(image)?;
-        let name = name.to_owned();
+        let name = name.into();
         let number = self.images.number(KernelName { image, name });
         let key = FunctionKey(HANDLE_TAG | number as u64);
         self.kernel(key)?;
@@ -216,7 +262,7 @@ impl Runtime {
     }
 
     /// A kernel and its module, loaded if need be.
-    pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, String), Fault> {
+    pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, Arc<str>), Fault> {
         let KernelName { image, name } = self.images.kernels[self.kernel_number(key)?].clone();
         let module = self.images.module(image, &mut self.gpu)?;
         self.gpu.kernel(module, &name)?;

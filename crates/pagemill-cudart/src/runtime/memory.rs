@@ -179,6 +179,12 @@ impl Runtime {
         }
     }
 
+    /// First address and size in bytes of the allocation that holds `address`.
+    pub fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        let (start, block) = self.block_at(address)?;
+        Some((start, block.bytes))
+    }
+
     /// The bytes at `address` of memory that the runtime knows.
     ///
     /// # Errors

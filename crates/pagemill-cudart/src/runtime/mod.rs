@@ -61,7 +61,7 @@ impl Runtime {
     /// If the machine cannot be built.
     pub fn new(setting: Setting) -> Result<Self, Fault> {
         let options = Options {
-            timing: true,
+            timing: !setting.functional,
             timeline: setting.limits.timeline_events > 0,
             limits: setting.limits,
         };

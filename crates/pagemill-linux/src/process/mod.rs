@@ -60,6 +60,33 @@ pub fn end_now(message: &str, code: i32) -> ! {
     }
 }
 
+/// Signals of this thread wait until it is dropped.
+#[derive(Debug)]
+pub struct SignalsHeld(libc::sigset_t);
+
+impl SignalsHeld {
+    /// From now on.
+    #[expect(clippy::new_without_default, reason = "it changes the thread")]
+    pub fn new() -> Self {
+        // SAFETY: sets of bits that the calls fill; then one is this thread's mask and the other the former one.
+        unsafe {
+            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+            Self(before)
+        }
+    }
+}
+
+impl Drop for SignalsHeld {
+    fn drop(&mut self) {
+        // SAFETY: the mask that this thread had.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut())
+        };
+    }
+}
+
 /// From now on, signals go to other threads than this one.
 pub fn refuse_signals() {
     // SAFETY: a set of bits that the next call fills; then it is this thread's mask.

@@ -3,7 +3,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -166,7 +166,8 @@ impl AsFd for Userfault {
 pub struct Paged {
     start: u64,
     bytes: u64,
-    is_mapped: AtomicBool,
+    /// What is still mapped: a program may unmap parts.
+    mapped: Mutex<Vec<Range<u64>>>,
 }
 
 impl Paged {
@@ -181,7 +182,7 @@ impl Paged {
         let paged = Self {
             start,
             bytes,
-            is_mapped: AtomicBool::new(true),
+            mapped: Mutex::new(std::iter::once(start..start + bytes).collect()),
         };
         userfault.register(paged.range()).map_err(failed)?;
         paged.set_inherited(false);
@@ -201,8 +202,31 @@ impl Paged {
         } else {
             Advice::LinuxDontFork
         };
-        // SAFETY: the range is this mapping's, and keeps its bytes.
-        let _ = unsafe { madvise(pointer(self.start), self.bytes as usize, advice) };
+        for part in self.mapped().iter() {
+            let bytes = (part.end - part.start) as usize;
+            // SAFETY: the range is this mapping's, and keeps its bytes.
+            let _ = unsafe { madvise(pointer(part.start), bytes, advice) };
+        }
+    }
+
+    fn mapped(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
+        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether any of it is still mapped.
+    pub fn is_mapped(&self) -> bool {
+        !self.mapped().is_empty()
+    }
+
+    /// Enters that `gone` is another's, or nobody's.
+    pub fn forget(&self, gone: Range<u64>) {
+        let mut mapped = self.mapped();
+        let parts = mapped.iter().flat_map(|part| {
+            let before = part.start..part.end.min(gone.start);
+            let after = part.start.max(gone.end)..part.end;
+            [before, after]
+        });
+        *mapped = parts.filter(|part| part.start < part.end).collect();
     }
 
     /// In a child of `fork`: `userfault` answers from now on.
@@ -210,9 +234,44 @@ impl Paged {
     /// # Errors
     /// The kernel refuses.
     pub fn adopt(&self, userfault: &Userfault) -> Result<()> {
-        userfault
-            .register(self.range())
-            .map_err(|error| OsError::new("answer page faults of a forked child", error))
+        let failed = |error| OsError::new("answer page faults of a forked child", error);
+        let mut parts = self.mapped().clone().into_iter();
+        parts.try_for_each(|part| userfault.register(part).map_err(failed))
+    }
+
+    /// Makes a page at `address` of `unit`, unless there is one, and wakes those who wait for it.
+    ///
+    /// # Panics
+    /// If it is not in this memory.
+    pub fn place(&self, userfault: &Userfault, address: u64, unit: &[u8; UNIT as usize]) {
+        self.check(&(address..address + UNIT));
+        let from = unit.as_ptr().expose_provenance() as u64;
+        // It fails where a page or no memory is: both are as they should be.
+        let _ = userfault.copy(address, from, UNIT);
+        userfault.wake(address..address + UNIT);
+    }
+
+    /// Faults of `range`, all of whose pages are there, are the kernel's from now on, and a child of `fork` has it: it is plain memory.
+    ///
+    /// # Errors
+    /// The kernel refuses: too many mappings.
+    ///
+    /// # Panics
+    /// If it is not in this memory.
+    pub fn release(&self, userfault: &Userfault, range: Range<u64>) -> io::Result<()> {
+        self.check(&range);
+        let bytes = range.end - range.start;
+        let mut request = RangeRequest {
+            start: range.start,
+            bytes,
+        };
+        let descriptor = userfault.descriptor.as_raw_fd();
+        // SAFETY: the request is the one that IOCTL_UNREGISTER takes.
+        unsafe { ioctl(descriptor, raw::IOCTL_UNREGISTER, &mut request) }?;
+        // SAFETY: the range is this mapping's, and keeps its bytes.
+        let _ = unsafe { madvise(pointer(range.start), bytes as usize, Advice::LinuxDoFork) };
+        self.forget(range);
+        Ok(())
     }
 
     /// Drops the pages of `range`, which lies in this memory: its next touch is a fault.
@@ -228,9 +287,9 @@ impl Paged {
 
     /// Unmaps the memory now rather than when it is dropped.
     pub fn unmap(&self) {
-        if self.is_mapped.swap(false, Ordering::AcqRel) {
-            // SAFETY: this value made the mapping, unmaps it once, and no reference leads there.
-            let _ = unsafe { munmap(pointer(self.start), self.bytes as usize) };
+        for part in std::mem::take(&mut *self.mapped()) {
+            // SAFETY: this value made the mapping, unmaps each part once, and no reference leads there.
+            let _ = unsafe { munmap(pointer(part.start), (part.end - part.start) as usize) };
         }
     }
 

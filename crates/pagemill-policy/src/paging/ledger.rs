@@ -99,6 +99,12 @@ impl Ledger {
         }
     }
 
+    /// Says that `units` of `page`, none of them in a frame, are no memory of the program any more.
+    pub fn set_absent(&mut self, page: u32, units: PageMask) {
+        let place = &mut self.pages[page as usize];
+        place.absent = place.absent.or(&units);
+    }
+
     /// Says which units of `page`, none of them in a frame, are memory of the program.
     pub fn set_present(&mut self, page: u32, units: PageMask) {
         let usable = PageMask::range(0..self.page_units);

@@ -24,6 +24,8 @@ pub struct CudaPoint {
     pub transfer: Transfer,
     /// The program and its arguments; at least the program.
     pub command: Vec<String>,
+    /// Whether kernels are only executed, without time.
+    pub functional: bool,
     /// Where a run is stopped, and how many events of it are kept.
     pub limits: Limits,
     /// The scenario with everything that was laid over it, its machine by name.
@@ -37,15 +39,18 @@ impl CudaPoint {
         let scenario = input
             .machine
             .map(|file| standalone(root.table(), &file.source.stem()));
-        let command = root
-            .section("program")
-            .and_then(|mut section| section.required("command", command));
+        let program = root.section("program").and_then(|mut section| {
+            let functional = section.or("functional", false, quantity::boolean);
+            Some((section.required("command", command)?, functional?))
+        });
         let (transfer, machine) = transfer_and_machine(root, input);
         let limits = limits(root);
+        let (command, functional) = program?;
         Some(Self {
             machine: machine?,
             transfer: transfer?,
-            command: command?,
+            command,
+            functional,
             limits: limits?,
             scenario: scenario?,
             machine_text: write_document(&with_sources(input.machine?)),

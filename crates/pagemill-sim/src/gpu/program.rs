@@ -69,6 +69,11 @@ pub(super) struct LoadedModule {
 }
 
 impl LoadedModule {
+    pub(super) fn kernel_names(&self) -> Vec<String> {
+        let kernels = self.module.kernels().iter();
+        kernels.map(|kernel| kernel.name.clone()).collect()
+    }
+
     pub(super) fn kernel(&self, name: &str) -> Result<&Kernel, GpuError> {
         self.module.kernel(name).ok_or_else(|| {
             if let Some(failure) = self.module.failure(name) {

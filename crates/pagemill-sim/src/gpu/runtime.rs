@@ -4,7 +4,7 @@
 use super::error::GpuError;
 use super::host::{Buffer, Gpu, MAX_PAGES};
 use super::memory_path::MANAGED_BASE;
-use super::program::ModuleId;
+use super::program::{LoadedModule, ModuleId};
 use crate::parts::link::Direction;
 use pagemill_ptx::{Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
@@ -264,6 +264,12 @@ impl Gpu {
     /// No such module or kernel.
     pub fn kernel(&self, module: ModuleId, name: &str) -> Result<&Kernel, GpuError> {
         self.loaded(module)?.kernel(name)
+    }
+
+    /// The names of a module's kernels that can be executed; none if there is no such module.
+    pub fn kernel_names(&self, module: ModuleId) -> Vec<String> {
+        self.loaded(module)
+            .map_or_else(|_| Vec::new(), LoadedModule::kernel_names)
     }
 
     /// What kernels printed since the last call.

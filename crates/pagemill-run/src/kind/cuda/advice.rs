@@ -13,19 +13,24 @@ enum Runtime {
     Unknown,
 }
 
-/// What a user should do so that `program`, which left no results, uses the runtime.
-pub fn advice(program: &Path) -> &'static str {
+const STRIPPED: &str = "it has NVIDIA's CUDA runtime inside and no symbols by which it could be replaced: link it with \
+     `nvcc -cudart shared`, or keep its symbols (no `strip`, no `-Xlinker -s`)";
+
+/// What a user should do so that `program`, which left no results, uses the runtime. `has_own_runtime` says that it was seen to
+/// have one without symbols.
+pub fn advice(program: &Path, has_own_runtime: bool) -> &'static str {
+    if has_own_runtime {
+        return STRIPPED;
+    }
     match std::fs::read(program).map_or(Runtime::Unknown, |bytes| runtime_of(&bytes)) {
         Runtime::Shared => {
             "it is linked with a shared runtime, and made no call of it, or found another one: see which libcudart.so `ldd` shows, \
              and whether it has an RPATH of its own"
         }
-        Runtime::Static => {
-            "it has the CUDA runtime inside, which asks for a driver: link it with `nvcc -cudart shared`"
-        }
+        Runtime::Static => STRIPPED,
         Runtime::Unknown => {
-            "link it with `nvcc -cudart shared`, and see that `ldd` shows libcudart.so.12 or .13; \
-             if it is a script, what it starts must be linked so"
+            "if it has a CUDA runtime inside and no symbols, link it with `nvcc -cudart shared`; a program that is linked with \
+             `-static` cannot be given another runtime"
         }
     }
 }
@@ -61,7 +66,7 @@ mod tests {
         assert_eq!(of("\x7fELF..\0.text\0.nv_fatbin\0"), Runtime::Static);
         assert_eq!(of("\x7fELF..\0.text\0"), Runtime::Unknown);
         let own = std::env::current_exe().expect("a test has a file");
-        assert!(advice(&own).contains("`ldd`"));
-        assert!(advice(Path::new("/nonexistent")).contains("-cudart shared"));
+        assert!(advice(&own, true).contains("keep its symbols"));
+        assert!(advice(Path::new("/nonexistent"), false).contains("-cudart shared"));
     }
 }

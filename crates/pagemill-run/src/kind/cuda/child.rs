@@ -1,11 +1,12 @@
 //! The process of the user's program: what it finds beside it, and how it ends.
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use pagemill_cudart::api::{LIBRARY, SHIMS};
-use pagemill_cudart::{ENVIRONMENT, Results};
+use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
+use pagemill_cudart::{ENVIRONMENT, Results, STRIPPED_NOTE};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::CudaPoint;
@@ -14,6 +15,7 @@ use super::advice::advice;
 use crate::Stdout;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+const PTXAS: &str = "ptxas";
 
 /// A program that has ended.
 pub struct Finished {
@@ -34,10 +36,13 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
     let exit_code = exit_code(status);
     if results.is_empty() {
         let program = &spec.command[0];
-        let advice = advice(Path::new(program));
+        let advice = advice(
+            Path::new(program),
+            folder.path().join(STRIPPED_NOTE).exists(),
+        );
         if exit_code == 0 {
             return Err(format!(
-                "{program} did not use pagemill's CUDA runtime: {advice}"
+                "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
             ));
         }
         // There is nobody left to tell when standard error is closed.
@@ -49,6 +54,13 @@ pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finish
     Ok(Finished { exit_code, results })
 }
 
+/// A stand-in for the PTX assembler, whose output is its input.
+fn write_ptxas(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, include_str!("ptxas.sh"))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
 /// Puts the libraries, the scenario and the machine into `folder`.
 fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), String> {
     let library = pagemill_linux::library::find(LIBRARY, "pagemill-cudart")
@@ -58,7 +70,15 @@ fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), Str
     let write = || -> std::io::Result<()> {
         for shim in &SHIMS {
             std::fs::write(folder.join(shim.file_name), shim.bytes)?;
+            // Some programs look for the name that linkers use.
+            if let Some((name, _)) = shim.file_name.split_once(".so.") {
+                let link = folder.join(format!("{name}.so"));
+                if !link.exists() {
+                    std::os::unix::fs::symlink(shim.file_name, link)?;
+                }
+            }
         }
+        write_ptxas(&folder.join(PTXAS))?;
         std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
         std::fs::create_dir(&machines)?;
         std::fs::write(&machine, &spec.machine_text)?;
@@ -67,17 +87,45 @@ fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), Str
     write().map_err(|error| format!("cannot write to {}: {error}", folder.display()))
 }
 
+/// What the program finds in its environment, with the libraries in `folder`. Variables of frameworks that the user has set
+/// stay as they are.
+pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
+    let paths = |name: &str, first: PathBuf| {
+        let before = std::env::var_os(name).unwrap_or_default();
+        let before = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
+        let all: Vec<PathBuf> = std::iter::once(first.clone()).chain(before).collect();
+        // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
+        std::env::join_paths(all).unwrap_or_else(|_| first.into())
+    };
+    let frameworks: [(&str, OsString); 5] = [
+        // Triton: the assembler hands PTX on, and the driver is here.
+        ("TRITON_PTXAS_PATH", folder.join(PTXAS).into()),
+        ("TRITON_PTXAS_BLACKWELL_PATH", folder.join(PTXAS).into()),
+        ("TRITON_LIBCUDA_PATH", folder.into()),
+        // tinygrad: its renderer of PTX.
+        ("DEV", "CUDA:PTX".into()),
+        // CuPy: PTX instead of machine code from the run-time compiler.
+        ("CUPY_COMPILE_WITH_PTX", "1".into()),
+    ];
+    let mut all = vec![
+        (LIBRARY_PATH, paths(LIBRARY_PATH, folder.into())),
+        (
+            "LD_PRELOAD",
+            paths("LD_PRELOAD", folder.join(START_LIBRARY)),
+        ),
+        (ENVIRONMENT, folder.into()),
+    ];
+    all.extend(
+        frameworks
+            .into_iter()
+            .filter(|(name, _)| std::env::var_os(name).is_none()),
+    );
+    all
+}
+
 fn command(folder: &Path, spec: &CudaPoint, stdout: Stdout) -> Command {
-    let mut paths = vec![folder.to_path_buf()];
-    let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    paths.extend(std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty()));
-    // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
-    let path = std::env::join_paths(paths).unwrap_or_else(|_| folder.into());
     let mut command = Command::new(&spec.command[0]);
-    command
-        .args(&spec.command[1..])
-        .env(LIBRARY_PATH, path)
-        .env(ENVIRONMENT, folder);
+    command.args(&spec.command[1..]).envs(environment(folder));
     if stdout == Stdout::Results {
         // Standard output is for results only.
         command.stdout(Stdio::from(std::io::stderr()));

@@ -4,6 +4,8 @@ mod advice;
 mod child;
 mod failures;
 
+pub use child::environment;
+
 use pagemill_cudart::{FailedLaunches, Results, readable_name};
 use pagemill_report::{ColumnKind, Row, Summary};
 use pagemill_scenario::{CudaPoint, Point, PointSpec};

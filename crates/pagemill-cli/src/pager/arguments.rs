@@ -1,0 +1,161 @@
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::args::RunFormat;
+use crate::values;
+
+#[derive(Args, Debug)]
+pub struct PagerArguments {
+    #[command(subcommand)]
+    pub command: PagerCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum PagerCommand {
+    /// Run a program whose large memory lives beyond a budget
+    Run(Box<RunArguments>),
+    /// Keep memory of other programs and machines
+    Serve(ServeArguments),
+    /// Show the counters of a page server, in the text format of Prometheus
+    Status(StatusArguments),
+}
+
+/// Large allocations and anonymous mappings of the program are paged. The exit code is the program's. Exit code 3: this user may not
+/// answer page faults, or the kernel is too old; the message says what would help.
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    /// Frames for paged memory
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub memory: u64,
+
+    /// Where the rest goes: compressed, a folder, tcp://HOST:PORT, unix:PATH, or compressed:SIZE,WHERE for two
+    #[arg(long, value_name = "WHERE", default_value = "compressed")]
+    pub to: String,
+
+    /// Most bytes that it may take up there
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub limit: Option<u64>,
+
+    /// What is evicted as one, 64 KiB to 2 MiB
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64KiB")]
+    pub page_size: u64,
+
+    /// Which ranges of a page move: a migration policy of `pagemill list policies`
+    #[arg(long, value_name = "NAME", default_value = "multi-range")]
+    pub policy: String,
+
+    /// Gaps of fewer bytes than this move along
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub gap_threshold: Option<u64>,
+
+    /// What else of a page moves with a fault: host-page, big-page, density-tree
+    #[arg(long, value_name = "NAME", default_value = "host-page")]
+    pub growth: String,
+
+    /// What moves before it is asked for: streams, none
+    #[arg(long, value_name = "NAME", default_value = "streams")]
+    pub read_ahead: String,
+
+    /// Which page leaves: an eviction policy
+    #[arg(long, value_name = "NAME", default_value = "migration-order")]
+    pub eviction: String,
+
+    /// Threads that answer faults
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub handlers: NonZeroUsize,
+
+    /// What happens to the program when the store fails or is full
+    #[arg(long, value_enum, default_value_t = WhenStoreFails::Stop)]
+    pub when_store_fails: WhenStoreFails,
+
+    /// Do not check bytes that come from the store
+    #[arg(long)]
+    pub no_verify: bool,
+
+    /// Smallest allocation that is paged
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "128KiB")]
+    pub least: u64,
+
+    #[command(flatten)]
+    pub tenant: TenantArguments,
+
+    /// libpagemill_pager_preload.so [default: beside pagemill, or in ../lib/pagemill]
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+
+    /// Also write results to standard output in this form, and the program's output to standard error
+    #[arg(long, value_enum)]
+    pub format: Option<RunFormat>,
+
+    /// Also write results.json, results.csv, results.parquet and report.html there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhenStoreFails {
+    /// It ends with a message
+    Stop,
+    /// It waits until the store works again
+    Wait,
+}
+
+/// Who a client is at a page server.
+#[derive(Args, Debug)]
+pub struct TenantArguments {
+    /// Name at the page server
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub tenant: String,
+
+    /// File that holds the secret of the page server
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// Bytes go over the wire as they are: use it on one machine, in a network that you trust, or through a tunnel.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// Where clients connect: tcp://HOST:PORT or unix:PATH
+    #[arg(long, value_name = "ADDRESS", default_value = "tcp://127.0.0.1:7470")]
+    pub listen: String,
+
+    /// Where the bytes are kept: compressed, or a folder
+    #[arg(long, value_name = "WHERE", default_value = "compressed")]
+    pub to: String,
+
+    /// Most bytes that all tenants may take up there
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub limit: Option<u64>,
+
+    /// Most bytes of memory that each tenant may keep
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub quota: Option<u64>,
+
+    /// Keep what a client kept for so long after its connection broke
+    #[arg(long = "grace", value_name = "SECONDS", default_value_t = 60)]
+    pub grace_seconds: u64,
+
+    #[command(flatten)]
+    pub tenant: TenantArguments,
+
+    /// A further tenant, with a secret of its own; may be repeated
+    #[arg(long = "also", value_name = "NAME=FILE")]
+    pub others: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArguments {
+    /// Where the server listens
+    #[arg(long, value_name = "ADDRESS", default_value = "tcp://127.0.0.1:7470")]
+    pub server: String,
+
+    #[command(flatten)]
+    pub tenant: TenantArguments,
+}

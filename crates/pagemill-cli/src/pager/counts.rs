@@ -1,0 +1,110 @@
+//! What the processes of a program have counted, as one result.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use pagemill_pager::{COUNTERS, Count, Counters, Setup};
+use pagemill_report::{Column, ColumnKind, ResultSet, Row};
+
+/// One row of parameters and the sums of all processes.
+pub fn results(folder: &Path, setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
+    let processes = processes(folder);
+    let sum = |count| processes.iter().map(|one| one.get(count)).sum::<u64>();
+    let mut row = Row::new()
+        .parameter("program", program)
+        .parameter("memory_bytes", setup.budget_bytes)
+        .parameter("to", setup.to.as_str())
+        .parameter("page_bytes", setup.page_bytes)
+        .parameter("policy", setup.policy.as_str())
+        .parameter("read_ahead", setup.read_ahead.as_str())
+        .parameter("eviction", setup.eviction.as_str())
+        .metric("time_ns", time_ns)
+        .metric("processes", processes.len());
+    for &(count, name, _) in COUNTERS {
+        let value = match count {
+            Count::ResidentUnitsMax => processes.iter().map(|one| one.get(count)).max(),
+            _ => Some(sum(count)),
+        };
+        row = row.metric(name, value.unwrap_or(0));
+    }
+    ResultSet {
+        scenario: "pager-run".to_owned(),
+        title: format!("{program} in {} bytes of frames", setup.budget_bytes),
+        about: "Measured: what the pager moved while the program ran.".to_owned(),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        columns: columns(),
+        rows: vec![row],
+        ..ResultSet::default()
+    }
+}
+
+fn columns() -> Vec<Column> {
+    use ColumnKind::{Bytes, Count as Number, Text, TimeNs};
+    let mut columns = vec![
+        Column::parameter("program", Text, "the program"),
+        Column::parameter("memory_bytes", Bytes, "frames for paged memory"),
+        Column::parameter("to", Text, "the store"),
+        Column::parameter("page_bytes", Bytes, "what is evicted as one"),
+        Column::parameter("policy", Text, "migration policy"),
+        Column::parameter("read_ahead", Text, "read-ahead policy"),
+        Column::parameter("eviction", Text, "eviction policy"),
+    ];
+    columns.push(Column::metric(
+        "time_ns",
+        TimeNs,
+        "from the program's start to its end",
+    ));
+    columns.push(Column::metric(
+        "processes",
+        Number,
+        "processes with paged memory",
+    ));
+    columns.extend(COUNTERS.iter().map(|&(_, name, help)| {
+        let kind = match name {
+            name if name.ends_with("_bytes") => Bytes,
+            name if name.ends_with("_ns") => TimeNs,
+            _ => Number,
+        };
+        Column::metric(name, kind, help)
+    }));
+    columns
+}
+
+/// The counters of every process that was started. A file that is too short is of one that was ended as it began.
+fn processes(folder: &Path) -> Vec<Counters> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let open = |path: std::path::PathBuf| {
+        let file = File::options().read(true).write(true).open(path).ok()?;
+        let is_whole = file.metadata().ok()?.len() >= Counters::FILE_BYTES;
+        is_whole.then(|| Counters::new(Some(file.as_fd())).ok())?
+    };
+    entries
+        .filter_map(|entry| open(entry.ok()?.path()))
+        .collect()
+}
+
+/// What people look at first.
+pub fn summary(set: &ResultSet) -> String {
+    let number = |name: &str| {
+        let found = set.rows.first().and_then(|row| row.number(name));
+        found.unwrap_or(0.0)
+    };
+    let mib = |units: &str| number(units) * 4096.0 / f64::from(1 << 20);
+    let faults = number("read_faults") + number("write_faults");
+    let cpu_us = number("handler_cpu_ns") / 1e3 / faults.max(1.0);
+    format!(
+        "pagemill pager: {faults:.0} faults ({:.0} by writes), {cpu_us:.1} us of CPU time each\n\
+         in:    {:.1} MiB read from the store, {:.1} MiB of zeros made\n\
+         out:   {:.1} MiB left frames, {:.1} MiB of it changed and written\n\
+         kept:  {:.1} MiB in frames at most\n",
+        number("write_faults"),
+        mib("fetched_units"),
+        mib("zero_units"),
+        mib("evicted_units"),
+        mib("written_units"),
+        mib("resident_units_max"),
+    )
+}

@@ -1,0 +1,22 @@
+//! `pagemill pager`: programs with more memory than frames.
+
+mod arguments;
+mod counts;
+mod run;
+mod serve;
+
+pub use arguments::PagerArguments;
+
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+use arguments::PagerCommand;
+
+/// Carries out one of its commands; a program's exit code is that of `run`.
+pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        PagerCommand::Run(arguments) => run::run(arguments),
+        PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
+        PagerCommand::Status(arguments) => serve::status(arguments).map(|()| ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,114 @@
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use pagemill_linux::children::{self, AtKill};
+use pagemill_linux::scratch::Scratch;
+use pagemill_linux::userfault::{Feature, Support};
+use pagemill_pager::{SETUP_VARIABLE, Setup};
+
+use super::arguments::{RunArguments, WhenStoreFails};
+use super::counts;
+use crate::failure::Failure;
+use crate::output;
+use crate::preload::{find_library, with_library};
+use crate::values;
+
+const LIBRARY: &str = "libpagemill_pager_preload.so";
+
+/// Runs the program with its large memory paged.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    let mut setup = setup(arguments)?;
+    setup.config().map_err(usage)?;
+    // A store that cannot be used is found out before the program starts.
+    drop(setup.store().map_err(usage)?);
+    check_kernel()?;
+    let library = find_library(
+        arguments.library.as_deref(),
+        LIBRARY,
+        "pagemill-pager-preload",
+    )?;
+    let Some((program, rest)) = arguments.program.split_first() else {
+        return Err(Failure::Usage("no program to run".to_owned()));
+    };
+    let folder = Scratch::new("pager").map_err(|error| Failure::Run(error.to_string()))?;
+    setup.counters = Some(folder.path().to_owned());
+    let mut command = with_library(Command::new(program), library);
+    command.args(rest).env(SETUP_VARIABLE, setup.to_json());
+    if arguments.format.is_some() {
+        command.stdout(Stdio::from(std::io::stderr()));
+    }
+    // The program hears of an interrupt itself; the counters are still to be shown.
+    let _ = ctrlc::set_handler(|| {});
+    let start = Instant::now();
+    let status = children::run(&mut command, AtKill::Terminate)
+        .map_err(|error| Failure::Run(format!("cannot run {}: {error}", program.display())))?;
+    let time_ns = start.elapsed().as_nanos() as u64;
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
+    let set = counts::results(folder.path(), &setup, &name, time_ns);
+    eprint!("{}", counts::summary(&set));
+    if let Some(format) = arguments.format {
+        output::print_results(&set, format)?;
+    }
+    if let Some(out) = &arguments.out {
+        output::write_results(out, &set)?;
+    }
+    let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
+    let mut setup = Setup::new(arguments.memory, &place(&arguments.to)?);
+    setup.limit_bytes = arguments.limit.unwrap_or(u64::MAX);
+    setup.page_bytes = arguments.page_size;
+    setup.policy.clone_from(&arguments.policy);
+    let gap = arguments.gap_threshold.unwrap_or(0);
+    setup.gap_threshold_bytes = u32::try_from(gap).unwrap_or(u32::MAX);
+    setup.growth.clone_from(&arguments.growth);
+    setup.read_ahead.clone_from(&arguments.read_ahead);
+    setup.eviction.clone_from(&arguments.eviction);
+    setup.handlers = arguments.handlers;
+    setup.waits_for_store = arguments.when_store_fails == WhenStoreFails::Wait;
+    setup.verify = !arguments.no_verify;
+    setup.least_bytes = arguments.least;
+    setup.tenant.clone_from(&arguments.tenant.tenant);
+    setup.token_file.clone_from(&arguments.tenant.token_file);
+    Ok(setup)
+}
+
+/// As the setup has it: with a number of bytes in place of a size.
+fn place(text: &str) -> Result<String, Failure> {
+    let Some((size, then)) = text
+        .strip_prefix("compressed:")
+        .and_then(|rest| rest.split_once(','))
+    else {
+        return Ok(text.to_owned());
+    };
+    let bytes = values::size(size).map_err(|why| Failure::Usage(format!("--to {text}: {why}")))?;
+    Ok(format!("compressed:{bytes},{then}"))
+}
+
+fn check_kernel() -> Result<(), Failure> {
+    let found = Support::probe();
+    if !found.is_some_and(|support| support.has(Feature::Move)) {
+        return Err(Failure::NoDevice(
+            "this kernel cannot move pages for a user's pager: Linux 6.8 or newer with CONFIG_USERFAULTFD is needed".to_owned(),
+        ));
+    }
+    if !found.is_some_and(|support| support.system_calls) {
+        return Err(Failure::NoDevice(
+            "this user may not answer page faults of system calls: `sudo sysctl vm.unprivileged_userfaultfd=1`, or read and write \
+             access to /dev/userfaultfd, allows it"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn usage(error: impl std::fmt::Display) -> Failure {
+    Failure::Usage(error.to_string())
+}

@@ -1,0 +1,75 @@
+//! Python frameworks from PyPI, unchanged, on the simulated GPU. `cargo xtask test` installs those that are small.
+
+#[allow(dead_code, reason = "each test program needs a part of it")]
+#[path = "common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Finished, pagemill};
+
+/// The interpreter of `target/venv/frameworks`, if it has the package `module`; a test without one is counted as skipped.
+fn python_with(module: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = root.join("target/venv/frameworks/bin/python");
+    let question = format!(
+        "import importlib.util, sys; sys.exit(importlib.util.find_spec({module:?}) is None)"
+    );
+    let has_it = Command::new(&python).args(["-c", &question]).status();
+    if has_it.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    pagemill_testkit::skip(&format!(
+        "there is no {module}: `cargo xtask test` installs the small frameworks, xtask/frameworks-full-requirements.txt lists the others"
+    ));
+    None
+}
+
+/// Runs a smoke program, which compares its results with NumPy.
+fn agrees_with_numpy(module: &str, program: &str) {
+    let Some(python) = python_with(module) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/frameworks")
+        .join(program);
+    let mut command = pagemill(folder.path());
+    // Nothing of an earlier run, or of the user's, decides.
+    for cache in ["TRITON_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"] {
+        command.env(cache, folder.path().join(cache));
+    }
+    command.env_remove("DEV");
+    command
+        .args(["cuda", "--functional", "--"])
+        .arg(python)
+        .arg(program);
+    let finished = Finished::from(command.output().expect("the command starts"));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(
+        finished.stdout.contains("agrees with NumPy"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn tinygrad() {
+    agrees_with_numpy("tinygrad", "tinygrad_smoke.py");
+}
+
+#[test]
+fn numba_cuda() {
+    agrees_with_numpy("numba_cuda", "numba_smoke.py");
+}
+
+#[test]
+fn cuda_core() {
+    agrees_with_numpy("cuda.core", "core_smoke.py");
+}
+
+#[test]
+fn triton() {
+    agrees_with_numpy("triton", "triton_smoke.py");
+}

@@ -1,0 +1,168 @@
+//! Nodes of graphs whose parameters the driver API lays out in its own way.
+
+use std::ffi::{c_uint, c_ulonglong, c_void};
+
+use super::copy::Memcpy3d;
+use super::driver;
+use super::launch::Arguments;
+use crate::error::Fault;
+use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_node, set_step};
+use crate::ffi::{address, give};
+use crate::runtime::{FunctionKey, Launch, Runtime, StreamId, Work};
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2`, whose beginning is that of the first version.
+#[repr(C)]
+struct KernelNode {
+    function: *const c_void,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    pointers: *const *const c_void,
+    extra: *const *const c_void,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2` behind what it has in common with the first version.
+#[repr(C)]
+struct KernelNode2 {
+    common: KernelNode,
+    kernel: *const c_void,
+    context: *mut c_void,
+}
+
+impl KernelNode {
+    /// # Safety
+    /// The arguments are as [`Arguments::block`] needs them.
+    unsafe fn work(&self, runtime: &mut Runtime) -> Result<Work, Fault> {
+        let key = FunctionKey(address(self.function));
+        let launch = Launch {
+            grid: self.grid,
+            block: self.block,
+            shared_bytes: self.shared_bytes.into(),
+            stream: StreamId::LEGACY,
+            cooperative: false,
+        };
+        let arguments = Arguments {
+            pointers: self.pointers,
+            extra: self.extra,
+        };
+        // SAFETY: by the contract of this function.
+        let block = runtime.prepare(key, &launch, |params, bytes| unsafe {
+            arguments.block(params, bytes)
+        })?;
+        Ok(Work::Kernel(key, launch, block))
+    }
+}
+
+impl KernelNode2 {
+    /// A kernel may stand in either field.
+    fn node(self) -> KernelNode {
+        match self.common.function.is_null() {
+            true => KernelNode {
+                function: self.kernel,
+                ..self.common
+            },
+            false => self.common,
+        }
+    }
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
+        }
+    }
+
+    fn cuGraphAddKernelNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode2) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?.node();
+            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
+        }
+    }
+
+    fn cuGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d, _context: *mut c_void) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
+        }
+    }
+
+    fn cuGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode, _context: *mut c_void) {
+        // SAFETY: see above.
+        unsafe {
+            let node = parameters(node)?;
+            add(&Place { to, graph, after, count }, |_| node.work())
+        }
+    }
+
+    fn cuGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?;
+            set_node(node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cuGraphKernelNodeSetParams_v2(node: *mut c_void, parameter: *const KernelNode2) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?.node();
+            set_node(node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?;
+            set_step(executable, node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cuGraphExecKernelNodeSetParams_v2(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode2) {
+        // SAFETY: see above.
+        unsafe {
+            let kernel = parameters(parameter)?.node();
+            set_step(executable, node, |runtime| kernel.work(runtime))
+        }
+    }
+
+    fn cuGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d, _context: *mut c_void) {
+        // SAFETY: see above.
+        let copy = unsafe { parameters(parameter)? };
+        set_step(executable, node, |runtime| copy.work(runtime))
+    }
+
+    fn cuGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode, _context: *mut c_void) {
+        // SAFETY: see above.
+        let memset = unsafe { parameters(parameter)? };
+        set_step(executable, node, |_| memset.work())
+    }
+
+    fn cuGraphInstantiate_v2(to: *mut *mut c_void, graph: *mut c_void, failed: *mut *mut c_void, _log: *mut std::ffi::c_char, _log_bytes: usize) {
+        if !failed.is_null() {
+            // SAFETY: see above.
+            unsafe { give(failed, std::ptr::null_mut())? };
+        }
+        // SAFETY: see above.
+        unsafe { instantiate(to, graph) }
+    }
+
+    fn cuGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut [c_ulonglong; 4]) {
+        // Flags, the stream of the upload, the node that failed, the verdict.
+        if !parameter.is_null() {
+            // SAFETY: see above.
+            unsafe {
+                give(parameter.cast::<u64>().add(2), 0)?;
+                give(parameter.cast::<u32>().add(6), 0)?;
+            }
+        }
+        // SAFETY: see above.
+        unsafe { instantiate(to, graph) }
+    }
+}

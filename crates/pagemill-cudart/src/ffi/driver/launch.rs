@@ -1,0 +1,174 @@
+//! Launches of the driver API.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use pagemill_ptx::Param;
+
+use super::driver;
+use crate::error::{CudaError, Fault};
+use crate::ffi::launch::{LaunchAttribute, apply_attributes, pack, run};
+use crate::ffi::{Done, address, give, null, with_runtime};
+use crate::runtime::{FunctionKey, Launch, StreamId};
+
+/// `CU_LAUNCH_PARAM_*`: what stands before each value of the `extra` list.
+const END: usize = 0;
+const BUFFER: usize = 1;
+const BUFFER_BYTES: usize = 2;
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: *mut c_void,
+    attributes: *const LaunchAttribute,
+    attribute_count: c_uint,
+}
+
+/// Where a program has put the arguments: one pointer for each, or all in one buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments {
+    pub(super) pointers: *const *const c_void,
+    pub(super) extra: *const *const c_void,
+}
+
+impl Arguments {
+    /// The block of arguments of a kernel with these parameters.
+    ///
+    /// # Safety
+    /// Both lists are null or as the driver API wants them.
+    pub(super) unsafe fn block(self, params: &[Param], bytes: u32) -> Result<Vec<u8>, Fault> {
+        if !self.pointers.is_null() || self.extra.is_null() {
+            // SAFETY: by the contract of this function.
+            return unsafe { pack(self.pointers, params, bytes) };
+        }
+        // SAFETY: by the contract of this function.
+        let mut block = unsafe { buffer(self.extra) }?.to_vec();
+        // Compilers of other languages leave the padding behind the last argument away.
+        if block.len() > bytes as usize {
+            let message = format!(
+                "the arguments have {} bytes, the kernel's parameters {bytes}",
+                block.len()
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        block.resize(bytes as usize, 0);
+        Ok(block)
+    }
+}
+
+/// The buffer of an `extra` list.
+///
+/// # Safety
+/// The list ends, and its pointers point to what it says.
+unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
+    let (mut start, mut bytes) = (std::ptr::null::<u8>(), None);
+    let mut at = extra;
+    loop {
+        // SAFETY: by the contract of this function.
+        let name = unsafe { at.read_unaligned() } as usize;
+        if name == END {
+            break;
+        }
+        // SAFETY: a value stands behind every name.
+        let value = unsafe { at.add(1).read_unaligned() };
+        match name {
+            BUFFER => start = value.cast(),
+            BUFFER_BYTES if !value.is_null() => {
+                // SAFETY: the value points to the size.
+                bytes = Some(unsafe { value.cast::<usize>().read_unaligned() })
+            }
+            _ => {
+                return Err(Fault::new(
+                    CudaError::INVALID_VALUE,
+                    format!("there is no launch parameter {name}"),
+                ));
+            }
+        }
+        // SAFETY: the list goes on until its end.
+        at = unsafe { at.add(2) };
+    }
+    match bytes {
+        Some(0) => Ok(&[]),
+        // SAFETY: by the contract of this function.
+        Some(bytes) if !start.is_null() => Ok(unsafe { std::slice::from_raw_parts(start, bytes) }),
+        _ => Err(null()),
+    }
+}
+
+/// # Safety
+/// As [`Arguments::block`].
+unsafe fn launch(function: *const c_void, shape: &Launch, arguments: Arguments) -> Done {
+    let key = FunctionKey(address(function));
+    // SAFETY: by the contract of this function.
+    unsafe { run(key, shape, |params, bytes| arguments.block(params, bytes)) }
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuLaunchKernel(function: *const c_void, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint, stream: *mut c_void, pointers: *const *const c_void, extra: *const *const c_void) {
+        let shape = Launch {
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared_bytes: shared_bytes.into(),
+            stream: StreamId(address(stream)),
+            cooperative: false,
+        };
+        // SAFETY: see above.
+        unsafe { launch(function, &shape, Arguments { pointers, extra }) }
+    }
+
+    fn cuLaunchCooperativeKernel(function: *const c_void, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint, stream: *mut c_void, pointers: *const *const c_void) {
+        let shape = Launch {
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared_bytes: shared_bytes.into(),
+            stream: StreamId(address(stream)),
+            cooperative: true,
+        };
+        // SAFETY: see above.
+        unsafe { launch(function, &shape, Arguments { pointers, extra: std::ptr::null() }) }
+    }
+
+    fn cuLaunchKernelEx(config: *const Config, function: *const c_void, pointers: *const *const c_void, extra: *const *const c_void) {
+        if config.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        let config = unsafe { config.read_unaligned() };
+        let shape = Launch {
+            grid: config.grid,
+            block: config.block,
+            shared_bytes: config.shared_bytes.into(),
+            stream: StreamId(address(config.stream)),
+            cooperative: false,
+        };
+        // SAFETY: see above.
+        unsafe {
+            let shape = apply_attributes(shape, config.attributes, config.attribute_count)?;
+            launch(function, &shape, Arguments { pointers, extra })
+        }
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize(grid: *mut c_int, block: *mut c_int, function: *const c_void, shared_of: Option<extern "C" fn(c_int) -> usize>, shared_bytes: usize, limit: c_int) {
+        let key = FunctionKey(address(function));
+        let shared = |threads: u32| shared_of.map_or(shared_bytes as u64, |shared| shared(threads as c_int) as u64);
+        let most = with_runtime(|runtime| Ok(runtime.function_attributes(key)?.max_threads_per_block))?;
+        let most = u32::try_from(limit).ok().filter(|&limit| limit > 0).map_or(most, |limit| limit.min(most));
+        let (mut best, mut best_threads, mut best_blocks) = (0, 0, 0);
+        for threads in (32..=most.next_multiple_of(32).max(32)).rev().step_by(32).map(|threads| threads.min(most)) {
+            let bytes = shared(threads);
+            let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, bytes))?;
+            if blocks * threads > best {
+                (best, best_threads, best_blocks) = (blocks * threads, threads, blocks);
+            }
+        }
+        let sms = with_runtime(|runtime| Ok(runtime.machine().sm.count))?;
+        // SAFETY: see above.
+        unsafe {
+            give(grid, (best_blocks * sms) as c_int)?;
+            give(block, best_threads as c_int)
+        }
+    }
+}

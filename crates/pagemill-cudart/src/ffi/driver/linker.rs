@@ -1,0 +1,135 @@
+//! `cuLink*`: PTX of several sources becomes one text, which modules are loaded from.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use super::driver;
+use super::module::{JitOptions, ptx};
+use crate::error::{CudaError, Fault};
+use crate::fatbin::ptx_images;
+use crate::ffi::{Done, address, give, null, text};
+use crate::linked_ptx::link;
+
+/// Set in handles of links, and in no address.
+const HANDLE_TAG: u64 = 0x71 << 56;
+
+/// `CUjitInputType`.
+const CUBIN: c_int = 0;
+const PTX: c_int = 1;
+const FAT_BINARY: c_int = 2;
+
+/// The sources so far, and the linked text.
+#[derive(Default)]
+struct Link {
+    sources: Vec<String>,
+    linked: Option<Vec<u8>>,
+}
+
+static LINKS: Mutex<(u64, BTreeMap<u64, Link>)> = Mutex::new((0, BTreeMap::new()));
+
+fn with_link<T>(
+    handle: *mut c_void,
+    work: impl FnOnce(&mut Link) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let link = links.1.get_mut(&address(handle)).ok_or_else(|| {
+        let message = format!("{handle:p} is no link");
+        Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+    })?;
+    work(link)
+}
+
+fn source(kind: c_int, bytes: &[u8]) -> Result<String, Fault> {
+    match kind {
+        // SAFETY: the slice is one.
+        PTX => Ok(unsafe { ptx(bytes.as_ptr().cast(), bytes.len()) }?.to_owned()),
+        FAT_BINARY => {
+            let images = ptx_images(bytes)
+                .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+            images
+                .into_iter()
+                .next()
+                .map(|image| image.text)
+                .ok_or_else(null)
+        }
+        CUBIN => Err(Fault::new(
+            CudaError::NO_KERNEL_IMAGE,
+            "machine code (a cubin) cannot be linked, pagemill executes PTX: give the linker PTX",
+        )),
+        _ => Err(Fault::new(
+            CudaError::INVALID_VALUE,
+            format!(
+                "a linker input of type {kind} has no PTX: give it PTX or a fat binary with PTX"
+            ),
+        )),
+    }
+}
+
+fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
+    let source = source(kind, bytes)?;
+    with_link(handle, |link| {
+        link.sources.push(source);
+        Ok(())
+    })
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuLinkCreate_v2(_count: c_uint, _names: *const c_int, _values: *mut *mut c_void, to: *mut *mut c_void) {
+        let handle = {
+            let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+            links.0 += 1;
+            let handle = HANDLE_TAG | links.0;
+            links.1.insert(handle, Link::default());
+            handle
+        };
+        // SAFETY: see above.
+        unsafe { give(to, handle as *mut c_void) }
+    }
+
+    fn cuLinkAddData_v2(handle: *mut c_void, kind: c_int, data: *mut c_void, bytes: usize, _name: *const c_char, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
+        if data.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe {
+            let data = std::slice::from_raw_parts(data.cast::<u8>(), bytes);
+            JitOptions { count, names, values }.log(add(handle, kind, data))
+        }
+    }
+
+    fn cuLinkAddFile_v2(handle: *mut c_void, kind: c_int, path: *const c_char, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
+        // SAFETY: see above.
+        let path = unsafe { text(path) }?;
+        let data = std::fs::read(path)
+            .map_err(|error| Fault::new(CudaError::FILE_NOT_FOUND, format!("{path}: {error}")))?;
+        // SAFETY: see above.
+        unsafe { JitOptions { count, names, values }.log(add(handle, kind, &data)) }
+    }
+
+    fn cuLinkComplete(handle: *mut c_void, to: *mut *mut c_void, bytes: *mut usize) {
+        let (at, size) = with_link(handle, |own| {
+            let mut text = link(&own.sources).into_bytes();
+            text.push(0);
+            // It stays where it is until the link is destroyed.
+            let text = own.linked.insert(text);
+            Ok((text.as_mut_ptr(), text.len()))
+        })?;
+        // SAFETY: see above.
+        unsafe {
+            give(to, at.cast())?;
+            if !bytes.is_null() {
+                give(bytes, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cuLinkDestroy(handle: *mut c_void) {
+        with_link(handle, |_| Ok(()))?;
+        let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+        links.1.remove(&address(handle));
+        Ok(())
+    }
+}

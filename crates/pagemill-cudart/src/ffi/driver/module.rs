@@ -1,0 +1,395 @@
+//! Modules and libraries, which are one thing here, and what is in them.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use super::driver;
+use crate::error::{CudaError, Fault};
+use crate::ffi::library::{image, load, load_file, unload};
+use crate::ffi::properties::compute_capability;
+use crate::ffi::{Done, address, give, null, text, with_runtime};
+use crate::runtime::FunctionKey;
+
+/// `CU_JIT_ERROR_LOG_BUFFER` and the option that gives its size.
+const ERROR_LOG: c_int = 5;
+const ERROR_LOG_BYTES: c_int = 6;
+
+/// `CUjit_option` with their values.
+pub(super) struct JitOptions {
+    pub(super) count: c_uint,
+    pub(super) names: *const c_int,
+    pub(super) values: *mut *mut c_void,
+}
+
+impl JitOptions {
+    /// # Safety
+    /// Both arrays have `count` elements, unless they are null.
+    unsafe fn value(&self, name: c_int) -> Option<*mut c_void> {
+        if self.names.is_null() || self.values.is_null() {
+            return None;
+        }
+        // SAFETY: by the contract of this function.
+        (0..self.count as usize).find_map(|index| unsafe {
+            (self.names.add(index).read_unaligned() == name)
+                .then(|| self.values.add(index).read_unaligned())
+        })
+    }
+
+    /// Puts the message of a failure where the program wants to read it.
+    ///
+    /// # Safety
+    /// As [`JitOptions::value`]; a log is as large as its option says.
+    pub(super) unsafe fn log<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
+        let Err(Fault {
+            message: Some(message),
+            ..
+        }) = &outcome
+        else {
+            return outcome;
+        };
+        // SAFETY: by the contract of this function.
+        let (log, room) = unsafe { (self.value(ERROR_LOG), self.value(ERROR_LOG_BYTES)) };
+        let (Some(log), Some(room)) = (log, room) else {
+            return outcome;
+        };
+        let room = room as usize;
+        if log.is_null() || room == 0 {
+            return outcome;
+        }
+        let bytes = &message.as_bytes()[..message.len().min(room - 1)];
+        // SAFETY: by the contract of this function; one byte is left for the NUL.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), log.cast::<u8>(), bytes.len());
+            log.cast::<u8>().add(bytes.len()).write(0);
+        }
+        outcome
+    }
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle; `code` is null or points to device code.
+unsafe fn load_data(to: *mut *mut c_void, code: *const c_void, options: &JitOptions) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    unsafe {
+        let loaded = options.log(load(code))?;
+        give(to, loaded)
+    }
+}
+
+const NO_OPTIONS: JitOptions = JitOptions {
+    count: 0,
+    names: std::ptr::null(),
+    values: std::ptr::null_mut(),
+};
+
+/// # Safety
+/// As [`load_data`], with the name of a file.
+unsafe fn load_from(to: *mut *mut c_void, file: *const c_char) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, load_file(text(file)?)?) }
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle; `name` is null or a C string.
+unsafe fn function(to: *mut *mut c_void, module: *mut c_void, name: *const c_char) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    let image = image(module)?;
+    // SAFETY: by the contract of this function.
+    let name = unsafe { text(name) }?;
+    let key =
+        with_runtime(|runtime| runtime.kernel_of_image(image, name)).map_err(
+            |fault| match fault.code {
+                CudaError::INVALID_DEVICE_FUNCTION => Fault {
+                    code: CudaError::NOT_FOUND,
+                    ..fault
+                },
+                _ => fault,
+            },
+        )?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, key.0 as *mut c_void) }
+}
+
+/// # Safety
+/// `to` and `bytes` are null or point to room for what they name; `name` is null or a C string.
+unsafe fn global(
+    to: *mut *mut c_void,
+    bytes: *mut usize,
+    module: *mut c_void,
+    name: *const c_char,
+) -> Done {
+    let image = image(module)?;
+    // SAFETY: by the contract of this function.
+    let name = unsafe { text(name) }?;
+    let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
+    // SAFETY: by the contract of this function.
+    unsafe {
+        if !bytes.is_null() {
+            give(bytes, size as usize)?;
+        }
+        if !to.is_null() {
+            give(to, at as *mut c_void)?;
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `to` points to room for `room` handles.
+unsafe fn functions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) -> Done {
+    let image = image(module)?;
+    let keys = with_runtime(|runtime| {
+        let names = runtime.kernel_names(image)?;
+        names
+            .iter()
+            .map(|name| runtime.kernel_of_image(image, name))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    if to.is_null() {
+        return Err(null());
+    }
+    for (index, key) in keys.iter().enumerate().take(room as usize) {
+        // SAFETY: by the contract of this function.
+        unsafe { give(to.add(index), key.0 as *mut c_void)? };
+    }
+    Ok(())
+}
+
+fn function_count(module: *mut c_void) -> Result<usize, Fault> {
+    let image = image(module)?;
+    with_runtime(|runtime| Ok(runtime.kernel_names(image)?.len()))
+}
+
+/// The value of a `CUfunction_attribute`.
+fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
+    let key = FunctionKey(address(function));
+    let (found, capability) = with_runtime(|runtime| {
+        Ok((
+            runtime.function_attributes(key)?,
+            compute_capability(runtime),
+        ))
+    })?;
+    Ok(match number {
+        0 => found.max_threads_per_block as c_int,
+        1 => found.shared_bytes as c_int,
+        // Constant memory, cache mode, clusters.
+        2 | 7 | 10..=15 => 0,
+        3 => found.local_bytes as c_int,
+        4 => found.registers as c_int,
+        5 | 6 => capability,
+        8 => found.max_dynamic_shared_bytes as c_int,
+        9 => -1,
+        _ => {
+            let message = format!("there is no function attribute {number}");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+    })
+}
+
+/// # Safety
+/// The pointers are null or point to room for what they name.
+unsafe fn parameter(
+    function: *const c_void,
+    index: usize,
+    offset: *mut usize,
+    bytes: *mut usize,
+) -> Done {
+    let key = FunctionKey(address(function));
+    let found = with_runtime(|runtime| {
+        let parameter = runtime.parameters(key)?.get(index);
+        Ok(parameter.map(|parameter| (parameter.offset as usize, parameter.bytes as usize)))
+    })?;
+    let found = found.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
+    // SAFETY: by the contract of this function.
+    unsafe {
+        give(offset, found.0)?;
+        if !bytes.is_null() {
+            give(bytes, found.1)?;
+        }
+    }
+    Ok(())
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuModuleLoadData(to: *mut *mut c_void, code: *const c_void) {
+        // SAFETY: see above.
+        unsafe { load_data(to, code, &NO_OPTIONS) }
+    }
+
+    fn cuModuleLoadDataEx(to: *mut *mut c_void, code: *const c_void, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
+        // SAFETY: see above.
+        unsafe { load_data(to, code, &JitOptions { count, names, values }) }
+    }
+
+    fn cuModuleLoadFatBinary(to: *mut *mut c_void, code: *const c_void) {
+        // SAFETY: see above.
+        unsafe { load_data(to, code, &NO_OPTIONS) }
+    }
+
+    fn cuModuleLoad(to: *mut *mut c_void, file: *const c_char) {
+        // SAFETY: see above.
+        unsafe { load_from(to, file) }
+    }
+
+    fn cuModuleUnload(module: *mut c_void) {
+        unload(module)
+    }
+
+    fn cuModuleGetFunction(to: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
+        // SAFETY: see above.
+        unsafe { function(to, module, name) }
+    }
+
+    fn cuModuleGetGlobal_v2(to: *mut *mut c_void, bytes: *mut usize, module: *mut c_void, name: *const c_char) {
+        // SAFETY: see above.
+        unsafe { global(to, bytes, module, name) }
+    }
+
+    fn cuModuleGetFunctionCount(to: *mut c_uint, module: *mut c_void) {
+        let count = function_count(module)?;
+        // SAFETY: see above.
+        unsafe { give(to, count as c_uint) }
+    }
+
+    fn cuModuleEnumerateFunctions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { functions(to, room, module) }
+    }
+
+    fn cuFuncGetAttribute(to: *mut c_int, number: c_int, function: *const c_void) {
+        let value = attribute(function, number)?;
+        // SAFETY: see above.
+        unsafe { give(to, value) }
+    }
+
+    fn cuFuncGetModule(to: *mut *mut c_void, function: *const c_void) {
+        let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(function))))?;
+        // SAFETY: see above.
+        unsafe { give(to, crate::ffi::library::handle(image)) }
+    }
+
+    fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
+        // SAFETY: see above.
+        unsafe { parameter(function, index, offset, bytes) }
+    }
+
+    fn cuFuncIsLoaded(to: *mut c_int, function: *const c_void) {
+        attribute(function, 0)?;
+        // SAFETY: see above.
+        unsafe { give(to, 1) }
+    }
+
+    fn cuFuncLoad(function: *const c_void) {
+        attribute(function, 0).map(|_| ())
+    }
+
+    fn cuFuncSetSharedMemConfig(function: *const c_void, _config: c_int) {
+        attribute(function, 0).map(|_| ())
+    }
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Init:
+    fn cuLibraryLoadData(to: *mut *mut c_void, code: *const c_void, names: *const c_int, values: *mut *mut c_void, count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
+        // SAFETY: see above.
+        unsafe { load_data(to, code, &JitOptions { count, names, values }) }
+    }
+
+    fn cuLibraryLoadFromFile(to: *mut *mut c_void, file: *const c_char, _names: *const c_int, _values: *mut *mut c_void, _count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
+        // SAFETY: see above.
+        unsafe { load_from(to, file) }
+    }
+
+    fn cuLibraryUnload(library: *mut c_void) {
+        unload(library)
+    }
+
+    fn cuLibraryGetModule(to: *mut *mut c_void, library: *mut c_void) {
+        image(library)?;
+        // SAFETY: see above.
+        unsafe { give(to, library) }
+    }
+
+    fn cuLibraryGetKernel(to: *mut *mut c_void, library: *mut c_void, name: *const c_char) {
+        // SAFETY: see above.
+        unsafe { function(to, library, name) }
+    }
+
+    fn cuLibraryGetGlobal(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
+        // SAFETY: see above.
+        unsafe { global(to, bytes, library, name) }
+    }
+
+    fn cuLibraryGetManaged(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
+        // SAFETY: see above.
+        unsafe { global(to, bytes, library, name) }
+    }
+
+    fn cuLibraryGetKernelCount(to: *mut c_uint, library: *mut c_void) {
+        let count = function_count(library)?;
+        // SAFETY: see above.
+        unsafe { give(to, count as c_uint) }
+    }
+
+    fn cuLibraryEnumerateKernels(to: *mut *mut c_void, room: c_uint, library: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { functions(to, room, library) }
+    }
+
+    fn cuKernelGetFunction(to: *mut *mut c_void, kernel: *mut c_void) {
+        attribute(kernel, 0)?;
+        // SAFETY: see above.
+        unsafe { give(to, kernel) }
+    }
+
+    fn cuKernelGetLibrary(to: *mut *mut c_void, kernel: *const c_void) {
+        let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(kernel))))?;
+        // SAFETY: see above.
+        unsafe { give(to, crate::ffi::library::handle(image)) }
+    }
+
+    fn cuKernelGetAttribute(to: *mut c_int, number: c_int, kernel: *const c_void, of: c_int) {
+        crate::ffi::device::only(of)?;
+        let value = attribute(kernel, number)?;
+        // SAFETY: see above.
+        unsafe { give(to, value) }
+    }
+
+    fn cuKernelSetAttribute(number: c_int, _value: c_int, kernel: *const c_void, of: c_int) {
+        crate::ffi::device::only(of)?;
+        attribute(kernel, number).map(|_| ())
+    }
+
+    fn cuKernelSetCacheConfig(kernel: *const c_void, _config: c_int, of: c_int) {
+        crate::ffi::device::only(of)?;
+        attribute(kernel, 0).map(|_| ())
+    }
+
+    fn cuKernelGetParamInfo(kernel: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
+        // SAFETY: see above.
+        unsafe { parameter(kernel, index, offset, bytes) }
+    }
+}
+
+/// PTX text of the program.
+///
+/// # Safety
+/// `text` is null or points to `bytes` bytes.
+pub(super) unsafe fn ptx<'a>(text: *const c_void, bytes: usize) -> Result<&'a str, Fault> {
+    if text.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), bytes) };
+    let bytes = CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes);
+    std::str::from_utf8(bytes)
+        .map_err(|_| Fault::new(CudaError::INVALID_PTX, "the PTX is no UTF-8 text"))
+}

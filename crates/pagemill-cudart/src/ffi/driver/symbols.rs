@@ -1,0 +1,108 @@
+//! `cuGetProcAddress`: functions by name and version.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use super::driver;
+use crate::api::{DRIVER_LIBRARY, driver_functions};
+use crate::error::{CudaError, Fault};
+use crate::ffi::shim::{in_shim, open_shim};
+use crate::ffi::{Done, give, null, text};
+
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD: u64 = 2;
+
+/// `CUdriverProcAddressQueryResult`.
+const FOUND: c_int = 0;
+const NO_SUCH_NAME: c_int = 1;
+const TOO_OLD: c_int = 2;
+
+/// The symbol of function `name` as programs of CUDA `version` (such as 12090) mean it.
+fn symbol(name: &str, version: c_int, per_thread: bool) -> Result<&'static str, c_int> {
+    let is_variant = |symbol: &str| symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
+    let of_name = || driver_functions().filter(|function| function.base == name);
+    let newest = |variant: bool| {
+        of_name()
+            .filter(|function| is_variant(function.symbol) == variant)
+            .filter(|function| function.since <= version)
+            .max_by_key(|function| function.since)
+    };
+    let found = newest(per_thread).or_else(|| newest(false));
+    match found {
+        Some(function) => Ok(function.symbol),
+        None if of_name().next().is_some() => Err(TOO_OLD),
+        None => Err(NO_SUCH_NAME),
+    }
+}
+
+/// A function of the driver's library.
+fn address_of(symbol: &str) -> Option<*mut c_void> {
+    static SHIM: OnceLock<Option<usize>> = OnceLock::new();
+    let shim = SHIM.get_or_init(|| open_shim(DRIVER_LIBRARY).map(|handle| handle as usize));
+    in_shim((*shim)? as *mut c_void, symbol)
+}
+
+/// # Safety
+/// The pointers are null or point to room for what they name; `name` is null or a C string.
+unsafe fn find(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    status: *mut c_int,
+) -> Done {
+    if to.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let name = unsafe { text(name) }?;
+    let found = symbol(name, version, flags & PER_THREAD != 0);
+    let found = found.and_then(|symbol| address_of(symbol).ok_or(NO_SUCH_NAME));
+    let (address, verdict) = match found {
+        Ok(address) => (address, FOUND),
+        Err(verdict) => (std::ptr::null_mut(), verdict),
+    };
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, address)? };
+    if !status.is_null() {
+        // SAFETY: by the contract of this function.
+        unsafe { give(status, verdict)? };
+    }
+    match verdict {
+        FOUND => Ok(()),
+        _ => Err(Fault::silent(CudaError::NOT_FOUND)),
+    }
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Nothing:
+    fn cuGetProcAddress(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64) {
+        // SAFETY: see above.
+        unsafe { find(name, to, version, flags, std::ptr::null_mut()) }
+    }
+
+    fn cuGetProcAddress_v2(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, status: *mut c_int) {
+        // SAFETY: see above.
+        unsafe { find(name, to, version, flags, status) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_decides() {
+        assert_eq!(symbol("cuMemAlloc", 2000, false), Ok("cuMemAlloc"));
+        assert_eq!(symbol("cuMemAlloc", 12_000, false), Ok("cuMemAlloc_v2"));
+        assert_eq!(symbol("cuCtxCreate", 11_040, false), Ok("cuCtxCreate_v3"));
+        assert_eq!(symbol("cuCtxCreate", 13_000, false), Ok("cuCtxCreate_v4"));
+        assert_eq!(
+            symbol("cuLaunchKernel", 12_000, true),
+            Ok("cuLaunchKernel_ptsz")
+        );
+        assert_eq!(symbol("cuInit", 12_000, true), Ok("cuInit"));
+        assert_eq!(symbol("cuLibraryLoadData", 11_000, false), Err(TOO_OLD));
+        assert_eq!(symbol("cuNothing", 13_000, false), Err(NO_SUCH_NAME));
+    }
+}

@@ -1,0 +1,236 @@
+//! The symbols of the executable file, as far as they are needed.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+const SYMBOL_BYTES: usize = 24;
+const SECTION_BYTES: usize = 64;
+const SYMBOL_TABLE: u32 = 2;
+const DYNAMIC: u32 = 6;
+const FUNCTION: u8 = 2;
+/// More than any symbol table; a damaged size must not take all memory.
+const TABLE_BYTES_MAX: u64 = 1 << 30;
+
+/// A function that the executable has within itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    pub(super) name: String,
+    /// Where it is in memory.
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+}
+
+struct Section {
+    name: String,
+    kind: u32,
+    offset: u64,
+    bytes: u64,
+    /// The section of its names.
+    link: usize,
+}
+
+/// The running program's file.
+pub(super) struct Executable {
+    file: File,
+    sections: Vec<Section>,
+}
+
+fn damaged() -> io::Error {
+    io::Error::other("the executable is damaged")
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> io::Result<[u8; N]> {
+    bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .copied()
+        .ok_or_else(damaged)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> io::Result<u32> {
+    Ok(u32::from_le_bytes(number(bytes, at)?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> io::Result<u64> {
+    Ok(u64::from_le_bytes(number(bytes, at)?))
+}
+
+fn read(mut file: &File, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    if bytes > TABLE_BYTES_MAX {
+        return Err(damaged());
+    }
+    let mut data = vec![0; bytes as usize];
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(&mut data)?;
+    Ok(data)
+}
+
+fn name_at(names: &[u8], at: usize) -> io::Result<&str> {
+    let rest = names.get(at..).ok_or_else(damaged)?;
+    let end = rest
+        .iter()
+        .position(|&byte| byte == 0)
+        .ok_or_else(damaged)?;
+    std::str::from_utf8(&rest[..end]).map_err(|_| damaged())
+}
+
+impl Executable {
+    /// Reads the table of sections.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let header = read(&file, 0, 64)?;
+        if header[..5] != *b"\x7fELF\x02" {
+            return Err(damaged());
+        }
+        let count = u16::from_le_bytes(number(&header, 60)?);
+        let names = usize::from(u16::from_le_bytes(number(&header, 62)?));
+        let table = read(
+            &file,
+            u64_at(&header, 40)?,
+            u64::from(count) * SECTION_BYTES as u64,
+        )?;
+        let mut sections = Vec::new();
+        let mut name_offsets = Vec::new();
+        for section in table.chunks_exact(SECTION_BYTES) {
+            name_offsets.push(u32_at(section, 0)? as usize);
+            sections.push(Section {
+                name: String::new(),
+                kind: u32_at(section, 4)?,
+                offset: u64_at(section, 24)?,
+                bytes: u64_at(section, 32)?,
+                link: u32_at(section, 40)? as usize,
+            });
+        }
+        if let Some(own) = sections.get(names) {
+            let names = read(&file, own.offset, own.bytes)?;
+            for (section, offset) in sections.iter_mut().zip(name_offsets) {
+                name_at(&names, offset)?.clone_into(&mut section.name);
+            }
+        }
+        Ok(Self { file, sections })
+    }
+
+    pub(super) fn has_section(&self, name: &str) -> bool {
+        self.sections.iter().any(|section| section.name == name)
+    }
+
+    /// The contents of a table and of its names.
+    fn table(&self, kind: u32) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some(table) = self.sections.iter().find(|section| section.kind == kind) else {
+            return Ok(None);
+        };
+        let names = self.sections.get(table.link).ok_or_else(damaged)?;
+        let contents = read(&self.file, table.offset, table.bytes)?;
+        Ok(Some((
+            contents,
+            read(&self.file, names.offset, names.bytes)?,
+        )))
+    }
+
+    /// Whether it asks for a library whose name begins with `name` when it is started.
+    pub(super) fn needs_library(&self, name: &str) -> bool {
+        const NEEDED: u64 = 1;
+        let Ok(Some((entries, names))) = self.table(DYNAMIC) else {
+            return false;
+        };
+        entries.chunks_exact(16).any(|entry| {
+            let value = (u64_at(entry, 0), u64_at(entry, 8));
+            let (Ok(NEEDED), Ok(at)) = value else {
+                return false;
+            };
+            name_at(&names, at as usize).is_ok_and(|own| own.starts_with(name))
+        })
+    }
+
+    /// The functions that `is_wanted` names, where they are in memory.
+    pub(super) fn functions(&self, is_wanted: impl Fn(&str) -> bool) -> io::Result<Vec<Function>> {
+        let Some((symbols, names)) = self.table(SYMBOL_TABLE)? else {
+            return Ok(Vec::new());
+        };
+        let base = base();
+        let mut found = Vec::new();
+        for symbol in symbols.chunks_exact(SYMBOL_BYTES) {
+            let (value, bytes) = (u64_at(symbol, 8)?, u64_at(symbol, 16)?);
+            let is_here = symbol[4] & 0xf == FUNCTION && symbol[6..8] != [0, 0] && value != 0;
+            if !is_here {
+                continue;
+            }
+            let name = name_at(&names, u32_at(symbol, 0)? as usize)?;
+            if is_wanted(name) {
+                found.push(Function {
+                    name: name.to_owned(),
+                    address: base.wrapping_add(value),
+                    bytes,
+                });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What the addresses in the executable are counted from.
+fn base() -> u64 {
+    /// The first object is the executable.
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        to: *mut libc::c_void,
+    ) -> i32 {
+        // SAFETY: the C library passes a valid description, and `to` as it was given.
+        unsafe { to.cast::<u64>().write((*info).dlpi_addr) };
+        1
+    }
+    let mut base = 0u64;
+    // SAFETY: the callback matches, and `base` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut base).cast()) };
+    base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // SAFETY: no other function of the test program has this name.
+    #[unsafe(no_mangle)]
+    extern "C" fn pagemill_test_marker() -> i32 {
+        7
+    }
+
+    #[test]
+    fn a_function_is_found_where_it_is() {
+        assert_eq!(pagemill_test_marker(), 7);
+        let own = Executable::open("/proc/self/exe".as_ref()).expect("the test program");
+        let found = own
+            .functions(|name| name == "pagemill_test_marker")
+            .expect("symbols");
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].address,
+            pagemill_test_marker as extern "C" fn() -> i32 as usize as u64
+        );
+        assert!(own.has_section(".text") && !own.has_section(".nv_fatbin"));
+        assert!(own.needs_library("libc.so") && !own.needs_library("libcudart.so"));
+    }
+
+    #[test]
+    fn no_damage_panics() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("damaged");
+        let mut sound = vec![0u8; 64 + 3 * SECTION_BYTES];
+        sound[..5].copy_from_slice(b"\x7fELF\x02");
+        sound[40] = 64;
+        sound[60] = 3;
+        for at in 0..sound.len() {
+            for value in [1, 0x7f, 0xff] {
+                let mut damaged = sound.clone();
+                damaged[at] = value;
+                std::fs::write(&path, &damaged).expect("it can be written");
+                if let Ok(own) = Executable::open(&path) {
+                    let _ = own.functions(|_| true);
+                    let _ = own.needs_library("x");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Programs that carry NVIDIA's runtime within themselves, which nvcc does unless it is told otherwise.
+//!
+//! A library that is loaded before the program calls [`start`] before any of the program's own code runs. Where the
+//! executable has its symbols, the entry of each of its runtime functions becomes a jump to the function of the same name
+//! in the shim. Where it has none, a note is left, so that `pagemill cuda` can say what it met.
+
+mod elf;
+mod patch;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::shim::{in_shim, open_shim};
+use super::{caught, complain};
+use crate::api::{SHIMS, functions};
+use crate::setting::{ENVIRONMENT, STRIPPED_NOTE};
+use elf::{Executable, Function};
+
+/// Runs before the program's own code; called by the library `libpagemill_start.so`.
+#[unsafe(no_mangle)]
+extern "C" fn pagemill_start() {
+    let redirected = caught(|| {
+        redirect();
+        Ok(())
+    });
+    if redirected.is_err() {
+        complain("start", "the program keeps its own CUDA runtime");
+    }
+}
+
+fn redirect() {
+    let Ok(executable) = Executable::open("/proc/self/exe".as_ref()) else {
+        return;
+    };
+    let versions: BTreeMap<&str, Vec<&str>> =
+        functions().fold(BTreeMap::new(), |mut all, function| {
+            let known: &mut Vec<&str> = all.entry(function.name).or_default();
+            known.extend(function.versions.split(','));
+            all
+        });
+    let Ok(own) = executable.functions(|name| versions.contains_key(name)) else {
+        return;
+    };
+    if own.is_empty() {
+        if executable.has_section(".nv_fatbin") && !executable.needs_library("libcudart.so") {
+            note(STRIPPED_NOTE);
+        }
+        return;
+    }
+    let version = version_of(&own, &versions);
+    let shim = SHIMS.iter().find(|shim| shim.file_name.ends_with(version));
+    let Some(handle) = shim.and_then(|shim| open_shim(shim.file_name)) else {
+        complain(
+            "start",
+            "libcudart.so is not beside libpagemill_cudart.so, so the program keeps its own CUDA runtime",
+        );
+        return;
+    };
+    let jumps: Vec<patch::Jump> = own
+        .iter()
+        .filter_map(|function| {
+            let target = in_shim(handle, &function.name)? as u64;
+            Some(patch::Jump {
+                at: function.address,
+                room_bytes: function.bytes,
+                target,
+            })
+        })
+        .collect();
+    if let Err(error) = patch::apply(&jumps) {
+        complain(
+            "start",
+            &format!("the program's own CUDA runtime cannot be replaced: {error}"),
+        );
+    }
+}
+
+/// The version whose functions these are: names that only one version has decide.
+fn version_of(own: &[Function], versions: &BTreeMap<&str, Vec<&str>>) -> &'static str {
+    let count = |version: &str| {
+        own.iter()
+            .filter(|function| {
+                versions
+                    .get(function.name.as_str())
+                    .is_some_and(|known| *known == [version])
+            })
+            .count()
+    };
+    if count("12") > count("13") {
+        "12"
+    } else {
+        "13"
+    }
+}
+
+/// Leaves a note for `pagemill cuda`.
+fn note(name: &str) {
+    if let Some(folder) = std::env::var_os(ENVIRONMENT) {
+        // Without the note the message is less exact, nothing else.
+        let _ = std::fs::write(PathBuf::from(folder).join(name), "");
+    }
+}
+
+/// A runtime without symbols is at work.
+pub(super) fn note_stripped() {
+    note(STRIPPED_NOTE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_version_decide() {
+        let versions = BTreeMap::from([
+            ("both", vec!["12", "13"]),
+            ("old", vec!["12"]),
+            ("new", vec!["13"]),
+        ]);
+        let of = |names: &[&str]| {
+            let own: Vec<Function> = names
+                .iter()
+                .map(|name| Function {
+                    name: (*name).to_owned(),
+                    address: 0,
+                    bytes: 16,
+                })
+                .collect();
+            version_of(&own, &versions)
+        };
+        assert_eq!(of(&["both", "old"]), "12");
+        assert_eq!(of(&["both", "new"]), "13");
+        assert_eq!(of(&["both"]), "13");
+    }
+}

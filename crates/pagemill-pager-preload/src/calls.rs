@@ -1,0 +1,64 @@
+//! What calls on memory mean to the pager, beside what they mean to `pagemill-mapping`.
+
+use std::ops::Range;
+
+use pagemill_linux::process::end_now;
+use pagemill_mapping::kernel::Answer;
+use pagemill_mapping::{Call, LentMemory, MemoryCalls};
+
+use crate::paged::{Paged, pager};
+
+/// Paged memory of this process.
+pub static LENT: LentMemory<Paged> = LentMemory::new(Paged::default);
+
+/// The calls of this process.
+pub static CALLS: Calls = Calls;
+
+/// Forgets bytes that are about to be unmapped: a worker must not be moving a page while another mapping takes its address.
+pub fn give_up(range: Range<usize>) {
+    if let Some(pager) = pager() {
+        pager.discard(range.start as u64..range.end as u64);
+    }
+}
+
+/// Tells the pager before its memory goes, and around each `fork`.
+pub struct Calls;
+
+impl MemoryCalls for Calls {
+    unsafe fn answer(&self, call: &Call) -> Answer {
+        if let Some(gone) = call.replaces()
+            && gone.start.is_multiple_of(4096)
+            && !gone.is_empty()
+        {
+            give_up(gone);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { LENT.answer(call) }
+    }
+
+    fn prepare_fork(&self) -> Result<(), i32> {
+        LENT.prepare_fork()
+    }
+
+    fn before_fork(&self) -> Result<(), i32> {
+        LENT.before_fork()?;
+        if let Some(pager) = pager() {
+            pager.before_fork();
+        }
+        Ok(())
+    }
+
+    fn after_fork(&self, is_child: bool) {
+        if let Some(pager) = pager() {
+            if !is_child {
+                pager.in_parent();
+            } else if let Err(error) = pager.in_child() {
+                end_now(
+                    &format!("pagemill pager: a forked child cannot go on: {error}"),
+                    1,
+                );
+            }
+        }
+        LENT.after_fork(is_child);
+    }
+}

@@ -1,0 +1,15 @@
+//! `LD_PRELOAD` library: large `malloc`s and anonymous mappings of an unchanged program are paged. `pagemill pager run` starts programs with it;
+//! the variable `PAGEMILL_PAGER` holds a `pagemill_pager::Setup`. Without it, programs run as ever.
+//!
+//! `pagemill-mapping` keeps the meaning of every call on memory. Here are the source of memory (`paged.rs`), what the calls mean to a
+//! pager (`calls.rs`), and the `malloc` family (`symbols.rs`).
+//!
+//! What this library allocates itself is the C library's (`allocator.rs`): a handler that touched paged memory could wait for itself.
+//!
+//! Unsafe code is in the exported symbols and the calls of the C library behind them.
+
+mod allocator;
+mod calls;
+mod next;
+mod paged;
+mod symbols;

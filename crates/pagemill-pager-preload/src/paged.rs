@@ -1,0 +1,112 @@
+//! The pager as a source of memory.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pagemill_linux::process::end_now;
+use pagemill_mapping::call::has;
+use pagemill_mapping::{BlockId, Call, Kind, Source};
+use pagemill_pager::{Pager, SETUP_VARIABLE, Setup};
+
+/// The pager of this process; none where nothing is to be paged.
+static PAGER: OnceLock<Option<Pager>> = OnceLock::new();
+
+/// Smallest allocation that is paged. None is before the pager runs.
+static LEAST_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Exit code for wrong settings, as that of the command.
+const BAD_SETUP: i32 = 2;
+
+/// The pager, once it runs.
+pub fn pager() -> Option<&'static Pager> {
+    PAGER.get()?.as_ref()
+}
+
+/// Smallest allocation that is paged, in bytes.
+pub fn least_bytes() -> usize {
+    LEAST_BYTES.load(Ordering::Relaxed)
+}
+
+/// Before the program's `main`: starts the pager that the environment asks for, or ends the program.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        let Some(text) = std::env::var_os(SETUP_VARIABLE) else {
+            let _ = PAGER.set(None);
+            return;
+        };
+        let setup = Setup::from_json(&text.to_string_lossy());
+        let started = setup.and_then(|setup| Ok((setup.start()?, setup.least_bytes)));
+        match started {
+            Ok((pager, least)) => {
+                let _ = PAGER.set(Some(pager));
+                LEAST_BYTES.store(least.max(1) as usize, Ordering::Relaxed);
+            }
+            Err(error) => end_now(&format!("pagemill pager: {error}"), BAD_SETUP),
+        }
+    }
+    start
+};
+
+/// Memory of the pager, which knows by itself what was unmapped.
+#[derive(Default)]
+pub struct Paged;
+
+impl Source for Paged {
+    const GRANULE: usize = 4096;
+
+    fn lend(&mut self, _block: BlockId, bytes: usize) -> Option<Range<usize>> {
+        let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
+        let start = pager()?.map_raw(bytes as u64).ok()?;
+        Some(start as usize..start as usize + bytes)
+    }
+
+    fn unmapped(&mut self, part: Range<usize>) {
+        if let Some(pager) = pager() {
+            pager.forget(part.start as u64..part.end as u64);
+        }
+    }
+
+    fn release_block(&mut self, _block: BlockId) {}
+
+    /// Private anonymous mappings that are readable and writable, wherever the kernel would put them.
+    fn serves(call: &Call) -> bool {
+        let [_, bytes, access, flags, ..] = call.arguments;
+        const OTHERS: c_int = libc::MAP_FIXED
+            | libc::MAP_FIXED_NOREPLACE
+            | libc::MAP_GROWSDOWN
+            | libc::MAP_STACK
+            | libc::MAP_HUGETLB
+            | libc::MAP_LOCKED
+            | libc::MAP_POPULATE
+            | libc::MAP_32BIT;
+        let is_private = has(flags, libc::MAP_ANONYMOUS) && has(flags, libc::MAP_PRIVATE);
+        is_private
+            && !has(flags, libc::MAP_SHARED)
+            && flags as c_int & OTHERS == 0
+            && access == (libc::PROT_READ | libc::PROT_WRITE) as usize
+            && bytes >= least_bytes()
+    }
+
+    fn is_native(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Advise | Kind::Fork)
+    }
+
+    fn discard(&mut self, part: Range<usize>) -> Result<(), i32> {
+        if let Some(pager) = pager() {
+            pager.discard(part.start as u64..part.end as u64);
+        }
+        Ok(())
+    }
+
+    fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
+        let made = pager().map(|pager| pager.make_plain(extent.start as u64..extent.end as u64));
+        made.unwrap_or(Ok(())).map_err(|_| libc::ENOMEM)
+    }
+
+    /// The child's pager has the memory: see `calls.rs`.
+    fn reset_in_child(&mut self) {}
+}

@@ -1,0 +1,126 @@
+//! Unchanged programs under the library, at a fraction of their memory.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use pagemill_pager::{SETUP_VARIABLE, Setup};
+use pagemill_testkit::skip;
+
+/// Where cargo puts the library: beside this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("this program");
+    let folder = test.parent().expect("a folder");
+    let library = folder.join("libpagemill_pager_preload.so");
+    assert!(library.is_file(), "no {}", library.display());
+    library
+}
+
+fn has_userfault() -> bool {
+    use pagemill_linux::userfault::{Feature, Support};
+    let is_there =
+        Support::probe().is_some_and(|support| support.system_calls && support.has(Feature::Move));
+    if !is_there {
+        skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    }
+    is_there
+}
+
+fn run(mut command: Command, setup: &Setup) -> Output {
+    command
+        .env("LD_PRELOAD", library())
+        .env(SETUP_VARIABLE, setup.to_json())
+        .output()
+        .expect("it runs")
+}
+
+fn build(folder: &Path) -> PathBuf {
+    let program = folder.join("promises");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/promises.c");
+    let built = Command::new("cc")
+        .args(["-Wall", "-Wextra", "-O1", "-fno-builtin", "-pthread", "-o"])
+        .args([&program, &source])
+        .status();
+    assert!(built.expect("a C compiler").success());
+    program
+}
+
+#[test]
+fn programs_keep_every_promise_at_a_fraction_of_their_memory() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path());
+    let text = folder.path().to_str().expect("text");
+    for to in ["compressed", text, &format!("compressed:100000,{text}")] {
+        let output = run(Command::new(&program), &Setup::new(2 << 20, to));
+        assert_eq!(output.status.code(), Some(0), "{to}: {output:?}");
+    }
+}
+
+/// Runs a program with and without the pager, which may change nothing but its memory.
+fn is_as_ever(command: impl Fn() -> Command, setup: &Setup) {
+    if !has_userfault() {
+        return;
+    }
+    let Ok(expected) = command().output() else {
+        return skip(&format!("there is no {:?}", command().get_program()));
+    };
+    assert!(expected.status.success(), "{expected:?}");
+    let output = run(command(), setup);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, expected.stdout);
+}
+
+#[test]
+fn sqlite_sorts_as_it_does_with_enough_memory() {
+    const SCRIPT: &str = "pragma cache_size=-200000; create table t(a integer primary key, b text);
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000)
+        insert into t select i, hex(i * 7919 % 100003) || printf('%0100d', i) from n;
+        create index x on t(b); select sum(length(b)), min(b), max(b) from t;
+        select group_concat(a) from (select a from t order by b limit 50);";
+    let mut setup = Setup::new(2 << 20, "compressed");
+    setup.least_bytes = 4096;
+    let command = || {
+        let mut command = Command::new("sqlite3");
+        command.args([":memory:", SCRIPT]);
+        command
+    };
+    is_as_ever(command, &setup);
+}
+
+#[test]
+fn python_groups_words_as_it_does_with_enough_memory() {
+    const SCRIPT: &str = "import hashlib\nd = {}\nfor i in range(60000):\n    k = str(i * 7919 % 20021)\n    d[k] = d.get(k, ()) + (i,)\n\
+        h = hashlib.sha256()\nfor k in sorted(d):\n    h.update(repr((k, d[k])).encode())\nprint(len(d), h.hexdigest())\n";
+    let command = || {
+        let mut command = Command::new("python3");
+        command.args(["-S", "-c", SCRIPT]);
+        command
+    };
+    is_as_ever(command, &Setup::new(4 << 20, "compressed"));
+}
+
+#[test]
+fn a_setup_that_cannot_work_ends_the_program_before_it_starts() {
+    let mut setup = Setup::new(8 << 20, "/none/such");
+    let output = run(Command::new("/bin/echo"), &setup);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(output.stdout.is_empty());
+    assert!(text.starts_with("pagemill pager: cannot "), "{text}");
+    setup.to = "compressed".to_owned();
+    setup.page_bytes = 4096;
+    let output = run(Command::new("/bin/echo"), &setup);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("pages of 4 KiB cannot be paged"), "{text}");
+}
+
+#[test]
+fn without_a_setup_a_program_runs_as_ever() {
+    let output = Command::new("/bin/ls")
+        .env("LD_PRELOAD", library())
+        .env_remove(SETUP_VARIABLE)
+        .output();
+    assert!(output.expect("it runs").status.success());
+}
