@@ -209,6 +209,20 @@ impl Gpu for CudaGpu {
                 sys::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY,
                 self.device,
             ),
+            Action::NoPreferredLocation => (
+                sys::CUmem_advise::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+                self.device,
+            ),
+            Action::NotAccessedByGpu => (
+                sys::CUmem_advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                self.device,
+            ),
+            Action::NotReadMostly => (
+                sys::CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+                self.device,
+            ),
+            // No strategy of the benchmark discards anything, and drivers before 12.8 cannot.
+            Action::Discard => return Ok(()),
         };
         // SAFETY: `part` has checked that the range lies in the allocation.
         unsafe { sys::cuMemAdvise(address, bytes, advice, device) }

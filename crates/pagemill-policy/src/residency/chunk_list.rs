@@ -36,6 +36,19 @@ impl ChunkList {
         }
     }
 
+    /// The block that got its chunk last.
+    pub fn newest(&self) -> Option<u32> {
+        (self.newest != NONE).then_some(self.newest)
+    }
+
+    /// `block`, if it holds a chunk, counts as the one that got it last.
+    pub fn renew(&mut self, block: u32) {
+        if self.contains(block) {
+            self.remove(block);
+            self.push(block);
+        }
+    }
+
     /// Chunks held.
     pub fn len(&self) -> u32 {
         self.len

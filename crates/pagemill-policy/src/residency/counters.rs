@@ -9,12 +9,19 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new(spec: AccessCounterSpec, blocks: u32) -> Self {
+    pub(super) fn new(spec: AccessCounterSpec) -> Self {
         Self {
             spec,
-            counts: vec![0; blocks as usize],
-            big_pages: vec![0; blocks as usize],
+            counts: Vec::new(),
+            big_pages: Vec::new(),
         }
+    }
+
+    /// Room for `blocks` blocks.
+    pub(super) fn grow(&mut self, blocks: u32) {
+        let blocks = self.counts.len().max(blocks as usize);
+        self.counts.resize(blocks, 0);
+        self.big_pages.resize(blocks, 0);
     }
 
     /// Counts `accesses` to `page` of `block`. True when the threshold is reached now: the region is to be reported.

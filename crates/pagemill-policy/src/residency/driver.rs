@@ -1,16 +1,23 @@
+mod advice;
+mod host;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use pagemill_types::Picos;
 
+use super::contents::Masks;
 use super::counters::Counters;
 use super::eviction::Eviction;
 use super::growth::{Growth, GrowthContext};
 use super::places::Places;
 use super::thrashing::Thrashing;
 use super::{
-    Action, BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverSpec, DriverSpecError, PAGE_BYTES,
-    PageMask, Side, ThrashingHint,
+    BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverPolicy, DriverSpec, DriverSpecError,
+    PAGE_BYTES, PageMask, ThrashingHint,
 };
+use advice::Advice;
+pub use advice::PageAdvice;
 
 /// What the GPU meets when it touches a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +44,12 @@ pub struct Evicted {
 /// What a decision changes. Reused from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// Pages that move to GPU memory.
+    /// Pages that come to GPU memory.
     pub fetched: PageMask,
+    /// Those of `fetched` that nobody has touched before: they are allocated there, and nothing is copied.
+    pub populated: PageMask,
+    /// Pages whose copy in CPU memory is given up because the GPU writes to them.
+    pub collapsed: PageMask,
     /// Pages that are mapped for the GPU where they are.
     pub mapped: PageMask,
     /// Pages whose fault is left alone for now.
@@ -51,19 +62,29 @@ pub struct Effects {
     pub host_unmapped: PageMask,
     /// Whether the block got its root chunk now.
     pub new_chunk: bool,
+    /// Pages that were copied to CPU memory and are in both now.
+    pub duplicated: PageMask,
     /// What had to leave first, in order.
     pub evictions: Vec<Evicted>,
 }
 
 impl Effects {
+    /// Bytes that have to be copied to GPU memory.
+    pub fn copied_bytes(&self) -> u64 {
+        u64::from(self.fetched.count() - self.populated.count()) * PAGE_BYTES
+    }
+
     fn clear(&mut self) {
         self.fetched = PageMask::EMPTY;
+        self.populated = PageMask::EMPTY;
+        self.collapsed = PageMask::EMPTY;
         self.mapped = PageMask::EMPTY;
         self.throttled = PageMask::EMPTY;
         self.throttled_until = Picos::ZERO;
         self.pinned = PageMask::EMPTY;
         self.host_unmapped = PageMask::EMPTY;
         self.new_chunk = false;
+        self.duplicated = PageMask::EMPTY;
         self.evictions.clear();
     }
 }
@@ -77,35 +98,28 @@ pub struct Traffic {
     pub pages_out: u64,
     /// Pages of GPU memory that were dropped, because CPU memory still had them.
     pub pages_dropped: u64,
+    /// Pages allocated in GPU memory that nobody had touched before.
+    pub pages_populated: u64,
 }
 
-/// What the program said about the pages of a block.
-#[derive(Clone, Copy, Debug, Default)]
-struct Advice {
-    prefers_cpu: PageMask,
-    prefers_gpu: PageMask,
-    accessed_by_gpu: PageMask,
-    read_mostly: PageMask,
-}
-
-static NO_ADVICE: Advice = Advice {
-    prefers_cpu: PageMask::EMPTY,
-    prefers_gpu: PageMask::EMPTY,
-    accessed_by_gpu: PageMask::EMPTY,
-    read_mostly: PageMask::EMPTY,
-};
-
-/// The unified-memory driver's view of one allocation: where each page is, and what happens to it.
+/// The unified-memory driver's view of managed memory: where each page is, and what happens to it.
 ///
-/// All data start in CPU memory, mapped by the CPU alone.
+/// The allocation of a [`DriverSpec`] starts in CPU memory, mapped by the CPU alone; those of [`Driver::allocate`] are
+/// nowhere until they are touched.
 #[derive(Debug)]
 pub struct Driver {
-    spec: DriverSpec,
+    policy: DriverPolicy,
     growth: Box<dyn Growth>,
     eviction: Box<dyn Eviction>,
     places: Places,
     /// Empty until the program advises anything.
     advice: Vec<Advice>,
+    /// The pages of blocks that an allocation does not fill.
+    extents: BTreeMap<u32, PageMask>,
+    /// Pages that nobody has touched: they are in neither memory.
+    untouched: Masks,
+    /// Pages in GPU memory that CPU memory has as well.
+    duplicates: Masks,
     chunks: ChunkList,
     chunk_limit: u32,
     thrashing: Option<Thrashing>,
@@ -120,27 +134,62 @@ impl Driver {
     /// As [`DriverSpec::check`].
     pub fn new(spec: &DriverSpec) -> Result<Self, DriverSpecError> {
         spec.check()?;
-        let policy = &spec.policy;
-        let blocks = spec.allocation_bytes.div_ceil(BLOCK_BYTES) as u32;
-        let chunk_limit = (spec.gpu_bytes / BLOCK_BYTES).min(u64::from(u32::MAX)) as u32;
-        let last = blocks.saturating_sub(1);
-        Ok(Self {
-            growth: (policy.growth.build)(policy.density_percent),
-            eviction: (policy.eviction.build)(),
-            places: Places::new(blocks, extent(spec.allocation_bytes, last)),
-            advice: Vec::new(),
-            chunks: ChunkList::new(blocks),
-            chunk_limit,
-            thrashing: policy.thrashing.map(|spec| Thrashing::new(spec, blocks)),
-            counters: policy
-                .access_counters
-                .map(|spec| Counters::new(spec, blocks)),
-            traffic: Traffic::default(),
-            spec: *spec,
-        })
+        let mut driver = Self::empty(spec.gpu_bytes, &spec.policy);
+        driver.add_blocks(&(0..spec.allocation_bytes), true);
+        Ok(driver)
     }
 
-    /// Blocks of the allocation.
+    /// A driver without an allocation, which has `gpu_bytes` of GPU memory, at least a block.
+    pub fn empty(gpu_bytes: u64, policy: &DriverPolicy) -> Self {
+        Self {
+            growth: (policy.growth.build)(policy.density_percent),
+            eviction: (policy.eviction.build)(),
+            places: Places::new(),
+            advice: Vec::new(),
+            extents: BTreeMap::new(),
+            untouched: Masks::default(),
+            duplicates: Masks::default(),
+            chunks: ChunkList::new(0),
+            chunk_limit: chunk_limit(gpu_bytes),
+            thrashing: policy.thrashing.map(Thrashing::new),
+            counters: policy.access_counters.map(Counters::new),
+            traffic: Traffic::default(),
+            policy: *policy,
+        }
+    }
+
+    /// An allocation of the bytes from `bytes.start`, a multiple of 2 MiB beyond every other. Nobody has touched them.
+    pub fn allocate(&mut self, bytes: Range<u64>) {
+        debug_assert!(bytes.start.is_multiple_of(BLOCK_BYTES));
+        self.add_blocks(&bytes, false);
+    }
+
+    fn add_blocks(&mut self, bytes: &Range<u64>, in_cpu_memory: bool) {
+        let first = (bytes.start / BLOCK_BYTES) as u32;
+        let end = bytes.end.div_ceil(BLOCK_BYTES) as u32;
+        self.places.grow(first, false);
+        self.places.grow(end, in_cpu_memory);
+        self.chunks.extend_to(end);
+        if let Some(thrashing) = &mut self.thrashing {
+            thrashing.grow(end);
+        }
+        if let Some(counters) = &mut self.counters {
+            counters.grow(end);
+        }
+        let last = end.saturating_sub(1);
+        let extent = extent(bytes.end, last);
+        if extent != PageMask::FULL {
+            self.extents.insert(last, extent);
+            self.places.limit(last, &extent);
+        }
+        if !in_cpu_memory {
+            for block in first..end {
+                self.untouched.add(block, &self.extent(block));
+            }
+        }
+    }
+
+    /// Blocks of all allocations.
     pub fn blocks(&self) -> u32 {
         self.places.blocks()
     }
@@ -149,6 +198,33 @@ impl Driver {
     #[inline]
     pub fn touch(&self, page: u32) -> Touch {
         self.places.touch(page)
+    }
+
+    /// What the GPU meets when it reads or writes a page: what CPU memory has as well may only be read.
+    #[inline]
+    pub fn touch_for(&self, page: u32, writes: bool) -> Touch {
+        let touch = self.places.touch(page);
+        if writes && touch == Touch::Local && self.is_duplicate(page) {
+            return Touch::Fault;
+        }
+        touch
+    }
+
+    fn is_duplicate(&self, page: u32) -> bool {
+        let duplicates = self.duplicates.get(page / BLOCK_PAGES);
+        duplicates.contains(page % BLOCK_PAGES)
+    }
+
+    /// Whether [`Driver::used`] is to be called for every access to GPU memory.
+    pub fn tracks_use(&self) -> bool {
+        self.eviction.tracks_use()
+    }
+
+    /// The GPU accesses `block` in its memory.
+    pub fn used(&mut self, block: u32) {
+        if self.chunks.newest() != Some(block) {
+            self.eviction.used(&mut self.chunks, block);
+        }
     }
 
     /// The pages of `block` in GPU memory.
@@ -178,7 +254,20 @@ impl Driver {
 
     /// Serves faults on `faulted` pages of `block`, all at once.
     pub fn service(&mut self, block: u32, faulted: &PageMask, now: Picos, effects: &mut Effects) {
+        self.service_for(block, faulted, &PageMask::EMPTY, now, effects);
+    }
+
+    /// As [`Driver::service`], where the GPU writes to the pages `written` of `faulted`.
+    pub fn service_for(
+        &mut self,
+        block: u32,
+        faulted: &PageMask,
+        written: &PageMask,
+        now: Picos,
+        effects: &mut Effects,
+    ) {
         effects.clear();
+        self.collapse(block, written, effects);
         let wanted = self.host_pages(faulted).and(&self.extent(block));
         let wanted = wanted
             .without(self.places.resident(block))
@@ -186,13 +275,30 @@ impl Driver {
         let stay = wanted.and(&self.advice_of(block).prefers_cpu);
         let moving = self.heed_thrashing(block, &wanted.without(&stay), now, effects);
         effects.mapped = effects.mapped.or(&stay);
+        self.untouched.remove(block, &effects.mapped);
         self.places.map(block, &effects.mapped);
         if !moving.is_empty() {
             let fetched = self.grown(block, &moving);
-            self.bring(block, &fetched, effects);
-            if let Some(thrashing) = &mut self.thrashing {
-                thrashing.migrated(block, &fetched, now);
-            }
+            self.bring(block, &fetched, written, effects);
+            self.note_migrated(block, now, effects);
+        }
+    }
+
+    /// The GPU writes to `written` pages of `block`: copies in CPU memory are void.
+    fn collapse(&mut self, block: u32, written: &PageMask, effects: &mut Effects) {
+        effects.collapsed = written.and(&self.duplicates.get(block));
+        if !effects.collapsed.is_empty() {
+            self.duplicates.remove(block, &effects.collapsed);
+            effects.host_unmapped = self.places.unmap_host(block, &effects.collapsed);
+        }
+    }
+
+    fn note_migrated(&mut self, block: u32, now: Picos, effects: &Effects) {
+        let moved = effects.fetched.without(&effects.populated);
+        if let Some(thrashing) = &mut self.thrashing
+            && !moved.is_empty()
+        {
+            thrashing.migrated(block, &moved, now);
         }
     }
 
@@ -221,10 +327,8 @@ impl Driver {
             return;
         }
         let fetched = self.grown(block, &moving);
-        self.bring(block, &fetched, effects);
-        if let Some(thrashing) = &mut self.thrashing {
-            thrashing.migrated(block, &fetched, now);
-        }
+        self.bring(block, &fetched, &PageMask::EMPTY, effects);
+        self.note_migrated(block, now, effects);
     }
 
     /// Carries out a call of the program; `each` sees what it changes, block by block.
@@ -256,42 +360,6 @@ impl Driver {
             released += 1;
         }
         released
-    }
-
-    fn call_block(&mut self, block: u32, pages: &PageMask, action: Action, effects: &mut Effects) {
-        if self.advice.is_empty() {
-            self.advice = vec![Advice::default(); self.blocks() as usize];
-        }
-        let advice = &mut self.advice[block as usize];
-        match action {
-            Action::PreferredLocation(Side::Cpu) => {
-                advice.prefers_cpu = advice.prefers_cpu.or(pages);
-                advice.prefers_gpu = advice.prefers_gpu.without(pages);
-            }
-            Action::PreferredLocation(Side::Gpu) => {
-                advice.prefers_gpu = advice.prefers_gpu.or(pages);
-                advice.prefers_cpu = advice.prefers_cpu.without(pages);
-            }
-            Action::ReadMostly => advice.read_mostly = advice.read_mostly.or(pages),
-            Action::AccessedByGpu => {
-                advice.accessed_by_gpu = advice.accessed_by_gpu.or(pages);
-                effects.mapped = pages.without(self.places.resident(block));
-                self.places.map(block, &effects.mapped);
-            }
-            Action::Prefetch(Side::Gpu) => {
-                let fetched = pages.without(self.places.resident(block));
-                if !fetched.is_empty() {
-                    self.bring(block, &fetched, effects);
-                }
-            }
-            Action::Prefetch(Side::Cpu) => {
-                let leaving = pages.and(self.places.resident(block));
-                if !leaving.is_empty() {
-                    let evicted = self.send_back(block, &leaving);
-                    effects.evictions.push(evicted);
-                }
-            }
-        }
     }
 
     /// `faulted` without what thrashing detection holds back, which is noted in `effects`.
@@ -335,7 +403,7 @@ impl Driver {
             resident: *self.places.resident(block),
             faulted: *moving,
             barred,
-            host_page_pages: self.spec.policy.host_page.pages(),
+            host_page_pages: self.policy.host_page.pages(),
         });
         let grown = grown
             .or(moving)
@@ -355,7 +423,7 @@ impl Driver {
     }
 
     /// Moves `fetched`, none of it there yet, to GPU memory, and makes room for it first.
-    fn bring(&mut self, block: u32, fetched: &PageMask, effects: &mut Effects) {
+    fn bring(&mut self, block: u32, fetched: &PageMask, written: &PageMask, effects: &mut Effects) {
         if self.chunks.contains(block) {
             self.eviction.brought(&mut self.chunks, block);
         } else {
@@ -370,15 +438,23 @@ impl Driver {
             self.chunks.push(block);
             effects.new_chunk = true;
         }
-        let kept = self.advice_of(block).read_mostly;
-        effects.host_unmapped = self.places.bring(block, fetched, &kept);
+        let populated = fetched.and(&self.untouched.get(block));
+        self.untouched.remove(block, &populated);
+        let kept = self.advice_of(block).read_mostly.without(written);
+        self.duplicates
+            .add(block, &kept.and(fetched).without(&populated));
+        let unmapped = self.places.bring(block, fetched, &kept);
+        effects.host_unmapped = effects.host_unmapped.or(&unmapped);
         effects.fetched = *fetched;
-        self.traffic.pages_in += u64::from(fetched.count());
+        effects.populated = populated;
+        self.traffic.pages_in += u64::from(fetched.count() - populated.count());
+        self.traffic.pages_populated += u64::from(populated.count());
     }
 
     /// Moves `leaving`, all of it there, back to CPU memory; an empty chunk is given back.
     fn send_back(&mut self, block: u32, leaving: &PageMask) -> Evicted {
-        let dropped = leaving.and(&self.advice_of(block).read_mostly);
+        let dropped = leaving.and(&self.duplicates.get(block));
+        self.duplicates.remove(block, &dropped);
         let copied = leaving.without(&dropped);
         if self.places.send_back(block, leaving) {
             self.chunks.remove(block);
@@ -398,34 +474,27 @@ impl Driver {
         }
     }
 
-    fn advice_of(&self, block: u32) -> &Advice {
-        self.advice.get(block as usize).unwrap_or(&NO_ADVICE)
-    }
-
-    fn advised_mapping(&self, block: u32) -> PageMask {
-        self.advice_of(block).accessed_by_gpu
-    }
-
-    /// The pages of `block` that belong to the allocation.
+    /// The pages of `block` that belong to an allocation.
     fn extent(&self, block: u32) -> PageMask {
-        if block + 1 < self.blocks() {
-            return PageMask::FULL;
-        }
-        extent(self.spec.allocation_bytes, block)
+        self.extents.get(&block).copied().unwrap_or(PageMask::FULL)
     }
 
     /// `pages` grown to whole pages of the host.
     fn host_pages(&self, pages: &PageMask) -> PageMask {
-        if self.spec.policy.host_page.pages() == 1 {
+        if self.policy.host_page.pages() == 1 {
             return *pages;
         }
         pages.big_pages()
     }
 }
 
-/// The pages of `block` in an allocation of so many bytes.
-fn extent(allocation_bytes: u64, block: u32) -> PageMask {
-    let pages = allocation_bytes.div_ceil(PAGE_BYTES);
+fn chunk_limit(gpu_bytes: u64) -> u32 {
+    (gpu_bytes / BLOCK_BYTES).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+/// The pages of `block` below address `end`.
+fn extent(end: u64, block: u32) -> PageMask {
+    let pages = end.div_ceil(PAGE_BYTES);
     let before = u64::from(block) * u64::from(BLOCK_PAGES);
     PageMask::range(0..(pages - before).min(u64::from(BLOCK_PAGES)) as u32)
 }

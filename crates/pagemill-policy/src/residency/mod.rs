@@ -24,6 +24,7 @@
 //! ```
 
 mod chunk_list;
+mod contents;
 mod counters;
 mod driver;
 mod eviction;
@@ -37,8 +38,8 @@ mod strategies;
 mod thrashing;
 
 pub use chunk_list::ChunkList;
-pub use driver::{Driver, Effects, Evicted, Touch, Traffic};
-pub use eviction::{EVICTIONS, Eviction, EvictionEntry, find_eviction};
+pub use driver::{Driver, Effects, Evicted, PageAdvice, Touch, Traffic};
+pub use eviction::{EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed, find_eviction};
 pub use growth::{GROWTHS, Growth, GrowthContext, GrowthEntry, find_growth};
 pub use page_mask::PageMask;
 pub use pattern::{

@@ -23,21 +23,47 @@ const REMOTE: u64 = 2;
 const MIXED: u64 = 3;
 
 impl Places {
-    /// All pages of `blocks` blocks in CPU memory, mapped by the CPU alone; the last block has the pages `last_extent`.
-    pub(super) fn new(blocks: u32, last_extent: PageMask) -> Self {
-        let in_cpu_memory = BlockPlaces {
+    /// No block.
+    pub(super) fn new() -> Self {
+        Self {
+            blocks: Vec::new(),
+            touches: Vec::new(),
+        }
+    }
+
+    /// Room for `blocks` blocks. The pages of new ones are mapped by the CPU, if they are in its memory, or by nobody.
+    pub(super) fn grow(&mut self, blocks: u32, in_cpu_memory: bool) {
+        let new = BlockPlaces {
             resident: PageMask::EMPTY,
             mapped: PageMask::EMPTY,
-            host_mapped: PageMask::FULL,
+            host_mapped: match in_cpu_memory {
+                true => PageMask::FULL,
+                false => PageMask::EMPTY,
+            },
         };
-        let mut places = Self {
-            blocks: vec![in_cpu_memory; blocks as usize],
-            touches: vec![FAULT; blocks as usize],
-        };
-        if let Some(last) = places.blocks.last_mut() {
-            last.host_mapped = last_extent;
-        }
-        places
+        let blocks = self.blocks.len().max(blocks as usize);
+        self.blocks.resize(blocks, new);
+        self.touches.resize(blocks, FAULT);
+    }
+
+    /// The block has no pages but `extent`.
+    pub(super) fn limit(&mut self, block: u32, extent: &PageMask) {
+        let places = &mut self.blocks[block as usize];
+        places.host_mapped = places.host_mapped.and(extent);
+    }
+
+    /// The CPU maps `pages` of `block`, which are in its memory.
+    pub(super) fn map_host(&mut self, block: u32, pages: &PageMask) {
+        let places = &mut self.blocks[block as usize];
+        places.host_mapped = places.host_mapped.or(pages);
+    }
+
+    /// Takes the CPU's mapping of `pages` away; answers which of them it had.
+    pub(super) fn unmap_host(&mut self, block: u32, pages: &PageMask) -> PageMask {
+        let places = &mut self.blocks[block as usize];
+        let unmapped = places.host_mapped.and(pages);
+        places.host_mapped = places.host_mapped.without(pages);
+        unmapped
     }
 
     pub(super) fn blocks(&self) -> u32 {

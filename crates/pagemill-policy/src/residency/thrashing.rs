@@ -77,14 +77,20 @@ pub(super) struct Thrashing {
 }
 
 impl Thrashing {
-    pub(super) fn new(spec: ThrashingSpec, blocks: u32) -> Self {
+    pub(super) fn new(spec: ThrashingSpec) -> Self {
         Self {
             spec,
             recent: VecDeque::new(),
-            last_moves: vec![None; blocks as usize],
+            last_moves: Vec::new(),
             pages: BTreeMap::new(),
             pins: BTreeMap::new(),
         }
+    }
+
+    /// Room for `blocks` blocks.
+    pub(super) fn grow(&mut self, blocks: u32) {
+        let blocks = self.last_moves.len().max(blocks as usize);
+        self.last_moves.resize(blocks, None);
     }
 
     /// The pages `moved` of `block` move to the GPU at `now`.

@@ -21,7 +21,6 @@ impl Eviction for MigrationOrder {
     }
 
     fn brought(&self, chunks: &mut ChunkList, block: u32) {
-        chunks.remove(block);
-        chunks.push(block);
+        chunks.renew(block);
     }
 }

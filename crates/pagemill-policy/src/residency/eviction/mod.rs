@@ -1,12 +1,14 @@
 //! Which block leaves when GPU memory is full: one file for each policy.
 
 mod allocation_order;
+mod least_recently_used;
 mod migration_order;
 mod newest_first;
 
 use std::fmt;
 
 use super::ChunkList;
+pub use least_recently_used::LeastRecentlyUsed;
 
 /// Decides which root chunk is taken away.
 pub trait Eviction: Send + Sync + fmt::Debug {
@@ -18,6 +20,16 @@ pub trait Eviction: Send + Sync + fmt::Debug {
     fn brought(&self, chunks: &mut ChunkList, block: u32) {
         let _ = (chunks, block);
     }
+
+    /// Whether [`Eviction::used`] is to be called for every access.
+    fn tracks_use(&self) -> bool {
+        false
+    }
+
+    /// `block`, which has a chunk, was accessed.
+    fn used(&self, chunks: &mut ChunkList, block: u32) {
+        let _ = (chunks, block);
+    }
 }
 
 /// Every eviction policy, in the order of listings. A new policy is one file and one line here.
@@ -26,6 +38,7 @@ pub static EVICTIONS: &[EvictionEntry] = &[
     migration_order::MigrationOrder::ENTRY,
     allocation_order::AllocationOrder::ENTRY,
     newest_first::NewestFirst::ENTRY,
+    least_recently_used::LeastRecentlyUsed::ENTRY,
 ];
 
 /// An eviction policy by name.

@@ -26,12 +26,20 @@ pub enum Side {
 pub enum Action {
     /// `cudaMemAdviseSetPreferredLocation`.
     PreferredLocation(Side),
+    /// `cudaMemAdviseUnsetPreferredLocation`.
+    NoPreferredLocation,
     /// `cudaMemAdviseSetAccessedBy` with the GPU.
     AccessedByGpu,
+    /// `cudaMemAdviseUnsetAccessedBy` with the GPU.
+    NotAccessedByGpu,
     /// `cudaMemAdviseSetReadMostly`.
     ReadMostly,
+    /// `cudaMemAdviseUnsetReadMostly`.
+    NotReadMostly,
     /// `cudaMemPrefetchAsync`.
     Prefetch(Side),
+    /// `cudaMemDiscardBatchAsync`: the contents are no longer needed.
+    Discard,
 }
 
 /// A call of the program: what, and for which bytes of the allocation.

@@ -1,0 +1,112 @@
+//! What the CPU does to managed memory, and what leaves outside of kernels.
+
+use std::ops::Range;
+
+use super::{Driver, Effects, blocks_of, chunk_limit};
+use crate::residency::PageMask;
+
+impl Driver {
+    /// The CPU reads or writes the bytes `bytes`, all at once; `each` sees what that changes, block by block. Pages that
+    /// only GPU memory has come back: they are among the evictions. A page that is read mostly stays on the GPU as well
+    /// while the CPU only reads it.
+    pub fn host_touch(
+        &mut self,
+        bytes: Range<u64>,
+        writes: bool,
+        effects: &mut Effects,
+        mut each: impl FnMut(u32, &Effects),
+    ) {
+        for (block, pages) in blocks_of(bytes, self.blocks()) {
+            effects.clear();
+            let pages = pages.and(&self.extent(block));
+            self.host_touch_block(block, &pages, writes, effects);
+            each(block, effects);
+        }
+    }
+
+    fn host_touch_block(
+        &mut self,
+        block: u32,
+        pages: &PageMask,
+        writes: bool,
+        effects: &mut Effects,
+    ) {
+        let first = pages.and(&self.untouched.get(block));
+        self.untouched.remove(block, &first);
+        let on_gpu = pages.and(self.places.resident(block));
+        let duplicates = on_gpu.and(&self.duplicates.get(block));
+        let (leaving, kept) = match writes {
+            true => (on_gpu, PageMask::EMPTY),
+            false => {
+                let only_on_gpu = on_gpu.without(&duplicates);
+                let kept = only_on_gpu.and(&self.advice_of(block).read_mostly);
+                (only_on_gpu.without(&kept), kept)
+            }
+        };
+        if !leaving.is_empty() {
+            let evicted = self.send_back(block, &leaving);
+            effects.evictions.push(evicted);
+        }
+        if !kept.is_empty() {
+            self.duplicates.add(block, &kept);
+            self.traffic.pages_out += u64::from(kept.count());
+            effects.duplicated = kept;
+        }
+        self.places.map_host(block, pages);
+        let mapped = pages
+            .and(&self.advised_mapping(block))
+            .without(self.places.resident(block));
+        self.places.map(block, &mapped);
+    }
+
+    /// The CPU has touched those of the bytes that nobody had touched before.
+    pub fn first_touched_by_host(&mut self, bytes: Range<u64>) {
+        for (block, pages) in blocks_of(bytes, self.blocks()) {
+            let first = pages.and(&self.untouched.get(block));
+            self.untouched.remove(block, &first);
+            self.places.map_host(block, &first);
+            let mapped = first.and(&self.advised_mapping(block));
+            self.places.map(block, &mapped);
+        }
+    }
+
+    /// The bytes are freed: nothing moves.
+    pub fn free(&mut self, bytes: Range<u64>) {
+        for (block, pages) in blocks_of(bytes, self.blocks()) {
+            let pages = pages.and(&self.extent(block));
+            self.discard(block, &pages);
+            if let Some(advice) = self.advice.get_mut(block as usize) {
+                *advice = super::Advice::default();
+            }
+        }
+    }
+
+    /// GPU memory for managed pages is `gpu_bytes` from now on, at least a block. Answers with the next block that has to
+    /// leave for it, as if it was evicted; to be asked until nothing has.
+    pub fn shrink(&mut self, gpu_bytes: u64, effects: &mut Effects) -> bool {
+        effects.clear();
+        self.chunk_limit = chunk_limit(gpu_bytes);
+        if self.chunks.len() <= self.chunk_limit {
+            return false;
+        }
+        let Some(victim) = self.eviction.victim(&self.chunks, u32::MAX) else {
+            return false;
+        };
+        let leaving = *self.places.resident(victim);
+        let evicted = self.send_back(victim, &leaving);
+        effects.evictions.push(evicted);
+        true
+    }
+
+    /// The pages of `block` that only GPU memory has.
+    pub fn only_on_gpu(&self, block: u32) -> PageMask {
+        self.places
+            .resident(block)
+            .without(&self.duplicates.get(block))
+    }
+
+    /// The pages of `block` that nobody has touched.
+    pub fn untouched(&self, block: u32) -> PageMask {
+        self.untouched.get(block)
+    }
+}
