@@ -124,14 +124,10 @@ pub struct CudaArguments {
     #[arg(long, value_name = "MACHINE", default_value = pagemill_cudart::DEFAULT_MACHINE)]
     pub machine: String,
 
-    /// How managed memory gets to the GPU: a transfer mode of `pagemill list policies`
-    #[arg(
-        long,
-        alias = "policy",
-        value_name = "MODE",
-        default_value = "multi-range"
-    )]
-    pub mode: String,
+    /// How managed memory gets to the GPU: a transfer mode of `pagemill list policies`. Without it, `on-demand` on machines
+    /// that have a unified-memory driver, and `multi-range` on others
+    #[arg(long, alias = "policy", value_name = "MODE")]
+    pub mode: Option<String>,
 
     /// Set a value of the scenario or its machine; a list runs the program once for each
     ///

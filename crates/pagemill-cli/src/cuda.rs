@@ -47,12 +47,16 @@ fn scenario_text(arguments: &CudaArguments) -> String {
     let string = |text: &str| serde_json::Value::from(text).to_string();
     let words: Vec<String> = arguments.command.iter().map(|word| string(word)).collect();
     let title = arguments.command.join(" ");
+    let mode = match &arguments.mode {
+        Some(policy) => format!("mode = {}\n", string(policy)),
+        None => String::new(),
+    };
     format!(
-        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\n\n[transfer]\nmode = {}\n",
+        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\n\n[transfer]\n{}",
         string(&title),
         string(&arguments.machine),
         words.join(", "),
         arguments.functional,
-        string(&arguments.mode),
+        mode,
     )
 }

@@ -73,6 +73,11 @@ impl<'a> SourcedSection<'a> {
         })
     }
 
+    /// Whether the file has `key`, which is not thereby read.
+    pub fn contains(&self, key: &str) -> bool {
+        self.section.table().get(key).is_some()
+    }
+
     /// Leaves the rest unread, without a complaint about it.
     pub fn abandon(self) {
         self.section.abandon();

@@ -1,7 +1,8 @@
 //! `[transfer]`: how data gets to the GPU.
 
 use pagemill_policy::migration::{FullSlotRule, MigrationSpec, POLICIES, PolicyEntry};
-use pagemill_sim::TransferMode;
+use pagemill_policy::residency::{BLOCK_BYTES, Mechanism, PAGE_BYTES, STRATEGIES, StrategyEntry};
+use pagemill_sim::{DriverRun, TransferMode};
 use pagemill_types::PageSize;
 
 use crate::document::{Kind, Node, Section};
@@ -20,8 +21,10 @@ pub struct Transfer {
     pub mode: &'static str,
     /// The page size of the unified address space, which the TLBs see in every mode.
     pub page: PageSize,
-    /// What moves on demand; `None` for the modes that do not migrate.
+    /// What the GPU itself moves on demand; `None` for the other modes.
     pub migration: Option<MigrationSpec>,
+    /// How the machine's driver is used; `None` for the other modes.
+    pub driver: Option<DriverRun>,
 }
 
 /// The names of all transfer modes and one line about each.
@@ -39,11 +42,21 @@ pub fn transfer_modes() -> impl Iterator<Item = (&'static str, &'static str)> {
     fixed
         .into_iter()
         .chain(POLICIES.iter().map(|policy| (policy.name, policy.summary)))
+        .chain(driven().map(|strategy| (strategy.name, strategy.summary)))
+}
+
+/// The strategies that a unified-memory driver carries out.
+fn driven() -> impl Iterator<Item = &'static StrategyEntry> {
+    let by_driver = |entry: &&StrategyEntry| (entry.build)().mechanism() == Mechanism::Driver;
+    STRATEGIES.iter().filter(by_driver)
 }
 
 impl Transfer {
     /// How the simulator calls it.
     pub fn simulated(&self) -> TransferMode {
+        if let Some(driver) = self.driver {
+            return TransferMode::Driver(driver);
+        }
         match &self.migration {
             Some(migration) => TransferMode::Migrate(migration.clone()),
             None if self.mode == IDEAL_OVERLAP => TransferMode::IdealOverlap,
@@ -51,25 +64,46 @@ impl Transfer {
         }
     }
 
-    /// Reads `[transfer]`.
-    pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
+    /// Reads `[transfer]`; `default` is the mode where it says none.
+    pub(crate) fn read(mut section: Section<'_>, default: Option<&str>) -> Option<Self> {
         let names: Vec<&str> = transfer_modes().map(|(name, _)| name).collect();
-        let mode = section.required("mode", quantity::choice("transfer modes", &names));
+        let choice = quantity::choice("transfer modes", &names);
+        let mode = match default {
+            Some(default) => section.or("mode", default.to_owned(), choice),
+            None => section.required("mode", choice),
+        };
         let page = section.or("page_size", PageSize::MIB_2, quantity::page_size);
         let (Some(mode), Some(page)) = (mode, page) else {
             section.abandon();
             return None;
         };
         let mode = names.into_iter().find(|name| *name == mode)?;
+        let stripe_bytes = match driven().any(|strategy| strategy.name == mode) {
+            true => section.or("stripe", BLOCK_BYTES, stripe)?,
+            false => BLOCK_BYTES,
+        };
         let keys = MigrationKeys::read(&mut section, page)?;
         let migration = match POLICIES.iter().find(|policy| policy.name == mode) {
             Some(policy) => Some(keys.heeded_by(policy, page, &section)?),
             None => None,
         };
+        let strategy = driven().find(|strategy| strategy.name == mode);
+        if strategy.is_some() && page != PageSize::MIB_2 {
+            let origin = section.origin_of("page_size");
+            let text = format!(
+                "`transfer.mode` = {mode:?} needs pages of 2 MiB, the blocks of the driver"
+            );
+            section.report(Problem::at(origin, text));
+            return None;
+        }
         Some(Self {
             mode,
             page,
             migration,
+            driver: strategy.map(|strategy| DriverRun {
+                strategy,
+                stripe_bytes,
+            }),
         })
     }
 }
@@ -180,4 +214,13 @@ fn full_slot_rule(node: &Node) -> Result<FullSlotRule, Wrong> {
         .map_err(|error: pagemill_policy::migration::UnknownFullSlotRule| {
             Wrong::new(error.to_string())
         })
+}
+
+/// A granule of striping.
+pub(crate) fn stripe(node: &Node) -> Result<u64, Wrong> {
+    let bytes = quantity::bytes(node)?;
+    if bytes >= PAGE_BYTES && bytes.is_multiple_of(PAGE_BYTES) {
+        return Ok(bytes);
+    }
+    Err(Wrong::new("a stripe is a multiple of 4 KiB").help("write \"2 MiB\"".to_owned()))
 }

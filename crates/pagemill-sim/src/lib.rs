@@ -10,6 +10,15 @@ pub mod gpu;
 pub mod nic;
 pub mod parts;
 pub mod shared_cache;
+mod spec_error;
+mod timeline;
 pub mod uvm;
 
 pub use gpu::*;
+pub use spec_error::SpecError;
+pub use timeline::{Timeline, TimelineEvent, TimelineKind};
+
+/// What a program may say about its managed memory, as `cudaMemAdvise` and `cudaMemPrefetchAsync` do.
+pub mod hints {
+    pub use pagemill_policy::residency::{Action, PAGE_BYTES, PageAdvice, Side};
+}

@@ -4,7 +4,8 @@ mod common;
 
 use common::{compute, exit, load, machine_with_link, migrate, run, shape, wait};
 use pagemill_sim::gpu::{
-    AccessKind, GpuMachine, Report, Step, StepEnd, TlbScope, TransferMode, WarpPlace,
+    AccessKind, GpuMachine, Memory, Report, Step, StepEnd, TlbScope, TransferMode, Translation,
+    WarpPlace,
 };
 use pagemill_types::{PageSize, Picos};
 use proptest::prelude::*;
@@ -46,7 +47,10 @@ fn an_unloaded_load_takes_the_sum_of_its_way() {
     let report = run_chase(&machine, TransferMode::IdealOverlap, 1, 1, 1);
     let core = |cycles| machine.core_clock.cycles(cycles);
     let l2 = |cycles| machine.l2_clock.cycles(cycles);
-    let dram = |cycles| machine.dram.clock.cycles(cycles);
+    let Memory::Channels { dram: channels, .. } = machine.memory else {
+        unreachable!("the preset has channels");
+    };
+    let dram = |cycles| channels.clock.cycles(cycles);
     let issued = core(2);
     // 2 MiB pages: three levels of 100 cycles.
     let translated = issued + core(2) + core(300);
@@ -149,7 +153,9 @@ fn copies_take_the_link_before_and_after() {
 fn a_shared_tlb_sees_all_lookups_and_misses_once_a_page() {
     let mut machine = GpuMachine::gtx480();
     let apart = run_chase(&machine, TransferMode::IdealOverlap, 60, 4, 32);
-    machine.tlb_scope = TlbScope::Shared;
+    if let Translation::OneLevel { scope, .. } = &mut machine.translation {
+        *scope = TlbScope::Shared;
+    }
     let shared = run_chase(&machine, TransferMode::IdealOverlap, 60, 4, 32);
     assert_eq!(apart.memory.tlb_lookups, shared.memory.tlb_lookups);
     assert_eq!(shared.memory.tlb_misses, 1, "983040 bytes are one page");

@@ -4,6 +4,7 @@
 use pagemill_policy::migration::{MigrationSpec, find_policy};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant, find_strategy};
 use pagemill_sim::TimelineKind;
+use pagemill_sim::parts::link::ReadSpec;
 use pagemill_sim::uvm::{
     AdvicePoint, Bound, UvmError, UvmMachine, UvmMemory, UvmPoint, UvmReport, advise, run,
     run_watched,
@@ -31,9 +32,12 @@ fn machine() -> UvmMachine {
     };
     machine.link.to_gpu = bandwidth(4);
     machine.link.to_cpu = bandwidth(4);
-    machine.link.read_latency = Picos::from_nanos(1000);
     machine.link.header_bytes = 32;
-    machine.link.outstanding_reads = 256;
+    machine.link.reads = Some(ReadSpec {
+        latency: Picos::from_nanos(1000),
+        packet_bytes: 128,
+        outstanding: 256,
+    });
     machine.translation.l2_entries = 64;
     machine
 }
@@ -130,7 +134,7 @@ fn random_reads_collapse_beyond_gpu_memory() {
     let over = report(AccessPattern::RandomWarp, "on-demand", 2.0);
     assert!(fits.bandwidth_bytes_per_second() > 20 * over.bandwidth_bytes_per_second());
     let mut machine = machine();
-    machine.policy.access_counters = Some(Default::default());
+    machine.driver.policy.access_counters = Some(Default::default());
     let counted = run(
         &machine,
         &point(AccessPattern::RandomWarp, "on-demand", 2.0),
@@ -251,7 +255,7 @@ proptest! {
     ) {
         let mut machine = machine();
         machine.memory.bytes = 9 * MIB;
-        machine.policy.access_counters = counters.then(Default::default);
+        machine.driver.policy.access_counters = counters.then(Default::default);
         let mut point = point(pattern, STRATEGIES[strategy].name, factor);
         point.seed = seed;
         let report = run(&machine, &point).unwrap();

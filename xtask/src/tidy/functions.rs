@@ -9,7 +9,7 @@ use syn::{Block, Signature};
 pub const LINES_MAX: usize = 70;
 
 /// Functions that were longer when this rule was made, and tables, which read best in one piece. Entries may only go.
-const LONGER: [(&str, &str); 10] = [
+const LONGER: [(&str, &str); 8] = [
     (
         "crates/pagemill-cudart/src/runtime/tests.rs",
         "what_cannot_be_launched_does_no_harm",
@@ -20,8 +20,6 @@ const LONGER: [(&str, &str); 10] = [
     ("crates/pagemill-ptx/src/trap.rs", "fmt"),
     ("crates/pagemill-report/src/units.rs", "heading"),
     ("crates/pagemill-sim/src/gpu/machine_check.rs", "check"),
-    ("crates/pagemill-sim/src/uvm/machine.rs", "check"),
-    ("crates/pagemill-sim/src/uvm/point.rs", "run_watched"),
     ("crates/pagemill-zero/src/pool/metrics.rs", "families"),
 ];
 

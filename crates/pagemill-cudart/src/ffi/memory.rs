@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_void};
 
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Extent, Side, StreamId};
+use crate::runtime::{Extent, Runtime, Side, StreamId};
+use pagemill_sim::hints::{self, Action, PageAdvice};
 
 /// Rows of pitched memory start at multiples of this.
 const PITCH_BYTES: usize = 512;
@@ -139,13 +140,100 @@ fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_v
     with_runtime(|runtime| runtime.prefetch(address(pointer), bytes as u64, to_gpu, stream))
 }
 
-fn advise(pointer: *const c_void, bytes: usize) -> Done {
-    // Hints change no result; the policies of pagemill decide without them.
-    with_runtime(|runtime| {
-        runtime
-            .managed_range(address(pointer), bytes as u64)
-            .map(|_| ())
-    })
+/// Whether a location of `cudaMemAdvise` is the GPU.
+fn is_gpu(location: Location) -> bool {
+    location.kind == LOCATION_DEVICE
+}
+
+/// `cudaMemoryAdvise` by its number, for the GPU or the CPU.
+fn advise(pointer: *const c_void, bytes: usize, advice: c_int, on_gpu: bool) -> Done {
+    let side = match on_gpu {
+        true => hints::Side::Gpu,
+        false => hints::Side::Cpu,
+    };
+    let action = match advice {
+        1 => Action::ReadMostly,
+        2 => Action::NotReadMostly,
+        3 => Action::PreferredLocation(side),
+        4 => Action::NoPreferredLocation,
+        5 if on_gpu => Action::AccessedByGpu,
+        6 if on_gpu => Action::NotAccessedByGpu,
+        // The CPU faults on what it has no mapping of: nothing is promised to it.
+        5 | 6 => return with_runtime(|runtime| check_managed(runtime, pointer, bytes)),
+        _ => {
+            let message = format!("{advice} is no advice of cudaMemAdvise: they are 1 to 6");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+    };
+    with_runtime(|runtime| runtime.advise(address(pointer), bytes as u64, action))
+}
+
+fn check_managed(runtime: &mut Runtime, pointer: *const c_void, bytes: usize) -> Done {
+    let range = runtime.managed_range(address(pointer), bytes as u64);
+    range.map(|_| ())
+}
+
+/// The device that `cudaMemRangeGetAttribute` tells for no device.
+const INVALID_DEVICE: i32 = -2;
+
+/// The value of a `cudaMemRangeAttribute` of managed memory: what was said of all of its pages.
+fn range_attribute(attribute: c_int, pointer: *const c_void, bytes: usize) -> Result<i32, Fault> {
+    let advice = with_runtime(|runtime| runtime.advice(address(pointer), bytes as u64))?;
+    let device = |side: Option<hints::Side>| match side {
+        Some(hints::Side::Gpu) => 0,
+        Some(hints::Side::Cpu) => -1,
+        None => INVALID_DEVICE,
+    };
+    let kind = |side: Option<hints::Side>| match side {
+        Some(hints::Side::Gpu) => LOCATION_DEVICE,
+        Some(hints::Side::Cpu) => 2,
+        None => 0,
+    };
+    let of_page = |page: &PageAdvice| match attribute {
+        1 => Ok(i32::from(page.read_mostly)),
+        2 | 6 => Ok(device(page.preferred)),
+        3 if page.accessed_by_gpu => Ok(0),
+        3 => Ok(INVALID_DEVICE),
+        4 | 8 => Ok(device(page.prefetched)),
+        5 => Ok(kind(page.preferred)),
+        7 => Ok(kind(page.prefetched)),
+        _ => {
+            let message = format!("{attribute} is no attribute of a range: they are 1 to 8");
+            Err(Fault::new(CudaError::INVALID_VALUE, message))
+        }
+    };
+    let values: Result<Vec<i32>, Fault> = advice.iter().map(of_page).collect();
+    let values = values?;
+    match values.split_first() {
+        Some((first, rest)) if rest.iter().all(|value| value == first) => Ok(*first),
+        _ => of_page(&PageAdvice::default()),
+    }
+}
+
+/// # Safety
+/// `to` is null or points to `size` bytes.
+unsafe fn give_range_attribute(
+    to: *mut c_void,
+    size: usize,
+    attribute: c_int,
+    pointer: *const c_void,
+    bytes: usize,
+) -> Done {
+    if to.is_null() || bytes == 0 {
+        return Err(null());
+    }
+    let value = range_attribute(attribute, pointer, bytes)?;
+    let words = size / 4;
+    if words == 0 || (attribute != 3 && size != 4) {
+        let message =
+            format!("the value of attribute {attribute} does not fit {size} bytes: 4 are needed");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    // SAFETY: by the contract of this function there is room for as many words; a list of devices ends with invalid ones.
+    let words = unsafe { std::slice::from_raw_parts_mut(to.cast::<i32>(), words) };
+    words.fill(INVALID_DEVICE);
+    words[0] = value;
+    Ok(())
 }
 
 /// # Safety
@@ -283,12 +371,17 @@ api! {
         prefetch(pointer, bytes, device >= 0, stream)
     }
 
-    fn cudaMemAdvise(pointer: *const c_void, bytes: usize, _advice: c_int, _location: Location) {
-        advise(pointer, bytes)
+    fn cudaMemAdvise(pointer: *const c_void, bytes: usize, advice: c_int, location: Location) {
+        advise(pointer, bytes, advice, is_gpu(location))
     }
 
-    fn cudaMemAdvise_v1(pointer: *const c_void, bytes: usize, _advice: c_int, _device: c_int) {
-        advise(pointer, bytes)
+    fn cudaMemAdvise_v1(pointer: *const c_void, bytes: usize, advice: c_int, device: c_int) {
+        advise(pointer, bytes, advice, device >= 0)
+    }
+
+    fn cudaMemRangeGetAttribute(to: *mut c_void, size: usize, attribute: c_int, pointer: *const c_void, bytes: usize) {
+        // SAFETY: see the module.
+        unsafe { give_range_attribute(to, size, attribute, pointer, bytes) }
     }
 
     fn cudaStreamAttachMemAsync(_stream: *mut c_void, pointer: *mut c_void, _bytes: usize, _flags: u32) {

@@ -1,5 +1,7 @@
 //! What a program is told of its GPU: `cudaDeviceProp` and `cudaDeviceAttr`, from the machine file.
 
+use pagemill_sim::{GpuMachine, Memory};
+
 use crate::runtime::Runtime;
 
 const CONSTANT_BYTES: u64 = 64 << 10;
@@ -147,15 +149,24 @@ pub(super) fn compute_capability(_runtime: &Runtime) -> i32 {
 /// The highest attribute that CUDA 13 knows.
 const ATTRIBUTE_MAX: i32 = 160;
 
+/// Clock of GPU memory in hertz; that of L2 where a machine gives memory by its rate.
+fn memory_clock(machine: &GpuMachine) -> u64 {
+    match &machine.memory {
+        Memory::Channels { dram, .. } => dram.clock.hertz(),
+        Memory::Rate { .. } => machine.l2_clock.hertz(),
+    }
+}
+
 /// The value of a `cudaDeviceAttr`: 0 for what this GPU does not have, `None` for what is no attribute.
 pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
     let machine = runtime.machine();
     let sm = &machine.sm;
     let kilohertz = |hertz: u64| i32::try_from(hertz / 1000).unwrap_or(i32::MAX);
     let bus_bits = || {
-        let per_second = machine.dram.bandwidth.bytes_per_second().saturating_mul(8);
+        let bandwidth = machine.memory.bandwidth();
+        let per_second = bandwidth.bytes_per_second().saturating_mul(8);
         // Two transfers a clock.
-        i32::try_from(per_second / (2 * machine.dram.clock.hertz()).max(1)).unwrap_or(i32::MAX)
+        i32::try_from(per_second / (2 * memory_clock(machine)).max(1)).unwrap_or(i32::MAX)
     };
     let value = match number {
         1 => sm.max_threads_per_block as i32,
@@ -173,9 +184,9 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         16 => sm.count as i32,
         19 => 1,
         31 => 1,
-        36 => kilohertz(machine.dram.clock.hertz()),
+        36 => kilohertz(memory_clock(machine)),
         37 => bus_bits(),
-        38 => machine.l2.bytes.saturating_mul(machine.dram.channels) as i32,
+        38 => machine.l2.bytes.saturating_mul(machine.memory.partitions()) as i32,
         39 => sm.max_threads as i32,
         // One copy engine for each direction of the link.
         40 => 2,

@@ -53,6 +53,21 @@ impl Views {
     pub(crate) fn cpu(&self) -> Range<u64> {
         self.cpu.clone()
     }
+
+    /// For each 4 KiB of `range`, addresses of the CPU's view, whether it has memory: something has touched it.
+    pub(crate) fn present(&self, range: Range<u64>) -> Vec<bool> {
+        debug_assert!(self.cpu.start <= range.start && range.end <= self.cpu.end);
+        let length = (range.end - range.start) as usize;
+        let mut pages = vec![0u8; length.div_ceil(4096)];
+        // SAFETY: the range is mapped, begins with a page, and there is a byte for each of its pages.
+        let result =
+            unsafe { libc::mincore(range.start as *mut libc::c_void, length, pages.as_mut_ptr()) };
+        match result {
+            0 => pages.into_iter().map(|page| page & 1 == 1).collect(),
+            // Where the system does not tell, everything counts as touched.
+            _ => vec![true; length.div_ceil(4096)],
+        }
+    }
 }
 
 impl Drop for Views {
@@ -144,6 +159,8 @@ mod tests {
         faults::take_touched(views.cpu(), |start| seen.push(start));
         faults::take_touched(views.cpu(), |start| seen.push(start));
         assert_eq!(seen, [ADDRESS + 2 * 4096]);
+        // Reading a page of shared memory gives it memory, too.
+        assert_eq!(views.present(views.cpu()), [false, true, true, false]);
         drop(views);
         drop(Views::map(ADDRESS, 1, 12).expect("it is free again"));
     }

@@ -91,6 +91,7 @@ impl Runtime {
             cooperative: launch.cooperative,
         };
         let copies = self.is_programmer_copy();
+        self.tell_first_touches();
         let start = self.clocks.start(launch.stream)?;
         self.gpu.set_now(start);
         if copies {

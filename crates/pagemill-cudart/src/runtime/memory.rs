@@ -1,6 +1,9 @@
 //! Allocations: what is where.
 
-use pagemill_sim::Buffer;
+use std::io::Write;
+
+use pagemill_sim::hints::{self, Action, PAGE_BYTES, PageAdvice};
+use pagemill_sim::{Buffer, TransferMode};
 use pagemill_types::VirtAddr;
 
 use super::Runtime;
@@ -71,7 +74,7 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let address = self.gpu.next_managed_address().0;
-        let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.page_size())?;
+        let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.managed_granule())?;
         let buffer = self.gpu.lend_managed("cudaMallocManaged", memory)?;
         let kind = Kind::Managed(buffer, pages);
         self.blocks.insert(address, Block { bytes, kind });
@@ -203,7 +206,10 @@ impl Runtime {
 
     /// GPU memory in bytes.
     pub fn total_bytes(&self) -> u64 {
-        self.setting.machine.memory_bytes.unwrap_or(UNLIMITED_BYTES)
+        self.setting
+            .machine
+            .program_bytes()
+            .unwrap_or(UNLIMITED_BYTES)
     }
 
     /// Moves all managed pages of `address..address + bytes` to one side before they are needed.
@@ -218,8 +224,16 @@ impl Runtime {
         stream: super::StreamId,
     ) -> Result<(), Fault> {
         let (buffer, range) = self.managed_range(address, bytes)?;
+        self.tell_first_touches();
+        let driven = self.is_driven();
         self.enqueue(stream, |gpu| {
-            if to_gpu {
+            if driven {
+                let side = match to_gpu {
+                    true => hints::Side::Gpu,
+                    false => hints::Side::Cpu,
+                };
+                gpu.advise(buffer, range, Action::Prefetch(side))?;
+            } else if to_gpu {
                 gpu.prefetch(buffer, range)?;
             } else {
                 gpu.copy_from_gpu(buffer, range)?;
@@ -228,6 +242,40 @@ impl Runtime {
         })?;
         self.close_pages_on_gpu();
         Ok(())
+    }
+
+    /// `cudaMemAdvise` on managed memory.
+    ///
+    /// # Errors
+    /// If the bytes are not all managed.
+    pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
+        let (buffer, range) = self.managed_range(address, bytes)?;
+        self.tell_first_touches();
+        self.gpu.set_now(self.clocks.host());
+        if !self.gpu.advise(buffer, range, action)? {
+            warn_of_hints();
+        }
+        self.clocks.host_waits(self.gpu.now());
+        self.close_pages_on_gpu();
+        Ok(())
+    }
+
+    /// What was said of every 4 KiB page of managed memory, if the same was said of all of them.
+    ///
+    /// # Errors
+    /// If the bytes are not all managed.
+    pub fn advice(&self, address: u64, bytes: u64) -> Result<Vec<PageAdvice>, Fault> {
+        self.managed_range(address, bytes)?;
+        let pages = (address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES))
+            .map(|page| self.gpu.advice(VirtAddr(page * PAGE_BYTES)));
+        let mut different: Vec<PageAdvice> = pages.collect();
+        different.dedup();
+        Ok(different)
+    }
+
+    /// Whether a unified-memory driver moves pages.
+    pub(super) fn is_driven(&self) -> bool {
+        matches!(self.setting.mode, TransferMode::Driver(_))
     }
 
     /// The managed buffer that holds all of `address..address + bytes`, and where in it.
@@ -250,4 +298,17 @@ impl Runtime {
             format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
         Err(Fault::new(CudaError::INVALID_VALUE, message))
     }
+}
+
+fn warn_of_hints() {
+    use std::sync::Once;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Nobody is left to read it when standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "pagemill: hints of cudaMemAdvise have no effect in this transfer mode: choose one of a unified-memory driver, such as \
+             on-demand, on a machine that has one"
+        );
+    });
 }

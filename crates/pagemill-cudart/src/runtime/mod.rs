@@ -48,8 +48,6 @@ pub struct Runtime {
     arrays: Arrays,
     graphs: Graphs,
     images: Images,
-    /// The state of the GPU at the last look for pages that have gone there.
-    migrations_seen: u64,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
 }
@@ -65,8 +63,9 @@ impl Runtime {
             timeline: setting.limits.timeline_events > 0,
             limits: setting.limits,
         };
-        let gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
+        let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+        gpu.listen_to_moves();
         Ok(Self {
             setting,
             gpu,
@@ -75,7 +74,6 @@ impl Runtime {
             arrays: Arrays::default(),
             graphs: Graphs::default(),
             images: Images::default(),
-            migrations_seen: 0,
             lost: None,
             failed: Vec::new(),
         })
@@ -155,7 +153,7 @@ impl Runtime {
     /// How long the GPU's memory needs to read and write `bytes`.
     fn on_board_copy(&self, read_bytes: u64, written_bytes: u64) -> Picos {
         let bytes = read_bytes.saturating_add(written_bytes);
-        self.setting.machine.dram.bandwidth.time_for(bytes)
+        self.setting.machine.memory.bandwidth().time_for(bytes)
     }
 }
 

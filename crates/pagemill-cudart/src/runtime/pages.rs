@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use pagemill_sim::hints::PAGE_BYTES;
 use pagemill_sim::{Gpu, TransferMode};
 use pagemill_types::{PageSize, VirtAddr};
 
@@ -17,6 +18,8 @@ pub(super) struct ManagedPages {
     granule_bytes: u64,
     /// For each granule, whether a touch of the CPU faults.
     closed: Vec<bool>,
+    /// For each granule, whether the simulator knows of a touch of all its pages.
+    settled: Vec<bool>,
 }
 
 impl ManagedPages {
@@ -24,9 +27,9 @@ impl ManagedPages {
     pub(super) fn map(
         address: u64,
         bytes: u64,
-        page: PageSize,
+        granule: PageSize,
     ) -> Result<(Self, &'static mut [u8]), Fault> {
-        let granule_bytes = page.bytes();
+        let granule_bytes = granule.bytes();
         if granule_bytes < GRANULE_BYTES_MIN {
             let message = format!(
                 "managed memory needs pages of at least {GRANULE_BYTES_MIN} bytes, transfer.page_size is {granule_bytes}"
@@ -43,6 +46,7 @@ impl ManagedPages {
             views,
             granule_bytes,
             closed: vec![false; granules as usize],
+            settled: vec![false; granules as usize],
         };
         Ok((pages, memory))
     }
@@ -52,15 +56,17 @@ impl ManagedPages {
         start..start + self.granule_bytes
     }
 
-    /// Closes every open granule that `is_away` says, neighbours with one call.
-    fn close(&mut self, is_away: impl Fn(u64) -> bool) -> io::Result<()> {
+    /// Closes the open granules that begin at `starts`, neighbours with one call. Addresses of others are passed over.
+    fn close(&mut self, starts: impl Iterator<Item = u64>) -> io::Result<()> {
+        let cpu = self.views.cpu();
         let mut run: Option<Range<u64>> = None;
-        for index in 0..self.closed.len() {
-            let granule = self.granule(index);
-            if self.closed[index] || !is_away(granule.start) {
+        for start in starts.filter(|start| cpu.contains(start)) {
+            let index = ((start - cpu.start) / self.granule_bytes) as usize;
+            self.settled[index] = true;
+            if std::mem::replace(&mut self.closed[index], true) {
                 continue;
             }
-            self.closed[index] = true;
+            let granule = self.granule(index);
             match &mut run {
                 Some(run) if run.end == granule.start => run.end = granule.end,
                 _ => {
@@ -71,6 +77,36 @@ impl ManagedPages {
             }
         }
         run.map_or(Ok(()), managed::close)
+    }
+
+    /// The first addresses of all granules.
+    fn starts(&self) -> impl Iterator<Item = u64> + use<> {
+        self.views.cpu().step_by(self.granule_bytes as usize)
+    }
+
+    /// The pages of open granules that have memory, as ranges of the allocation's `bytes`: the CPU has touched them.
+    fn populated(&mut self, bytes: u64) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let cpu = self.views.cpu();
+        for index in 0..self.settled.len() {
+            if self.settled[index] {
+                continue;
+            }
+            let granule = self.granule(index);
+            let present = self.views.present(granule.clone());
+            self.settled[index] = present.iter().all(|&present| present);
+            let places = (0u64..).zip(&present).filter(|(_, present)| **present);
+            for (place, _) in places {
+                let start = granule.start - cpu.start + place * PAGE_BYTES;
+                let end = bytes.min(start + PAGE_BYTES);
+                match ranges.last_mut() {
+                    Some(last) if last.end == start => last.end = end,
+                    _ if start < bytes => ranges.push(start..end),
+                    _ => {}
+                }
+            }
+        }
+        ranges
     }
 
     /// The granules that the CPU touched, as ranges of the allocation's `bytes`.
@@ -111,6 +147,22 @@ impl Runtime {
         self.clocks.host_waits(self.gpu.now());
     }
 
+    /// Before the driver looks at pages: those that the CPU has touched first are in its memory.
+    pub(super) fn tell_first_touches(&mut self) {
+        if !self.is_driven() {
+            return;
+        }
+        for block in self.blocks.values_mut() {
+            let Kind::Managed(buffer, pages) = &mut block.kind else {
+                continue;
+            };
+            for range in pages.populated(block.bytes) {
+                // The range is within the buffer.
+                let _ = self.gpu.touched_by_host(*buffer, range);
+            }
+        }
+    }
+
     /// Before a kernel of a mode that copies: what the CPU has in hand is copied to the GPU.
     pub(super) fn copy_open_pages(gpu: &mut Gpu, blocks: &mut super::Blocks) {
         for block in blocks.values_mut() {
@@ -131,21 +183,19 @@ impl Runtime {
     /// Closes the pages that are on the GPU now, so that the CPU's next touch is seen.
     pub(super) fn close_pages_on_gpu(&mut self) {
         let all = self.is_programmer_copy();
-        let migrations = self.gpu.migrations();
-        let nothing_moved = migrations == self.migrations_seen && !all;
-        if nothing_moved || self.setting.mode == TransferMode::IdealOverlap {
+        let arrived = self.gpu.take_arrived();
+        if (arrived.is_empty() && !all) || self.setting.mode == TransferMode::IdealOverlap {
             return;
         }
-        self.migrations_seen = migrations;
         for block in self.blocks.values_mut() {
             let Kind::Managed(buffer, pages) = &mut block.kind else {
                 continue;
             };
-            let gpu = &self.gpu;
-            if pages
-                .close(|start| all || gpu.is_on_gpu(VirtAddr(start)))
-                .is_ok()
-            {
+            let closed = match all {
+                true => pages.close(pages.starts()),
+                false => pages.close(of_allocation(&arrived, &pages.views.cpu())),
+            };
+            if closed.is_ok() {
                 continue;
             }
             // The system allows only so many ranges of different protection (vm.max_map_count).
@@ -156,6 +206,16 @@ impl Runtime {
             let _ = self.gpu.copy_from_gpu(*buffer, 0..block.bytes);
         }
     }
+}
+
+/// Those of the ascending `addresses` that lie in `allocation`.
+fn of_allocation<'a>(
+    addresses: &'a [VirtAddr],
+    allocation: &Range<u64>,
+) -> impl Iterator<Item = u64> + use<'a> {
+    let first = addresses.partition_point(|address| address.0 < allocation.start);
+    let end = addresses.partition_point(|address| address.0 < allocation.end);
+    addresses[first..end].iter().map(|address| address.0)
 }
 
 fn warn_of_map_count() {

@@ -43,7 +43,8 @@ impl CudaPoint {
             let functional = section.or("functional", false, quantity::boolean);
             Some((section.required("command", command)?, functional?))
         });
-        let (transfer, machine) = transfer_and_machine(root, input);
+        let (transfer, machine) =
+            transfer_and_machine(root, input, Some(default_mode(input.machine)));
         let limits = limits(root);
         let (command, functional) = program?;
         Some(Self {
@@ -71,6 +72,14 @@ impl CudaPoint {
             Kind::Integer(events),
         );
         write_document(&scenario)
+    }
+}
+
+/// How managed memory moves where nobody says: by the machine's driver, if it has one.
+fn default_mode(machine: Option<&MachineFile>) -> &'static str {
+    match machine {
+        Some(file) if file.table.get("driver").is_some() => "on-demand",
+        _ => "multi-range",
     }
 }
 

@@ -5,6 +5,7 @@ use pagemill_types::PageSize;
 
 use super::PointInput;
 use crate::document::Section;
+use crate::error::Problem;
 use crate::machine::{self, Machine};
 use crate::quantity;
 use crate::transfer::Transfer;
@@ -32,7 +33,7 @@ impl GpuPoint {
         let workload = root
             .section("workload")
             .and_then(|section| WorkloadSpec::read(section, input.seed));
-        let (transfer, machine) = transfer_and_machine(root, input);
+        let (transfer, machine) = transfer_and_machine(root, input, None);
         let limits = limits(root);
         Some(Self {
             machine: machine?,
@@ -48,18 +49,34 @@ impl GpuPoint {
     }
 }
 
-/// Reads `[transfer]`, and the machine whose pages move by it.
+/// Reads `[transfer]`, and the machine whose pages move by it. `default_mode` is the mode where the scenario says none.
 pub(crate) fn transfer_and_machine(
     root: &mut Section<'_>,
     input: &PointInput<'_>,
+    default_mode: Option<&str>,
 ) -> (Option<Transfer>, Option<Machine<GpuMachine>>) {
-    let transfer = root.section("transfer").and_then(Transfer::read);
+    let transfer = root
+        .section("transfer")
+        .and_then(|section| Transfer::read(section, default_mode));
     let machine = input.machine.and_then(|file| {
         // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
         let page = transfer
             .as_ref()
             .map_or(PageSize::MIB_2, |transfer| transfer.page);
-        machine::gpu::read(file, page, input.reader)
+        let machine = machine::gpu::read(file, page, input.reader)?;
+        let driven = transfer.as_ref().filter(|transfer| transfer.driver.is_some());
+        if let Some(transfer) = driven
+            && machine.spec.driver.is_none()
+        {
+            let text = format!(
+                "`transfer.mode` = {:?} is done by a unified-memory driver, and {} has none",
+                transfer.mode, machine.name
+            );
+            let help = "use a machine with a [driver], such as a100-pcie4-x86: `pagemill list machines` shows them";
+            root.report(Problem::at(root.origin_of("transfer"), text).help(help.to_owned()));
+            return None;
+        }
+        Some(machine)
     });
     (transfer, machine)
 }

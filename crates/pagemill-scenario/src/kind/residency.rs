@@ -1,17 +1,16 @@
 //! `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
 
 use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{
-    AccessPattern, BLOCK_BYTES, PAGE_BYTES, STRATEGIES, Variant, find_strategy,
-};
+use pagemill_policy::residency::{AccessPattern, BLOCK_BYTES, STRATEGIES, Variant, find_strategy};
 use pagemill_sim::uvm::{UvmMachine, UvmPoint};
 use pagemill_types::PageSize;
 
 use super::PointInput;
-use crate::document::{Kind, Node, Section};
+use crate::document::{Kind, Node, Origin, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};
 use crate::quantity::{self, Wrong};
+use crate::transfer::stripe;
 
 /// Keys that every row holds under a shorter name.
 pub(crate) const SHORT_NAMES: &[(&str, &str)] = &[
@@ -49,8 +48,23 @@ impl ResidencyPoint {
         };
         let machine = input
             .machine
-            .and_then(|file| machine::residency::read(file, input.reader));
+            .and_then(|file| machine::gpu::read(file, PageSize::MIB_2, input.reader));
         let (machine, point) = (machine?, point?);
+        let Some(spec) = UvmMachine::of(&machine.spec) else {
+            root.report(no_driver(&machine.name, root.origin_of("machine")));
+            return None;
+        };
+        let machine = Machine {
+            name: machine.name,
+            title: machine.title,
+            spec,
+            settings: machine.settings,
+        };
+        if let Err(error) = machine.spec.check() {
+            let text = format!("on {}, {error}", machine.name);
+            root.report(Problem::at(root.origin_of("machine"), text));
+            return None;
+        }
         if let Err(error) = point.check(&machine.spec) {
             root.report(Problem::at(
                 root.origin(),
@@ -60,6 +74,15 @@ impl ResidencyPoint {
         }
         Some(Self { machine, point })
     }
+}
+
+/// A machine without a driver is asked for what only drivers do.
+pub(crate) fn no_driver(machine: &str, origin: &Origin) -> Problem {
+    Problem::at(
+        origin,
+        format!("{machine} has no unified-memory driver and no built-in access patterns"),
+    )
+    .help("use a machine with a [driver], such as a100-pcie4-x86: `pagemill list machines` shows them".to_owned())
 }
 
 /// `[access]`: what the kernel reads.
@@ -137,14 +160,6 @@ fn read_partial(section: &mut Section<'_>) -> Option<MigrationSpec> {
         return None;
     }
     Some(spec)
-}
-
-fn stripe(node: &Node) -> Result<u64, Wrong> {
-    let bytes = quantity::bytes(node)?;
-    if bytes >= PAGE_BYTES && bytes.is_multiple_of(PAGE_BYTES) {
-        return Ok(bytes);
-    }
-    Err(Wrong::new("a stripe is a multiple of 4 KiB").help("write \"2 MiB\"".to_owned()))
 }
 
 fn positive(node: &Node) -> Result<f64, Wrong> {

@@ -1,5 +1,8 @@
 //! The values of a simulated GPU.
 
+mod driver;
+
+use pagemill_policy::residency::{EVICTIONS, EvictionEntry, LeastRecentlyUsed, find_eviction};
 use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
 use pagemill_sim::parts::link::LinkSpec;
@@ -7,7 +10,8 @@ use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope,
+    InterconnectSpec, Memory, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope,
+    Translation,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -68,6 +72,7 @@ fn file_key(key: &str) -> String {
         "link.to_gpu" => "link.bandwidth",
         "link.to_cpu" => "link.bandwidth_to_cpu",
         "memory_bytes" => "dram.capacity",
+        "memory.size" | "link.read" | "link.copy" => key,
         "launch_overhead" => "host.launch_overhead",
         _ => key.trim_end_matches("_cycles").trim_end_matches("_bytes"),
     };
@@ -84,8 +89,10 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         Some((core?, l2?))
     });
     let sm = root.section("sm").and_then(read_sm);
-    let tlb = root.section("tlb").and_then(read_tlb);
-    let walker = root.section("walker").and_then(read_walker);
+    let translation = match root.contains("translation") {
+        true => root.section("translation").and_then(driver::translation),
+        false => read_one_level(root),
+    };
     let l1 = root.section("l1").and_then(read_cache);
     let l2 = root.section("l2").and_then(read_cache);
     let interconnect = root.section("interconnect").and_then(|mut part| {
@@ -96,39 +103,57 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
             bytes_per_cycle: bytes_per_cycle?,
         })
     });
-    let dram = root.section("dram").and_then(read_dram);
-    let link = root.section("link").and_then(read_link);
-    let gmmu = root.section("gmmu").and_then(read_gmmu);
+    let memory = match root.contains("memory") {
+        true => root.section("memory").and_then(driver::memory),
+        false => root.section("dram").and_then(read_dram),
+    };
+    let has_driver = root.contains("driver");
+    let link = root.section("link").and_then(match has_driver {
+        true => driver::link,
+        false => read_link,
+    });
+    let gmmu = match has_driver && !root.contains("gmmu") {
+        true => Some(GmmuSpec::ideal()),
+        false => root.section("gmmu").and_then(read_gmmu),
+    };
     let host = root.section("host").and_then(read_host);
-    let ((core_clock, l2_clock), (tlb, tlb_scope)) = (clocks?, tlb?);
-    let Dram {
-        spec: dram,
-        partition_bytes,
-        partition_hash,
-        memory_bytes,
-    } = dram?;
-    let host = host?;
+    let (driver, patterns) = match has_driver {
+        true => (driver::driver(root).map(Some), driver::patterns(root)),
+        false => (Some(None), Some(None)),
+    };
+    let (core_clock, l2_clock) = clocks?;
+    let (memory, host) = (memory?, host?);
     Some(GpuMachine {
         name: name.to_owned(),
         core_clock,
         l2_clock,
         page,
         sm: sm?,
-        tlb,
-        tlb_scope,
-        walker: walker?,
+        translation: translation?,
         l1: l1?,
         l2: l2?,
         interconnect: interconnect?,
-        dram,
-        partition_bytes,
-        partition_hash,
+        memory: memory.depth,
         link: link?,
         gmmu: gmmu?,
-        memory_bytes,
+        driver: driver?,
+        patterns: patterns?,
+        memory_bytes: memory.bytes,
+        reserved_bytes: memory.reserved_bytes,
         launch_overhead: host.launch_overhead,
         placement: host.placement,
         host_reads: host.reads,
+    })
+}
+
+fn read_one_level(root: &mut SourcedSection<'_>) -> Option<Translation> {
+    let tlb = root.section("tlb").and_then(read_tlb);
+    let walker = root.section("walker").and_then(read_walker);
+    let (tlb, scope) = tlb?;
+    Some(Translation::OneLevel {
+        tlb,
+        scope,
+        walker: walker?,
     })
 }
 
@@ -247,15 +272,15 @@ fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
     })
 }
 
-/// `[dram]`, whose channels are the memory partitions.
-struct Dram {
-    spec: DramSpec,
-    partition_bytes: u32,
-    partition_hash: bool,
-    memory_bytes: Option<u64>,
+/// GPU memory, by `[dram]` or `[memory]`.
+pub(super) struct GpuMemory {
+    pub(super) depth: Memory,
+    pub(super) bytes: Option<u64>,
+    pub(super) reserved_bytes: u64,
 }
 
-fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
+/// `[dram]`, whose channels are the memory partitions.
+fn read_dram(mut dram: SourcedSection<'_>) -> Option<GpuMemory> {
     let clock = dram.value("clock", quantity::frequency);
     let bandwidth = dram.value("bandwidth", quantity::bandwidth);
     let channels = dram.value("channels", number);
@@ -279,11 +304,14 @@ fn read_dram(mut dram: SourcedSection<'_>) -> Option<Dram> {
         precharge_cycles: precharge_cycles?,
         row_cycle_cycles: row_cycle_cycles?,
     };
-    Some(Dram {
-        spec,
-        partition_bytes: partition_bytes?,
-        partition_hash: partition_hash?,
-        memory_bytes: memory_bytes?,
+    Some(GpuMemory {
+        depth: Memory::Channels {
+            dram: spec,
+            partition_bytes: partition_bytes?,
+            partition_hash: partition_hash?,
+        },
+        bytes: memory_bytes?,
+        reserved_bytes: 0,
     })
 }
 
@@ -300,6 +328,7 @@ fn read_link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
         latency: latency?,
         payload_bytes: payload_bytes?,
         header_bytes: header_bytes?,
+        reads: None,
     })
 }
 
@@ -336,6 +365,7 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         one_of("scopes that a waiting request stops", &stalls),
     );
     let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
+    let eviction = gmmu.optional("eviction", eviction);
     Some(GmmuSpec {
         buffer_entries: buffer_entries?,
         state_query_cycles: state_query_cycles?,
@@ -345,6 +375,7 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         merge: merge?,
         stall: stall?.unwrap_or_default(),
         concurrent_migrations: concurrent_migrations?,
+        eviction: eviction?.unwrap_or(&LeastRecentlyUsed::ENTRY),
     })
 }
 
@@ -378,6 +409,13 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
         placement: placement?.unwrap_or_default(),
         reads: reads?.unwrap_or_default(),
     })
+}
+
+/// The name of an eviction policy.
+pub(super) fn eviction(node: &Node) -> Result<&'static EvictionEntry, Wrong> {
+    let names: Vec<&str> = EVICTIONS.iter().map(|entry| entry.name).collect();
+    let found = quantity::choice("eviction policies", &names)(node)?;
+    find_eviction(&found).ok_or_else(|| Wrong::new("this is no eviction policy"))
 }
 
 pub(super) fn number(node: &Node) -> Result<u32, Wrong> {

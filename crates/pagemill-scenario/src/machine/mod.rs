@@ -3,7 +3,6 @@
 pub(crate) mod coloring;
 pub(crate) mod gpu;
 pub(crate) mod nic;
-pub(crate) mod residency;
 pub(crate) mod zeroing;
 
 use std::cell::RefCell;

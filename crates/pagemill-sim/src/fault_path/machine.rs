@@ -1,6 +1,6 @@
 use pagemill_types::{Clock, PageSize, Picos};
 
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 /// One core and its helper.
 #[derive(Clone, Debug, PartialEq, Eq)]

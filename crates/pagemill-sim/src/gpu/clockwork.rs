@@ -1,7 +1,6 @@
 //! The timed side of a GPU: what the host asks for happens one after the other, each at its time.
 
 use super::error::{GpuError, LaunchFailure};
-use super::gmmu::Gmmu;
 use super::host::TransferMode;
 use super::machine::GpuMachine;
 use super::memory_path::MemoryPath;
@@ -9,8 +8,9 @@ use super::report::{LaunchReport, Report};
 use super::run::{Engine, RunError};
 use super::stats::{ExecutionStats, LaunchStats};
 use super::stream::{GridStream, StreamFailure};
-use super::timeline::{TimelineEvent, TimelineKind};
 use crate::parts::link::Direction;
+use crate::timeline::{TimelineEvent, TimelineKind};
+use pagemill_policy::residency::{Action, Placement};
 use pagemill_types::Picos;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,7 +55,10 @@ impl Clockwork {
     }
 
     pub(super) fn migrates(&self) -> bool {
-        matches!(self.mode, TransferMode::Migrate(_))
+        matches!(
+            self.mode,
+            TransferMode::Migrate(_) | TransferMode::Driver(_)
+        )
     }
 
     /// Whether the programmer copies everything to GPU memory.
@@ -89,13 +92,17 @@ impl Clockwork {
         let start = self.now;
         let (end, moved) = match &self.mode {
             TransferMode::IdealOverlap => (start, 0),
-            TransferMode::ProgrammerCopy => {
-                (self.path.link.transfer(start, direction, bytes).done, bytes)
+            TransferMode::ProgrammerCopy => (
+                self.path.wires.link.transfer(start, direction, bytes).done,
+                bytes,
+            ),
+            TransferMode::Migrate(_) | TransferMode::Driver(_) => {
+                let writes = direction == Direction::ToGpu;
+                self.path.cpu_request(start, address, bytes, writes)
             }
-            TransferMode::Migrate(_) => self.path.cpu_request(start, address, bytes),
         };
         if moved > 0 {
-            self.path.timeline.record(|| TimelineEvent {
+            self.path.wires.timeline.record(|| TimelineEvent {
                 kind: copy_kind(direction),
                 start,
                 end,
@@ -104,6 +111,41 @@ impl Clockwork {
         }
         self.copy_time += end - start;
         self.now = end;
+    }
+
+    /// The program says how managed bytes will be used, and waits for what that moves if `waits`. False where the page manager
+    /// heeds no such call.
+    pub(super) fn advise(&mut self, address: u64, bytes: u64, action: Action, waits: bool) -> bool {
+        let Some((now, done)) = self.path.call(self.now, address, bytes, action) else {
+            return false;
+        };
+        let end = match waits {
+            true => now.max(done),
+            false => now,
+        };
+        self.copy_time += end - self.now;
+        self.now = end;
+        true
+    }
+
+    /// Carries out the calls that the mode makes for the managed bytes from `address`.
+    pub(super) fn place(&mut self, address: u64, placement: &Placement) {
+        let TransferMode::Driver(run) = &self.mode else {
+            return;
+        };
+        let strategy = (run.strategy.build)();
+        strategy.calls(placement, &mut |call| {
+            let bytes = call.bytes.end - call.bytes.start;
+            self.advise(address + call.bytes.start, bytes, call.action, true);
+        });
+    }
+
+    /// The granule that the mode's strategy deals out.
+    pub(super) fn stripe_bytes(&self) -> Option<u64> {
+        match &self.mode {
+            TransferMode::Driver(run) => Some(run.stripe_bytes),
+            _ => None,
+        }
     }
 
     pub(super) fn now(&self) -> Picos {
@@ -120,8 +162,8 @@ impl Clockwork {
             return;
         }
         let start = self.now;
-        let end = self.path.link.transfer(start, direction, bytes).done;
-        self.path.timeline.record(|| TimelineEvent {
+        let end = self.path.wires.link.transfer(start, direction, bytes).done;
+        self.path.wires.timeline.record(|| TimelineEvent {
             kind: copy_kind(direction),
             start,
             end,
@@ -145,8 +187,8 @@ impl Clockwork {
     }
 
     /// Pages that migrate now have `bytes` of GPU memory; the oldest leave if that is too little.
-    pub(super) fn limit_frames(&mut self, bytes: u64) {
-        self.path.limit_frames(self.now, bytes);
+    pub(super) fn limit_memory(&mut self, bytes: u64) {
+        self.path.limit_memory(self.now, bytes);
     }
 
     /// A grid runs, and the host waits for its end.
@@ -161,7 +203,7 @@ impl Clockwork {
         let start = self.now.max(self.kernels_done);
         let before = self.path.stats();
         let left = self.instructions_left();
-        if let Some(pages) = self.path.timeline.pages() {
+        if let Some(pages) = self.path.wires.timeline.pages() {
             pages.launch(kernel, start.0);
         }
         let outcome = self
@@ -171,10 +213,10 @@ impl Clockwork {
         self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
-        if let Some(pages) = self.path.timeline.pages() {
+        if let Some(pages) = self.path.wires.timeline.pages() {
             pages.ended(outcome.end.0);
         }
-        self.path.timeline.record_kernel(|| TimelineEvent {
+        self.path.wires.timeline.record_kernel(|| TimelineEvent {
             kind: TimelineKind::Kernel {
                 name: kernel.to_owned(),
             },
@@ -259,10 +301,9 @@ impl Clockwork {
 
     /// What the run came to; the host side adds what only it knows.
     pub(super) fn finish(mut self) -> Report {
-        let link_rate = self.path.link.bytes_per_second();
-        let page_map = self.path.timeline.finish_pages(self.now, link_rate);
+        let link_rate = self.path.wires.link.bytes_per_second();
+        let page_map = self.path.wires.timeline.finish_pages(self.now, link_rate);
         let memory = self.path.stats();
-        let gmmu = self.path.gmmu.as_ref();
         Report {
             time_ns: self.now.as_nanos(),
             kernel_time_ns: self.kernel_time.as_nanos(),
@@ -272,10 +313,10 @@ impl Clockwork {
             migrated_bytes: memory.to_gpu.bytes,
             returned_bytes: memory.to_cpu.bytes,
             touched_bytes: memory.touched_bytes,
-            resident_bytes: gmmu.map_or(0, Gmmu::resident_bytes),
-            ranges_per_page: gmmu.map_or_else(Vec::new, Gmmu::ranges_per_page),
+            resident_bytes: self.path.pages.resident_bytes(),
+            ranges_per_page: self.path.pages.ranges_per_page(),
             launches: self.launches,
-            timeline: self.path.timeline,
+            timeline: self.path.wires.timeline,
             page_map,
             ..Report::default()
         }

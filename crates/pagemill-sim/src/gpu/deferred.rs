@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 /// What a request still has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
+    /// It faulted, and begins anew.
+    Issued,
     /// Its translation is known: ask for the page's residency.
     Translated,
     /// Its bytes are on the GPU: go to the caches.

@@ -1,7 +1,7 @@
 //! What can go wrong between a host program and its GPU.
 
-use super::machine_check::SpecError;
 use super::occupancy::Occupancy;
+use crate::SpecError;
 use pagemill_ptx::{LaunchError, MemoryError, PtxError, Trap};
 use std::fmt;
 

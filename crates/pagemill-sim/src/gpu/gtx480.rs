@@ -2,13 +2,14 @@
 
 use super::machine::{
     CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, MergeScope, Placement, SmSpec, StallScope, TlbScope,
+    InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope, TlbScope, Translation,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
 use crate::parts::link::LinkSpec;
 use crate::parts::page_walk::WalkerSpec;
 use crate::parts::tlb::TlbSpec;
+use pagemill_policy::residency::LeastRecentlyUsed;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {
@@ -39,27 +40,35 @@ impl GpuMachine {
             l2_clock: megahertz(700),
             page: PageSize::MIB_2,
             sm: fermi(15),
-            tlb: tlb(),
-            tlb_scope: TlbScope::PerSm,
-            walker: walker(),
+            translation: Translation::OneLevel {
+                tlb: tlb(),
+                scope: TlbScope::PerSm,
+                walker: walker(),
+            },
             l1: l1(),
             l2: l2(),
             interconnect: InterconnectSpec {
                 latency_cycles: 30,
                 bytes_per_cycle: 32,
             },
-            dram: dram(),
-            partition_bytes: 256,
-            partition_hash: true,
+            memory: Memory::Channels {
+                dram: dram(),
+                partition_bytes: 256,
+                partition_hash: true,
+            },
             link: LinkSpec {
                 to_gpu: link,
                 to_cpu: link,
                 latency: Picos::from_nanos(500),
                 payload_bytes: 0,
                 header_bytes: 0,
+                reads: None,
             },
             gmmu: gmmu(),
+            driver: None,
+            patterns: None,
             memory_bytes: None,
+            reserved_bytes: 0,
             launch_overhead: Picos::ZERO,
             placement: Placement::OwnPage,
             host_reads: HostReads::Nothing,
@@ -131,6 +140,7 @@ fn gmmu() -> GmmuSpec {
         merge: MergeScope::Gpu,
         stall: StallScope::Requester,
         concurrent_migrations: None,
+        eviction: &LeastRecentlyUsed::ENTRY,
     }
 }
 

@@ -3,14 +3,18 @@
 use super::clockwork::Clockwork;
 use super::error::GpuError;
 use super::machine::{GpuMachine, HostReads, InstructionTimings, Placement};
-use super::machine_check::SpecError;
 use super::memory_path::{MANAGED_BASE, MemoryPath};
+use super::pages::Pages;
+use super::pages::driver::DriverPages;
+use super::pages::ranges::{Ranges, RangesSpec};
 use super::program::LoadedModule;
 use super::report::{LaunchReport, Report};
 use super::stream::GridStream;
-use super::timeline::Timeline;
+use crate::SpecError;
 use crate::parts::link::Direction;
+use crate::timeline::Timeline;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
+use pagemill_policy::residency::StrategyEntry;
 use pagemill_ptx::{DeviceMemory, Output};
 use pagemill_types::{PageSize, VirtAddr};
 use std::ops::Range;
@@ -24,8 +28,19 @@ pub enum TransferMode {
     IdealOverlap,
     /// The host copies over the link before and after kernels.
     ProgrammerCopy,
-    /// Pages move when they are needed.
+    /// Parts of pages move when they are needed, by the GPU itself.
     Migrate(MigrationSpec),
+    /// The machine's unified-memory driver moves pages when the GPU faults.
+    Driver(DriverRun),
+}
+
+/// How the driver is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverRun {
+    /// The calls that are made for the program's memory before its first launch.
+    pub strategy: &'static StrategyEntry,
+    /// Granule of striping in bytes.
+    pub stripe_bytes: u64,
 }
 
 /// What a run may use, and what it records.
@@ -102,6 +117,10 @@ pub struct Gpu {
     pub(super) fixed_bytes: u64,
     /// Managed allocations so far.
     pub(super) managed_count: u32,
+    /// Calls of [`Gpu::advise`] that the page manager does not heed.
+    pub(super) unheeded_hints: u64,
+    /// Managed memory up to here was placed by the mode's strategy.
+    pub(super) placed_address: u64,
     /// Where cooperative launches count arrivals, once there was one.
     pub(super) grid_workspace: Option<u64>,
 }
@@ -121,10 +140,14 @@ impl Gpu {
             TransferMode::Migrate(spec) => Some(build_migration(spec)?),
             _ => None,
         };
-        let page = migration
-            .as_ref()
-            .map_or(machine.page, |migration| migration.spec().page);
-        check_memory(machine.memory_bytes, page)?;
+        let page = match &mode {
+            TransferMode::Driver(_) => PageSize::MIB_2,
+            _ => migration
+                .as_ref()
+                .map_or(machine.page, |migration| migration.spec().page),
+        };
+        let memory_bytes = machine.program_bytes();
+        check_memory(memory_bytes, page)?;
         let events = if options.timeline {
             options.limits.timeline_events
         } else {
@@ -134,13 +157,14 @@ impl Gpu {
         if options.timeline && migration.is_some() {
             timeline.record_pages(page.bytes());
         }
-        let path = MemoryPath::new(machine, page, migration, timeline);
+        let pages = page_manager(machine, &mode, migration)?;
+        let path = MemoryPath::new(machine, page, pages, timeline);
         Ok(Self {
             options,
             page,
             placement: machine.placement,
             host_reads: machine.host_reads,
-            memory_bytes: machine.memory_bytes,
+            memory_bytes,
             memory: DeviceMemory::new(),
             output: Output::default(),
             modules: Vec::new(),
@@ -151,6 +175,8 @@ impl Gpu {
             allocated_bytes: 0,
             fixed_bytes: 0,
             managed_count: 0,
+            unheeded_hints: 0,
+            placed_address: MANAGED_BASE,
             grid_workspace: None,
         })
     }
@@ -185,8 +211,9 @@ impl Gpu {
         let address = self.next_address;
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
-        self.clockwork.path.grow(self.next_address);
-        if let Some(pages) = self.clockwork.path.timeline.pages() {
+        let path = &mut self.clockwork.path;
+        path.allocate(address, bytes, self.next_address);
+        if let Some(pages) = path.wires.timeline.pages() {
             pages.allocated(name, address, bytes);
         }
         let buffer = Buffer {
@@ -301,6 +328,7 @@ impl Gpu {
         kernel: &str,
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError> {
+        self.place_data();
         self.read_between_launches();
         self.clockwork.run_grid(kernel, stream)
     }
@@ -320,10 +348,38 @@ impl Gpu {
     pub fn finish(mut self) -> Report {
         Report {
             allocated_bytes: self.allocated_bytes,
+            unheeded_hints: self.unheeded_hints,
+            driven: matches!(self.clockwork.path.pages, Pages::Driver(_)),
             output: self.output.take(),
             ..self.clockwork.finish()
         }
     }
+}
+
+/// Who decides where managed pages are.
+fn page_manager(
+    machine: &GpuMachine,
+    mode: &TransferMode,
+    migration: Option<Migration>,
+) -> Result<Pages, SpecError> {
+    if let Some(migration) = migration {
+        let ranges = Ranges::new(RangesSpec::of(machine), migration, MANAGED_BASE);
+        return Ok(Pages::Ranges(Box::new(ranges)));
+    }
+    let TransferMode::Driver(run) = mode else {
+        return Ok(Pages::Fixed);
+    };
+    let Some(driver) = &machine.driver else {
+        let allowed = format!(
+            "{} has no unified-memory driver: choose a machine that has one, or another mode",
+            machine.name
+        );
+        return Err(SpecError::new("transfer.mode", run.strategy.name, allowed));
+    };
+    let utlbs = machine.utlbs();
+    let gpu_bytes = machine.program_bytes().unwrap_or(u64::MAX);
+    let pages = DriverPages::empty(driver, utlbs, gpu_bytes, MANAGED_BASE);
+    Ok(Pages::Driver(Box::new(pages)))
 }
 
 /// The rules of migration, with errors that name the scenario's keys.

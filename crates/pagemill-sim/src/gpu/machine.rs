@@ -1,11 +1,14 @@
 //! What a simulated GPU is: plain values, checked once.
 
+use super::pages::driver::DriverMachine;
+use super::translation::TranslationSpec;
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
 use crate::parts::link::LinkSpec;
 use crate::parts::page_walk::WalkerSpec;
 use crate::parts::tlb::TlbSpec;
-use pagemill_types::{Clock, PageSize, Picos};
+use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 /// A GPU, its memory and its link to the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,35 +24,139 @@ pub struct GpuMachine {
     /// Streaming multiprocessors.
     pub sm: SmSpec,
     /// Address translation.
-    pub tlb: TlbSpec,
-    /// Who owns a TLB of this specification.
-    pub tlb_scope: TlbScope,
-    /// Page-table walker, shared by all SMs.
-    pub walker: WalkerSpec,
+    pub translation: Translation,
     /// First-level cache of each SM.
     pub l1: CacheSpec,
     /// Second-level cache slice of each memory partition.
     pub l2: CacheSpec,
     /// Between SMs and memory partitions.
     pub interconnect: InterconnectSpec,
-    /// DRAM; each channel is one memory partition.
-    pub dram: DramSpec,
-    /// Consecutive bytes that lie in the same memory partition, a power of two.
-    pub partition_bytes: u32,
-    /// Whether consecutive stripes over the partitions are rotated by a hash, so that strides spread over all of them.
-    pub partition_hash: bool,
+    /// GPU memory behind the second-level cache.
+    pub memory: Memory,
     /// CPU-GPU link.
     pub link: LinkSpec,
     /// GPU memory management unit: page state and migration.
     pub gmmu: GmmuSpec,
+    /// The unified-memory driver, if the machine has one.
+    pub driver: Option<DriverMachine>,
+    /// Costs of the built-in access patterns, if the machine runs them.
+    pub patterns: Option<PatternCosts>,
     /// Capacity of GPU memory; `None` for as much as is asked for.
     pub memory_bytes: Option<u64>,
+    /// Bytes of it that no program gets.
+    pub reserved_bytes: u64,
     /// From a launch by the host to the first block on an SM.
     pub launch_overhead: Picos,
     /// Where allocations begin.
     pub placement: Placement,
     /// What the CPU reads between two launches, whatever the program copies.
     pub host_reads: HostReads,
+}
+
+impl GpuMachine {
+    /// GPU memory that programs can have, if it is limited.
+    pub fn program_bytes(&self) -> Option<u64> {
+        let all = self.memory_bytes?;
+        Some(all.saturating_sub(self.reserved_bytes))
+    }
+
+    /// First-level TLBs.
+    pub(crate) fn utlbs(&self) -> u32 {
+        match self.translation {
+            Translation::OneLevel { .. } => self.sm.count,
+            Translation::TwoLevels(spec) => spec.utlbs(self.sm.count),
+        }
+    }
+}
+
+impl GmmuSpec {
+    /// A unit that costs nothing and is never full.
+    pub fn ideal() -> Self {
+        Self {
+            buffer_entries: 1 << 20,
+            state_query_cycles: 0,
+            state_update_cycles: 0,
+            fault_overhead: Picos::ZERO,
+            cpu_return: CpuReturn::Valid,
+            merge: MergeScope::Gpu,
+            stall: StallScope::Requester,
+            concurrent_migrations: None,
+            eviction: &LeastRecentlyUsed::ENTRY,
+        }
+    }
+}
+
+/// How addresses become places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// One level of TLBs and a walker that knows the levels of the table.
+    OneLevel {
+        /// A TLB.
+        tlb: TlbSpec,
+        /// Who owns one.
+        scope: TlbScope,
+        /// Page-table walker, shared by all SMs.
+        walker: WalkerSpec,
+    },
+    /// TLBs of neighbouring SMs, a second level for all, and walks of a fixed time.
+    TwoLevels(TranslationSpec),
+}
+
+/// GPU memory, in one of two depths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// DRAM channels with banks and rows; each is a memory partition with a slice of the second-level cache.
+    Channels {
+        /// The channels.
+        dram: DramSpec,
+        /// Consecutive bytes that lie in the same memory partition, a power of two.
+        partition_bytes: u32,
+        /// Whether consecutive stripes over the partitions are rotated by a hash, so that strides spread over all of them.
+        partition_hash: bool,
+    },
+    /// What reads achieve.
+    Rate {
+        /// Bytes a second, of all slices together.
+        bandwidth: Bandwidth,
+        /// From a read to its data, translated and unloaded.
+        latency: Picos,
+        /// Memory partitions, each with a slice of the second-level cache.
+        slices: u32,
+    },
+}
+
+impl Memory {
+    /// Memory partitions.
+    pub fn partitions(&self) -> u32 {
+        match self {
+            Self::Channels { dram, .. } => dram.channels,
+            Self::Rate { slices, .. } => *slices,
+        }
+    }
+
+    pub(crate) fn bandwidth_key(&self) -> &'static str {
+        match self {
+            Self::Channels { .. } => "dram.bandwidth",
+            Self::Rate { .. } => "memory.bandwidth",
+        }
+    }
+
+    /// Bytes a second.
+    pub fn bandwidth(&self) -> Bandwidth {
+        match self {
+            Self::Channels { dram, .. } => dram.bandwidth,
+            Self::Rate { bandwidth, .. } => *bandwidth,
+        }
+    }
+}
+
+/// What the built-in access patterns cost beside their memory accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternCosts {
+    /// From the data of an iteration to the reads of the next one.
+    pub iteration: Picos,
+    /// Reads that a warp without a barrier has outstanding: the compiler's unrolling. At most 4.
+    pub unrolled_reads: u32,
 }
 
 /// Where allocations begin.
@@ -215,4 +322,6 @@ pub struct GmmuSpec {
     /// Migrations to the GPU under way at a time, from their buffer entry to their arrival; `None` for as many as the
     /// buffers hold.
     pub concurrent_migrations: Option<u32>,
+    /// Which page leaves when GPU memory is full.
+    pub eviction: &'static EvictionEntry,
 }

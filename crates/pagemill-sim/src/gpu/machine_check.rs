@@ -1,44 +1,15 @@
 //! Finds values that no machine can have.
 
-use super::machine::GpuMachine;
+use super::machine::{GpuMachine, Memory, Translation};
+use crate::SpecError;
 use crate::parts::cache::CacheSpec;
-use std::fmt;
-
-/// A value that a specification cannot have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError {
-    /// Dotted name of the key, `tlb.entries`.
-    pub key: String,
-    /// What was given.
-    pub value: String,
-    /// What is allowed.
-    pub allowed: String,
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.key, self.value, self.allowed)
-    }
-}
-
-impl std::error::Error for SpecError {}
-
-impl SpecError {
-    pub(crate) fn new(
-        key: impl Into<String>,
-        value: impl ToString,
-        allowed: impl Into<String>,
-    ) -> Self {
-        Self {
-            key: key.into(),
-            value: value.to_string(),
-            allowed: allowed.into(),
-        }
-    }
-}
+use crate::parts::dram::DramSpec;
+use crate::parts::event_heap::WARP_BITS;
+use crate::parts::page_walk::WalkerSpec;
+use crate::parts::tlb::TlbSpec;
 
 /// Warps that the event loop can tell apart.
-pub(crate) const MAX_RESIDENT_WARPS: u64 = 1 << super::event_heap::WARP_BITS;
+pub(crate) const MAX_RESIDENT_WARPS: u64 = 1 << WARP_BITS;
 
 impl GpuMachine {
     /// Checks every value.
@@ -140,36 +111,10 @@ impl GpuMachine {
     }
 
     fn check_translation(&self) -> Result<(), SpecError> {
-        let tlb = &self.tlb;
-        within("tlb.entries", tlb.entries, 1, 1 << 16)?;
-        within("tlb.ports", tlb.ports, 1, 1024)?;
-        within(
-            "tlb.hit_latency_cycles",
-            tlb.hit_latency_cycles,
-            0,
-            MAX_CYCLES,
-        )?;
-        if tlb.ways == 0 || !tlb.entries.is_multiple_of(tlb.ways) {
-            let allowed = format!(
-                "must divide tlb.entries = {} (the same number for a fully associative TLB)",
-                tlb.entries
-            );
-            return Err(SpecError::new("tlb.ways", tlb.ways, allowed));
+        match &self.translation {
+            Translation::OneLevel { tlb, walker, .. } => check_one_level(tlb, walker)?,
+            Translation::TwoLevels(spec) => spec.check()?,
         }
-        within(
-            "walker.concurrent_walks",
-            self.walker.concurrent_walks,
-            1,
-            1 << 16,
-        )?;
-        within(
-            "walker.level_latency_cycles",
-            self.walker.level_latency_cycles,
-            0,
-            MAX_CYCLES,
-        )?;
-        within("walker.address_bits", self.walker.address_bits, 32, 64)?;
-        within("walker.level_bits", self.walker.level_bits, 1, 32)?;
         within("gmmu.buffer_entries", self.gmmu.buffer_entries, 1, 1 << 20)?;
         if let Some(most) = self.gmmu.concurrent_migrations {
             within("gmmu.concurrent_migrations", most, 1, 1 << 20)?;
@@ -201,29 +146,31 @@ impl GpuMachine {
             1,
             1 << 16,
         )?;
-        let dram = &self.dram;
-        within("dram.channels", dram.channels, 1, 1024)?;
-        power_of_two("dram.banks", dram.banks, 1, 1024)?;
-        power_of_two("dram.row_bytes", dram.row_bytes, 128, 1 << 20)?;
-        within("dram.column_cycles", dram.column_cycles, 0, MAX_CYCLES)?;
-        within("dram.activate_cycles", dram.activate_cycles, 0, MAX_CYCLES)?;
-        within(
-            "dram.precharge_cycles",
-            dram.precharge_cycles,
-            0,
-            MAX_CYCLES,
-        )?;
-        within(
-            "dram.row_cycle_cycles",
-            dram.row_cycle_cycles,
-            0,
-            MAX_CYCLES,
-        )?;
-        power_of_two("partition_bytes", self.partition_bytes, 128, 1 << 30)?;
+        match &self.memory {
+            Memory::Channels {
+                dram,
+                partition_bytes,
+                ..
+            } => {
+                check_dram(dram)?;
+                power_of_two("partition_bytes", *partition_bytes, 128, 1 << 30)?;
+            }
+            Memory::Rate {
+                latency, slices, ..
+            } => {
+                within("memory.slices", *slices, 1, 1024)?;
+                at_most(
+                    "memory.latency",
+                    latency.0,
+                    1_000_000_000_000,
+                    "picoseconds",
+                )?;
+            }
+        }
         within("link.payload_bytes", self.link.payload_bytes, 0, 1 << 20)?;
         within("link.header_bytes", self.link.header_bytes, 0, 1 << 20)?;
         let bandwidths = [
-            ("dram.bandwidth", dram.bandwidth),
+            (self.memory.bandwidth_key(), self.memory.bandwidth()),
             ("link.to_gpu", self.link.to_gpu),
             ("link.to_cpu", self.link.to_cpu),
         ];
@@ -233,6 +180,9 @@ impl GpuMachine {
                 let value = format!("{} B/s", bandwidth.bytes_per_second());
                 return Err(SpecError::new(key, value, "must be at least 1 MB/s"));
             }
+        }
+        if let Some(driver) = &self.driver {
+            driver.check(self.memory_bytes, self.reserved_bytes)?;
         }
         // Whether it holds a page depends on the transfer mode's page, which is checked with it.
         match self.memory_bytes {
@@ -244,6 +194,58 @@ impl GpuMachine {
             _ => Ok(()),
         }
     }
+}
+
+fn check_one_level(tlb: &TlbSpec, walker: &WalkerSpec) -> Result<(), SpecError> {
+    within("tlb.entries", tlb.entries, 1, 1 << 16)?;
+    within("tlb.ports", tlb.ports, 1, 1024)?;
+    within(
+        "tlb.hit_latency_cycles",
+        tlb.hit_latency_cycles,
+        0,
+        MAX_CYCLES,
+    )?;
+    if tlb.ways == 0 || !tlb.entries.is_multiple_of(tlb.ways) {
+        let allowed = format!(
+            "must divide tlb.entries = {} (the same number for a fully associative TLB)",
+            tlb.entries
+        );
+        return Err(SpecError::new("tlb.ways", tlb.ways, allowed));
+    }
+    within(
+        "walker.concurrent_walks",
+        walker.concurrent_walks,
+        1,
+        1 << 16,
+    )?;
+    within(
+        "walker.level_latency_cycles",
+        walker.level_latency_cycles,
+        0,
+        MAX_CYCLES,
+    )?;
+    within("walker.address_bits", walker.address_bits, 32, 64)?;
+    within("walker.level_bits", walker.level_bits, 1, 32)
+}
+
+fn check_dram(dram: &DramSpec) -> Result<(), SpecError> {
+    within("dram.channels", dram.channels, 1, 1024)?;
+    power_of_two("dram.banks", dram.banks, 1, 1024)?;
+    power_of_two("dram.row_bytes", dram.row_bytes, 128, 1 << 20)?;
+    within("dram.column_cycles", dram.column_cycles, 0, MAX_CYCLES)?;
+    within("dram.activate_cycles", dram.activate_cycles, 0, MAX_CYCLES)?;
+    within(
+        "dram.precharge_cycles",
+        dram.precharge_cycles,
+        0,
+        MAX_CYCLES,
+    )?;
+    within(
+        "dram.row_cycle_cycles",
+        dram.row_cycle_cycles,
+        0,
+        MAX_CYCLES,
+    )
 }
 
 const MAX_CYCLES: u32 = 1_000_000;
@@ -319,6 +321,24 @@ fn check_cache(name: &str, cache: &CacheSpec) -> Result<(), SpecError> {
 mod tests {
     use super::*;
 
+    fn one_level(machine: &mut GpuMachine) -> (&mut TlbSpec, &mut WalkerSpec) {
+        match &mut machine.translation {
+            Translation::OneLevel { tlb, walker, .. } => (tlb, walker),
+            Translation::TwoLevels(_) => unreachable!("the preset has one level"),
+        }
+    }
+
+    fn channels(machine: &mut GpuMachine) -> (&mut DramSpec, &mut u32) {
+        match &mut machine.memory {
+            Memory::Channels {
+                dram,
+                partition_bytes,
+                ..
+            } => (dram, partition_bytes),
+            Memory::Rate { .. } => unreachable!("the preset has channels"),
+        }
+    }
+
     #[test]
     fn the_preset_is_possible() {
         assert_eq!(GpuMachine::gtx480().check(), Ok(()));
@@ -333,17 +353,17 @@ mod tests {
             ("sm.timings.float64.issue_cycles", |m| {
                 m.sm.timings.float64.issue_cycles = 0
             }),
-            ("tlb.entries", |m| m.tlb.entries = 0),
-            ("tlb.ways", |m| m.tlb.ways = 3),
-            ("walker.level_bits", |m| m.walker.level_bits = 0),
+            ("tlb.entries", |m| one_level(m).0.entries = 0),
+            ("tlb.ways", |m| one_level(m).0.ways = 3),
+            ("walker.level_bits", |m| one_level(m).1.level_bits = 0),
             ("gmmu.buffer_entries", |m| m.gmmu.buffer_entries = 0),
             ("gmmu.concurrent_migrations", |m| {
                 m.gmmu.concurrent_migrations = Some(0)
             }),
             ("l1.line_bytes", |m| m.l1.line_bytes = 64),
             ("l2.bytes", |m| m.l2.bytes = 1000),
-            ("dram.banks", |m| m.dram.banks = 12),
-            ("partition_bytes", |m| m.partition_bytes = 100),
+            ("dram.banks", |m| channels(m).0.banks = 12),
+            ("partition_bytes", |m| *channels(m).1 = 100),
             ("memory_bytes", |m| m.memory_bytes = Some(0)),
         ];
         for (key, spoil) in cases {

@@ -1,24 +1,25 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
 use super::deferred::{Request, Route, Stage};
-use super::gmmu::{Asker, Gmmu, Residency};
-use super::machine::{GpuMachine, TlbScope};
+use super::machine::{GpuMachine, Memory};
+use super::pages::{Asker, Moves, PageRequest, Pages, Place, Sleeping, Touch, page_of};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
 use super::remote::RemoteMemory;
 use super::stall::Stall;
 use super::stats::MemoryStats;
 use super::stream::AccessKind;
-use super::timeline::Timeline;
 use super::touched::TouchedSegments;
+use super::translator::Translator;
+use super::wires::Wires;
 use super::{SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, Lookup};
-use crate::parts::link::{Direction, Link};
-use crate::parts::page_walk::PageWalker;
+use crate::parts::link::Direction;
 use crate::parts::ports::Port;
-use crate::parts::tlb::{Tlb, Translation};
-use pagemill_policy::migration::Migration;
+use crate::timeline::Timeline;
+use pagemill_policy::residency::Action;
 use pagemill_types::{PageSize, Picos};
+use std::collections::BTreeSet;
 
 /// Managed memory begins here; everything below and beyond is always on the GPU.
 pub(crate) const MANAGED_BASE: u64 = 1 << 40;
@@ -30,6 +31,8 @@ pub(crate) enum Progress {
     Done(Picos),
     /// It goes on at this time.
     Later(Picos, Stage),
+    /// It sleeps until the page manager hands it back.
+    Waits,
     /// L1 cannot take it before this time; nothing has happened yet beyond what its stage says.
     Blocked(Picos),
 }
@@ -48,13 +51,17 @@ struct SmPath {
 #[derive(Debug)]
 pub(crate) struct MemoryPath {
     sms: Vec<SmPath>,
-    tlbs: Vec<Tlb>,
-    walker: PageWalker,
+    translator: Translator,
     slices: Vec<PartitionSlice>,
     map: PartitionMap,
-    pub(crate) gmmu: Option<Gmmu>,
-    pub(crate) link: Link,
-    pub(crate) timeline: Timeline,
+    pub(crate) pages: Pages,
+    pub(crate) wires: Wires,
+    /// For the host side, once it listens: managed pages that changed sides since its last look.
+    changed: Option<BTreeSet<u64>>,
+    /// Reused.
+    slept: Vec<Sleeping>,
+    /// Bytes used in CPU memory by the page manager's decision.
+    remote_bytes: u64,
     pub(crate) stall: Stall,
     touched: TouchedSegments,
     pub(crate) remote: RemoteMemory,
@@ -65,14 +72,17 @@ pub(crate) struct MemoryPath {
     line_busy: Picos,
 }
 
+/// Segments of a 4 KiB page.
+const PAGE_SEGMENTS_SHIFT: u32 = 12 - SEGMENT_SHIFT;
+
 const BASE_SEGMENT: u64 = MANAGED_BASE >> SEGMENT_SHIFT;
 
 impl MemoryPath {
-    /// Cold caches and an idle link. `page` is the page that TLBs translate; `migration`, if any, is for pages of that size.
+    /// Cold caches and an idle link. `page` is the page that TLBs translate; `pages` manages pages of that size.
     pub(crate) fn new(
         machine: &GpuMachine,
         page: PageSize,
-        migration: Option<Migration>,
+        pages: Pages,
         timeline: Timeline,
     ) -> Self {
         let l2_cycles = |count: u32| machine.l2_clock.cycles(u64::from(count));
@@ -81,31 +91,22 @@ impl MemoryPath {
             inject: Port::default(),
             eject: Port::default(),
         };
-        let tlbs = match machine.tlb_scope {
-            TlbScope::PerSm => machine.sm.count,
-            TlbScope::Shared => 1,
-        };
         let line_cycles = machine
             .l1
             .line_bytes
             .div_ceil(machine.interconnect.bytes_per_cycle);
         Self {
             sms: (0..machine.sm.count).map(|_| sm()).collect(),
-            tlbs: (0..tlbs)
-                .map(|_| Tlb::new(&machine.tlb, machine.core_clock))
-                .collect(),
-            walker: PageWalker::new(&machine.walker, page, machine.core_clock),
-            slices: (0..machine.dram.channels)
+            translator: Translator::new(machine, page),
+            slices: (0..machine.memory.partitions())
                 .map(|_| PartitionSlice::new(machine))
                 .collect(),
-            map: PartitionMap::new(
-                machine.dram.channels,
-                machine.partition_bytes,
-                machine.partition_hash,
-            ),
-            gmmu: migration.map(|migration| Gmmu::new(machine, migration, MANAGED_BASE)),
-            link: Link::new(machine.link),
-            timeline,
+            map: partition_map(&machine.memory),
+            pages,
+            wires: Wires::new(machine.link, timeline),
+            changed: None,
+            slept: Vec::new(),
+            remote_bytes: 0,
             stall: Stall::new(machine.gmmu.stall, machine.sm.count),
             touched: TouchedSegments::default(),
             remote: RemoteMemory::default(),
@@ -119,13 +120,11 @@ impl MemoryPath {
         }
     }
 
-    /// Managed memory now reaches up to `end`.
-    pub(crate) fn grow(&mut self, end: u64) {
+    /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
+    pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
         self.managed_segments = (end - MANAGED_BASE).div_ceil(SEGMENT_BYTES);
         self.touched.grow(self.managed_segments);
-        if let Some(gmmu) = &mut self.gmmu {
-            gmmu.grow(end);
-        }
+        self.pages.allocate(address, bytes, end);
     }
 
     /// A kernel starts: first-level caches are not coherent, so each starts empty.
@@ -158,20 +157,28 @@ impl MemoryPath {
         if let Some(index) = self.managed(request.segment) {
             self.touched.mark(index);
         }
-        let page = self.page_key(request.segment);
-        let tlb = if self.tlbs.len() == 1 {
-            0
-        } else {
-            request.sm as usize
-        };
-        match self.tlbs[tlb].lookup(at, page) {
-            Translation::Hit(known) => self.translated(known, request),
-            Translation::Merged(known) => Progress::Later(known, Stage::Translated),
-            Translation::Miss(miss) => {
-                let known = self.walker.walk(miss.start);
-                self.tlbs[tlb].fill(miss, known);
-                Progress::Later(known, Stage::Translated)
+        let key = self.page_key(request.segment);
+        let known = match &mut self.translator {
+            Translator::OneLevel(translator) => translator.lookup(at, request.sm, key),
+            Translator::TwoLevels(levels) => {
+                let managed = managed_page(request.segment, self.managed_segments);
+                let place = match managed {
+                    Some(page) => self.pages.place(at, page, request.kind),
+                    // Apart from managed pages: module variables, local memory, and what `cudaMalloc` gives.
+                    None if self.remote.holds(request.segment) => Place::Cpu,
+                    None => Place::Gpu,
+                };
+                let page = page_number(managed, request.segment);
+                match place {
+                    // The access faults before it has a translation.
+                    Place::Neither => (at, true),
+                    place => levels.translate(at, request.sm, page, place == Place::Cpu),
+                }
             }
+        };
+        match known {
+            (known, true) => self.translated(known, request),
+            (known, false) => Progress::Later(known, Stage::Translated),
         }
     }
 
@@ -179,34 +186,72 @@ impl MemoryPath {
     #[inline]
     pub(crate) fn translated(&mut self, at: Picos, request: &Request) -> Progress {
         let place = self.map.place(request.segment);
-        if let Some(gmmu) = &mut self.gmmu
-            && request.segment.wrapping_sub(BASE_SEGMENT) < self.managed_segments
-        {
-            let address = request.segment << SEGMENT_SHIFT;
-            let asker = Asker {
-                sm: request.sm,
-                partition: place.partition,
-            };
-            let residency =
-                gmmu.gpu_request(at, address, asker, &mut self.link, &mut self.timeline);
-            self.forget_evicted();
-            match residency {
-                Residency::Local(known) => return self.cached(known, request, place),
-                Residency::Arrives(arrival) => {
+        if self.managed(request.segment).is_some() && !matches!(self.pages, Pages::Fixed) {
+            let touch = self.touch(at, request, place);
+            self.note_moves();
+            return match touch {
+                Touch::Here(known) => self.cached(known, request, place),
+                Touch::Arrives(arrival) => {
                     self.stall.wait(request.sm, arrival);
-                    return Progress::Later(arrival, Stage::Resident);
+                    Progress::Later(arrival, Stage::Resident)
                 }
-            }
+                Touch::InPlace(known) => {
+                    self.remote_bytes += SEGMENT_BYTES;
+                    self.over_the_link(known, request)
+                }
+                Touch::Waits => Progress::Waits,
+            };
         }
         self.cached(at, request, place)
+    }
+
+    /// Asks the page manager about a request for managed bytes.
+    #[inline]
+    fn touch(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Touch {
+        let address = request.segment << SEGMENT_SHIFT;
+        match &mut self.pages {
+            Pages::Fixed => Touch::Here(at),
+            Pages::Ranges(ranges) => {
+                let asked = PageRequest {
+                    address,
+                    bytes: SEGMENT_BYTES as u32,
+                    asker: Asker {
+                        sm: request.sm,
+                        partition: place.partition,
+                    },
+                };
+                ranges.touch(at, asked, &mut self.wires)
+            }
+            Pages::Driver(pages) => {
+                let asked = Sleeping {
+                    request: Request {
+                        stage: Stage::Issued,
+                        ..*request
+                    },
+                    utlb: self.translator.utlb(request.sm),
+                    page: page_of(address),
+                };
+                pages.touch(at, asked)
+            }
+        }
     }
 
     /// A request that waited goes on where it stopped.
     pub(crate) fn resume(&mut self, at: Picos, request: &Request) -> Progress {
         match request.stage {
+            Stage::Issued => self.issue(at, request),
             Stage::Translated => self.translated(at, request),
+            Stage::Resident if self.is_in_place(request.segment) => self.over_the_link(at, request),
             Stage::Resident => self.cached(at, request, self.map.place(request.segment)),
         }
+    }
+
+    /// Whether the GPU uses a segment in CPU memory, by the page manager's decision.
+    fn is_in_place(&self, segment: u64) -> bool {
+        let Some(page) = managed_page(segment, self.managed_segments) else {
+            return false;
+        };
+        self.pages.place(Picos::ZERO, page, AccessKind::Load) == Place::Cpu
     }
 
     #[inline]
@@ -247,13 +292,13 @@ impl MemoryPath {
         let sm = &mut self.sms[request.sm as usize];
         match request.kind {
             AccessKind::Load if request.route == Route::PastL1 => {
-                Progress::Done(self.link.transfer(at, Direction::ToGpu, bytes).done)
+                Progress::Done(self.wires.link.read(at, 1, bytes))
             }
             AccessKind::Load => match sm.l1.load(at, request.segment) {
                 Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
                 Lookup::Blocked(free_at) => Progress::Blocked(free_at),
                 Lookup::Miss(miss) => {
-                    let done = self.link.transfer(at, Direction::ToGpu, bytes).done;
+                    let done = self.wires.link.read(at, 1, bytes);
                     self.sms[request.sm as usize].l1.fill(miss, done);
                     self.write_local_back(at, request.sm, miss.writeback);
                     Progress::Done(done)
@@ -261,12 +306,12 @@ impl MemoryPath {
             },
             AccessKind::Store => {
                 sm.l1.store_through(request.segment);
-                Progress::Done(self.link.transfer(at, Direction::ToCpu, bytes).done)
+                Progress::Done(self.wires.link.transfer(at, Direction::ToCpu, bytes).done)
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 sm.l1.invalidate(request.segment);
-                let read = self.link.transfer(at, Direction::ToGpu, bytes).done;
-                Progress::Done(self.link.transfer(read, Direction::ToCpu, bytes).done)
+                let read = self.wires.link.read(at, 1, bytes);
+                Progress::Done(self.wires.link.transfer(read, Direction::ToCpu, bytes).done)
             }
         }
     }
@@ -292,8 +337,8 @@ impl MemoryPath {
 
     /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
-        if self.remote.holds(request.segment) {
-            return self.link.transfer(at, Direction::ToGpu, SEGMENT_BYTES).done;
+        if self.remote.holds(request.segment) || self.is_in_place(request.segment) {
+            return self.wires.link.read(at, 1, SEGMENT_BYTES);
         }
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize].eject.book(at, self.line_busy) - at;
@@ -329,53 +374,112 @@ impl MemoryPath {
     }
 
     /// The CPU touches managed bytes; returns when all of them are in CPU memory, and how many bytes moved.
-    pub(crate) fn cpu_request(&mut self, at: Picos, address: u64, bytes: u64) -> (Picos, u64) {
-        let Some(gmmu) = &mut self.gmmu else {
-            return (at, 0);
-        };
-        let (done, moved) =
-            gmmu.cpu_request(at, address, bytes, &mut self.link, &mut self.timeline);
-        if moved > 0 {
-            let first = address >> SEGMENT_SHIFT >> self.page_segments_shift;
-            let last = (address + bytes - 1) >> SEGMENT_SHIFT >> self.page_segments_shift;
-            self.forget_pages(first, last);
-        }
-        (done, moved)
+    pub(crate) fn cpu_request(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        writes: bool,
+    ) -> (Picos, u64) {
+        let returned = self
+            .pages
+            .host_touch(at, address, bytes, writes, &mut self.wires);
+        self.note_moves();
+        returned
     }
 
     /// Managed bytes come to the GPU before anything asks for them; returns when all are there.
     pub(crate) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
-        let Some(gmmu) = &mut self.gmmu else {
-            return at;
-        };
-        let done = gmmu.prefetch(at, address, bytes, &mut self.link, &mut self.timeline);
-        self.forget_evicted();
+        let done = self.pages.prefetch(at, address, bytes, &mut self.wires);
+        self.note_moves();
         done
     }
 
-    /// Pages that migrate now have `bytes` of GPU memory.
-    pub(crate) fn limit_frames(&mut self, at: Picos, bytes: u64) {
-        if let Some(gmmu) = &mut self.gmmu {
-            gmmu.limit_frames(at, bytes, &mut self.link, &mut self.timeline);
-        }
-        self.forget_evicted();
+    /// The program says how its memory will be used; as [`Pages::call`].
+    pub(crate) fn call(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        action: Action,
+    ) -> Option<(Picos, Picos)> {
+        let called = self.pages.call(at, address, bytes, action, &mut self.wires);
+        self.note_moves();
+        called
+    }
+
+    /// When the page manager goes on by itself; `Picos(u64::MAX)` if it does not.
+    #[inline]
+    pub(crate) fn due(&self) -> Picos {
+        self.pages.due().unwrap_or(Picos(u64::MAX))
+    }
+
+    /// The page manager goes on at `now`; requests that may be repeated go to `awake`.
+    pub(crate) fn advance(&mut self, now: Picos, awake: &mut Vec<Request>) {
+        let Pages::Driver(pages) = &mut self.pages else {
+            return;
+        };
+        let mut slept = std::mem::take(&mut self.slept);
+        pages.advance_and_recheck(now, &mut self.wires, &mut slept);
+        awake.extend(slept.drain(..).map(|sleeping| sleeping.request));
+        self.slept = slept;
+        self.note_moves();
+    }
+
+    /// Managed pages now have `bytes` of GPU memory.
+    pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64) {
+        self.pages.limit_memory(at, bytes, &mut self.wires);
+        self.note_moves();
     }
 
     /// The managed bytes from `address` are no longer anything; nothing moves.
     pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64) {
-        if let Some(gmmu) = &mut self.gmmu
-            && bytes > 0
-        {
-            gmmu.forget(at, address, bytes, &mut self.timeline);
-            let page_of = |address: u64| address >> SEGMENT_SHIFT >> self.page_segments_shift;
-            let (first, last) = (page_of(address), page_of(address + bytes - 1));
-            self.forget_pages(first, last);
+        if bytes > 0 {
+            self.pages.forget(at, address, bytes, &mut self.wires);
+            self.note_moves();
         }
     }
 
-    fn forget_evicted(&mut self) {
-        while let Some(page) = self.gmmu.as_mut().and_then(Gmmu::take_evicted) {
-            self.forget_pages(page, page);
+    /// From now on, [`MemoryPath::take_changed`] has something to tell.
+    pub(crate) fn listen(&mut self) {
+        self.changed.get_or_insert_default();
+    }
+
+    /// Addresses of the managed pages that changed sides since the last call, ascending.
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<u64> {
+        self.changed
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// What left the GPU loses its translations and lines; the host side is told of both ways.
+    #[inline]
+    fn note_moves(&mut self) {
+        if let Some(moves) = self.pages.moves()
+            && !moves.is_empty()
+        {
+            let moves = std::mem::take(moves);
+            self.carry_out(moves);
+        }
+    }
+
+    #[cold]
+    fn carry_out(&mut self, mut moves: Moves) {
+        for left in &moves.left {
+            let page_of = |address: u64| address >> SEGMENT_SHIFT >> self.page_segments_shift;
+            self.forget_pages(page_of(left.start), page_of(left.end - 1));
+        }
+        if let Some(changed) = &mut self.changed {
+            let page_bytes = SEGMENT_BYTES << self.page_segments_shift;
+            let granule_bytes = self.pages.granule_bytes(page_bytes) as usize;
+            for range in moves.came.iter().chain(&moves.left) {
+                changed.extend(range.clone().step_by(granule_bytes));
+            }
+        }
+        moves.clear();
+        if let Some(emptied) = self.pages.moves() {
+            *emptied = moves;
         }
     }
 
@@ -383,10 +487,10 @@ impl MemoryPath {
     fn forget_pages(&mut self, first: u64, last: u64) {
         let segments = first << self.page_segments_shift..(last + 1) << self.page_segments_shift;
         for page in first..=last {
-            let key = self.page_key(page << self.page_segments_shift);
-            for tlb in &mut self.tlbs {
-                tlb.invalidate(key);
-            }
+            let segment = page << self.page_segments_shift;
+            let managed = managed_page(segment, self.managed_segments);
+            let (key, number) = (self.page_key(segment), page_number(managed, segment));
+            self.translator.forget(key, number);
         }
         for sm in &mut self.sms {
             forget_lines(&mut sm.l1, segments.clone(), Some, |line| line);
@@ -404,16 +508,7 @@ impl MemoryPath {
 
     /// What was counted, summed over all parts.
     pub(crate) fn stats(&self) -> MemoryStats {
-        let mut stats = MemoryStats {
-            walks: self.walker.walks(),
-            ..MemoryStats::default()
-        };
-        for tlb in &self.tlbs {
-            let counts = tlb.counts();
-            stats.tlb_lookups += counts.lookups;
-            stats.tlb_misses += counts.misses;
-            stats.tlb_merged_misses += counts.merged;
-        }
+        let mut stats = self.translator.stats();
         for sm in &self.sms {
             stats.l1.add(&sm.l1.counts());
         }
@@ -422,11 +517,37 @@ impl MemoryPath {
             stats.l2.add(&l2);
             stats.dram.add(&dram);
         }
-        stats.to_gpu = self.link.traffic(Direction::ToGpu);
-        stats.to_cpu = self.link.traffic(Direction::ToCpu);
-        stats.migration = self.gmmu.as_ref().map(Gmmu::counts).unwrap_or_default();
+        stats.to_gpu = self.wires.link.traffic(Direction::ToGpu);
+        stats.to_cpu = self.wires.link.traffic(Direction::ToCpu);
+        stats.migration = self.pages.counts();
+        stats.migration.remote_bytes = self.remote_bytes;
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
         stats
+    }
+}
+
+/// Number of the managed 4 KiB page of a segment, if it is one of the `managed_segments`.
+#[inline]
+fn managed_page(segment: u64, managed_segments: u64) -> Option<u32> {
+    let index = segment.wrapping_sub(BASE_SEGMENT);
+    (index < managed_segments).then_some((index >> PAGE_SEGMENTS_SHIFT) as u32)
+}
+
+/// Number of a 4 KiB page as TLBs of two levels know it: managed pages first, all others apart from them.
+#[inline]
+fn page_number(managed: Option<u32>, segment: u64) -> u32 {
+    managed.unwrap_or(0x4000_0000 | ((segment >> PAGE_SEGMENTS_SHIFT) as u32 & 0x3fff_ffff))
+}
+
+/// The partitions of a memory with a rate are as hardware's were measured to be: interleaved at 256 bytes, and hashed.
+fn partition_map(memory: &Memory) -> PartitionMap {
+    match *memory {
+        Memory::Channels {
+            dram,
+            partition_bytes,
+            partition_hash,
+        } => PartitionMap::new(dram.channels, partition_bytes, partition_hash),
+        Memory::Rate { slices, .. } => PartitionMap::new(slices, 256, true),
     }
 }
 

@@ -5,53 +5,51 @@ mod clockwork;
 mod coalesce;
 mod deferred;
 mod error;
-pub(crate) mod event_heap;
-pub(crate) mod flights;
-mod gmmu;
-#[cfg(test)]
-mod gmmu_tests;
 mod gtx480;
 mod host;
 mod machine;
 mod machine_check;
 mod memory_path;
 mod occupancy;
-mod page_events;
+pub(crate) mod page_events;
+pub(crate) mod pages;
 mod partition;
 mod partition_slice;
 mod program;
 mod remote;
 mod report;
-mod residents;
 mod run;
 mod runtime;
 mod schedule;
-pub(crate) mod serial;
 mod stall;
 mod stats;
 mod stream;
-mod timeline;
 mod touched;
+pub(crate) mod translation;
+mod translator;
 mod warp;
+pub(crate) mod wires;
 
 pub use error::{GpuError, LaunchFailure};
-pub use gmmu::MigrationCounts;
-pub use host::{Buffer, Gpu, Limits, Options, TransferMode};
+pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use machine::{
     CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, MergeScope, Placement, SmSpec, StallScope, TlbScope,
+    InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec, StallScope, TlbScope,
+    Translation,
 };
-pub use machine_check::SpecError;
 pub use occupancy::{Limiter, Occupancy, occupancy};
+pub use pages::MigrationCounts;
+pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
 pub use program::{Arg, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};
+pub use stream::pattern::PatternGrid;
 pub use stream::synthetic::{SyntheticGrid, WarpPlace};
 pub use stream::{
     AccessKind, AccessSpace, GridShape, GridStream, MemoryAccess, Step, StepEnd, StepTotals,
 };
-pub use timeline::{Timeline, TimelineEvent, TimelineKind};
+pub use translation::TranslationSpec;
 
 /// Bytes of a coalesced memory request, and of a cache line.
 pub const SEGMENT_BYTES: u64 = 1 << SEGMENT_SHIFT;

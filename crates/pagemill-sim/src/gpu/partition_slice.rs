@@ -1,18 +1,79 @@
 //! One memory partition: its port to the interconnect, its slice of L2, its DRAM channel.
 
 use super::SEGMENT_SHIFT;
-use super::machine::GpuMachine;
+use super::machine::{GpuMachine, Memory};
 use crate::parts::cache::{Cache, CacheCounts, Lookup};
 use crate::parts::dram::{DramChannel, DramCounts};
 use crate::parts::ports::Port;
+use crate::parts::throughput::Throughput;
 use pagemill_types::Picos;
+
+/// What is behind the cache.
+#[derive(Debug)]
+enum Backing {
+    Channel(DramChannel),
+    Rate {
+        wire: Throughput,
+        latency: Picos,
+        line_bytes: u32,
+        counts: DramCounts,
+    },
+}
+
+impl Backing {
+    fn new(machine: &GpuMachine) -> Self {
+        let line_bytes = machine.l2.line_bytes;
+        match &machine.memory {
+            Memory::Channels { dram, .. } => Self::Channel(DramChannel::new(dram, line_bytes)),
+            Memory::Rate {
+                bandwidth,
+                latency,
+                slices,
+            } => {
+                // The latency of a whole read; two crossings and the look-up in the cache are counted where they happen.
+                let before = 2 * u64::from(machine.interconnect.latency_cycles)
+                    + u64::from(machine.l2.hit_latency_cycles);
+                Self::Rate {
+                    wire: Throughput::per_second(bandwidth.bytes_per_second() / u64::from(*slices)),
+                    latency: latency.saturating_since(machine.l2_clock.cycles(before)),
+                    line_bytes,
+                    counts: DramCounts::default(),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, at: Picos, address: u64) -> Picos {
+        match self {
+            Self::Channel(dram) => dram.access(at, address),
+            Self::Rate {
+                wire,
+                latency,
+                line_bytes,
+                counts,
+            } => {
+                let bytes = u64::from(*line_bytes);
+                counts.bytes += bytes;
+                wire.book(at, bytes) + *latency
+            }
+        }
+    }
+
+    fn counts(&self) -> DramCounts {
+        match self {
+            Self::Channel(dram) => dram.counts(),
+            Self::Rate { counts, .. } => *counts,
+        }
+    }
+}
 
 /// A memory partition, asked in the order requests arrive at it.
 #[derive(Debug)]
 pub(crate) struct PartitionSlice {
     port: Port,
     cache: Cache,
-    dram: DramChannel,
+    memory: Backing,
     line_busy: Picos,
     cycle: Picos,
     hit_latency: Picos,
@@ -28,7 +89,7 @@ impl PartitionSlice {
         Self {
             port: Port::default(),
             cache: Cache::new(&machine.l2),
-            dram: DramChannel::new(&machine.dram, machine.l2.line_bytes),
+            memory: Backing::new(machine),
             line_busy: clock.cycles(u64::from(line_cycles)),
             cycle: clock.cycles(1),
             hit_latency: clock.cycles(u64::from(machine.l2.hit_latency_cycles)),
@@ -74,7 +135,7 @@ impl PartitionSlice {
                 Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
                 Lookup::Miss(miss) => {
                     let missed = start + self.hit_latency;
-                    let data_at = self.dram.access(missed, line << SEGMENT_SHIFT);
+                    let data_at = self.memory.access(missed, line << SEGMENT_SHIFT);
                     self.cache.fill(miss, data_at);
                     self.write_back(missed, miss.writeback);
                     return data_at;
@@ -93,7 +154,7 @@ impl PartitionSlice {
     #[inline]
     fn write_back(&mut self, at: Picos, line: Option<u64>) {
         if let Some(line) = line {
-            self.dram.access(at, line << SEGMENT_SHIFT);
+            self.memory.access(at, line << SEGMENT_SHIFT);
         }
     }
 
@@ -102,6 +163,6 @@ impl PartitionSlice {
     }
 
     pub(crate) fn counts(&self) -> (CacheCounts, DramCounts) {
-        (self.cache.counts(), self.dram.counts())
+        (self.cache.counts(), self.memory.counts())
     }
 }

@@ -204,6 +204,7 @@ impl Gpu {
             launch = launch.with_grid_workspace(address);
         }
         if self.options.timing {
+            self.place_data();
             self.read_between_launches();
             self.run_timed(module, &launch)
         } else {

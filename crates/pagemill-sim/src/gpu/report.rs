@@ -1,7 +1,7 @@
 //! What a whole run came to.
 
 use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
-use super::timeline::Timeline;
+use crate::timeline::Timeline;
 use pagemill_types::Picos;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,10 @@ pub struct Report {
     pub touched_bytes: u64,
     /// Bytes of the program's buffers.
     pub allocated_bytes: u64,
+    /// Whether a unified-memory driver moved pages.
+    pub driven: bool,
+    /// Hints of the program that had no effect under the page manager that was chosen.
+    pub unheeded_hints: u64,
     /// Bytes valid in GPU memory at the end, where pages migrate.
     pub resident_bytes: u64,
     /// How many pages ended with how many valid ranges (index 0: with none), where pages migrate.

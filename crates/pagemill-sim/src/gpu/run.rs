@@ -1,13 +1,13 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
 use super::deferred::{DeferredQueue, Request, Stage};
-use super::event_heap::EventHeap;
 use super::machine::{GpuMachine, SmSpec};
 use super::memory_path::{MemoryPath, Progress};
 use super::occupancy::{Occupancy, occupancy};
 use super::stats::ExecutionStats;
 use super::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
 use super::warp::{Phase, Warp};
+use crate::parts::event_heap::EventHeap;
 use crate::parts::ports::Port;
 use pagemill_types::{Clock, Picos};
 use std::collections::VecDeque;
@@ -63,6 +63,8 @@ pub(crate) struct Engine {
     next_block: u64,
     shape_blocks: u64,
     step: Step,
+    /// Reused.
+    awake: Vec<Request>,
     execution: ExecutionStats,
     instruction_limit: u64,
     /// Thread instructions at which the limit and `stop` are looked at next.
@@ -117,6 +119,7 @@ impl Engine {
             next_block: 0,
             shape_blocks: 0,
             step: Step::default(),
+            awake: Vec::new(),
             execution: ExecutionStats::default(),
             instruction_limit: u64::MAX,
             check_at: u64::MAX,
@@ -258,7 +261,13 @@ impl Engine {
             if self.heap.overflowed() {
                 return None;
             }
-            if self.deferred.next_at() > warp_at || (top.is_none() && self.deferred.is_empty()) {
+            let due = path.due();
+            let deferred_at = self.deferred.next_at();
+            if due < deferred_at && due <= warp_at {
+                self.advance_pages(due, path);
+                continue;
+            }
+            if deferred_at > warp_at || (top.is_none() && self.deferred.is_empty()) {
                 self.heap.enter_top();
                 return top;
             }
@@ -266,6 +275,17 @@ impl Engine {
                 self.resume(at, request, path, stream);
             }
         }
+    }
+
+    /// The page manager goes on by itself; the requests that it hands back are repeated.
+    #[cold]
+    fn advance_pages(&mut self, now: Picos, path: &mut MemoryPath) {
+        let mut awake = std::mem::take(&mut self.awake);
+        path.advance(now, &mut awake);
+        for request in awake.drain(..) {
+            self.deferred.push(now, request);
+        }
+        self.awake = awake;
     }
 
     /// A warp makes its next step: its scheduler is booked, and what the step ended at says what comes next.
@@ -466,6 +486,7 @@ impl Engine {
                     state.begin_pending(request.slot);
                     self.deferred.push(later, Request { stage, ..request });
                 }
+                Progress::Waits => state.begin_pending(request.slot),
                 Progress::Blocked(free_at) => {
                     state.access.resident = true;
                     self.heap.replace_top(free_at, warp);
@@ -502,6 +523,7 @@ impl Engine {
             Progress::Later(later, stage) => {
                 return self.deferred.push(later, Request { stage, ..request });
             }
+            Progress::Waits => return,
             Progress::Blocked(_) if request.kind == AccessKind::Load => {
                 path.load_past_l1(at, &request)
             }

@@ -4,8 +4,10 @@
 use super::error::GpuError;
 use super::host::{Buffer, Gpu, MAX_PAGES};
 use super::memory_path::MANAGED_BASE;
+use super::pages::{Pages, page_of};
 use super::program::{LoadedModule, ModuleId};
 use crate::parts::link::Direction;
+use pagemill_policy::residency::{Action, PageAdvice, Placement};
 use pagemill_ptx::{Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 use std::ops::Range;
@@ -84,7 +86,7 @@ impl Gpu {
     fn set_fixed_bytes(&mut self, bytes: u64) {
         self.fixed_bytes = bytes;
         if let Some(capacity) = self.memory_bytes {
-            self.clockwork.limit_frames(capacity.saturating_sub(bytes));
+            self.clockwork.limit_memory(capacity.saturating_sub(bytes));
         }
     }
 
@@ -131,9 +133,10 @@ impl Gpu {
         self.fixed_bytes += copied_bytes;
         self.next_address = MANAGED_BASE + after;
         self.allocated_bytes += bytes;
-        self.clockwork.path.grow(self.next_address);
+        let path = &mut self.clockwork.path;
+        path.allocate(address, bytes, self.next_address);
         self.managed_count += 1;
-        if let Some(pages) = self.clockwork.path.timeline.pages() {
+        if let Some(pages) = path.wires.timeline.pages() {
             pages.allocated(&format!("{name} #{}", self.managed_count), address, bytes);
         }
         Ok(Buffer {
@@ -236,16 +239,93 @@ impl Gpu {
         Ok(())
     }
 
-    /// Whether any byte of the managed page at `address` is in GPU memory.
-    pub fn is_on_gpu(&self, address: VirtAddr) -> bool {
-        let gmmu = self.clockwork.path.gmmu.as_ref();
-        gmmu.is_some_and(|gmmu| gmmu.is_on_gpu(address.0))
+    /// What the mode's strategy says of managed memory that it has said nothing of yet.
+    pub(super) fn place_data(&mut self) {
+        let (start, end) = (self.placed_address, self.next_address);
+        self.placed_address = end;
+        let Some(stripe_bytes) = self.clockwork.stripe_bytes() else {
+            return;
+        };
+        if start == end || !self.options.timing {
+            return;
+        }
+        let gpu_bytes = self.memory_bytes.unwrap_or(u64::MAX);
+        let taken = self.fixed_bytes.saturating_add(start - MANAGED_BASE);
+        let placement = Placement {
+            allocation_bytes: end - start,
+            gpu_bytes: gpu_bytes.saturating_sub(taken),
+            stripe_bytes,
+        };
+        self.clockwork.place(start, &placement);
     }
 
-    /// How often anything moved to the GPU so far; equal counts mean that no page went there in between.
-    pub fn migrations(&self) -> u64 {
-        let gmmu = self.clockwork.path.gmmu.as_ref();
-        gmmu.map_or(0, |gmmu| gmmu.counts().migrations)
+    /// The program says how `range` of a managed buffer will be used. False where the page manager heeds no such call.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn advise(
+        &mut self,
+        buffer: Buffer,
+        range: Range<u64>,
+        action: Action,
+    ) -> Result<bool, GpuError> {
+        self.check_range(buffer, &range)?;
+        if !self.options.timing || range.is_empty() {
+            return Ok(true);
+        }
+        let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
+        let waits = matches!(action, Action::Prefetch(_));
+        let heeded = self.clockwork.advise(address, bytes, action, waits);
+        self.unheeded_hints += u64::from(!heeded);
+        Ok(heeded)
+    }
+
+    /// The CPU has touched those bytes of `range` that nobody had touched before. Costs nothing: that was its own work.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn touched_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+        self.check_range(buffer, &range)?;
+        if let Pages::Driver(pages) = &mut self.clockwork.path.pages {
+            let start = buffer.address.0 - MANAGED_BASE;
+            pages.first_touched_by_host(start + range.start..start + range.end);
+        }
+        Ok(())
+    }
+
+    /// What the program said about the managed page at `address`; nothing where the page manager heeds no advice.
+    pub fn advice(&self, address: VirtAddr) -> PageAdvice {
+        match &self.clockwork.path.pages {
+            Pages::Driver(pages) => pages.advice(page_of(address.0)),
+            _ => PageAdvice::default(),
+        }
+    }
+
+    /// Bytes of managed memory whose side [`Gpu::take_arrived`] tells apart.
+    pub fn managed_granule(&self) -> PageSize {
+        let bytes = self.clockwork.path.pages.granule_bytes(self.page.bytes());
+        PageSize::new(bytes).unwrap_or(self.page)
+    }
+
+    /// Whether any byte of the managed page at `address` is in GPU memory and not in CPU memory.
+    pub fn is_on_gpu(&self, address: VirtAddr) -> bool {
+        self.clockwork.path.pages.is_on_gpu(address.0)
+    }
+
+    /// From now on, [`Gpu::take_arrived`] knows which managed pages moved.
+    pub fn listen_to_moves(&mut self) {
+        self.clockwork.path.listen();
+    }
+
+    /// The first addresses of managed pages that something of came to the GPU since the last call and is still there,
+    /// ascending.
+    pub fn take_arrived(&mut self) -> Vec<VirtAddr> {
+        let path = &mut self.clockwork.path;
+        let changed = path.take_changed();
+        let arrived = changed
+            .into_iter()
+            .filter(|&page| path.pages.is_on_gpu(page));
+        arrived.map(VirtAddr).collect()
     }
 
     /// Makes `texture` known to kernels and returns its handle, which is never used again.

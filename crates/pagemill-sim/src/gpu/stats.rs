@@ -1,7 +1,7 @@
 //! What a run counts.
 
-use super::gmmu::MigrationCounts;
 use super::occupancy::Occupancy;
+use super::pages::MigrationCounts;
 use crate::parts::cache::CacheCounts;
 use crate::parts::dram::DramCounts;
 use crate::parts::link::Traffic;
@@ -95,6 +95,16 @@ fieldwise!(MigrationCounts {
     repeated_bytes,
     refetched_bytes,
     joined_requests,
+    populated_bytes,
+    dropped_bytes,
+    faults,
+    batches,
+    block_services,
+    driver_busy,
+    throttles,
+    pins,
+    counter_migrations,
+    remote_bytes,
     buffer_stalls,
     buffer_stalled,
 });
@@ -160,10 +170,10 @@ fieldwise!(ExecutionStats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchStats {
     /// When the host launched.
-    #[serde(with = "crate::gpu::serial")]
+    #[serde(with = "crate::parts::serial")]
     pub start: Picos,
     /// When the last block had ended and the last store was taken.
-    #[serde(with = "crate::gpu::serial")]
+    #[serde(with = "crate::parts::serial")]
     pub end: Picos,
     /// What warps did.
     pub execution: ExecutionStats,

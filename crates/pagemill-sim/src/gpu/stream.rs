@@ -1,5 +1,6 @@
 //! What a kernel launch looks like to the timing model: a grid of blocks whose warps advance step by step.
 
+pub mod pattern;
 pub mod ptx;
 pub mod synthetic;
 

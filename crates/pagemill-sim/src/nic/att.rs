@@ -6,7 +6,7 @@ use pagemill_types::{Picos, VirtAddr};
 use super::counts::TranslationCounts;
 use super::descriptor::PortId;
 use super::machine::{TablePlace, TableSpec};
-use crate::gpu::SpecError;
+use crate::SpecError;
 use crate::parts::entry_pool::EntryPool;
 
 /// Translates addresses, reads the table where it has to.

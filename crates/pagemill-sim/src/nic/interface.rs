@@ -16,7 +16,7 @@ use super::region::Regions;
 use super::split::Segments;
 use super::vport::Ports;
 use super::wire::Lanes;
-use crate::gpu::SpecError;
+use crate::SpecError;
 use crate::parts::ports::Port;
 
 /// A network interface with its half of the wire and its way to memory.

@@ -3,7 +3,7 @@
 use pagemill_types::Picos;
 
 use super::machine::NicMachine;
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 const SECOND: Picos = Picos(1_000_000_000_000);
 

@@ -25,7 +25,7 @@ mod vport;
 mod wire;
 mod world;
 
-pub use crate::gpu::SpecError;
+pub use crate::SpecError;
 pub use counts::{ErrorCounts, NicCounts, TranslationCounts};
 pub use descriptor::{
     Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post,

@@ -13,7 +13,7 @@ use super::interface::Nic;
 use super::machine::{MessageSpec, NicMachine};
 use super::matching::{self, Matching, Unexpected};
 use super::packet::{Body, Completion, Packet, Receive, Request, Rma, Send, Step};
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 /// A process, its port, and its interface. It is asked in non-decreasing time; packets are handed over in the order of
 /// their keys, and before own calls of the same time.

@@ -12,7 +12,7 @@ use super::machine::NicMachine;
 use super::packet::{Completion, MessageId, Packet, Request, Step};
 use super::program::{Action, Program};
 use super::rank::Rank;
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 /// Ranks, the packets between them, and one heap of who is next.
 ///

@@ -1,5 +1,6 @@
 //! The full-duplex link between CPU and GPU.
 
+use super::throughput::Throughput;
 use pagemill_types::{Bandwidth, Picos};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,19 @@ pub struct LinkSpec {
     pub payload_bytes: u32,
     /// Bytes of header that each packet carries besides its payload.
     pub header_bytes: u32,
+    /// How reads of single requests go over the link; `None` where they are transfers like others.
+    pub reads: Option<ReadSpec>,
+}
+
+/// Reads of CPU memory by a GPU that waits for the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadSpec {
+    /// From a read to its data, unloaded.
+    pub latency: Picos,
+    /// The most bytes that one packet brings.
+    pub packet_bytes: u32,
+    /// Reads that are outstanding at most.
+    pub outstanding: u32,
 }
 
 impl LinkSpec {
@@ -54,7 +68,7 @@ pub struct Traffic {
     /// Payload bytes moved.
     pub bytes: u64,
     /// Time the wire was occupied.
-    #[serde(with = "crate::gpu::serial")]
+    #[serde(with = "crate::parts::serial")]
     pub busy: Picos,
 }
 
@@ -64,7 +78,12 @@ pub struct Link {
     spec: LinkSpec,
     free_at: [Picos; 2],
     traffic: [Traffic; 2],
+    /// As many reads as can be outstanding are answered in a latency.
+    read_slots: Option<Throughput>,
 }
+
+/// Bytes that a read asks for at most.
+const READ_BYTES: u32 = 128;
 
 impl Link {
     /// An idle link.
@@ -73,6 +92,7 @@ impl Link {
             spec,
             free_at: [Picos::ZERO; 2],
             traffic: [Traffic::default(); 2],
+            read_slots: spec.reads.map(read_slots),
         }
     }
 
@@ -88,7 +108,11 @@ impl Link {
             Direction::ToCpu => self.spec.to_cpu,
         };
         let busy = bandwidth.time_for(self.spec.wire_bytes(bytes));
-        let start = (at + self.spec.latency).max(self.free_at[direction as usize]);
+        self.book(at + self.spec.latency, direction, bytes, busy)
+    }
+
+    fn book(&mut self, at: Picos, direction: Direction, bytes: u64, busy: Picos) -> Transfer {
+        let start = at.max(self.free_at[direction as usize]);
         let done = start + busy;
         self.free_at[direction as usize] = done;
         let traffic = &mut self.traffic[direction as usize];
@@ -96,6 +120,46 @@ impl Link {
         traffic.bytes += bytes;
         traffic.busy += busy;
         Transfer { start, done }
+    }
+
+    /// `requests` reads, of at most 128 bytes each, bring `bytes` from CPU memory; returns when the last data are there.
+    /// Where the link has no reads of its own, they are a transfer.
+    #[inline]
+    pub fn read(&mut self, at: Picos, requests: u64, bytes: u64) -> Picos {
+        let (Some(reads), Some(slots)) = (self.spec.reads, &mut self.read_slots) else {
+            return self.transfer(at, Direction::ToGpu, bytes).done;
+        };
+        let packets = requests * u64::from(READ_BYTES.div_ceil(reads.packet_bytes));
+        let sent = slots.book(at, packets);
+        let wire_bytes = bytes + packets * u64::from(self.spec.header_bytes);
+        let busy = self.spec.to_gpu.time_for(wire_bytes);
+        self.book(sent, Direction::ToGpu, bytes, busy).done + reads.latency
+    }
+
+    /// What a transfer takes on an idle link.
+    pub fn least_time(&self, direction: Direction, bytes: u64) -> Picos {
+        let bandwidth = match direction {
+            Direction::ToGpu => self.spec.to_gpu,
+            Direction::ToCpu => self.spec.to_cpu,
+        };
+        self.spec.latency + bandwidth.time_for(self.spec.wire_bytes(bytes))
+    }
+
+    /// As [`Link::transfer`], of bytes that cannot start before `ready`. The wire is booked in the order of requests, as if
+    /// they could: what waits for its bytes or its room holds up no transfer behind it.
+    pub fn transfer_from(
+        &mut self,
+        at: Picos,
+        ready: Picos,
+        direction: Direction,
+        bytes: u64,
+    ) -> Transfer {
+        let Transfer { start, done } = self.transfer(at, direction, bytes);
+        let earliest = ready + self.spec.latency;
+        Transfer {
+            start: start.max(earliest),
+            done: done.max(earliest + (done - start)),
+        }
     }
 
     /// What was moved in `direction` so far.
@@ -107,6 +171,12 @@ impl Link {
     pub fn free_at(&self) -> Picos {
         self.free_at[0].max(self.free_at[1])
     }
+}
+
+fn read_slots(reads: ReadSpec) -> Throughput {
+    let latency_ps = u128::from(reads.latency.0.max(1));
+    let per_second = u128::from(reads.outstanding) * 1_000_000_000_000 / latency_ps;
+    Throughput::per_second(per_second.min(u128::from(u64::MAX)) as u64)
 }
 
 #[cfg(test)]
@@ -121,6 +191,7 @@ mod tests {
             latency: Picos::from_nanos(500),
             payload_bytes,
             header_bytes,
+            reads: None,
         }
     }
 
@@ -141,6 +212,22 @@ mod tests {
             Picos::from_nanos(800),
             "directions do not share the wire"
         );
+    }
+
+    #[test]
+    fn a_transfer_that_waits_holds_up_no_other() {
+        let mut link = Link::new(spec(0, 0));
+        let (now, later) = (Picos::from_nanos(100), Picos::from_nanos(9000));
+        let waiting = link.transfer_from(now, later, Direction::ToGpu, 1600);
+        assert_eq!(waiting.done, Picos::from_nanos(9600));
+        let next = link.transfer(now, Direction::ToGpu, 1600);
+        assert_eq!(
+            next.done,
+            Picos::from_nanos(800),
+            "its bytes were booked first"
+        );
+        let ready = link.transfer_from(now, now, Direction::ToGpu, 1600);
+        assert_eq!(ready.done, Picos::from_nanos(900));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use pagemill_policy::coloring::{CacheGeometry, Palette};
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
-use crate::gpu::SpecError;
+use crate::SpecError;
 use crate::parts::cache::CacheSpec;
 
 /// Cores with a cache each, one cache that they share, and memory.

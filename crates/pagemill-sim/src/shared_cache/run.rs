@@ -8,7 +8,7 @@ use super::machine::SharedCacheMachine;
 use super::reference::{ReferenceStream, StreamError};
 use super::report::TaskReport;
 use super::task::{Progress, Shared, Task};
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 /// How tasks get their pages.
 #[derive(Clone, Debug)]

@@ -3,9 +3,10 @@
 use pagemill_policy::residency::DriverPolicy;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
-use super::machine::{
-    DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
-};
+use crate::parts::link::{LinkSpec, ReadSpec};
+
+use super::machine::{UvmMachine, UvmMemory, UvmSm};
+use crate::gpu::{DriverCosts, DriverMachine, FaultSpec, TranslationSpec};
 
 fn megabytes_per_second(count: u64) -> Bandwidth {
     Bandwidth::new(count * 1_000_000).expect("a positive bandwidth")
@@ -31,15 +32,17 @@ impl UvmMachine {
                 bandwidth: megabytes_per_second(1_400_000),
                 latency: ns(450),
             },
-            link: UvmLink {
+            link: LinkSpec {
                 to_gpu: megabytes_per_second(31_500),
                 to_cpu: megabytes_per_second(31_500),
-                read_latency: ns(1200),
-                read_bytes: 128,
-                copy_bytes: 128,
+                latency: ns(900),
+                payload_bytes: 128,
                 header_bytes: 26,
-                outstanding_reads: 768,
-                copy_latency: ns(900),
+                reads: Some(ReadSpec {
+                    latency: ns(1200),
+                    packet_bytes: 128,
+                    outstanding: 768,
+                }),
             },
             translation: TranslationSpec {
                 sms_per_utlb: 2,
@@ -52,22 +55,24 @@ impl UvmMachine {
                 local_page: PageSize::MIB_2,
                 remote_page: PageSize::KIB_4,
             },
-            faults: FaultSpec {
-                utlb_outstanding: 56,
-                batch_entries: 256,
-                interrupt_latency: ns(10_000),
+            driver: DriverMachine {
+                faults: FaultSpec {
+                    utlb_outstanding: 56,
+                    batch_entries: 256,
+                    interrupt_latency: ns(10_000),
+                },
+                costs: DriverCosts {
+                    batch: ns(20_000),
+                    entry: ns(150),
+                    block: ns(8000),
+                    chunk: ns(5000),
+                    host_page_unmap: ns(60),
+                    eviction: ns(10_000),
+                    eviction_waits: true,
+                    replay: ns(5000),
+                },
+                policy: DriverPolicy::default(),
             },
-            driver: DriverCosts {
-                batch: ns(20_000),
-                entry: ns(150),
-                block: ns(8000),
-                chunk: ns(5000),
-                host_page_unmap: ns(60),
-                eviction: ns(10_000),
-                eviction_waits: true,
-                replay: ns(5000),
-            },
-            policy: DriverPolicy::default(),
         }
     }
 }

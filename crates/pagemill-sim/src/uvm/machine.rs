@@ -1,10 +1,12 @@
 //! What a machine with unified memory is made of.
 
-use pagemill_policy::residency::{BLOCK_BYTES, DriverPolicy};
-use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+use pagemill_policy::residency::BLOCK_BYTES;
+use pagemill_types::{Bandwidth, Clock, Picos};
 
-use crate::gpu::SpecError;
-use crate::gpu::event_heap::WARP_BITS;
+use crate::SpecError;
+use crate::gpu::{DriverMachine, GpuMachine, Memory, Translation, TranslationSpec};
+use crate::parts::event_heap::WARP_BITS;
+use crate::parts::link::{LinkSpec, ReadSpec};
 
 /// A GPU, its link, and the driver that moves its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,15 +18,11 @@ pub struct UvmMachine {
     /// GPU memory.
     pub memory: UvmMemory,
     /// The connection to CPU memory.
-    pub link: UvmLink,
+    pub link: LinkSpec,
     /// How addresses become places.
     pub translation: TranslationSpec,
-    /// How faults get to the driver.
-    pub faults: FaultSpec,
-    /// What the driver's work costs.
-    pub driver: DriverCosts,
-    /// How the driver decides.
-    pub policy: DriverPolicy,
+    /// The driver, and how faults get to it.
+    pub driver: DriverMachine,
 }
 
 /// The cores of a GPU, as far as they make reads.
@@ -57,83 +55,43 @@ pub struct UvmMemory {
     pub latency: Picos,
 }
 
-/// The link between CPU and GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UvmLink {
-    /// Raw bandwidth to the GPU, headers included.
-    pub to_gpu: Bandwidth,
-    /// Raw bandwidth to the CPU, headers included.
-    pub to_cpu: Bandwidth,
-    /// From a read of CPU memory to its data, unloaded.
-    pub read_latency: Picos,
-    /// The most bytes of a read that one packet brings.
-    pub read_bytes: u32,
-    /// The most bytes of a copy that one packet brings.
-    pub copy_bytes: u32,
-    /// Bytes that each packet has beside its payload.
-    pub header_bytes: u32,
-    /// Reads of CPU memory that are outstanding at most.
-    pub outstanding_reads: u32,
-    /// From the start of a copy to its first byte.
-    pub copy_latency: Picos,
-}
-
-/// Translation look-aside buffers and page walks of the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TranslationSpec {
-    /// SMs that share a first-level TLB.
-    pub sms_per_utlb: u32,
-    /// Entries of a first-level TLB.
-    pub utlb_entries: u32,
-    /// Entries of the second-level TLB.
-    pub l2_entries: u32,
-    /// Ways of the second-level TLB.
-    pub l2_ways: u32,
-    /// What a hit of the second level adds.
-    pub l2_latency: Picos,
-    /// Page walks at a time.
-    pub concurrent_walks: u32,
-    /// From a miss of the second level to its translation.
-    pub walk_latency: Picos,
-    /// Bytes that an entry translates in GPU memory.
-    pub local_page: PageSize,
-    /// Bytes that an entry translates in CPU memory.
-    pub remote_page: PageSize,
-}
-
-/// From a faulting access to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FaultSpec {
-    /// Pages that the SMs of a first-level TLB may have faulted on at a time; further accesses wait.
-    pub utlb_outstanding: u32,
-    /// Entries that the driver takes at a time.
-    pub batch_entries: u32,
-    /// From the first entry to an idle driver at work.
-    pub interrupt_latency: Picos,
-}
-
-/// What the driver's work costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverCosts {
-    /// Of a batch.
-    pub batch: Picos,
-    /// Of an entry of a batch, duplicates included.
-    pub entry: Picos,
-    /// Of a block of 2 MiB that a batch touches.
-    pub block: Picos,
-    /// Of giving a block its root chunk.
-    pub chunk: Picos,
-    /// Of a host page whose mapping is taken from the CPU.
-    pub host_page_unmap: Picos,
-    /// Of an evicted block, without its copy.
-    pub eviction: Picos,
-    /// Whether the driver waits for the copy of an evicted block before it goes on.
-    pub eviction_waits: bool,
-    /// From the end of a batch to the repeated accesses.
-    pub replay: Picos,
-}
-
 impl UvmMachine {
+    /// The parts of a GPU that the built-in access patterns use; `None` for one without a driver, a memory with a rate, two
+    /// levels of translation, reads over the link, and costs of patterns.
+    pub fn of(machine: &GpuMachine) -> Option<Self> {
+        let (
+            Memory::Rate {
+                bandwidth, latency, ..
+            },
+            Translation::TwoLevels(translation),
+        ) = (machine.memory, machine.translation)
+        else {
+            return None;
+        };
+        let (driver, patterns) = (machine.driver?, machine.patterns?);
+        machine.link.reads?;
+        Some(Self {
+            name: machine.name.clone(),
+            sm: UvmSm {
+                count: machine.sm.count,
+                clock: machine.core_clock,
+                max_threads: machine.sm.max_threads,
+                max_blocks: machine.sm.max_blocks,
+                iteration: patterns.iteration,
+                unrolled_reads: patterns.unrolled_reads,
+            },
+            memory: UvmMemory {
+                bytes: machine.memory_bytes?,
+                reserved_bytes: machine.reserved_bytes,
+                bandwidth,
+                latency,
+            },
+            link: machine.link,
+            translation,
+            driver,
+        })
+    }
+
     /// Bytes of GPU memory that a program gets when `ballast` of it (0 to 1) is taken already; whole blocks.
     pub fn free_bytes(&self, ballast: f64) -> u64 {
         let all = self.memory.bytes.saturating_sub(self.memory.reserved_bytes);
@@ -149,7 +107,7 @@ impl UvmMachine {
 
     /// First-level TLBs.
     pub fn utlbs(&self) -> u32 {
-        self.sm.count.div_ceil(self.translation.sms_per_utlb.max(1))
+        self.translation.utlbs(self.sm.count)
     }
 
     /// Checks what the simulator cannot work with.
@@ -157,31 +115,20 @@ impl UvmMachine {
     /// # Errors
     /// The first value that is refused.
     pub fn check(&self) -> Result<(), SpecError> {
-        let at_least_one: [(&str, u64); 12] = [
-            ("sm.count", self.sm.count.into()),
-            ("sm.max_threads", self.sm.max_threads.into()),
-            ("sm.max_blocks", self.sm.max_blocks.into()),
-            ("sm.unrolled_reads", self.sm.unrolled_reads.into()),
-            ("link.read", self.link.read_bytes.into()),
-            ("link.copy", self.link.copy_bytes.into()),
-            ("link.outstanding_reads", self.link.outstanding_reads.into()),
-            (
-                "translation.sms_per_utlb",
-                self.translation.sms_per_utlb.into(),
-            ),
-            (
-                "translation.utlb_entries",
-                self.translation.utlb_entries.into(),
-            ),
-            (
-                "translation.concurrent_walks",
-                self.translation.concurrent_walks.into(),
-            ),
-            (
-                "faults.utlb_outstanding",
-                self.faults.utlb_outstanding.into(),
-            ),
-            ("faults.batch_entries", self.faults.batch_entries.into()),
+        let none = ReadSpec {
+            latency: Picos::ZERO,
+            packet_bytes: 0,
+            outstanding: 0,
+        };
+        let reads = self.link.reads.unwrap_or(none);
+        let at_least_one = [
+            ("sm.count", self.sm.count),
+            ("sm.max_threads", self.sm.max_threads),
+            ("sm.max_blocks", self.sm.max_blocks),
+            ("patterns.unrolled_reads", self.sm.unrolled_reads),
+            ("link.read", reads.packet_bytes),
+            ("link.copy", self.link.payload_bytes),
+            ("link.outstanding_reads", reads.outstanding),
         ];
         for (key, value) in at_least_one {
             require(value >= 1, key, value, "must be at least 1")?;
@@ -191,57 +138,24 @@ impl UvmMachine {
         require(
             warps <= most_warps,
             "sm.count",
-            self.sm.count.into(),
+            self.sm.count,
             "gives more than 16383 resident warps",
         )?;
         require(
             self.sm.unrolled_reads <= 4,
-            "sm.unrolled_reads",
-            self.sm.unrolled_reads.into(),
+            "patterns.unrolled_reads",
+            self.sm.unrolled_reads,
             "must be at most 4",
         )?;
-        let spare = self.memory.bytes.saturating_sub(self.memory.reserved_bytes);
-        require(
-            spare >= BLOCK_BYTES,
-            "memory.size",
-            self.memory.bytes,
-            "must hold 2 MiB beside what is reserved",
-        )?;
-        let ways = self.translation.l2_ways;
-        let fits = ways >= 1
-            && self.translation.l2_entries.is_multiple_of(ways)
-            && self.translation.l2_entries > 0;
-        require(
-            fits,
-            "translation.l2_ways",
-            ways.into(),
-            "must be at least 1 and divide l2_entries",
-        )?;
-        let density = self.policy.density_percent;
-        require(
-            (1..=100).contains(&density),
-            "policy.density_percent",
-            density.into(),
-            "must be from 1 to 100",
-        )?;
-        for (key, page) in [
-            ("translation.local_page", self.translation.local_page),
-            ("translation.remote_page", self.translation.remote_page),
-        ] {
-            let allowed = (4 << 10..=BLOCK_BYTES).contains(&page.bytes());
-            require(allowed, key, page.bytes(), "must be from 4 KiB to 2 MiB")?;
-        }
-        Ok(())
+        self.translation.check()?;
+        let memory = &self.memory;
+        self.driver.check(Some(memory.bytes), memory.reserved_bytes)
     }
 }
 
-fn require(holds: bool, key: &str, value: u64, allowed: &str) -> Result<(), SpecError> {
-    if holds {
-        return Ok(());
+fn require(holds: bool, key: &str, value: u32, allowed: &str) -> Result<(), SpecError> {
+    match holds {
+        true => Ok(()),
+        false => Err(SpecError::new(key, value, allowed)),
     }
-    Err(SpecError {
-        key: key.to_owned(),
-        value: value.to_string(),
-        allowed: allowed.to_owned(),
-    })
 }

@@ -1,30 +1,46 @@
 //! Where a read finds its data, and when.
 
-use pagemill_policy::residency::Touch;
+use pagemill_policy::residency::PAGE_BYTES;
 use pagemill_types::Picos;
 
-use super::fault_handler::FaultHandler;
-use super::partial::PartialPages;
+use super::paths::Paths;
 use super::piece::Piece;
-use super::translation::Translations;
-use super::wires::Wires;
+use crate::gpu::pages::driver::{DriverPages, Found, Waiter};
+use crate::gpu::pages::ranges::Ranges;
+use crate::gpu::pages::{Asker, PageRequest, Touch};
+use crate::gpu::translation::Translations;
+use crate::gpu::wires::Wires;
 
-/// The answer to an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    /// The data are there at this time.
-    Done(Picos),
-    /// The same, and the driver has a report of an access counter to look at.
-    Reported(Picos),
-    /// The page has to be brought first.
-    Fault,
+/// A read that sleeps until its page is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleeper {
+    pub actor: u32,
+    pub utlb: u32,
+    pub piece: Piece,
 }
 
-/// Who moves pages.
+impl Waiter for Sleeper {
+    #[inline]
+    fn utlb(&self) -> u32 {
+        self.utlb
+    }
+
+    #[inline]
+    fn page(&self) -> u32 {
+        self.piece.page
+    }
+
+    #[inline]
+    fn writes(&self) -> bool {
+        false
+    }
+}
+
+/// The page manager.
 #[derive(Debug)]
 pub(super) enum Mover {
-    Driver(Box<FaultHandler>),
-    Partial(Box<PartialPages>),
+    Driver(Box<DriverPages<Sleeper>>),
+    Partial(Box<Ranges>),
 }
 
 /// Everything below the SMs.
@@ -32,52 +48,77 @@ pub(super) enum Mover {
 pub(super) struct Memory {
     pub mover: Mover,
     pub translations: Translations,
-    pub wires: Wires,
+    pub paths: Paths,
 }
 
 impl Memory {
-    /// An SM behind `utlb` reads `piece` at `at`.
+    /// A read at `at`; answers when its data are there, or with nothing if it sleeps for its page.
     #[inline]
-    pub(super) fn access(&mut self, at: Picos, utlb: u32, piece: Piece) -> Access {
+    pub(super) fn access(&mut self, at: Picos, read: Sleeper) -> Option<Picos> {
+        let Sleeper { utlb, piece, .. } = read;
         let page = piece.page;
-        let (touch, ready) = match &self.mover {
-            Mover::Driver(handler) => (handler.driver().touch(page), handler.ready_at(page)),
-            Mover::Partial(_) => (Touch::Local, at),
+        let found = match &mut self.mover {
+            Mover::Driver(pages) => {
+                pages.note_use(page);
+                pages.find(at, page, false)
+            }
+            Mover::Partial(_) => Found::Local(at),
         };
-        match touch {
-            Touch::Local => {
+        match found {
+            Found::Local(ready) => {
                 let delay = self.translations.delay(at, utlb, page, false);
-                self.read_local(at, ready, delay, piece)
+                Some(self.read_local(at, ready, delay, piece))
             }
-            Touch::Remote => {
+            Found::Remote => {
                 let delay = self.translations.delay(at, utlb, page, true);
-                self.read_remote(at, delay, piece)
+                Some(self.read_remote(at, delay, piece))
             }
-            Touch::Fault => Access::Fault,
+            Found::Fault => {
+                if let Mover::Driver(pages) = &mut self.mover {
+                    pages.fault(at, read);
+                }
+                None
+            }
         }
     }
 
     #[inline]
-    fn read_local(&mut self, at: Picos, ready: Picos, delay: Picos, piece: Piece) -> Access {
+    fn read_local(&mut self, at: Picos, ready: Picos, delay: Picos, piece: Piece) -> Picos {
         let ready = match &mut self.mover {
             Mover::Driver(_) => ready,
-            Mover::Partial(pages) => pages.arrival(at, piece, &mut self.wires),
+            Mover::Partial(pages) => arrival(pages, at, piece, &mut self.paths.wires),
         };
         let wait = ready.saturating_since(at);
-        Access::Done(self.wires.read_local(at, delay, piece) + wait)
+        self.paths.read_local(at, delay, piece) + wait
     }
 
     #[inline]
-    fn read_remote(&mut self, at: Picos, delay: Picos, piece: Piece) -> Access {
-        let done = self.wires.read_remote(at, delay, piece);
-        let reported = match &mut self.mover {
-            Mover::Driver(handler) => handler.count_remote(piece.page, u32::from(piece.requests)),
-            Mover::Partial(_) => false,
-        };
-        if reported {
-            Access::Reported(done)
-        } else {
-            Access::Done(done)
+    fn read_remote(&mut self, at: Picos, delay: Picos, piece: Piece) -> Picos {
+        let done = self.paths.read_remote(at, delay, piece);
+        if let Mover::Driver(pages) = &mut self.mover {
+            pages.note_remote(at, piece.page, u32::from(piece.requests));
         }
+        done
+    }
+}
+
+/// When the bytes of `piece` are in GPU memory.
+#[inline]
+fn arrival(ranges: &mut Ranges, at: Picos, piece: Piece, wires: &mut Wires) -> Picos {
+    let request = PageRequest {
+        address: u64::from(piece.page) * PAGE_BYTES + u64::from(piece.offset),
+        bytes: piece.bytes.into(),
+        asker: Asker {
+            sm: 0,
+            partition: 0,
+        },
+    };
+    let touch = ranges.touch(at, request, wires);
+    // No cache and no TLB of this model keeps what has left.
+    ranges.moves.clear();
+    match touch {
+        Touch::Here(at) | Touch::Arrives(at) | Touch::InPlace(at) => at,
+        // Ranges come by themselves.
+        Touch::Waits => at,
     }
 }

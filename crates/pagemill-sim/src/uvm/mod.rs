@@ -6,21 +6,17 @@
 
 mod a100;
 mod advise;
-mod fault_buffer;
-mod fault_handler;
 mod grid;
 mod machine;
 mod memory;
-mod partial;
+mod paths;
 mod piece;
 mod point;
 mod report;
 mod run;
 mod totals;
-mod translation;
-mod wires;
 
 pub use advise::{Advice, AdvicePoint, advise, advise_one};
-pub use machine::{DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm};
+pub use machine::{UvmMachine, UvmMemory, UvmSm};
 pub use point::{UvmError, UvmPoint, run, run_watched};
 pub use report::{Bound, UvmReport};

@@ -9,18 +9,17 @@ use pagemill_policy::residency::{
 };
 use pagemill_types::Picos;
 
-use super::fault_buffer::FaultBuffer;
-use super::fault_handler::FaultHandler;
 use super::grid::Crew;
 use super::machine::UvmMachine;
 use super::memory::{Memory, Mover};
-use super::partial::PartialPages;
+use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
 use super::totals::Totals;
-use super::translation::Translations;
-use super::wires::Wires;
-use crate::gpu::{Timeline, TimelineEvent, TimelineKind};
+use crate::gpu::pages::driver::DriverPages;
+use crate::gpu::pages::ranges::{Ranges, RangesSpec};
+use crate::gpu::translation::Translations;
+use crate::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
 const THREADS_PER_BLOCK: u32 = 128;
@@ -186,11 +185,9 @@ pub fn run_watched(
     };
     let mut memory = Memory {
         mover: mover(machine, point, &*strategy, &placement)?,
-        translations: Translations::new(machine),
-        wires: Wires::new(machine, events_max),
+        translations: Translations::new(machine.translation, machine.sm.count, machine.sm.clock),
+        paths: Paths::new(machine, events_max),
     };
-    let blocks = pattern.bytes.div_ceil(BLOCK_BYTES) as u32;
-    let mut buffer = FaultBuffer::new(machine.utlbs(), machine.faults.utlb_outstanding, blocks);
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
@@ -200,24 +197,24 @@ pub fn run_watched(
             memory.mover = mover(machine, point, &*strategy, &placement)?;
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
-        let before = Totals::so_far(&memory, &buffer);
+        let before = Totals::so_far(&memory);
         let crew = Crew::new(
             &pattern,
             point.variant,
             machine.sm.unrolled_reads,
             |block| block % machine.sm.count / machine.translation.sms_per_utlb,
         );
-        let mut kernel = Kernel::new(machine, crew, &mut memory, &mut buffer);
+        let mut kernel = Kernel::new(machine, crew, &mut memory);
         let done =
             |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
         let end = kernel
             .run(now, &mut |reads| watch(done(reads).min(1.0)))
             .ok_or(UvmError::Stopped)?;
         let reads = kernel.reads;
-        totals.add(&before, &Totals::so_far(&memory, &buffer));
+        totals.add(&before, &Totals::so_far(&memory));
         totals.reads += reads;
         totals.time += end - now;
-        memory.wires.timeline.record(|| TimelineEvent {
+        memory.paths.wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Kernel {
                 name: point.pattern.name().to_owned(),
             },
@@ -235,7 +232,7 @@ pub fn run_watched(
         allocated_bytes: pattern.bytes,
         ..totals.report(machine, point.loops)
     };
-    Ok((report, memory.wires.timeline))
+    Ok((report, memory.paths.wires.timeline))
 }
 
 fn mover(
@@ -250,12 +247,18 @@ fn mover(
         ..
     } = *placement;
     match strategy.mechanism() {
-        Mechanism::Driver => FaultHandler::new(machine, allocation_bytes, gpu_bytes)
-            .map(|handler| Mover::Driver(Box::new(handler)))
-            .map_err(UvmError::Driver),
-        Mechanism::PartialPages => PartialPages::new(&point.partial, allocation_bytes, gpu_bytes)
-            .map(|pages| Mover::Partial(Box::new(pages)))
-            .map_err(UvmError::Partial),
+        Mechanism::Driver => {
+            let (driver, utlbs) = (&machine.driver, machine.utlbs());
+            DriverPages::of_allocation(driver, utlbs, allocation_bytes, gpu_bytes)
+                .map(|pages| Mover::Driver(Box::new(pages)))
+                .map_err(UvmError::Driver)
+        }
+        Mechanism::PartialPages => {
+            let migration = point.partial.build().map_err(UvmError::Partial)?;
+            let mut ranges = Ranges::new(RangesSpec::free(gpu_bytes), migration, 0);
+            ranges.grow(allocation_bytes);
+            Ok(Mover::Partial(Box::new(ranges)))
+        }
     }
 }
 
@@ -267,7 +270,16 @@ fn prepare(
     at: Picos,
 ) -> Picos {
     match &mut memory.mover {
-        Mover::Driver(handler) => handler.prepare(strategy, placement, at, &mut memory.wires),
+        Mover::Driver(pages) => {
+            let (mut now, mut done) = (at, at);
+            let wires = &mut memory.paths.wires;
+            strategy.calls(placement, &mut |call| {
+                let called = pages.call(now, &call, wires);
+                now = called.0;
+                done = done.max(called.1);
+            });
+            done
+        }
         Mover::Partial(_) => at,
     }
 }

@@ -1,15 +1,13 @@
 //! The loop: thread blocks and the driver in one heap, the earliest goes on.
 
-use pagemill_policy::residency::{Touch, WarpRead};
+use pagemill_policy::residency::WarpRead;
 use pagemill_types::Picos;
 
-use super::fault_buffer::{FaultBuffer, Waiter};
-use super::fault_handler::HandlerStep;
 use super::grid::Crew;
 use super::machine::UvmMachine;
-use super::memory::{Access, Memory, Mover};
+use super::memory::{Memory, Mover, Sleeper};
 use super::piece::{Piece, add_pieces};
-use crate::gpu::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
+use crate::parts::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
 
 /// The driver's number in the heap; no actor has it.
 const DRIVER: u32 = (1 << WARP_BITS) - 1;
@@ -33,29 +31,23 @@ pub(super) struct Kernel<'a> {
     sleeps: Vec<Sleep>,
     heap: EventHeap,
     memory: &'a mut Memory,
-    buffer: &'a mut FaultBuffer,
+    /// Whether the driver is in the heap.
     driver_awake: bool,
     step: Vec<WarpRead>,
     pieces: Vec<Piece>,
-    awake: Vec<Waiter>,
+    awake: Vec<Sleeper>,
     end: Picos,
     pub reads: u64,
 }
 
 impl<'a> Kernel<'a> {
-    pub(super) fn new(
-        machine: &'a UvmMachine,
-        crew: Crew,
-        memory: &'a mut Memory,
-        buffer: &'a mut FaultBuffer,
-    ) -> Self {
+    pub(super) fn new(machine: &'a UvmMachine, crew: Crew, memory: &'a mut Memory) -> Self {
         Self {
             machine,
             sleeps: vec![Sleep::default(); crew.len() as usize],
             crew,
             heap: EventHeap::default(),
             memory,
-            buffer,
             driver_awake: false,
             step: Vec::new(),
             pieces: Vec::new(),
@@ -119,19 +111,10 @@ impl<'a> Kernel<'a> {
             waiting: 0,
             done: at,
         };
-        let mut call_driver = false;
         for &piece in &self.pieces {
-            match self.memory.access(at, utlb, piece) {
-                Access::Done(done) => sleep.done = sleep.done.max(done),
-                Access::Reported(done) => {
-                    sleep.done = sleep.done.max(done);
-                    call_driver = true;
-                }
-                Access::Fault => {
-                    sleep.waiting += 1;
-                    self.buffer.fault(Waiter { actor, utlb, piece });
-                    call_driver = true;
-                }
+            match self.memory.access(at, Sleeper { actor, utlb, piece }) {
+                Some(done) => sleep.done = sleep.done.max(done),
+                None => sleep.waiting += 1,
             }
         }
         if sleep.waiting == 0 {
@@ -141,87 +124,58 @@ impl<'a> Kernel<'a> {
             self.heap.pop();
             self.sleeps[actor as usize] = sleep;
         }
-        if call_driver {
-            self.call_driver(at);
-        }
+        self.queue_driver();
     }
 
-    /// An idle driver is interrupted.
-    fn call_driver(&mut self, at: Picos) {
-        if !self.driver_awake {
-            self.driver_awake = true;
-            let latency = self.machine.faults.interrupt_latency;
-            self.heap.push(at + latency, DRIVER);
+    /// A driver that was woken takes its place in the heap.
+    fn queue_driver(&mut self) {
+        if let Mover::Driver(pages) = &mut self.memory.mover {
+            pages.moves().clear();
+            if !self.driver_awake
+                && let Some(due) = pages.due()
+            {
+                self.driver_awake = true;
+                self.heap.push(due, DRIVER);
+            }
         }
     }
 
     /// The driver, which is on top of the heap, goes on.
     fn run_driver(&mut self, now: Picos) {
-        let Mover::Driver(handler) = &mut self.memory.mover else {
-            self.heap.pop();
-            return;
-        };
-        match handler.advance(now, self.buffer, &mut self.memory.wires) {
-            HandlerStep::Again(at) => self.heap.replace_top(at, DRIVER),
-            HandlerStep::Replay => {
-                self.heap.pop();
-                self.driver_awake = false;
-                self.replay(now);
-                // Those that came along and found their page left room that no later replay would give away.
-                while self.buffer.waits_for_nothing() {
-                    self.replay(now);
-                }
-                self.go_on_serving(now);
+        let mut awake = std::mem::take(&mut self.awake);
+        if let Mover::Driver(pages) = &mut self.memory.mover {
+            pages.advance(now, &mut self.memory.paths.wires, &mut awake);
+            if awake.is_empty()
+                && let Some(due) = pages.due()
+            {
+                self.awake = awake;
+                return self.heap.replace_top(due, DRIVER);
             }
         }
-    }
-
-    /// What is left is served at once, or when its throttle ends.
-    fn go_on_serving(&mut self, now: Picos) {
-        if self.driver_awake {
-            return;
-        }
-        let Mover::Driver(handler) = &self.memory.mover else {
-            return;
-        };
-        let due = if handler.has_reports() {
-            Some(now)
-        } else {
-            self.buffer.next_due()
-        };
-        if let Some(due) = due {
-            self.driver_awake = true;
-            self.heap.push(due.max(now), DRIVER);
-        }
-    }
-
-    /// Repeats the accesses whose pages are there.
-    fn replay(&mut self, now: Picos) {
-        let Mover::Driver(handler) = &self.memory.mover else {
-            return;
-        };
-        let driver = handler.driver();
-        let mut awake = std::mem::take(&mut self.awake);
-        let is_there = |page| driver.touch(page) != Touch::Fault;
-        self.buffer.replay(handler.served(), is_there, &mut awake);
-        for waiter in awake.drain(..) {
-            self.repeat(now, waiter);
+        self.heap.pop();
+        self.driver_awake = false;
+        while !awake.is_empty() {
+            for read in awake.drain(..) {
+                self.repeat(now, read);
+            }
+            if let Mover::Driver(pages) = &mut self.memory.mover {
+                pages.release_blocked(now, &mut awake);
+            }
         }
         self.awake = awake;
+        self.queue_driver();
     }
 
-    fn repeat(&mut self, now: Picos, waiter: Waiter) {
-        let sleep = &mut self.sleeps[waiter.actor as usize];
-        match self.memory.access(now, waiter.utlb, waiter.piece) {
-            Access::Done(done) | Access::Reported(done) => {
-                sleep.waiting -= 1;
-                sleep.done = sleep.done.max(done);
-                if sleep.waiting == 0 {
-                    let next = sleep.done + self.machine.sm.iteration;
-                    self.heap.push(next, waiter.actor);
-                }
-            }
-            Access::Fault => self.buffer.fault(waiter),
+    fn repeat(&mut self, now: Picos, read: Sleeper) {
+        let Some(done) = self.memory.access(now, read) else {
+            return;
+        };
+        let sleep = &mut self.sleeps[read.actor as usize];
+        sleep.waiting -= 1;
+        sleep.done = sleep.done.max(done);
+        if sleep.waiting == 0 {
+            let next = sleep.done + self.machine.sm.iteration;
+            self.heap.push(next, read.actor);
         }
     }
 }

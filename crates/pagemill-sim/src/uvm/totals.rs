@@ -1,9 +1,7 @@
 //! What the parts counted, summed over loops.
 
-use pagemill_policy::residency::PAGE_BYTES;
 use pagemill_types::Picos;
 
-use super::fault_buffer::FaultBuffer;
 use super::machine::UvmMachine;
 use super::memory::{Memory, Mover};
 use super::report::{Bound, UvmReport};
@@ -40,35 +38,36 @@ const COUNTS: usize = 17;
 
 impl Totals {
     /// What the parts have counted since they were made.
-    pub(super) fn so_far(memory: &Memory, buffer: &FaultBuffer) -> Self {
+    pub(super) fn so_far(memory: &Memory) -> Self {
         let mut counts = [0; COUNTS];
-        counts[FAULTS] = buffer.faults;
-        counts[ENTRIES] = buffer.made;
         match &memory.mover {
-            Mover::Driver(handler) => {
-                let did = handler.counts;
-                let traffic = handler.driver().traffic();
+            Mover::Driver(pages) => {
+                let all = pages.counts();
+                let did = all.handler;
+                counts[FAULTS] = all.faults;
+                counts[ENTRIES] = all.entries;
                 counts[BATCHES] = did.batches;
                 counts[BLOCKS] = did.blocks;
-                counts[MIGRATED] = traffic.pages_in * PAGE_BYTES;
-                counts[EVICTED] = traffic.pages_out * PAGE_BYTES;
+                counts[MIGRATED] = all.copied_in_bytes;
+                counts[EVICTED] = all.copied_out_bytes;
                 counts[THROTTLES] = did.throttles;
                 counts[PINS] = did.pins;
                 counts[COUNTER_MIGRATIONS] = did.counter_migrations;
                 counts[DRIVER_BUSY] = did.busy.0;
             }
-            Mover::Partial(pages) => {
-                counts[FAULTS] = pages.requests;
-                counts[MIGRATED] = pages.migrated_bytes;
-                counts[EVICTED] = pages.evicted_bytes;
+            Mover::Partial(ranges) => {
+                let did = ranges.counts();
+                counts[FAULTS] = did.migrations;
+                counts[MIGRATED] = did.migrated_bytes;
+                counts[EVICTED] = did.returned_bytes;
             }
         }
-        counts[LOCAL] = memory.wires.local_bytes;
-        counts[REMOTE] = memory.wires.remote_bytes;
+        counts[LOCAL] = memory.paths.local_bytes;
+        counts[REMOTE] = memory.paths.remote_bytes;
         let (first, second) = memory.translations.counts();
         counts[LOOKUPS] = first.lookups;
         counts[WALKS] = second.misses;
-        let busy = memory.wires.busy();
+        let busy = memory.paths.busy();
         counts[MEMORY_BUSY] = busy[0].0;
         counts[TO_GPU_BUSY] = busy[1].0;
         counts[TO_CPU_BUSY] = busy[2].0;

@@ -152,6 +152,61 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "of resident_pages",
     ),
     (
+        "populated_bytes",
+        ColumnKind::Bytes,
+        "under a driver: allocated on the GPU at their first touch; nothing moved for them",
+    ),
+    (
+        "dropped_bytes",
+        ColumnKind::Bytes,
+        "under a driver: left the GPU without a copy, because CPU memory had them too",
+    ),
+    (
+        "remote_bytes",
+        ColumnKind::Bytes,
+        "under a driver: used by the GPU in CPU memory, in segments of 128 bytes",
+    ),
+    (
+        "faults",
+        ColumnKind::Count,
+        "under a driver: accesses that faulted and slept",
+    ),
+    (
+        "batches",
+        ColumnKind::Count,
+        "under a driver: batches of faults and reports served",
+    ),
+    (
+        "block_services",
+        ColumnKind::Count,
+        "under a driver: blocks of 2 MiB served, over all batches",
+    ),
+    (
+        "driver_busy_ns",
+        ColumnKind::TimeNs,
+        "under a driver: time that it served batches",
+    ),
+    (
+        "throttles",
+        ColumnKind::Count,
+        "under a driver: faults put off because their page thrashes",
+    ),
+    (
+        "pins",
+        ColumnKind::Count,
+        "under a driver: pages pinned in CPU memory because they thrash",
+    ),
+    (
+        "counter_migrations",
+        ColumnKind::Count,
+        "under a driver: blocks moved because access counters reported them",
+    ),
+    (
+        "unheeded_hints",
+        ColumnKind::Count,
+        "hints of the program that have no effect in this transfer mode, if there were any",
+    ),
+    (
         "checked_values",
         ColumnKind::Count,
         "results compared with the CPU reference, all within their tolerance",
@@ -188,6 +243,7 @@ pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row 
         .metric("l2_hit_rate", hit_rate(&memory.l2))
         .metric("dram_bytes", memory.dram.bytes);
     let row = add_migration(row, report);
+    let row = add_driver(row, report);
     match checked {
         Some(checked) => row
             .metric("checked_values", checked.values)
@@ -230,6 +286,29 @@ fn add_migration(row: Row, report: &Report) -> Row {
             "pages_with_4_or_more_ranges",
             pages - with(1) - with(2) - with(3),
         )
+}
+
+/// What a driver did, where there was one, and hints that nothing heeded.
+fn add_driver(row: Row, report: &Report) -> Row {
+    let did = &report.memory.migration;
+    let row = match report.unheeded_hints {
+        0 => row,
+        hints => row.metric("unheeded_hints", hints),
+    };
+    if !report.driven {
+        return row;
+    }
+    row.metric("populated_bytes", did.populated_bytes)
+        .metric("dropped_bytes", did.dropped_bytes)
+        .metric("remote_bytes", did.remote_bytes)
+        .metric("faults", did.faults)
+        .metric("batches", did.batches)
+        .metric("block_services", did.block_services)
+        .metric("driver_busy_ns", did.driver_busy.as_nanos())
+        .metric("throttles", did.throttles)
+        .metric("pins", did.pins)
+        .metric("counter_migrations", did.counter_migrations)
+        .metric("resident_bytes", report.resident_bytes)
 }
 
 fn hit_rate(cache: &pagemill_sim::parts::cache::CacheCounts) -> f64 {

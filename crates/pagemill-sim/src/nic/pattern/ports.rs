@@ -8,7 +8,7 @@ use super::super::descriptor::{Key, Lane, MemoryKey, Operation, Place, PortId, P
 use super::super::interface::Nic;
 use super::super::machine::NicMachine;
 use super::{AddressOrder, Addresses};
-use crate::gpu::SpecError;
+use crate::SpecError;
 
 /// Many processes of one node, each with its own port, that write to as many of another node.
 #[derive(Clone, Debug)]

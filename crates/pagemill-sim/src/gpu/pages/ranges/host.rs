@@ -1,13 +1,14 @@
-//! What a runtime asks of the GMMU outside of kernels: prefetches, room for other memory, frees.
+//! What a runtime asks outside of kernels: prefetches, room for other memory, frees.
 
-use super::{Flight, Gmmu};
+use super::{Flight, Ranges};
 use crate::gpu::page_events;
-use crate::gpu::timeline::{PageChange, Timeline, TimelineEvent, TimelineKind};
-use crate::parts::link::{Direction, Link};
+use crate::gpu::wires::Wires;
+use crate::parts::link::Direction;
+use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
 use pagemill_policy::migration::{GpuDecision, Page, PageState};
 use pagemill_types::{PageRange, Picos};
 
-impl Gmmu {
+impl Ranges {
     /// Every byte from `address` comes to the GPU, a transfer for each range that is missing. No request waits for it
     /// yet, so it takes no migration-buffer entry. Returns when the last byte is there.
     pub(crate) fn prefetch(
@@ -15,8 +16,7 @@ impl Gmmu {
         at: Picos,
         address: u64,
         bytes: u64,
-        link: &mut Link,
-        timeline: &mut Timeline,
+        wires: &mut Wires,
     ) -> Picos {
         let page_bytes = 1u64 << self.page_shift;
         let end = address + bytes;
@@ -33,16 +33,22 @@ impl Gmmu {
             self.planned.clear();
             let missing = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
             if missing != GpuDecision::Local {
-                let room = self.make_room(at, index, link, timeline);
+                self.make_room(at, index, wires);
+                let overhead = self.spec.fault_overhead;
+                let ready = at.max(self.frame_free_at(index)) + overhead;
                 for place in 0..self.planned.len() {
                     let range = self.planned[place];
-                    let start = room + self.fault_overhead;
-                    let done = link.transfer(start, Direction::ToGpu, range.bytes()).done;
+                    let start = at + overhead;
+                    let transfer =
+                        wires
+                            .link
+                            .transfer_from(start, ready, Direction::ToGpu, range.bytes());
+                    let done = transfer.done;
                     self.flights[index].insert(at, Flight { range, done });
                     self.counts.migrations += 1;
                     self.counts.migrated_bytes += range.bytes();
                     all_done = all_done.max(done);
-                    timeline.page(PageChange {
+                    wires.timeline.page(PageChange {
                         cause: page_events::PREFETCH,
                         page: self.first_page + index as u64,
                         range,
@@ -54,7 +60,7 @@ impl Gmmu {
             }
             from = page_end;
         }
-        timeline.record(|| TimelineEvent {
+        wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::CopyToGpu,
             start: at,
             end: all_done,
@@ -64,34 +70,25 @@ impl Gmmu {
     }
 
     /// GPU memory for pages that migrate is `bytes` from now on, at least a page; the oldest pages leave if they are more.
-    pub(crate) fn limit_frames(
-        &mut self,
-        at: Picos,
-        bytes: u64,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) {
+    pub(crate) fn limit_frames(&mut self, at: Picos, bytes: u64, wires: &mut Wires) {
         let frames = bytes >> self.page_shift;
-        while let Some(victim) = self
-            .residents
-            .as_mut()
-            .and_then(|residents| residents.shrink(frames))
-        {
-            self.move_out(at, victim, link, timeline);
+        while let Some(victim) = self.frames.as_mut().and_then(|held| held.shrink(frames)) {
+            self.move_out(at, victim, wires);
         }
     }
 
     /// The pages that hold the bytes from `address` are empty and in CPU memory again; nothing moves.
-    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, timeline: &mut Timeline) {
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, wires: &mut Wires) {
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
-            let leaving = self.leaving(index, timeline);
-            self.tell_left(index, (leaving, page_events::FREED), (at, at), timeline);
+            let leaving = self.leaving(index, wires);
+            self.tell_left(index, (leaving, page_events::FREED), (at, at), wires);
             self.pages[index] = Page::new();
             self.settled[index] = false;
             self.forget_flights(index);
-            if let Some(residents) = &mut self.residents {
-                residents.release(index);
+            self.moves.left(self.addresses(index));
+            if let Some(frames) = &mut self.frames {
+                frames.release(index);
             }
         }
     }

@@ -1,9 +1,11 @@
-//! The GMMU against a model that keeps, for every single byte, when it is in GPU memory.
+//! Valid ranges against a model that keeps, for every single byte, when it is in GPU memory.
 
-use super::gmmu::{Asker, Gmmu, Residency};
-use super::machine::{CpuReturn, GpuMachine, MergeScope};
-use super::timeline::Timeline;
-use crate::parts::link::{Direction, Link, LinkSpec};
+use super::ranges::{Ranges, RangesSpec};
+use super::{Asker, PageRequest, Touch};
+use crate::gpu::machine::{CpuReturn, GpuMachine, Memory, MergeScope};
+use crate::gpu::wires::Wires;
+use crate::parts::link::{Direction, LinkSpec};
+use crate::timeline::Timeline;
 use pagemill_policy::migration::{MigrationSpec, find_policy};
 use pagemill_types::{Bandwidth, PageSize, Picos};
 use proptest::prelude::*;
@@ -19,7 +21,9 @@ const CYCLE: u64 = 1_000;
 fn machine(cpu_return: CpuReturn) -> GpuMachine {
     let mut machine = GpuMachine::gtx480();
     machine.core_clock = pagemill_types::Clock::new(1_000_000_000).unwrap();
-    machine.dram.channels = PARTITIONS as u32;
+    if let Memory::Channels { dram, .. } = &mut machine.memory {
+        dram.channels = PARTITIONS as u32;
+    }
     machine.gmmu.buffer_entries = ENTRIES as u32;
     machine.gmmu.state_query_cycles = 5;
     machine.gmmu.state_update_cycles = 7;
@@ -31,8 +35,17 @@ fn machine(cpu_return: CpuReturn) -> GpuMachine {
         latency: Picos(LATENCY),
         payload_bytes: 0,
         header_bytes: 0,
+        reads: None,
     };
     machine
+}
+
+fn segment_at(address: u64, asker: Asker) -> PageRequest {
+    PageRequest {
+        address,
+        bytes: 128,
+        asker,
+    }
 }
 
 /// A second implementation, as slow and as plain as can be. One byte takes one nanosecond on the link.
@@ -85,9 +98,11 @@ impl ByteMap {
             } else {
                 known
             };
+            let busy = (wanted.end - wanted.start) * 1000;
             let bytes = wanted.end - wanted.start;
-            let done = (start + LATENCY).max(self.link_free[0]) + bytes * 1000;
-            self.link_free[0] = done;
+            // A request that waits for an entry takes its turn on the link when it comes.
+            self.link_free[0] = (known + LATENCY).max(self.link_free[0]) + busy;
+            let done = self.link_free[0].max(start + LATENCY + busy);
             self.migrated += bytes;
             self.buffers[partition].push(done + 7 * CYCLE);
             for byte in wanted {
@@ -118,8 +133,8 @@ impl ByteMap {
             } else {
                 PAGE
             };
-            let done = (landed + LATENCY).max(self.link_free[1]) + moved * 1000;
-            self.link_free[1] = done;
+            self.link_free[1] = (at + LATENCY).max(self.link_free[1]) + moved * 1000;
+            let done = self.link_free[1].max(landed + LATENCY + moved * 1000);
             self.returned += moved;
             last = last.max(done);
             bytes.fill(None);
@@ -156,10 +171,9 @@ proptest! {
         let machine = machine(cpu_return);
         let mut spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), find_policy(if whole_page { "whole-page" } else { "multi-range" }).unwrap());
         spec.unit_bytes = UNIT as u32;
-        let mut gmmu = Gmmu::new(&machine, spec.build().unwrap(), 0);
-        gmmu.grow(PAGE * PAGES);
-        let mut link = Link::new(machine.link);
-        let mut timeline = Timeline::with_limit(0);
+        let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
+        ranges.grow(PAGE * PAGES);
+        let mut wires = Wires::new(machine.link, Timeline::with_limit(0));
         let mut model = ByteMap::new(whole_page);
         let mut at = 0;
         for (gap, action) in actions {
@@ -167,27 +181,28 @@ proptest! {
             match action {
                 Action::Gpu { segment, partition } => {
                     let address = segment * 128;
-                    let got = match gmmu.gpu_request(Picos(at), address, Asker { sm: 0, partition }, &mut link, &mut timeline) {
-                        Residency::Local(at) | Residency::Arrives(at) => at.0,
+                    let got = match ranges.touch(Picos(at), segment_at(address, Asker { sm: 0, partition }), &mut wires) {
+                        Touch::Here(at) | Touch::Arrives(at) => at.0,
+                        other => unreachable!("{other:?}"),
                     };
                     prop_assert_eq!(got, model.gpu_request(at, address, partition));
                 }
                 Action::Cpu { from, bytes } => {
-                    let (done, _) = gmmu.cpu_request(Picos(at), from, bytes, &mut link, &mut timeline);
+                    let (done, _) = ranges.cpu_request(Picos(at), from, bytes, &mut wires);
                     prop_assert_eq!(done.0, model.cpu_request(at, from, from + bytes, cpu_return));
                     // The host waits for its pages.
                     at = at.max(done.0);
                 }
             }
-            prop_assert_eq!(link.traffic(Direction::ToGpu).bytes, model.migrated);
-            prop_assert_eq!(link.traffic(Direction::ToCpu).bytes, model.returned);
+            prop_assert_eq!(wires.link.traffic(Direction::ToGpu).bytes, model.migrated);
+            prop_assert_eq!(wires.link.traffic(Direction::ToCpu).bytes, model.returned);
             let resident = model.arrival.iter().flatten().count() as u64;
-            prop_assert_eq!(gmmu.resident_bytes(), resident);
+            prop_assert_eq!(ranges.resident_bytes(), resident);
             if valid_only {
                 prop_assert_eq!(model.migrated, model.returned + resident, "bytes came from nowhere");
             }
         }
-        let counts = gmmu.counts();
+        let counts = ranges.counts();
         prop_assert_eq!(counts.migrated_bytes, model.migrated);
         prop_assert_eq!(counts.returned_bytes, model.returned);
     }
@@ -201,41 +216,34 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
         PageSize::new(PAGE).unwrap(),
         find_policy("whole-page").unwrap(),
     );
-    let mut gmmu = Gmmu::new(&machine, spec.build().unwrap(), 0);
-    gmmu.grow(PAGE * PAGES);
-    let mut link = Link::new(machine.link);
-    let mut timeline = Timeline::with_limit(10);
+    let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
+    ranges.grow(PAGE * PAGES);
+    let mut wires = Wires::new(machine.link, Timeline::with_limit(10));
     let mut request = |at: u64, page: u64| {
-        gmmu.gpu_request(
-            Picos(at),
-            page * PAGE,
-            Asker {
-                sm: 0,
-                partition: 0,
-            },
-            &mut link,
-            &mut timeline,
-        )
+        let asker = Asker {
+            sm: 0,
+            partition: 0,
+        };
+        ranges.touch(Picos(at), segment_at(page * PAGE, asker), &mut wires)
     };
     let second = 1_000_000_000;
     request(0, 0);
     request(second, 1);
-    assert_eq!(request(2 * second, 0), Residency::Local(Picos(2 * second)));
+    assert_eq!(request(2 * second, 0), Touch::Here(Picos(2 * second)));
     // Page 1 is the older one now. Its way out comes before page 2's way in.
     let out = LATENCY + PAGE * 1000;
     let fetched = 3 * second + 5 * CYCLE + out + LATENCY + PAGE * 1000 + 7 * CYCLE;
-    assert_eq!(request(3 * second, 2), Residency::Arrives(Picos(fetched)));
-    assert_eq!(gmmu.take_evicted(), Some(1));
-    assert_eq!(gmmu.take_evicted(), None);
-    assert_eq!(gmmu.counts().evictions, 1);
-    assert_eq!(gmmu.resident_bytes(), 2 * PAGE);
+    assert_eq!(request(3 * second, 2), Touch::Arrives(Picos(fetched)));
+    assert_eq!(ranges.moves.left, [PAGE..2 * PAGE]);
+    assert_eq!(ranges.moves.came, [0..3 * PAGE]);
+    assert_eq!(ranges.counts().evictions, 1);
+    assert_eq!(ranges.resident_bytes(), 2 * PAGE);
 }
 
-/// A GMMU of whole pages or of 256-byte units, asked by hand.
+/// Ranges of whole pages or of 256-byte units, asked by hand.
 struct Bench {
-    gmmu: Gmmu,
-    link: Link,
-    timeline: Timeline,
+    ranges: Ranges,
+    wires: Wires,
 }
 
 impl Bench {
@@ -243,12 +251,11 @@ impl Bench {
         let page = PageSize::new(PAGE).unwrap();
         let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
         spec.unit_bytes = UNIT as u32;
-        let mut gmmu = Gmmu::new(machine, spec.build().unwrap(), 0);
-        gmmu.grow(PAGE * PAGES);
+        let mut ranges = Ranges::new(RangesSpec::of(machine), spec.build().unwrap(), 0);
+        ranges.grow(PAGE * PAGES);
         Self {
-            gmmu,
-            link: Link::new(machine.link),
-            timeline: Timeline::with_limit(0),
+            ranges,
+            wires: Wires::new(machine.link, Timeline::with_limit(0)),
         }
     }
 
@@ -258,29 +265,30 @@ impl Bench {
     }
 
     fn request_of(&mut self, at_ns: u64, address: u64, asker: Asker) -> u64 {
-        let (link, timeline) = (&mut self.link, &mut self.timeline);
         let at = Picos::from_nanos(at_ns);
-        match self.gmmu.gpu_request(at, address, asker, link, timeline) {
-            Residency::Local(at) | Residency::Arrives(at) => at.as_nanos(),
+        match self
+            .ranges
+            .touch(at, segment_at(address, asker), &mut self.wires)
+        {
+            Touch::Here(at) | Touch::Arrives(at) => at.as_nanos(),
+            other => unreachable!("{other:?}"),
         }
     }
 
     fn cpu_request(&mut self, at_ns: u64, bytes: u64) -> (u64, u64) {
         let at = Picos::from_nanos(at_ns);
-        let (done, moved) = self
-            .gmmu
-            .cpu_request(at, 0, bytes, &mut self.link, &mut self.timeline);
+        let (done, moved) = self.ranges.cpu_request(at, 0, bytes, &mut self.wires);
         (done.as_nanos(), moved)
     }
 
     /// Bytes on the link, of those what was moved more than once, and what is on the GPU.
     fn bytes(&self) -> (u64, u64, u64) {
-        let counts = self.gmmu.counts();
-        let on_the_link = self.link.traffic(Direction::ToGpu).bytes;
+        let counts = self.ranges.counts();
+        let on_the_link = self.wires.link.traffic(Direction::ToGpu).bytes;
         assert_eq!(counts.migrated_bytes, on_the_link);
         assert_eq!(
             on_the_link,
-            counts.repeated_bytes + counts.returned_bytes + self.gmmu.resident_bytes(),
+            counts.repeated_bytes + counts.returned_bytes + self.ranges.resident_bytes(),
             "bytes came from nowhere"
         );
         // What came back after a return is no repetition of bytes on the way.
@@ -288,7 +296,7 @@ impl Bench {
         (
             on_the_link,
             counts.repeated_bytes,
-            self.gmmu.resident_bytes(),
+            self.ranges.resident_bytes(),
         )
     }
 }
@@ -309,7 +317,7 @@ fn requests_of_the_whole_gpu_share_a_migration() {
         assert_eq!(bench.request(at, at / 10 * 128, partition), FIRST_PAGE_NS);
     }
     assert_eq!(bench.bytes(), (PAGE, 0, PAGE));
-    assert_eq!(bench.gmmu.counts().joined_requests, 3);
+    assert_eq!(bench.ranges.counts().joined_requests, 3);
 }
 
 #[test]
@@ -322,7 +330,7 @@ fn partitions_that_do_not_share_move_the_page_each_for_itself() {
     assert_eq!(bench.request(30, 384, 1), FIRST_PAGE_NS + 2048);
     assert_eq!(bench.request(40, 512, 2), FIRST_PAGE_NS + 2 * 2048);
     assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
-    assert_eq!(bench.gmmu.counts().joined_requests, 2);
+    assert_eq!(bench.ranges.counts().joined_requests, 2);
     // The first transfer has made the page valid: nobody moves it again. Its state is still looked up.
     assert_eq!(bench.request(FIRST_PAGE_NS, 128, 1), FIRST_PAGE_NS + 5);
     let all = FIRST_PAGE_NS + 2 * 2048;
@@ -341,7 +349,7 @@ fn sms_that_do_not_share_move_the_page_each_for_itself() {
     assert_eq!(request(20, 0, 7, 0), FIRST_PAGE_NS + 2048);
     assert_eq!(request(30, 384, 7, 2), FIRST_PAGE_NS + 2048);
     assert_eq!(bench.bytes(), (2 * PAGE, PAGE, PAGE));
-    assert_eq!(bench.gmmu.counts().joined_requests, 2);
+    assert_eq!(bench.ranges.counts().joined_requests, 2);
 }
 
 #[test]
@@ -358,7 +366,7 @@ fn requests_that_merge_with_none_move_the_page_every_time() {
     assert_eq!(bench.request(20, 0, 0), FIRST_PAGE_NS + 2 * 2048);
     assert_eq!(bench.request(30, 0, 1), FIRST_PAGE_NS + 3 * 2048);
     assert_eq!(bench.bytes(), (4 * PAGE, 3 * PAGE, PAGE));
-    assert_eq!(bench.gmmu.counts().buffer_stalls, 1);
+    assert_eq!(bench.ranges.counts().buffer_stalls, 1);
 }
 
 #[test]
@@ -383,7 +391,7 @@ fn the_cpu_waits_for_transfers_that_were_made_twice() {
     let again = landed + 300 + 2048;
     assert_eq!(bench.request(again, 0, 1), again + FIRST_PAGE_NS);
     assert_eq!(bench.bytes(), (3 * PAGE, PAGE, PAGE));
-    assert_eq!(bench.gmmu.counts().refetched_bytes, PAGE);
+    assert_eq!(bench.ranges.counts().refetched_bytes, PAGE);
 }
 
 #[test]
@@ -395,7 +403,7 @@ fn only_what_was_there_before_is_fetched_again() {
     assert_eq!(moved, 2 * UNIT);
     bench.request(back, 0, 0);
     bench.request(back, UNIT, 0);
-    assert_eq!(bench.gmmu.counts().refetched_bytes, UNIT);
+    assert_eq!(bench.ranges.counts().refetched_bytes, UNIT);
     assert_eq!(bench.bytes(), (4 * UNIT, 0, 2 * UNIT));
 }
 

@@ -1,6 +1,6 @@
 //! What happened when, for a picture: bounded, and off unless asked for.
 
-use super::page_events;
+use crate::gpu::page_events;
 use pagemill_map::{Change, Limits, Recorder};
 use pagemill_types::{PageRange, Picos};
 use serde::{Deserialize, Serialize};
@@ -44,10 +44,10 @@ pub struct TimelineEvent {
     /// What happened.
     pub kind: TimelineKind,
     /// From.
-    #[serde(with = "crate::gpu::serial")]
+    #[serde(with = "crate::parts::serial")]
     pub start: Picos,
     /// To.
-    #[serde(with = "crate::gpu::serial")]
+    #[serde(with = "crate::parts::serial")]
     pub end: Picos,
     /// Bytes moved, if any.
     pub bytes: u64,

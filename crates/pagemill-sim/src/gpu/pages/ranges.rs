@@ -1,19 +1,23 @@
-//! The GPU's memory management unit: where pages are, what moves for a request, and until when it is on the way.
+//! Valid ranges: the GPU's memory management unit moves parts of pages by itself (Zhang et al. 2019).
 //!
-//! What moves is decided by `pagemill_policy::migration`. Here it gets a migration-buffer entry and a place on the link.
+//! What moves is decided by `pagemill_policy::migration`, and what leaves a full memory by `pagemill_policy::residency`.
+//! Here it gets a migration-buffer entry and a place on the link.
 
+mod frames;
 mod host;
 
-use super::SEGMENT_BYTES;
-use super::flights::{Flight, Flights};
-use super::machine::{CpuReturn, GpuMachine, MergeScope};
-use super::page_events;
-use super::timeline::{PageChange, Timeline, TimelineEvent, TimelineKind};
+use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
+use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope};
+use crate::gpu::page_events;
+use crate::gpu::wires::Wires;
 use crate::parts::entry_pool::EntryPool;
-use crate::parts::link::{Direction, Link};
+use crate::parts::flights::{Flight, Flights};
+use crate::parts::link::Direction;
+use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
+use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
+use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
 use pagemill_types::{PageRange, Picos, RangeSet};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Bytes of a page to move to the GPU, and why.
@@ -23,53 +27,69 @@ struct Move {
     cause: u8,
 }
 
-/// Where a GPU request comes from and goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asker {
-    /// The SM that asks.
-    pub(crate) sm: u32,
-    /// The memory partition of the segment.
-    pub(crate) partition: usize,
+/// What the unit costs and how large it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangesSpec {
+    /// Migration buffers: one for each memory partition.
+    pub(crate) buffers: u32,
+    /// Entries of each.
+    pub(crate) buffer_entries: u32,
+    /// To look up a page that is not wholly on the GPU.
+    pub(crate) query: Picos,
+    /// To change a page when a migration ends.
+    pub(crate) update: Picos,
+    /// Before each transfer.
+    pub(crate) fault_overhead: Picos,
+    pub(crate) merge: MergeScope,
+    pub(crate) cpu_return: CpuReturn,
+    /// Migrations under way at a time, if they are limited.
+    pub(crate) concurrent: Option<u32>,
+    /// GPU memory in bytes, if it is limited.
+    pub(crate) memory_bytes: Option<u64>,
+    /// Which page leaves when it is full.
+    pub(crate) eviction: &'static EvictionEntry,
 }
 
-/// Answer to a GPU request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Residency {
-    /// The bytes are in GPU memory; the request goes on at this time.
-    Local(Picos),
-    /// The bytes arrive at this time.
-    Arrives(Picos),
+impl RangesSpec {
+    /// The unit of `machine`.
+    pub(crate) fn of(machine: &GpuMachine) -> Self {
+        let gmmu = &machine.gmmu;
+        let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
+        Self {
+            buffers: machine.memory.partitions(),
+            buffer_entries: gmmu.buffer_entries,
+            query: cycles(gmmu.state_query_cycles),
+            update: cycles(gmmu.state_update_cycles),
+            fault_overhead: gmmu.fault_overhead,
+            merge: gmmu.merge,
+            cpu_return: gmmu.cpu_return,
+            concurrent: gmmu.concurrent_migrations,
+            memory_bytes: machine.program_bytes(),
+            eviction: gmmu.eviction,
+        }
+    }
+
+    /// A unit that costs nothing and is never full, with `memory_bytes` of GPU memory.
+    pub(crate) fn free(memory_bytes: u64) -> Self {
+        Self {
+            buffers: 1,
+            buffer_entries: u32::MAX,
+            query: Picos::ZERO,
+            update: Picos::ZERO,
+            fault_overhead: Picos::ZERO,
+            merge: MergeScope::Gpu,
+            cpu_return: CpuReturn::Valid,
+            concurrent: None,
+            memory_bytes: Some(memory_bytes),
+            eviction: &LeastRecentlyUsed::ENTRY,
+        }
+    }
 }
 
-/// Counts of all migration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MigrationCounts {
-    /// Ranges moved to the GPU on demand, each with its own transfer and buffer entry.
-    pub migrations: u64,
-    /// Bytes moved to the GPU on demand.
-    pub migrated_bytes: u64,
-    /// Bytes moved back to the CPU, by CPU requests and evictions.
-    pub returned_bytes: u64,
-    /// Pages that CPU requests brought back.
-    pub returned_pages: u64,
-    /// Pages moved out of GPU memory to make room.
-    pub evictions: u64,
-    /// Those of `migrated_bytes` that were on the way already when they were asked for once more.
-    pub repeated_bytes: u64,
-    /// Those of `migrated_bytes` that had been on the GPU before, and had left it.
-    pub refetched_bytes: u64,
-    /// Requests that found bytes they need on the way, and waited for them.
-    pub joined_requests: u64,
-    /// Migrations that found their partition's buffer full.
-    pub buffer_stalls: u64,
-    /// How long those waited for an entry, summed over them.
-    #[serde(with = "crate::gpu::serial")]
-    pub buffer_stalled: Picos,
-}
-
-/// Everything about pages that migrate.
+/// Pages with valid ranges.
 #[derive(Debug)]
-pub(crate) struct Gmmu {
+pub(crate) struct Ranges {
+    spec: RangesSpec,
     migration: Migration,
     pages: Vec<Page>,
     flights: Vec<Flights>,
@@ -80,49 +100,37 @@ pub(crate) struct Gmmu {
     buffers: Vec<EntryPool>,
     /// Limits how many migrations of the whole GPU are under way at a time.
     slots: Option<EntryPool>,
-    merge: MergeScope,
     /// By page and owner, what each partition or SM has moved for itself. Empty unless they do not share.
     own_flights: BTreeMap<(usize, usize), Flights>,
     /// By page, what was on the GPU once and has left it. Empty until a page leaves.
     departed: BTreeMap<usize, RangeSet>,
-    query: Picos,
-    update: Picos,
-    fault_overhead: Picos,
-    cpu_return: CpuReturn,
-    residents: Option<super::residents::Residents>,
+    /// `None` while GPU memory is not limited.
+    frames: Option<Frames>,
     counts: MigrationCounts,
     planned: Vec<PageRange>,
-    evicted: Vec<u64>,
+    pub(crate) moves: Moves,
 }
 
-impl Gmmu {
+impl Ranges {
     /// `base` is the first address that can be managed, a multiple of the page size.
-    pub(crate) fn new(machine: &GpuMachine, migration: Migration, base: u64) -> Self {
+    pub(crate) fn new(spec: RangesSpec, migration: Migration, base: u64) -> Self {
         let page = migration.spec().page;
-        let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
-        let frames = machine.memory_bytes.map(|bytes| bytes / page.bytes());
+        let frames = spec.memory_bytes.map(|bytes| bytes / page.bytes());
         Self {
             pages: Vec::new(),
             flights: Vec::new(),
             settled: Vec::new(),
             page_shift: page.bytes().trailing_zeros(),
             first_page: base / page.bytes(),
-            buffers: vec![
-                EntryPool::new(machine.gmmu.buffer_entries);
-                machine.dram.channels as usize
-            ],
-            slots: machine.gmmu.concurrent_migrations.map(EntryPool::new),
-            merge: machine.gmmu.merge,
+            buffers: vec![EntryPool::new(spec.buffer_entries); spec.buffers as usize],
+            slots: spec.concurrent.map(EntryPool::new),
             own_flights: BTreeMap::new(),
             departed: BTreeMap::new(),
-            query: cycles(machine.gmmu.state_query_cycles),
-            update: cycles(machine.gmmu.state_update_cycles),
-            fault_overhead: machine.gmmu.fault_overhead,
-            cpu_return: machine.gmmu.cpu_return,
-            residents: frames.map(super::residents::Residents::new),
+            frames: frames.map(|frames| Frames::new(frames, spec.eviction)),
             counts: MigrationCounts::default(),
             planned: Vec::new(),
-            evicted: Vec::new(),
+            moves: Moves::default(),
+            spec,
             migration,
         }
     }
@@ -135,71 +143,60 @@ impl Gmmu {
             self.pages.resize(pages, Page::new());
             self.flights.resize(pages, Flights::default());
             self.settled.resize(pages, false);
-            if let Some(residents) = &mut self.residents {
-                residents.grow(pages);
+            if let Some(frames) = &mut self.frames {
+                frames.grow(pages);
             }
         }
     }
 
-    /// A GPU request of `asker` for the segment at `address`.
-    ///
-    /// Asked in non-decreasing time.
+    /// A GPU request; asked in non-decreasing time.
     #[inline]
-    pub(crate) fn gpu_request(
-        &mut self,
-        at: Picos,
-        address: u64,
-        asker: Asker,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) -> Residency {
-        let index = ((address >> self.page_shift) - self.first_page) as usize;
-        if let Some(residents) = &mut self.residents {
-            residents.touch(index);
+    pub(crate) fn touch(&mut self, at: Picos, request: PageRequest, wires: &mut Wires) -> Touch {
+        let index = ((request.address >> self.page_shift) - self.first_page) as usize;
+        if let Some(frames) = &mut self.frames {
+            frames.touch(index);
         }
         if self.settled[index] {
-            return Residency::Local(at);
+            return Touch::Here(at);
         }
-        self.unsettled_request(at, index, address, asker, link, timeline)
+        self.unsettled_request(at, index, request, wires)
     }
 
     fn unsettled_request(
         &mut self,
         at: Picos,
         index: usize,
-        address: u64,
-        asker: Asker,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) -> Residency {
+        request: PageRequest,
+        wires: &mut Wires,
+    ) -> Touch {
         if self.flights[index].until() <= at && self.pages[index].state() == PageState::ValidInGpu {
             self.settled[index] = true;
             self.forget_flights(index);
-            return Residency::Local(at);
+            return Touch::Here(at);
         }
-        let start = (address & ((1 << self.page_shift) - 1)) as u32;
-        let request = PageRange {
+        let start = (request.address & ((1 << self.page_shift) - 1)) as u32;
+        let range = PageRange {
             start,
-            end: start + SEGMENT_BYTES as u32,
+            end: start + request.bytes,
         };
-        let known = at + self.query;
+        let known = at + self.spec.query;
         self.planned.clear();
-        let decision = self.pages[index].gpu_request(&self.migration, request, &mut self.planned);
+        let decision = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
         if let GpuDecision::Fetch { .. } = decision {
-            self.fetch(known, index, asker, link, timeline);
+            self.fetch(known, index, request.asker, wires);
         }
-        let arrival = self.flights[index].arrival(known, request);
+        let arrival = self.flights[index].arrival(known, range);
         if arrival == known {
-            return Residency::Local(known);
+            return Touch::Here(known);
         }
         if decision != GpuDecision::Local {
-            return Residency::Arrives(arrival);
+            return Touch::Arrives(arrival);
         }
-        if self.merge != MergeScope::Gpu {
-            return Residency::Arrives(self.unmerged(known, index, request, asker, link, timeline));
+        if self.spec.merge != MergeScope::Gpu {
+            return Touch::Arrives(self.unmerged(known, index, range, request.asker, wires));
         }
         self.counts.joined_requests += 1;
-        Residency::Arrives(arrival)
+        Touch::Arrives(arrival)
     }
 
     /// A request for bytes on the way that does not merge with every migration: it waits for one of its own, which it
@@ -210,8 +207,7 @@ impl Gmmu {
         index: usize,
         request: PageRange,
         asker: Asker,
-        link: &mut Link,
-        timeline: &mut Timeline,
+        wires: &mut Wires,
     ) -> Picos {
         let own = self
             .owner(asker)
@@ -228,7 +224,7 @@ impl Gmmu {
             range: first.range,
             cause: page_events::REPEAT,
         };
-        let done = self.transfer(at, index, move_once_more, asker, link, timeline);
+        let done = self.transfer(at, index, move_once_more, asker, wires);
         // CPU requests and evictions wait for these transfers too.
         self.flights[index].extend_until(done);
         done
@@ -236,7 +232,7 @@ impl Gmmu {
 
     /// Who shares a migration with `asker`, where that is neither everybody nor nobody.
     fn owner(&self, asker: Asker) -> Option<usize> {
-        match self.merge {
+        match self.spec.merge {
             MergeScope::Partition => Some(asker.partition),
             MergeScope::Sm => Some(asker.sm as usize),
             MergeScope::Gpu | MergeScope::Nothing => None,
@@ -244,22 +240,15 @@ impl Gmmu {
     }
 
     /// Moves the planned ranges: an entry and a transfer each.
-    fn fetch(
-        &mut self,
-        at: Picos,
-        index: usize,
-        asker: Asker,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) {
-        let room = self.make_room(at, index, link, timeline);
+    fn fetch(&mut self, at: Picos, index: usize, asker: Asker, wires: &mut Wires) {
+        self.make_room(at, index, wires);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
             let needed = Move {
                 range,
                 cause: page_events::FAULT,
             };
-            let done = self.transfer(room, index, needed, asker, link, timeline);
+            let done = self.transfer(at, index, needed, asker, wires);
             self.flights[index].insert(at, Flight { range, done });
         }
         if let Some(departed) = self.departed.get(&index) {
@@ -275,8 +264,7 @@ impl Gmmu {
         index: usize,
         Move { range, cause }: Move,
         asker: Asker,
-        link: &mut Link,
-        timeline: &mut Timeline,
+        wires: &mut Wires,
     ) -> Picos {
         let partition = asker.partition;
         let slot = match &mut self.slots {
@@ -286,15 +274,21 @@ impl Gmmu {
         let start = self.buffers[partition].admit(slot);
         if start > slot {
             let partition = partition as u32;
-            timeline.record(|| TimelineEvent {
+            wires.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::BufferFull { partition },
                 start: slot,
                 end: start,
                 bytes: 0,
             });
         }
-        let transfer = link.transfer(start + self.fault_overhead, Direction::ToGpu, range.bytes());
-        let done = transfer.done + self.update;
+        let overhead = self.spec.fault_overhead;
+        // Every range of a page waits for the page's frame, not only the first.
+        let ready = start.max(self.frame_free_at(index)) + overhead;
+        let transfer =
+            wires
+                .link
+                .transfer_from(at + overhead, ready, Direction::ToGpu, range.bytes());
+        let done = transfer.done + self.spec.update;
         self.buffers[partition].hold_until(done);
         if let Some(slots) = &mut self.slots {
             slots.hold_until(done);
@@ -306,7 +300,7 @@ impl Gmmu {
         self.counts.migrations += 1;
         self.counts.migrated_bytes += range.bytes();
         let page = self.first_page + index as u64;
-        timeline.record(|| TimelineEvent {
+        wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Migration {
                 page,
                 partition: partition as u32,
@@ -315,7 +309,7 @@ impl Gmmu {
             end: done,
             bytes: range.bytes(),
         });
-        timeline.page(PageChange {
+        wires.timeline.page(PageChange {
             cause,
             page,
             range,
@@ -327,8 +321,11 @@ impl Gmmu {
     }
 
     /// What the page has on the GPU, where the page map wants to know.
-    fn leaving(&self, index: usize, timeline: &mut Timeline) -> Option<RangeSet> {
-        timeline.pages().map(|_| self.pages[index].valid().clone())
+    fn leaving(&self, index: usize, wires: &mut Wires) -> Option<RangeSet> {
+        wires
+            .timeline
+            .pages()
+            .map(|_| self.pages[index].valid().clone())
     }
 
     /// Tells the page map that these bytes of a page left from `start` to `done`.
@@ -337,11 +334,11 @@ impl Gmmu {
         index: usize,
         (ranges, cause): (Option<RangeSet>, u8),
         (start, done): (Picos, Picos),
-        timeline: &mut Timeline,
+        wires: &mut Wires,
     ) {
         let page = self.first_page + index as u64;
         for &range in ranges.iter().flat_map(|ranges| ranges.iter()) {
-            timeline.page(PageChange {
+            wires.timeline.page(PageChange {
                 cause,
                 page,
                 range,
@@ -352,61 +349,62 @@ impl Gmmu {
         }
     }
 
-    /// Gives the page a frame, moving another page out if GPU memory is full. Returns when the frame is free.
-    fn make_room(
-        &mut self,
-        at: Picos,
-        index: usize,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) -> Picos {
-        let Some(residents) = &mut self.residents else {
-            return at;
+    /// When the bytes that were in the page's frame before it have left.
+    fn frame_free_at(&self, index: usize) -> Picos {
+        let frames = self.frames.as_ref();
+        frames.map_or(Picos::ZERO, |frames| frames.free_at(index))
+    }
+
+    /// Gives the page a frame, moving another page out if GPU memory is full.
+    fn make_room(&mut self, at: Picos, index: usize, wires: &mut Wires) {
+        let victim = match &mut self.frames {
+            Some(frames) if frames.holds(index) => return,
+            Some(frames) => frames.admit(index),
+            // Without frames, a page is new to the GPU while none of its bytes are there.
+            None if self.flights[index].until() == Picos::ZERO => None,
+            None => return,
         };
-        if residents.holds(index) {
-            return at;
-        }
-        match residents.admit(index) {
-            Some(victim) => self.move_out(at, victim, link, timeline),
-            None => at,
+        self.moves.came(self.addresses(index));
+        if let Some(victim) = victim {
+            let left = self.move_out(at, victim, wires);
+            if let Some(frames) = &mut self.frames {
+                frames.set_free_at(index, left);
+            }
         }
     }
 
+    /// The addresses of a page.
+    fn addresses(&self, index: usize) -> std::ops::Range<u64> {
+        let start = (self.first_page + index as u64) << self.page_shift;
+        start..start + (1 << self.page_shift)
+    }
+
     /// The page leaves GPU memory to make room. Returns when its frame is free.
-    fn move_out(
-        &mut self,
-        at: Picos,
-        victim: usize,
-        link: &mut Link,
-        timeline: &mut Timeline,
-    ) -> Picos {
+    fn move_out(&mut self, at: Picos, victim: usize, wires: &mut Wires) -> Picos {
         // Bytes still on the way to the victim must land before they can go back.
-        let from = at.max(self.flights[victim].until());
-        let leaving = self.leaving(victim, timeline);
+        let landed = at.max(self.flights[victim].until());
+        let leaving = self.leaving(victim, wires);
         let bytes = self.leave_gpu(victim);
         let done = if bytes == 0 {
-            from
+            landed
         } else {
-            link.transfer(from, Direction::ToCpu, bytes).done
+            let transfer = wires
+                .link
+                .transfer_from(at, landed, Direction::ToCpu, bytes);
+            transfer.done
         };
         let left = (leaving, page_events::EVICTION);
-        self.tell_left(victim, left, (from, done), timeline);
+        self.tell_left(victim, left, (landed, done), wires);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
-        self.evicted.push(self.first_page + victim as u64);
         let page = self.first_page + victim as u64;
-        timeline.record(|| TimelineEvent {
+        wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Eviction { page },
             start: at,
             end: done,
             bytes,
         });
         done
-    }
-
-    /// Pages that were moved out since the last call: their translations and cached lines are void.
-    pub(crate) fn take_evicted(&mut self) -> Option<u64> {
-        self.evicted.pop()
     }
 
     fn forget_flights(&mut self, index: usize) {
@@ -424,6 +422,7 @@ impl Gmmu {
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.settled[index] = false;
         self.forget_flights(index);
+        self.moves.left(self.addresses(index));
         let valid = self.pages[index].valid();
         if !valid.is_empty() {
             let departed = self.departed.entry(index).or_default();
@@ -431,7 +430,7 @@ impl Gmmu {
         }
         match (
             self.pages[index].cpu_request(&self.migration),
-            self.cpu_return,
+            self.spec.cpu_return,
         ) {
             (CpuDecision::Local, _) => 0,
             (CpuDecision::BringBack { page_bytes, .. }, CpuReturn::WholePage) => page_bytes,
@@ -451,8 +450,7 @@ impl Gmmu {
         at: Picos,
         address: u64,
         bytes: u64,
-        link: &mut Link,
-        timeline: &mut Timeline,
+        wires: &mut Wires,
     ) -> (Picos, u64) {
         let mut done = at;
         let mut moved = 0;
@@ -464,18 +462,20 @@ impl Gmmu {
             if self.pages[index].state() == PageState::ValidInCpu {
                 continue;
             }
-            let from = at.max(self.flights[index].until());
-            let leaving = self.leaving(index, timeline);
+            let landed = at.max(self.flights[index].until());
+            let leaving = self.leaving(index, wires);
             let page_moved = self.leave_gpu(index);
-            let there = link.transfer(from, Direction::ToCpu, page_moved).done;
-            let left = (leaving, page_events::HOST_TOUCH);
-            self.tell_left(index, left, (from, there), timeline);
-            if let Some(residents) = &mut self.residents {
-                residents.release(index);
+            if let Some(frames) = &mut self.frames {
+                frames.release(index);
             }
             moved += page_moved;
             self.counts.returned_pages += 1;
-            done = done.max(there);
+            let transfer = wires
+                .link
+                .transfer_from(at, landed, Direction::ToCpu, page_moved);
+            let left = (leaving, page_events::HOST_TOUCH);
+            self.tell_left(index, left, (landed, transfer.done), wires);
+            done = done.max(transfer.done);
         }
         self.counts.returned_bytes += moved;
         (done, moved)

@@ -3,15 +3,17 @@
 use std::collections::VecDeque;
 
 use pagemill_policy::residency::{
-    BLOCK_PAGES, Call, Driver, DriverSpecError, Effects, PAGE_BYTES, PageMask, Strategy,
+    BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, PAGE_BYTES, PageMask,
 };
-use pagemill_policy::residency::{DriverSpec, Placement};
 use pagemill_types::Picos;
 
-use super::fault_buffer::FaultBuffer;
-use super::machine::{DriverCosts, UvmMachine};
-use super::wires::Wires;
-use crate::gpu::{TimelineEvent, TimelineKind};
+use super::fault_buffer::{Fault, FaultBuffer, Waiter};
+use super::spec::{DriverCosts, DriverMachine};
+use crate::gpu::pages::Moves;
+
+use crate::gpu::wires::Wires;
+use crate::parts::link::Direction;
+use crate::timeline::{TimelineEvent, TimelineKind};
 
 /// What the driver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +30,12 @@ pub struct HandlerCounts {
     pub pins: u64,
     /// Blocks moved because access counters reported them.
     pub counter_migrations: u64,
+    /// Copies to GPU memory.
+    pub migrations: u64,
+    /// Blocks moved out of GPU memory to make room.
+    pub evictions: u64,
+    /// Blocks that the CPU touched and that came back for it.
+    pub host_faults: u64,
     /// Time at work.
     pub busy: Picos,
 }
@@ -51,8 +59,8 @@ enum Phase {
 /// The batch at hand.
 #[derive(Clone, Debug, Default)]
 struct Batch {
-    pages: Vec<u32>,
-    /// The first of `pages` that is not served yet.
+    faults: Vec<Fault>,
+    /// The first of `faults` that is not served yet.
     next: usize,
     entries: u64,
     /// Counter reports still to be served.
@@ -79,33 +87,41 @@ pub(super) struct FaultHandler {
     reports: VecDeque<u32>,
     /// When what was last brought to each block has arrived.
     ready_at: Vec<Picos>,
-    pub counts: HandlerCounts,
+    pub(super) counts: HandlerCounts,
+    /// Blocks of which something came or left.
+    pub(super) moves: Moves,
+    /// Address of the first page.
+    base: u64,
 }
 
 impl FaultHandler {
-    pub(super) fn new(
-        machine: &UvmMachine,
-        allocation_bytes: u64,
-        gpu_bytes: u64,
-    ) -> Result<Self, DriverSpecError> {
-        let policy = &machine.policy;
-        let driver = Driver::new(&DriverSpec {
-            allocation_bytes,
-            gpu_bytes,
-            policy: *policy,
-        })?;
-        Ok(Self {
+    /// At work for `driver`, whose first page is at address `base`.
+    pub(super) fn new(machine: &DriverMachine, driver: Driver, base: u64) -> Self {
+        Self {
             ready_at: vec![Picos::ZERO; driver.blocks() as usize],
             driver,
-            costs: machine.driver,
-            host_page_pages: u64::from(policy.host_page.pages()),
+            costs: machine.costs,
+            host_page_pages: u64::from(machine.policy.host_page.pages()),
             batch_entries: machine.faults.batch_entries,
             effects: Effects::default(),
             phase: Phase::Fetch,
             batch: Batch::default(),
             reports: VecDeque::new(),
             counts: HandlerCounts::default(),
-        })
+            moves: Moves::default(),
+            base,
+        }
+    }
+
+    /// An allocation of the bytes from offset `bytes.start`, which nobody has touched.
+    pub(super) fn allocate(&mut self, bytes: std::ops::Range<u64>) {
+        self.driver.allocate(bytes);
+        let blocks = self.driver.blocks() as usize;
+        self.ready_at.resize(blocks, Picos::ZERO);
+    }
+
+    pub(super) fn driver_mut(&mut self) -> &mut Driver {
+        &mut self.driver
     }
 
     pub(super) fn driver(&self) -> &Driver {
@@ -139,39 +155,98 @@ impl FaultHandler {
         !self.reports.is_empty()
     }
 
-    /// The program's calls before its kernel, from `at` on; returns when the last copy is done.
-    pub(super) fn prepare(
-        &mut self,
-        strategy: &dyn Strategy,
-        placement: &Placement,
-        at: Picos,
-        wires: &mut Wires,
-    ) -> Picos {
-        let (costs, host_page_pages) = (self.costs, self.host_page_pages);
+    /// Carries out a call of the program from `at` on; returns when the driver has ended its work, and when the last copy is
+    /// done.
+    pub(super) fn call(&mut self, call: &Call, at: Picos, wires: &mut Wires) -> (Picos, Picos) {
+        let (costs, host_page_pages, base) = (self.costs, self.host_page_pages, self.base);
         let Self {
-            driver, effects, ..
+            driver,
+            effects,
+            moves,
+            ready_at,
+            counts,
+            ..
         } = self;
         let (mut now, mut done) = (at, at);
-        let mut carry_out = |call: Call| {
-            driver.call(&call, effects, |_, effects| {
-                let (sent, copied) = send_back(effects, &costs, now, wires);
-                now = sent + processing(effects, &costs, host_page_pages);
-                done = done.max(now).max(copied);
-                let bytes = u64::from(effects.fetched.count()) * PAGE_BYTES;
-                if bytes > 0 {
-                    done = done.max(wires.copy_to_gpu(now, bytes));
-                }
-            });
-        };
-        strategy.calls(placement, &mut carry_out);
-        done
+        driver.call(call, effects, |block, effects| {
+            note_moves(moves, base, block, effects);
+            let (sent, copied) = send_back(effects, &costs, now, wires);
+            now = sent + processing(effects, &costs, host_page_pages);
+            done = done.max(now).max(copied);
+            let bytes = effects.copied_bytes();
+            if bytes > 0 {
+                let arrived = wires.link.transfer(now, Direction::ToGpu, bytes).done;
+                ready_at[block as usize] = arrived;
+                counts.migrations += 1;
+                done = done.max(arrived);
+            }
+        });
+        (now, done)
+    }
+
+    /// The CPU touches the bytes at offsets `bytes`; returns when all of them are in its memory, and how many moved.
+    pub(super) fn host_touch(
+        &mut self,
+        bytes: std::ops::Range<u64>,
+        writes: bool,
+        at: Picos,
+        wires: &mut Wires,
+    ) -> (Picos, u64) {
+        let (costs, base) = (self.costs, self.base);
+        let Self {
+            driver,
+            effects,
+            moves,
+            ready_at,
+            counts,
+            ..
+        } = self;
+        let (mut now, mut moved) = (at, 0);
+        driver.host_touch(bytes, writes, effects, |block, effects| {
+            let left = effects.evictions.iter();
+            let pages = left.map(|left| left.copied.count()).sum::<u32>();
+            let bytes = u64::from(pages + effects.duplicated.count()) * PAGE_BYTES;
+            note_moves(moves, base, block, effects);
+            if effects.evictions.is_empty() && bytes == 0 {
+                return;
+            }
+            // A fault of the CPU is served like a block of a batch; the CPU waits for its copy.
+            now += costs.block;
+            counts.host_faults += 1;
+            if bytes > 0 {
+                let landed = now.max(ready_at[block as usize]);
+                let copy = wires
+                    .link
+                    .transfer_from(now, landed, Direction::ToCpu, bytes);
+                now = copy.done;
+                moved += bytes;
+            }
+        });
+        (now, moved)
+    }
+
+    /// Blocks that do not fit `gpu_bytes` leave.
+    pub(super) fn limit(&mut self, gpu_bytes: u64, at: Picos, wires: &mut Wires) {
+        let mut now = at;
+        while self.driver.shrink(gpu_bytes, &mut self.effects) {
+            note_moves(&mut self.moves, self.base, 0, &self.effects);
+            self.counts.evictions += 1;
+            (now, _) = send_back(&self.effects, &self.costs, now, wires);
+        }
+    }
+
+    /// The bytes at offsets `bytes` are freed.
+    pub(super) fn free(&mut self, bytes: std::ops::Range<u64>) {
+        self.driver.free(bytes.clone());
+        self.moves
+            .left(self.base + bytes.start..self.base + bytes.end);
     }
 
     /// Goes on with the driver's work at `now`; to be asked again at the time it answers.
-    pub(super) fn advance(
+    pub(super) fn advance<W: Waiter>(
         &mut self,
         now: Picos,
-        buffer: &mut FaultBuffer,
+        buffer: &mut FaultBuffer<W>,
         wires: &mut Wires,
     ) -> HandlerStep {
         match self.phase {
@@ -205,12 +280,12 @@ impl FaultHandler {
     }
 
     /// Takes a batch of faults and of reports, sorted by block.
-    fn fetch(&mut self, now: Picos, buffer: &FaultBuffer) {
+    fn fetch<W: Waiter>(&mut self, now: Picos, buffer: &FaultBuffer<W>) {
         self.driver.release(now);
-        let pages = &mut self.batch.pages;
-        buffer.fetch(now, self.batch_entries, pages);
-        pages.sort_unstable();
-        self.batch.entries = pages.len() as u64;
+        let faults = &mut self.batch.faults;
+        buffer.fetch(now, self.batch_entries, faults);
+        faults.sort_unstable();
+        self.batch.entries = faults.len() as u64;
         self.batch.next = 0;
         self.batch.reports = self.reports.len().min(self.batch_entries as usize);
         self.batch.start = now;
@@ -223,19 +298,25 @@ impl FaultHandler {
     }
 
     /// Decides the next block of the batch and starts its evictions; answers when its pages can be copied.
-    fn next_block(
+    fn next_block<W: Waiter>(
         &mut self,
         now: Picos,
-        buffer: &mut FaultBuffer,
+        buffer: &mut FaultBuffer<W>,
         wires: &mut Wires,
     ) -> Option<Picos> {
-        let rest = &self.batch.pages[self.batch.next..];
-        let block = if let Some(&first) = rest.first() {
-            let block = first / BLOCK_PAGES;
-            let group = rest.iter().take_while(|&&page| page / BLOCK_PAGES == block);
-            let faulted: PageMask = group.clone().map(|page| page % BLOCK_PAGES).collect();
+        let rest = &self.batch.faults[self.batch.next..];
+        let block = if let Some(first) = rest.first() {
+            let block = first.page / BLOCK_PAGES;
+            let group = rest
+                .iter()
+                .take_while(|fault| fault.page / BLOCK_PAGES == block);
+            let in_block = |fault: &Fault| fault.page % BLOCK_PAGES;
+            let faulted: PageMask = group.clone().map(in_block).collect();
+            let written = group.clone().filter(|fault| fault.writes);
+            let written: PageMask = written.map(in_block).collect();
             self.batch.next += group.count();
-            self.driver.service(block, &faulted, now, &mut self.effects);
+            self.driver
+                .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
             block
         } else {
@@ -246,10 +327,12 @@ impl FaultHandler {
             block
         };
         self.counts.blocks += 1;
+        note_moves(&mut self.moves, self.base, block, &self.effects);
         self.batch.arriving = Some(block);
         self.batch.served.push(block);
         let (sent, copied) = send_back(&self.effects, &self.costs, now, wires);
         self.batch.copied = self.batch.copied.max(copied);
+        self.counts.evictions += self.effects.evictions.len() as u64;
         for evicted in &self.effects.evictions {
             wires.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Eviction {
@@ -261,10 +344,10 @@ impl FaultHandler {
             });
         }
         let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);
-        let bytes = u64::from(self.effects.fetched.count()) * PAGE_BYTES;
+        let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             // Until the copy begins, the earliest it can end at.
-            self.ready_at[block as usize] = at + wires.least_copy_time(bytes);
+            self.ready_at[block as usize] = at + wires.link.least_time(Direction::ToGpu, bytes);
         }
         Some(at)
     }
@@ -274,9 +357,10 @@ impl FaultHandler {
         let Some(block) = self.batch.arriving.take() else {
             return;
         };
-        let bytes = u64::from(self.effects.fetched.count()) * PAGE_BYTES;
+        let bytes = self.effects.copied_bytes();
         if bytes > 0 {
-            let arrived = wires.copy_to_gpu(now, bytes);
+            let arrived = wires.link.transfer(now, Direction::ToGpu, bytes).done;
+            self.counts.migrations += 1;
             self.ready_at[block as usize] = arrived;
             wires.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Migration {
@@ -292,12 +376,26 @@ impl FaultHandler {
     }
 
     /// Counts what thrashing detection did, and puts throttled faults off.
-    fn note(&mut self, block: u32, buffer: &mut FaultBuffer) {
+    fn note<W: Waiter>(&mut self, block: u32, buffer: &mut FaultBuffer<W>) {
         self.counts.pins += u64::from(self.effects.pinned.count());
         self.counts.throttles += u64::from(self.effects.throttled.count());
         for page in self.effects.throttled.pages() {
             buffer.put_off(block * BLOCK_PAGES + page, self.effects.throttled_until);
         }
+    }
+}
+
+/// Notes what came to `block`, and what left it or others.
+fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
+    let addresses = |block: u32| {
+        let start = base + u64::from(block) * BLOCK_BYTES;
+        start..start + BLOCK_BYTES
+    };
+    for evicted in &effects.evictions {
+        moves.left(addresses(evicted.block));
+    }
+    if !effects.fetched.is_empty() || !effects.collapsed.is_empty() {
+        moves.came(addresses(block));
     }
 }
 
@@ -313,7 +411,7 @@ fn send_back(
         at += costs.eviction;
         let bytes = u64::from(evicted.copied.count()) * PAGE_BYTES;
         if bytes > 0 {
-            copied = wires.copy_to_cpu(at, bytes);
+            copied = wires.link.transfer(at, Direction::ToCpu, bytes).done;
             if costs.eviction_waits {
                 at = copied;
             }

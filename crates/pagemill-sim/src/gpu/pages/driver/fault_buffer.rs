@@ -5,14 +5,23 @@ use std::collections::VecDeque;
 use pagemill_policy::residency::BLOCK_PAGES;
 use pagemill_types::Picos;
 
-use super::piece::Piece;
-
 /// An access that sleeps until its page is there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
-    pub actor: u32,
-    pub utlb: u32,
-    pub piece: Piece,
+pub(crate) trait Waiter: Copy {
+    /// The first-level TLB of its SM.
+    fn utlb(&self) -> u32;
+
+    /// Its 4 KiB page.
+    fn page(&self) -> u32;
+
+    /// Whether it writes.
+    fn writes(&self) -> bool;
+}
+
+/// A page that has to be served. They are in order of their pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fault {
+    pub(super) page: u32,
+    pub(super) writes: bool,
 }
 
 /// No entry.
@@ -20,7 +29,7 @@ const NONE: u32 = u32::MAX;
 
 /// A page that the SMs of one first-level TLB have faulted on.
 #[derive(Clone, Debug)]
-struct Entry {
+struct Entry<W> {
     /// Counts entries up as they are made: the order of the buffer.
     number: u64,
     /// Its place in the table of its first-level TLB.
@@ -28,13 +37,15 @@ struct Entry {
     /// The next entry of the same block, in no order.
     next_of_block: u32,
     /// Mostly the only one, so it lies here.
-    first: Waiter,
-    more: Vec<Waiter>,
+    first: W,
+    more: Vec<W>,
+    /// Whether any of them writes.
+    writes: bool,
 }
 
-impl Entry {
+impl<W: Waiter> Entry<W> {
     fn page(&self) -> u32 {
-        self.first.piece.page
+        self.first.page()
     }
 }
 
@@ -48,15 +59,23 @@ struct Ordered {
 }
 
 /// What the SMs of a first-level TLB have faulted on, and accesses that found the table full.
-#[derive(Clone, Debug, Default)]
-struct Table {
+#[derive(Clone, Debug)]
+struct Table<W> {
     pages: Vec<u32>,
     /// The entry of each of `pages`.
     entries: Vec<u32>,
-    blocked: VecDeque<Waiter>,
+    blocked: VecDeque<W>,
 }
 
-impl Table {
+impl<W> Table<W> {
+    fn new() -> Self {
+        Self {
+            pages: Vec::new(),
+            entries: Vec::new(),
+            blocked: VecDeque::new(),
+        }
+    }
+
     /// The entry of `page`. Most pages have none, which a look at all of them finds fastest.
     #[inline]
     fn find(&self, page: u32) -> Option<u32> {
@@ -81,8 +100,8 @@ impl Table {
 
 /// The fault buffer. Faults that a flush drops come back in the order they had, so they simply stay.
 #[derive(Clone, Debug)]
-pub(super) struct FaultBuffer {
-    entries: Vec<Entry>,
+pub(super) struct FaultBuffer<W> {
+    entries: Vec<Entry<W>>,
     free: Vec<u32>,
     /// The entries by number, those first that were made first. The first of them has not ended.
     order: VecDeque<Ordered>,
@@ -90,25 +109,25 @@ pub(super) struct FaultBuffer {
     first_number: u64,
     /// An entry of each block, if it has one.
     of_block: Vec<u32>,
-    tables: Vec<Table>,
+    tables: Vec<Table<W>>,
     limit: usize,
     /// Entries that a replay ends, with their numbers. Reused.
     ended: Vec<(u64, u32)>,
     /// Accesses that faulted, merged or not.
-    pub faults: u64,
+    pub(super) faults: u64,
     /// Entries made.
-    pub made: u64,
+    pub(super) made: u64,
 }
 
-impl FaultBuffer {
-    pub(super) fn new(utlbs: u32, limit: u32, blocks: u32) -> Self {
+impl<W: Waiter> FaultBuffer<W> {
+    pub(super) fn new(utlbs: u32, limit: u32) -> Self {
         Self {
             entries: Vec::new(),
             free: Vec::new(),
             order: VecDeque::new(),
             first_number: 0,
-            of_block: vec![NONE; blocks as usize],
-            tables: vec![Table::default(); utlbs as usize],
+            of_block: Vec::new(),
+            tables: (0..utlbs).map(|_| Table::new()).collect(),
             limit: limit as usize,
             ended: Vec::new(),
             faults: 0,
@@ -118,11 +137,13 @@ impl FaultBuffer {
 
     /// An access faults: it joins the entry of its page, makes one, or waits for the table.
     #[inline]
-    pub(super) fn fault(&mut self, waiter: Waiter) {
+    pub(super) fn fault(&mut self, waiter: W) {
         self.faults += 1;
-        let table = &mut self.tables[waiter.utlb as usize];
-        if let Some(entry) = table.find(waiter.piece.page) {
-            self.entries[entry as usize].more.push(waiter);
+        let table = &mut self.tables[waiter.utlb() as usize];
+        if let Some(entry) = table.find(waiter.page()) {
+            let entry = &mut self.entries[entry as usize];
+            entry.writes |= waiter.writes();
+            entry.more.push(waiter);
         } else if table.pages.len() >= self.limit {
             table.blocked.push_back(waiter);
         } else {
@@ -130,15 +151,16 @@ impl FaultBuffer {
         }
     }
 
-    fn enter(&mut self, waiter: Waiter) {
-        let page = waiter.piece.page;
+    fn enter(&mut self, waiter: W) {
+        let page = waiter.page();
         let of_block = &mut self.of_block[(page / BLOCK_PAGES) as usize];
         let entry = Entry {
             number: self.made,
-            slot: self.tables[waiter.utlb as usize].pages.len() as u32,
+            slot: self.tables[waiter.utlb() as usize].pages.len() as u32,
             next_of_block: *of_block,
             first: waiter,
             more: Vec::new(),
+            writes: waiter.writes(),
         };
         let id = self.free.pop().unwrap_or(self.entries.len() as u32);
         match self.entries.get_mut(id as usize) {
@@ -154,7 +176,7 @@ impl FaultBuffer {
             page,
             not_before: Picos::ZERO,
         });
-        let table = &mut self.tables[waiter.utlb as usize];
+        let table = &mut self.tables[waiter.utlb() as usize];
         table.pages.push(page);
         table.entries.push(id);
         self.made += 1;
@@ -166,10 +188,13 @@ impl FaultBuffer {
     }
 
     /// The pages of the first `limit` entries that may be served at `now`, in the order of the buffer.
-    pub(super) fn fetch(&self, now: Picos, limit: u32, pages: &mut Vec<u32>) {
-        pages.clear();
+    pub(super) fn fetch(&self, now: Picos, limit: u32, faults: &mut Vec<Fault>) {
+        faults.clear();
         let due = self.in_order().filter(|entry| entry.not_before <= now);
-        pages.extend(due.take(limit as usize).map(|entry| entry.page));
+        faults.extend(due.take(limit as usize).map(|entry| Fault {
+            page: entry.page,
+            writes: self.entries[entry.id as usize].writes,
+        }));
     }
 
     /// When the first entry may be served, if there is one.
@@ -190,6 +215,12 @@ impl FaultBuffer {
         self.order.is_empty() && self.tables.iter().any(|table| !table.blocked.is_empty())
     }
 
+    /// Room for `blocks` blocks of pages.
+    pub(super) fn grow(&mut self, blocks: u32) {
+        let blocks = self.of_block.len().max(blocks as usize);
+        self.of_block.resize(blocks, NONE);
+    }
+
     /// Leaves the entries of `page` alone until `until`.
     pub(super) fn put_off(&mut self, page: u32, until: Picos) {
         let mut at = self.of_block[(page / BLOCK_PAGES) as usize];
@@ -207,8 +238,8 @@ impl FaultBuffer {
     pub(super) fn replay(
         &mut self,
         changed: &[u32],
-        is_there: impl Fn(u32) -> bool,
-        awake: &mut Vec<Waiter>,
+        is_there: impl Fn(u32, bool) -> bool,
+        awake: &mut Vec<W>,
     ) {
         let mut ended = std::mem::take(&mut self.ended);
         for &block in changed {
@@ -221,7 +252,7 @@ impl FaultBuffer {
             awake.push(entry.first);
             awake.append(&mut entry.more);
             let slot = entry.slot;
-            if let Some(moved) = self.tables[entry.first.utlb as usize].remove(slot) {
+            if let Some(moved) = self.tables[entry.first.utlb() as usize].remove(slot) {
                 self.entries[moved as usize].slot = slot;
             }
             self.free.push(id);
@@ -242,14 +273,14 @@ impl FaultBuffer {
     fn take_ended(
         &mut self,
         block: u32,
-        is_there: impl Fn(u32) -> bool,
+        is_there: impl Fn(u32, bool) -> bool,
         ended: &mut Vec<(u64, u32)>,
     ) {
         let mut kept = NONE;
         let mut at = self.of_block[block as usize];
         while let Some(entry) = self.entries.get_mut(at as usize) {
             let next = entry.next_of_block;
-            if is_there(entry.page()) {
+            if is_there(entry.page(), entry.writes) {
                 ended.push((entry.number, at));
             } else {
                 entry.next_of_block = kept;

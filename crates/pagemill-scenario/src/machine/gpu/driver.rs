@@ -1,89 +1,63 @@
-//! The values of a GPU with unified memory, its link and its driver.
+//! The values of a machine with a unified-memory driver.
 
 use pagemill_policy::residency::{
-    AccessCounterSpec, DriverPolicy, EVICTIONS, GROWTHS, HostPage, ThrashingSpec, find_eviction,
-    find_growth,
+    AccessCounterSpec, DriverPolicy, GROWTHS, HostPage, ThrashingSpec, find_growth,
 };
-use pagemill_sim::uvm::{
-    DriverCosts, FaultSpec, TranslationSpec, UvmLink, UvmMachine, UvmMemory, UvmSm,
+use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
+use pagemill_sim::{
+    DriverCosts, DriverMachine, FaultSpec, Memory, PatternCosts, Translation, TranslationSpec,
 };
 
-use super::gpu::{bytes, number, one_of};
-use super::{Machine, MachineFile, Refused};
-use crate::document::{Node, Reader};
-use crate::kind;
+use super::{GpuMemory, bytes, eviction, number, one_of};
+use crate::document::Node;
 use crate::quantity::{self, Wrong};
 use crate::sourced::SourcedSection;
 
-/// Reads and checks the machine of `file`.
-pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<UvmMachine>> {
-    Machine::read(file, kind::RESIDENCY, reader, |root| {
-        let machine = read_machine(root, &file.source.stem())?;
-        if let Err(error) = machine.check() {
-            let refused = Refused {
-                key: error.key,
-                value: error.value,
-                why: error.allowed,
-            };
-            refused.report(file, reader);
-            return None;
-        }
-        Some(machine)
-    })
-}
-
-fn read_machine(root: &mut SourcedSection<'_>, name: &str) -> Option<UvmMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
-    let sm = root.section("sm").and_then(read_sm);
-    let memory = root.section("memory").and_then(read_memory);
-    let link = root.section("link").and_then(read_link);
-    let translation = root.section("translation").and_then(read_translation);
+/// `[faults]`, `[driver]` and `[policy]`.
+pub(super) fn driver(root: &mut SourcedSection<'_>) -> Option<DriverMachine> {
     let faults = root.section("faults").and_then(read_faults);
-    let driver = root.section("driver").and_then(read_costs);
+    let costs = root.section("driver").and_then(read_costs);
     let policy = root.section("policy").and_then(read_policy);
-    Some(UvmMachine {
-        name: name.to_owned(),
-        sm: sm?,
-        memory: memory?,
-        link: link?,
-        translation: translation?,
+    Some(DriverMachine {
         faults: faults?,
-        driver: driver?,
+        costs: costs?,
         policy: policy?,
     })
 }
 
-fn read_sm(mut sm: SourcedSection<'_>) -> Option<UvmSm> {
-    let count = sm.value("count", number);
-    let clock = sm.value("clock", quantity::frequency);
-    let max_threads = sm.value("max_threads", number);
-    let max_blocks = sm.value("max_blocks", number);
-    let iteration = sm.value("iteration", quantity::time);
-    let unrolled_reads = sm.value("unrolled_reads", number);
-    Some(UvmSm {
-        count: count?,
-        clock: clock?,
-        max_threads: max_threads?,
-        max_blocks: max_blocks?,
+/// `[patterns]`, which may be left out where no built-in pattern runs.
+pub(super) fn patterns(root: &mut SourcedSection<'_>) -> Option<Option<PatternCosts>> {
+    if !root.contains("patterns") {
+        return Some(None);
+    }
+    let mut patterns = root.section("patterns")?;
+    let iteration = patterns.value("iteration", quantity::time);
+    let unrolled_reads = patterns.value("unrolled_reads", number);
+    Some(Some(PatternCosts {
         iteration: iteration?,
         unrolled_reads: unrolled_reads?,
-    })
+    }))
 }
 
-fn read_memory(mut memory: SourcedSection<'_>) -> Option<UvmMemory> {
+/// `[memory]`: a rate and a latency.
+pub(super) fn memory(mut memory: SourcedSection<'_>) -> Option<GpuMemory> {
     let size = memory.value("size", quantity::bytes);
     let reserved = memory.value("reserved", quantity::bytes);
     let bandwidth = memory.value("bandwidth", quantity::bandwidth);
     let latency = memory.value("latency", quantity::time);
-    Some(UvmMemory {
-        bytes: size?,
+    let slices = memory.value("slices", number);
+    Some(GpuMemory {
+        depth: Memory::Rate {
+            bandwidth: bandwidth?,
+            latency: latency?,
+            slices: slices?,
+        },
+        bytes: Some(size?),
         reserved_bytes: reserved?,
-        bandwidth: bandwidth?,
-        latency: latency?,
     })
 }
 
-fn read_link(mut link: SourcedSection<'_>) -> Option<UvmLink> {
+pub(super) fn link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
     let to_gpu = link.value("bandwidth", quantity::bandwidth);
     let to_cpu = link.optional("bandwidth_to_cpu", quantity::bandwidth);
     let read_latency = link.value("read_latency", quantity::time);
@@ -93,19 +67,21 @@ fn read_link(mut link: SourcedSection<'_>) -> Option<UvmLink> {
     let outstanding_reads = link.value("outstanding_reads", number);
     let copy_latency = link.value("copy_latency", quantity::time);
     let to_gpu = to_gpu?;
-    Some(UvmLink {
+    Some(LinkSpec {
         to_gpu,
         to_cpu: to_cpu?.unwrap_or(to_gpu),
-        read_latency: read_latency?,
-        read_bytes: read_bytes?,
-        copy_bytes: copy_bytes?,
+        latency: copy_latency?,
+        payload_bytes: copy_bytes?,
         header_bytes: header_bytes?,
-        outstanding_reads: outstanding_reads?,
-        copy_latency: copy_latency?,
+        reads: Some(ReadSpec {
+            latency: read_latency?,
+            packet_bytes: read_bytes?,
+            outstanding: outstanding_reads?,
+        }),
     })
 }
 
-fn read_translation(mut part: SourcedSection<'_>) -> Option<TranslationSpec> {
+pub(super) fn translation(mut part: SourcedSection<'_>) -> Option<Translation> {
     let sms_per_utlb = part.value("sms_per_utlb", number);
     let utlb_entries = part.value("utlb_entries", number);
     let l2_entries = part.value("l2_entries", number);
@@ -115,7 +91,7 @@ fn read_translation(mut part: SourcedSection<'_>) -> Option<TranslationSpec> {
     let walk_latency = part.value("walk_latency", quantity::time);
     let local_page = part.value("local_page", quantity::page_size);
     let remote_page = part.value("remote_page", quantity::page_size);
-    Some(TranslationSpec {
+    Some(Translation::TwoLevels(TranslationSpec {
         sms_per_utlb: sms_per_utlb?,
         utlb_entries: utlb_entries?,
         l2_entries: l2_entries?,
@@ -125,7 +101,7 @@ fn read_translation(mut part: SourcedSection<'_>) -> Option<TranslationSpec> {
         walk_latency: walk_latency?,
         local_page: local_page?,
         remote_page: remote_page?,
-    })
+    }))
 }
 
 fn read_faults(mut faults: SourcedSection<'_>) -> Option<FaultSpec> {
@@ -168,11 +144,7 @@ fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
         find_growth(&found).ok_or_else(|| Wrong::new("this is no growth policy"))
     });
     let density_percent = policy.value("density_percent", number);
-    let eviction = policy.value("eviction", |node| {
-        let names: Vec<&str> = EVICTIONS.iter().map(|entry| entry.name).collect();
-        let found = quantity::choice("eviction policies", &names)(node)?;
-        find_eviction(&found).ok_or_else(|| Wrong::new("this is no eviction policy"))
-    });
+    let eviction = policy.value("eviction", eviction);
     let thrashing = read_thrashing(&mut policy);
     let access_counters = policy.value("access_counters", quantity::boolean);
     let threshold = policy.optional("access_counter_threshold", number);

@@ -1,0 +1,392 @@
+//! The seam between the memory path and whoever decides where a managed page is: one file for each page manager.
+//!
+//! A manager is asked about requests in non-decreasing time, answers with times, and books the link. What came to the GPU and
+//! what left it is told in one form, [`Moves`], to TLBs, caches and the host side.
+
+pub(crate) mod driver;
+pub(crate) mod ranges;
+#[cfg(test)]
+mod ranges_tests;
+
+use std::ops::Range;
+
+use pagemill_types::Picos;
+use serde::{Deserialize, Serialize};
+
+use crate::timeline::{TimelineEvent, TimelineKind};
+
+use super::deferred::Request;
+use super::memory_path::MANAGED_BASE;
+use super::stream::AccessKind;
+use super::wires::Wires;
+use driver::{DriverPages, Found, Waiter};
+use pagemill_policy::residency::{
+    Action, BIG_PAGE_PAGES, BLOCK_PAGES, Call, PAGE_BYTES, PageMask, Side,
+};
+use ranges::Ranges;
+
+/// Where a GPU request comes from and goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asker {
+    /// The SM that asks.
+    pub(crate) sm: u32,
+    /// The memory partition of the bytes.
+    pub(crate) partition: usize,
+}
+
+/// A request for managed bytes whose translation is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageRequest {
+    /// The first byte.
+    pub(crate) address: u64,
+    /// Bytes, all of one page.
+    pub(crate) bytes: u32,
+    pub(crate) asker: Asker,
+}
+
+/// A request of the memory path that sleeps for its page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sleeping {
+    pub(crate) request: Request,
+    pub(crate) utlb: u32,
+    /// Its 4 KiB page, counted from the start of managed memory.
+    pub(crate) page: u32,
+}
+
+impl Waiter for Sleeping {
+    fn utlb(&self) -> u32 {
+        self.utlb
+    }
+
+    fn page(&self) -> u32 {
+        self.page
+    }
+
+    fn writes(&self) -> bool {
+        self.request.kind != AccessKind::Load
+    }
+}
+
+/// Answer to a GPU request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// The bytes are in GPU memory; the request goes on at this time.
+    Here(Picos),
+    /// The bytes arrive at this time.
+    Arrives(Picos),
+    /// The bytes are in CPU memory, and the request goes on there at this time.
+    InPlace(Picos),
+    /// The request sleeps: the page manager hands it back once it may be repeated.
+    Waits,
+}
+
+/// Which memory an access to a page would meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// That of the GPU, now or soon.
+    Gpu,
+    /// That of the CPU, in place.
+    Cpu,
+    /// The access faults.
+    Neither,
+}
+
+impl DriverPages<Sleeping> {
+    /// A GPU request; asked in non-decreasing time.
+    #[inline]
+    pub(crate) fn touch(&mut self, at: Picos, asked: Sleeping) -> Touch {
+        match self.find(at, asked.page, asked.writes()) {
+            Found::Local(ready) => {
+                self.note_use(asked.page);
+                match ready > at {
+                    true => Touch::Arrives(ready),
+                    false => Touch::Here(at),
+                }
+            }
+            Found::Remote => {
+                self.note_remote(at, asked.page, 1);
+                Touch::InPlace(at)
+            }
+            Found::Fault => {
+                self.fault(at, asked);
+                Touch::Waits
+            }
+        }
+    }
+}
+
+/// Managed bytes that changed sides since the last look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moves {
+    /// Whole pages of which something came to the GPU that had nothing there.
+    pub(crate) came: Vec<Range<u64>>,
+    /// Whole pages that left the GPU: their translations and cached lines are void.
+    pub(crate) left: Vec<Range<u64>>,
+}
+
+impl Moves {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.came.is_empty() && self.left.is_empty()
+    }
+
+    /// `pages` came to the GPU.
+    pub(crate) fn came(&mut self, pages: Range<u64>) {
+        join(&mut self.came, pages);
+    }
+
+    /// `pages` left the GPU.
+    pub(crate) fn left(&mut self, pages: Range<u64>) {
+        join(&mut self.left, pages);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.came.clear();
+        self.left.clear();
+    }
+}
+
+/// Counts of all migration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigrationCounts {
+    /// Ranges moved to the GPU on demand, each with its own transfer and buffer entry.
+    pub migrations: u64,
+    /// Bytes moved to the GPU on demand.
+    pub migrated_bytes: u64,
+    /// Bytes moved back to the CPU, by CPU requests and evictions.
+    pub returned_bytes: u64,
+    /// Pages that CPU requests brought back.
+    pub returned_pages: u64,
+    /// Pages moved out of GPU memory to make room.
+    pub evictions: u64,
+    /// Those of `migrated_bytes` that were on the way already when they were asked for once more.
+    pub repeated_bytes: u64,
+    /// Those of `migrated_bytes` that had been on the GPU before, and had left it.
+    pub refetched_bytes: u64,
+    /// Requests that found bytes they need on the way, and waited for them.
+    pub joined_requests: u64,
+    /// Bytes allocated in GPU memory at their first touch: nothing moved for them.
+    pub populated_bytes: u64,
+    /// Bytes that left GPU memory without a copy, because CPU memory had them as well.
+    pub dropped_bytes: u64,
+    /// Accesses that faulted and slept for the driver.
+    pub faults: u64,
+    /// Batches that the driver served.
+    pub batches: u64,
+    /// Blocks of 2 MiB served, over all batches.
+    pub block_services: u64,
+    /// Time the driver was at work.
+    #[serde(with = "crate::parts::serial")]
+    pub driver_busy: Picos,
+    /// Faults put off because their page thrashes.
+    pub throttles: u64,
+    /// Pages pinned in CPU memory because they thrash.
+    pub pins: u64,
+    /// Blocks moved because access counters reported them.
+    pub counter_migrations: u64,
+    /// Bytes that the GPU used in CPU memory, over the link.
+    pub remote_bytes: u64,
+    /// Migrations that found their partition's buffer full.
+    pub buffer_stalls: u64,
+    /// How long those waited for an entry, summed over them.
+    #[serde(with = "crate::parts::serial")]
+    pub buffer_stalled: Picos,
+}
+
+/// Appends `next`, to the last range where it goes on.
+fn join(ranges: &mut Vec<Range<u64>>, next: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == next.start => last.end = next.end,
+        _ => ranges.push(next),
+    }
+}
+
+/// A page manager, matched once a request.
+#[derive(Debug)]
+pub(crate) enum Pages {
+    /// Everything is always in GPU memory.
+    Fixed,
+    /// Valid ranges, moved by the GPU.
+    Ranges(Box<Ranges>),
+    /// The unified-memory driver. Offsets are from `MANAGED_BASE`.
+    Driver(Box<DriverPages<Sleeping>>),
+}
+
+impl Pages {
+    /// The CPU touches the bytes from `address`. Returns when all are in CPU memory, and how many bytes moved.
+    pub(crate) fn host_touch(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        writes: bool,
+        wires: &mut Wires,
+    ) -> (Picos, u64) {
+        match self {
+            Self::Fixed => (at, 0),
+            Self::Ranges(ranges) => ranges.cpu_request(at, address, bytes, wires),
+            Self::Driver(pages) => pages.host_touch(at, offsets(address, bytes), writes, wires),
+        }
+    }
+
+    /// Bytes come to the GPU before anything asks for them; returns when all are there.
+    pub(crate) fn prefetch(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        wires: &mut Wires,
+    ) -> Picos {
+        match self {
+            Self::Fixed => at,
+            Self::Ranges(ranges) => ranges.prefetch(at, address, bytes, wires),
+            Self::Driver(pages) => {
+                let call = Call {
+                    bytes: offsets(address, bytes),
+                    action: Action::Prefetch(Side::Gpu),
+                };
+                let start = at;
+                let (now, done) = pages.call(at, &call, wires);
+                wires.timeline.record(|| TimelineEvent {
+                    kind: TimelineKind::CopyToGpu,
+                    start,
+                    end: done,
+                    bytes,
+                });
+                now.max(done)
+            }
+        }
+    }
+
+    /// Managed pages have `bytes` of GPU memory from now on.
+    pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64, wires: &mut Wires) {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => ranges.limit_frames(at, bytes, wires),
+            Self::Driver(pages) => pages.limit(at, bytes, wires),
+        }
+    }
+
+    /// A new allocation: `bytes` from `address`, and nothing else up to `end`.
+    pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => ranges.grow(end),
+            Self::Driver(pages) => pages.allocate(offsets(address, bytes)),
+        }
+    }
+
+    /// Which memory an access to managed 4 KiB page `page` would meet.
+    #[inline]
+    pub(crate) fn place(&self, at: Picos, page: u32, kind: AccessKind) -> Place {
+        let Self::Driver(pages) = self else {
+            return Place::Gpu;
+        };
+        match pages.find(at, page, kind != AccessKind::Load) {
+            Found::Local(_) => Place::Gpu,
+            Found::Remote => Place::Cpu,
+            Found::Fault => Place::Neither,
+        }
+    }
+
+    /// Least bytes that are told apart by [`Pages::is_on_gpu`], of pages of `page_bytes`.
+    pub(crate) fn granule_bytes(&self, page_bytes: u64) -> u64 {
+        match self {
+            Self::Driver(_) => u64::from(BIG_PAGE_PAGES) * PAGE_BYTES,
+            _ => page_bytes,
+        }
+    }
+
+    /// When a page manager that works by itself goes on.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<Picos> {
+        match self {
+            Self::Driver(pages) => pages.due(),
+            _ => None,
+        }
+    }
+
+    /// The program says how its memory will be used; returns when the host goes on, and when the last copy is done. `None`
+    /// where this page manager heeds no such call.
+    pub(crate) fn call(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        action: Action,
+        wires: &mut Wires,
+    ) -> Option<(Picos, Picos)> {
+        let Self::Driver(pages) = self else {
+            return None;
+        };
+        let bytes = offsets(address, bytes);
+        Some(pages.call(at, &Call { bytes, action }, wires))
+    }
+
+    /// The bytes from `address` are no longer anything; nothing moves.
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, wires: &mut Wires) {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => ranges.forget(at, address, bytes, wires),
+            Self::Driver(pages) => pages.free(offsets(address, bytes)),
+        }
+    }
+
+    /// Whether any byte of the page at `address` is in GPU memory and not in CPU memory.
+    pub(crate) fn is_on_gpu(&self, address: u64) -> bool {
+        match self {
+            Self::Fixed => false,
+            Self::Ranges(ranges) => ranges.is_on_gpu(address),
+            Self::Driver(pages) => {
+                let page = page_of(address);
+                let granule = page % BLOCK_PAGES / BIG_PAGE_PAGES * BIG_PAGE_PAGES;
+                let granule = PageMask::range(granule..granule + BIG_PAGE_PAGES);
+                pages.only_on_gpu(page).overlaps(&granule)
+            }
+        }
+    }
+
+    /// What moved since it was last cleared.
+    pub(crate) fn moves(&mut self) -> Option<&mut Moves> {
+        match self {
+            Self::Fixed => None,
+            Self::Ranges(ranges) => Some(&mut ranges.moves),
+            Self::Driver(pages) => Some(pages.moves()),
+        }
+    }
+
+    /// What was counted.
+    pub(crate) fn counts(&self) -> MigrationCounts {
+        match self {
+            Self::Fixed => MigrationCounts::default(),
+            Self::Ranges(ranges) => ranges.counts(),
+            Self::Driver(pages) => pages.counts().as_migration(),
+        }
+    }
+
+    /// Bytes that are valid in GPU memory now.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        match self {
+            Self::Fixed => 0,
+            Self::Ranges(ranges) => ranges.resident_bytes(),
+            Self::Driver(pages) => pages.resident_bytes(),
+        }
+    }
+
+    /// How many pages have how many valid ranges: index 0 counts pages with none. Empty where pages have no ranges.
+    pub(crate) fn ranges_per_page(&self) -> Vec<u64> {
+        match self {
+            Self::Fixed | Self::Driver(_) => Vec::new(),
+            Self::Ranges(ranges) => ranges.ranges_per_page(),
+        }
+    }
+}
+
+/// Where managed bytes are, from the start of managed memory.
+fn offsets(address: u64, bytes: u64) -> Range<u64> {
+    address - MANAGED_BASE..address - MANAGED_BASE + bytes
+}
+
+/// The 4 KiB page of a managed address.
+pub(crate) fn page_of(address: u64) -> u32 {
+    ((address - MANAGED_BASE) / PAGE_BYTES) as u32
+}

@@ -1,0 +1,132 @@
+//! Which pages have a frame in a GPU memory of limited size, and from when on the frame is empty.
+
+use pagemill_policy::residency::{ChunkList, Eviction, EvictionEntry};
+use pagemill_types::Picos;
+
+/// Frames of a page each, given by an eviction policy.
+#[derive(Debug)]
+pub(super) struct Frames {
+    limit: u32,
+    held: ChunkList,
+    eviction: Box<dyn Eviction>,
+    tracks_use: bool,
+    /// For each page, when the bytes of its frame's last holder had left.
+    free_at: Vec<Picos>,
+}
+
+/// No page is kept: the one that asks holds no frame yet.
+const KEEP_NONE: u32 = u32::MAX;
+
+impl Frames {
+    /// `limit` free frames, at least one.
+    pub(super) fn new(limit: u64, eviction: &EvictionEntry) -> Self {
+        let eviction = (eviction.build)();
+        Self {
+            limit: frames(limit),
+            held: ChunkList::new(0),
+            tracks_use: eviction.tracks_use(),
+            eviction,
+            free_at: Vec::new(),
+        }
+    }
+
+    /// Makes room for `pages` pages.
+    pub(super) fn grow(&mut self, pages: usize) {
+        self.held.extend_to(pages as u32);
+        self.free_at.resize(pages, Picos::ZERO);
+    }
+
+    pub(super) fn holds(&self, page: usize) -> bool {
+        self.held.contains(page as u32)
+    }
+
+    /// The page is used now.
+    #[inline]
+    pub(super) fn touch(&mut self, page: usize) {
+        let page = page as u32;
+        if self.tracks_use && self.held.newest() != Some(page) && self.held.contains(page) {
+            self.eviction.used(&mut self.held, page);
+        }
+    }
+
+    /// Gives an absent page a frame; returns the page that has to leave, if any.
+    pub(super) fn admit(&mut self, page: usize) -> Option<usize> {
+        let victim = match self.held.len() >= self.limit {
+            true => self.take_victim(),
+            false => None,
+        };
+        self.held.push(page as u32);
+        self.free_at[page] = Picos::ZERO;
+        victim
+    }
+
+    /// The page's frame is empty from then on.
+    pub(super) fn set_free_at(&mut self, page: usize, at: Picos) {
+        self.free_at[page] = at;
+    }
+
+    /// When the page's frame is empty.
+    pub(super) fn free_at(&self, page: usize) -> Picos {
+        self.free_at[page]
+    }
+
+    /// Sets how many frames there are, at least one. While more are used, returns a page that had to leave.
+    pub(super) fn shrink(&mut self, limit: u64) -> Option<usize> {
+        self.limit = frames(limit);
+        match self.held.len() > self.limit {
+            true => self.take_victim(),
+            false => None,
+        }
+    }
+
+    /// The page gives its frame back, if it has one.
+    pub(super) fn release(&mut self, page: usize) {
+        self.held.remove(page as u32);
+    }
+
+    fn take_victim(&mut self) -> Option<usize> {
+        let victim = self.eviction.victim(&self.held, KEEP_NONE)?;
+        self.held.remove(victim);
+        Some(victim as usize)
+    }
+}
+
+fn frames(limit: u64) -> u32 {
+    limit.clamp(1, u64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagemill_policy::residency::LeastRecentlyUsed;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn victims_equal_the_list_model(limit in 1u64..6, actions in prop::collection::vec((0u8..4, 0usize..10), 1..300)) {
+            let mut frames = Frames::new(limit, &LeastRecentlyUsed::ENTRY);
+            frames.grow(10);
+            let mut model: Vec<usize> = Vec::new();
+            for (action, page) in actions {
+                let place = model.iter().position(|&held| held == page);
+                prop_assert_eq!(frames.holds(page), place.is_some());
+                match (action, place) {
+                    (0, _) => {
+                        frames.release(page);
+                        model.retain(|&held| held != page);
+                    }
+                    (_, Some(place)) => {
+                        frames.touch(page);
+                        model.remove(place);
+                        model.insert(0, page);
+                    }
+                    (_, None) => {
+                        let victim = (model.len() as u64 == limit).then(|| model.pop().unwrap());
+                        prop_assert_eq!(frames.admit(page), victim);
+                        model.insert(0, page);
+                    }
+                }
+            }
+        }
+    }
+}

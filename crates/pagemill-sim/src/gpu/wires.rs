@@ -1,0 +1,21 @@
+//! What every transfer needs: the link it takes, and the timeline that notes it.
+
+use crate::parts::link::{Link, LinkSpec};
+use crate::timeline::Timeline;
+
+/// The link between CPU and GPU, and what happened when.
+#[derive(Clone, Debug)]
+pub(crate) struct Wires {
+    pub(crate) link: Link,
+    pub(crate) timeline: Timeline,
+}
+
+impl Wires {
+    /// An idle link.
+    pub(crate) fn new(link: LinkSpec, timeline: Timeline) -> Self {
+        Self {
+            link: Link::new(link),
+            timeline,
+        }
+    }
+}
