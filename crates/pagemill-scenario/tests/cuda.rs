@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{CudaPoint, PointSpec, load, load_text};
+use pagemill_sim::Translation;
 
 const TEXT: &str = r#"
 title = "A program \"quoted\""
@@ -53,7 +54,10 @@ fn every_point_stands_in_files_of_its_own() {
         };
         assert_eq!(read.machine.spec, point.machine.spec);
         assert_eq!(read.machine.spec.memory_bytes, Some(2 << 30));
-        assert_eq!(read.machine.spec.tlb.ports, 2);
+        let Translation::OneLevel { tlb, .. } = read.machine.spec.translation else {
+            panic!("another depth");
+        };
+        assert_eq!(tlb.ports, 2);
         assert_eq!(read.transfer, point.transfer);
         assert_eq!(read.command, ["./a b", "--x=1"]);
         assert_eq!(read.limits.timeline_events, 7);
