@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use common::{exit, load, migrate, shape, wait};
 use pagemill_map::Map;
-use pagemill_sim::gpu::{
-    Gpu, GpuMachine, Limits, Options, Report, Step, SyntheticGrid, TimelineKind, WarpPlace,
-};
+use pagemill_sim::TimelineKind;
+use pagemill_sim::gpu::{Gpu, GpuMachine, Limits, Options, Report, Step, SyntheticGrid, WarpPlace};
 use pagemill_types::PageSize;
 
 const PAGE_BYTES: u64 = 4096;

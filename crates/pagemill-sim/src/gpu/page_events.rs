@@ -1,4 +1,4 @@
-//! What a page map is told of pages that migrate: its causes and its words.
+//! The causes and state names that page managers use in page maps.
 
 use pagemill_map::{Cause, Effect, Legend};
 

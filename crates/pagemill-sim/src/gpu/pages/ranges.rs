@@ -320,7 +320,7 @@ impl Ranges {
         done
     }
 
-    /// What the page has on the GPU, where the page map wants to know.
+    /// What the page has on the GPU, if a page map is recorded.
     fn leaving(&self, index: usize, wires: &mut Wires) -> Option<RangeSet> {
         wires
             .timeline
@@ -328,8 +328,8 @@ impl Ranges {
             .map(|_| self.pages[index].valid().clone())
     }
 
-    /// Tells the page map that these bytes of a page left from `start` to `done`.
-    fn tell_left(
+    /// Records in the page map that these bytes of a page left from `start` to `done`.
+    fn record_departure(
         &self,
         index: usize,
         (ranges, cause): (Option<RangeSet>, u8),
@@ -394,7 +394,7 @@ impl Ranges {
             transfer.done
         };
         let left = (leaving, page_events::EVICTION);
-        self.tell_left(victim, left, (landed, done), wires);
+        self.record_departure(victim, left, (landed, done), wires);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
         let page = self.first_page + victim as u64;
@@ -474,7 +474,7 @@ impl Ranges {
                 .link
                 .transfer_from(at, landed, Direction::ToCpu, page_moved);
             let left = (leaving, page_events::HOST_TOUCH);
-            self.tell_left(index, left, (landed, transfer.done), wires);
+            self.record_departure(index, left, (landed, transfer.done), wires);
             done = done.max(transfer.done);
         }
         self.counts.returned_bytes += moved;

@@ -82,7 +82,7 @@ impl Ranges {
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
             let leaving = self.leaving(index, wires);
-            self.tell_left(index, (leaving, page_events::FREED), (at, at), wires);
+            self.record_departure(index, (leaving, page_events::FREED), (at, at), wires);
             self.pages[index] = Page::new();
             self.settled[index] = false;
             self.forget_flights(index);
