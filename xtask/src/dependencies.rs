@@ -173,7 +173,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const SELF_SUFFICIENT: [&str; 2] = ["pagemill-types", "pagemill-policy"];
 
 /// Dependencies that only switch on features of others, or only have to be built, by crate.
-const BY_FEATURE_ONLY: [(&str, &str); 2] = [
+const BY_FEATURE_ONLY: [(&str, &str); 3] = [
+    ("pagemill-cli", "pagemill-pager-preload"),
     ("pagemill-cli", "pagemill-preload"),
     ("xtask", "proc-macro2"),
 ];

@@ -15,11 +15,12 @@ use crate::workspace;
 const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-cudart", 7),
     ("pagemill-fabric", 5),
+    ("pagemill-pager", 2),
     ("pagemill-ptx", 10),
     ("pagemill-python", 2),
     ("pagemill-report", 8),
     ("pagemill-scenario", 10),
-    ("pagemill-sim", 7),
+    ("pagemill-sim", 16),
     ("pagemill-workloads", 13),
 ];
 

@@ -59,9 +59,9 @@ impl Views {
         debug_assert!(self.cpu.start <= range.start && range.end <= self.cpu.end);
         let length = (range.end - range.start) as usize;
         let mut pages = vec![0u8; length.div_ceil(4096)];
+        let start = range.start as *mut libc::c_void;
         // SAFETY: the range is mapped, begins with a page, and there is a byte for each of its pages.
-        let result =
-            unsafe { libc::mincore(range.start as *mut libc::c_void, length, pages.as_mut_ptr()) };
+        let result = unsafe { libc::mincore(start, length, pages.as_mut_ptr()) };
         match result {
             0 => pages.into_iter().map(|page| page & 1 == 1).collect(),
             // Where the system does not tell, everything counts as touched.

@@ -441,20 +441,24 @@ impl Shared {
             let _ = writeln!(text, "# TYPE pagemill_pager_{name} {kind}");
             let _ = writeln!(text, "pagemill_pager_{name} {value}");
         }
+        self.tenant_metrics(&mut text);
+        text
+    }
+
+    fn tenant_metrics(&self, text: &mut String) {
         let _ = writeln!(
             text,
             "# HELP pagemill_pager_tenant_bytes Bytes that a tenant keeps."
         );
         let _ = writeln!(text, "# TYPE pagemill_pager_tenant_bytes gauge");
         for (tenant, _) in &self.tenants {
-            let bytes = get(&tenant.units) * UNIT_BYTES as u64;
+            let bytes = tenant.units.load(Ordering::Relaxed) * UNIT_BYTES as u64;
             let name = tenant.name.escape_default();
             let _ = writeln!(
                 text,
                 "pagemill_pager_tenant_bytes{{tenant=\"{name}\"}} {bytes}"
             );
         }
-        text
     }
 }
 

@@ -187,7 +187,7 @@ mod tests {
             "tcp://host:99999",
             "tcp://:80",
             "unix:",
-            "/tmp/x",
+            "some/folder",
         ] {
             let error = text.parse::<Address>().expect_err("no address").to_string();
             assert!(

@@ -11,7 +11,7 @@ use pagemill_types::{PageSize, Picos};
 #[derive(Debug)]
 pub(crate) enum Translator {
     OneLevel(OneLevel),
-    TwoLevels(TwoLevels),
+    TwoLevels(Box<TwoLevels>),
 }
 
 impl Translator {
@@ -29,10 +29,10 @@ impl Translator {
                     walker: PageWalker::new(&walker, page, clock),
                 })
             }
-            Depth::TwoLevels(spec) => Self::TwoLevels(TwoLevels {
+            Depth::TwoLevels(spec) => Self::TwoLevels(Box::new(TwoLevels {
                 levels: Translations::new(spec, sms, clock),
                 sms_per_utlb: spec.sms_per_utlb,
-            }),
+            })),
         }
     }
 

@@ -234,8 +234,8 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
     let out = LATENCY + PAGE * 1000;
     let fetched = 3 * second + 5 * CYCLE + out + LATENCY + PAGE * 1000 + 7 * CYCLE;
     assert_eq!(request(3 * second, 2), Touch::Arrives(Picos(fetched)));
-    assert_eq!(ranges.moves.left, [PAGE..2 * PAGE]);
-    assert_eq!(ranges.moves.came, [0..3 * PAGE]);
+    assert_eq!(ranges.moves.left, std::slice::from_ref(&(PAGE..2 * PAGE)));
+    assert_eq!(ranges.moves.came, std::slice::from_ref(&(0..3 * PAGE)));
     assert_eq!(ranges.counts().evictions, 1);
     assert_eq!(ranges.resident_bytes(), 2 * PAGE);
 }
