@@ -47,7 +47,7 @@ pub fn write(maps: &[PageMap], mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// The text is nothing of the kind, with what is wrong.

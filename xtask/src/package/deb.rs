@@ -12,9 +12,10 @@ use crate::process::{self, cargo};
 use crate::workspace;
 
 /// Crates whose libraries the command gives to other programs, or which C programs link.
-const LIBRARIES: [(&str, &str); 5] = [
+const LIBRARIES: [(&str, &str); 6] = [
     ("pagemill-cudart", "libpagemill_cudart.so"),
     ("pagemill-fabric", "libpagemill_fabric.so"),
+    ("pagemill-pager-preload", "libpagemill_pager_preload.so"),
     ("pagemill-preload", "libpagemill_preload.so"),
     ("pagemill-zero-preload", "libpagemill_zero_preload.so"),
     ("pagemill-zero-cabi", "libpagemill_zero_c.so"),
