@@ -628,6 +628,7 @@ fn a_sweep_runs_the_program_for_each_point() {
     assert_eq!(
         files,
         [
+            "pages.json",
             "report.html",
             "results.csv",
             "results.json",

@@ -9,7 +9,8 @@ use std::time::Duration;
 use common::{names, pagemill, run, run_in};
 use serde_json::Value;
 
-const OUT_FILES: [&str; 5] = [
+const OUT_FILES: [&str; 6] = [
+    "pages.json",
     "report.html",
     "results.csv",
     "results.json",

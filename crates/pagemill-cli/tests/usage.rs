@@ -26,6 +26,7 @@ Commands:
   sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
   advise       Rank the ways to place data that does not fit GPU memory, by simulation
   compare      Show two results side by side, with the error of each point
+  view         Show where the pages of a run were, when and why: one HTML page that needs no network
   report       Make a static site of several runs, which filters and compares them in the browser
   list         List what can be named in a scenario
   doctor       Show which real backends this machine has, and what would enable the others
@@ -34,6 +35,7 @@ Commands:
   gpu          Run benchmarks on the real GPU of this machine
   mrc          Show how the misses of a trace follow its share of a cache
   zero         Huge pages that are clean before anyone waits for them
+  pager        Programs with more memory than frames
   color        Programs that keep to their own part of a shared cache
   completions  Write the completions of a shell, such as bash
   manual       Write the manual page, for man -l -

@@ -77,7 +77,7 @@ fn a_claim_has_known_keys() {
 19 │ at_leest = 2.0
    · ────────
    ╰────
- help: did you mean `at_least`? keys of `claims[0]`: id, text, published, note, at_least, at_most, highest, lowest, metric, per, where, of, to, across, members, mean
+ help: did you mean `at_least`? keys of `claims[0]`: id, text, published, note, at_least, at_most, highest, lowest, metric, per, where, of, to, normalize_to, across, members, mean
 "#);
     assert_snapshot!(stated(&CLAIM.replace("id = \"slow\"\n", "")), @r#"
  × the key `claims[0].id` is missing

@@ -299,9 +299,13 @@ fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
         let batches = batches.filter(|event| event.kind == TimelineKind::FaultBatch);
         assert_eq!(batches.count() as u64, report.batches);
 
-        let (_, first) = run_watched(&machine(), &point, 10, &mut |_| true).unwrap();
-        assert_eq!(first.events(), &timeline.events()[..10]);
-        assert_eq!(first.dropped() as usize, timeline.events().len() - 10);
+        let (_, sampled) = run_watched(&machine(), &point, 10, &mut |_| true).unwrap();
+        let kept = sampled.events();
+        assert!((5..=10).contains(&kept.len()), "{}", kept.len());
+        let mut all = timeline.events().iter();
+        assert!(kept.iter().all(|event| all.any(|other| other == event)));
+        let left_out = timeline.events().len() - kept.len();
+        assert_eq!(sampled.dropped() as usize, left_out);
     }
 }
 

@@ -51,6 +51,9 @@ mod tests {
         assert_eq!(tests(there), [("pagemill-types", "a")]);
         let found = without_test("ok\n| x | `pagemill-types::no_such_test` |").unwrap();
         assert_eq!(found[0].0, 2);
-        assert!(without_test("| x | `pagemill-nothing::t` |").is_err());
+        assert_eq!(
+            without_test("| x | `pagemill-nothing::t` |").unwrap().len(),
+            1
+        );
     }
 }

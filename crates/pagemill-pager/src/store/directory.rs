@@ -76,14 +76,10 @@ impl Directory {
     /// Slots for what has none, on blocks that are there.
     fn allocate(&self, count: usize) -> Result<Vec<Slot>, StoreError> {
         let mut book = self.book();
+        let needed = book.slots.end_after(count);
+        self.reserve(&mut book, needed)?;
         let mut taken = Vec::with_capacity(count);
         book.slots.take(count, &mut taken);
-        let needed = book.slots.high_water();
-        let result = self.reserve(&mut book, needed);
-        if let Err(error) = result {
-            taken.iter().for_each(|&slot| book.slots.give_back(slot));
-            return Err(error);
-        }
         let own = book.own_file << FILE_SHIFT;
         Ok(taken.into_iter().map(|index| own + index + 1).collect())
     }
@@ -128,10 +124,27 @@ fn together(slots: &[Slot]) -> usize {
     (follows.count() + 1).min(PIECES_MAX)
 }
 
-/// All pieces go, also where the kernel takes some at a time.
-fn write_all(file: &File, mut units: &[&Unit], mut at: u64) -> io::Result<()> {
+/// A copy for direct I/O, which takes aligned memory only.
+#[repr(align(4096))]
+struct AlignedUnit(Unit);
+
+fn is_aligned(bytes: &[u8]) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(UNIT_BYTES)
+}
+
+/// Writes all units, also where the kernel takes some at a time.
+fn write_all(file: &File, units: &[&Unit], mut at: u64) -> io::Result<()> {
+    let unaligned = units.iter().filter(|unit| !is_aligned(&unit[..]));
+    let copies: Vec<AlignedUnit> = unaligned.map(|unit| AlignedUnit(**unit)).collect();
+    let mut copies = copies.iter();
+    let mut aligned: Vec<&[u8]> = Vec::with_capacity(units.len());
+    for unit in units {
+        let copy = (!is_aligned(&unit[..])).then(|| copies.next()).flatten();
+        aligned.push(copy.map_or(&unit[..], |copy| &copy.0[..]));
+    }
+    let mut units = &aligned[..];
     while !units.is_empty() {
-        let pieces: Vec<IoSlice<'_>> = units.iter().map(|unit| IoSlice::new(&unit[..])).collect();
+        let pieces: Vec<IoSlice<'_>> = units.iter().map(|unit| IoSlice::new(unit)).collect();
         let written = rustix::io::retry_on_intr(|| pwritev(file, &pieces, at))?;
         // A part of a unit is written again.
         let whole = written / UNIT_BYTES;
@@ -144,7 +157,19 @@ fn write_all(file: &File, mut units: &[&Unit], mut at: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn read_all(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+fn read_all(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    if is_aligned(bytes) {
+        return read_aligned(file, bytes, at);
+    }
+    let mut copy = Box::new(AlignedUnit([0; UNIT_BYTES]));
+    for (index, unit) in bytes.chunks_mut(UNIT_BYTES).enumerate() {
+        read_aligned(file, &mut copy.0, at + (index * UNIT_BYTES) as u64)?;
+        unit.copy_from_slice(&copy.0[..unit.len()]);
+    }
+    Ok(())
+}
+
+fn read_aligned(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         let mut pieces = [IoSliceMut::new(bytes)];
         let read = rustix::io::retry_on_intr(|| preadv(file, &mut pieces, at))?;

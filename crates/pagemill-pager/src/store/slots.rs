@@ -22,9 +22,9 @@ impl Slots {
         self.free.push(slot);
     }
 
-    /// Numbers that were ever handed out.
-    pub fn high_water(&self) -> Slot {
-        self.next
+    /// Below which all numbers lie once `count` more are taken.
+    pub fn end_after(&self, count: usize) -> Slot {
+        self.next + count.saturating_sub(self.free.len()) as Slot
     }
 
     pub fn in_use(&self) -> u64 {

@@ -5,8 +5,8 @@
 //! ```
 //! use pagemill_policy::paging::{Fault, Ledger, PagingSpec, Plan};
 //!
-//! // Pages of 64 KiB, units of 4 KiB, and room for 64 units.
-//! let mut ledger = Ledger::new(&PagingSpec::new(64))?;
+//! // Pages of 64 KiB, units of 4 KiB, and room for 128 units.
+//! let mut ledger = Ledger::new(&PagingSpec::new(128))?;
 //! ledger.extend_to(32);
 //! let mut plan = Plan::default();
 //! assert_eq!(ledger.fault(0, 3, &mut plan), Fault::Planned);
