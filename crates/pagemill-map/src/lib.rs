@@ -1,6 +1,6 @@
 //! Where pages were, when and why: a map of address, time and state that stays small however long a run is.
 //!
-//! A page manager tells a [`Recorder`] what arrives and what leaves. The recorder keeps two things (ADR 0016):
+//! A page manager reports to a [`Recorder`] what arrives and what leaves. The recorder keeps two things (ADR 0020):
 //! *tiles*, which count bytes and events for every address and all of the time, ever more coarsely, and *histories*,
 //! which hold every event of some pages: of all pages at first, of fewer the more events there are.
 //! A history is whole or absent, so that what is seen of a page is what happened.
