@@ -30,7 +30,7 @@ pub struct Change {
     pub place: u32,
 }
 
-/// Keeps what it is told, within bounds.
+/// Keeps what is recorded, within bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorder {
     legend: Legend,

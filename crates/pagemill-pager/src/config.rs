@@ -8,7 +8,7 @@ pub enum WhenStoreFails {
     /// The program ends with a message.
     #[default]
     Stop,
-    /// Whoever waits for the bytes waits on, and the store is tried again.
+    /// Threads that wait for the bytes wait on, and the store is tried again.
     Wait,
 }
 

@@ -26,7 +26,7 @@ impl Gate {
         }
     }
 
-    /// Returns once nobody is inside.
+    /// Returns once no thread is inside.
     pub fn close(&self) {
         while self.is_closed.swap(true, Ordering::SeqCst) {
             std::thread::sleep(Duration::from_micros(50));

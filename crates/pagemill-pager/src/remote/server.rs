@@ -18,7 +18,7 @@ use crate::store::{Slot, Store};
 /// How long a client may take to say who it is.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often sessions are looked at that nobody is connected to.
+/// How often sessions without a connection are examined.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Most connections at a time.
@@ -156,7 +156,7 @@ fn spawn(act: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<
     thread.spawn(act).map_err(ServerError::Thread)
 }
 
-/// A socket file that nobody listens to is in the way.
+/// A socket file without a listener is in the way.
 fn remove_stale(path: &Path) {
     use std::os::unix::fs::FileTypeExt;
     let is_socket =

@@ -33,7 +33,7 @@ pub struct Sessions {
 struct Entry {
     session: Arc<Session>,
     connections: u32,
-    /// Since when nobody is connected.
+    /// Since when it has no connection.
     left: Option<Instant>,
     has_ended: bool,
 }
@@ -201,7 +201,7 @@ impl Sessions {
         }
     }
 
-    /// Ends sessions that nobody has come back to.
+    /// Ends sessions whose clients stayed away.
     pub fn expire(&self, grace: Duration) {
         self.lock()
             .retain(|_, entry| entry.left.is_none_or(|left| left.elapsed() < grace));

@@ -98,7 +98,7 @@ pub struct Traffic {
     pub pages_out: u64,
     /// Pages of GPU memory that were dropped, because CPU memory still had them.
     pub pages_dropped: u64,
-    /// Pages allocated in GPU memory that nobody had touched before.
+    /// Untouched pages that were allocated in GPU memory.
     pub pages_populated: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct Driver {
     advice: Vec<Advice>,
     /// The pages of blocks that an allocation does not fill.
     extents: BTreeMap<u32, PageMask>,
-    /// Pages that nobody has touched: they are in neither memory.
+    /// Untouched pages: they are in neither memory.
     untouched: Masks,
     /// Pages in GPU memory that CPU memory has as well.
     duplicates: Masks,

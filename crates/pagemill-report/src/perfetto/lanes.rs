@@ -10,7 +10,7 @@ pub(super) fn sort(spans: &mut [Span]) {
     spans.sort_by_key(|span| (span.start_ps, Reverse(span.end_ps)));
 }
 
-/// More lanes than this nobody can read.
+/// More lanes than this cannot be read.
 pub(super) const LANES_MAX: usize = 16;
 
 /// The lane of each of the sorted `spans` where no two spans of a lane overlap; none where all lanes are taken.

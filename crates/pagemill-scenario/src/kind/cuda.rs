@@ -75,7 +75,7 @@ impl CudaPoint {
     }
 }
 
-/// How managed memory moves where nobody says: by the machine's driver, if it has one.
+/// How managed memory moves by default: by the machine's driver, if it has one.
 fn default_mode(machine: Option<&MachineFile>) -> &'static str {
     match machine {
         Some(file) if file.table.get("driver").is_some() => "on-demand",

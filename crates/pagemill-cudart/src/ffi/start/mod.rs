@@ -1,4 +1,4 @@
-//! Programs that carry NVIDIA's runtime within themselves, which nvcc does unless it is told otherwise.
+//! Programs that carry NVIDIA's runtime within themselves, as nvcc links them by default.
 //!
 //! A library that is loaded before the program calls [`start`] before any of the program's own code runs. Where the
 //! executable has its symbols, the entry of each of its runtime functions becomes a jump to the function of the same name

@@ -105,7 +105,7 @@ impl Driver {
             .without(&self.duplicates.get(block))
     }
 
-    /// The pages of `block` that nobody has touched.
+    /// The untouched pages of `block`.
     pub fn untouched(&self, block: u32) -> PageMask {
         self.untouched.get(block)
     }

@@ -1,4 +1,4 @@
-//! Asynchronous copies from global to shared memory: a load and a store that nobody waits for until they are asked about.
+//! Asynchronous copies from global to shared memory: a load and a store, awaited only by the instructions that wait for copies.
 //!
 //! The bytes are there at once. In simulated time the load is under way until an instruction waits for copies; waiting for
 //! all groups but some waits for all of them.

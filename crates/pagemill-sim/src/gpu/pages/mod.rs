@@ -1,7 +1,7 @@
-//! The seam between the memory path and whoever decides where a managed page is: one file for each page manager.
+//! The seam between the memory path and the page managers, which decide where a managed page is: one file for each.
 //!
 //! A manager is asked about requests in non-decreasing time, answers with times, and books the link. What came to the GPU and
-//! what left it is told in one form, [`Moves`], to TLBs, caches and the host side.
+//! what left it has one form, [`Moves`], for TLBs, caches and the host side.
 
 pub(crate) mod driver;
 pub(crate) mod ranges;
