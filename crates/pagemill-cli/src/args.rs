@@ -135,8 +135,20 @@ pub struct CudaArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
+    /// Give the GPU as much memory as the program has at its peak, divided by F
+    ///
+    /// The program runs twice: first without time and unseen, to see how much it allocates. Standard input is read twice if it
+    /// is a file, and is empty in the first run if it is not. With --set 'program.oversubscribe=[0.8, 1.5]', one row for each
+    /// factor.
+    #[arg(long, value_name = "F", value_parser = values::factor, allow_negative_numbers = true)]
+    pub oversubscribe: Option<f64>,
+
+    /// GPU memory for the program, such as 16GiB, instead of what the machine has
+    #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe")]
+    pub gpu_memory_bytes: Option<u64>,
+
     /// Only execute the kernels, without simulated time: the fastest way to the program's results
-    #[arg(long)]
+    #[arg(long, conflicts_with = "oversubscribe")]
     pub functional: bool,
 
     /// Say on standard error which environment variables the program gets

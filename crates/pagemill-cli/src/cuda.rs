@@ -51,12 +51,16 @@ fn scenario_text(arguments: &CudaArguments) -> String {
         Some(policy) => format!("mode = {}\n", string(policy)),
         None => String::new(),
     };
+    let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
+        (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
+        (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
+        _ => String::new(),
+    };
     format!(
-        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\n\n[transfer]\n{}",
+        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\n{memory}\n[transfer]\n{mode}",
         string(&title),
         string(&arguments.machine),
         words.join(", "),
         arguments.functional,
-        mode,
     )
 }

@@ -7,7 +7,7 @@ use pagemill_sim::Report;
 use serde::{Deserialize, Serialize};
 
 /// The layout of the file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The raw results of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub enum PointError {
     /// The program trapped, went astray or computed something wrong.
     Failed(String),
+    /// What was asked for cannot be done with this program or machine.
+    Refused(String),
     /// Somebody wanted the run to end.
     Stopped,
     /// A defect of pagemill.
@@ -22,7 +24,7 @@ pub enum PointError {
 impl fmt::Display for PointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(message) => f.write_str(message),
+            Self::Failed(message) | Self::Refused(message) => f.write_str(message),
             Self::Stopped => f.write_str("stopped on request"),
             Self::Panicked(message) => {
                 write!(f, "internal error, a defect of pagemill: {message}")

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
-use pagemill_scenario::{CudaPoint, PointSpec, load, load_text};
+use pagemill_scenario::{CudaPoint, CudaRun, PointSpec, load, load_text};
 use pagemill_sim::Translation;
 
 const TEXT: &str = r#"
@@ -44,7 +44,11 @@ fn every_point_stands_in_files_of_its_own() {
         std::fs::create_dir(&machines).expect("a folder");
         std::fs::write(machines.join("gtx480.toml"), &point.machine_text).expect("a file");
         let file = folder.path().join("scenario.toml");
-        std::fs::write(&file, point.scenario_text(7)).expect("a file");
+        let run = CudaRun {
+            events_max: 7,
+            ..CudaRun::default()
+        };
+        std::fs::write(&file, point.scenario_text(&run)).expect("a file");
         let scenario = load(file.to_str().expect("UTF-8"), &[]).expect("it is sound");
         let [one] = &scenario.points[..] else {
             panic!("{} points", scenario.points.len());
@@ -84,5 +88,61 @@ fn a_command_is_words() {
         let text = TEXT.replace("[\"./a b\", \"--x=1\"]", command);
         let error = points(&text, &[]).expect_err("it is wrong");
         assert!(error.contains(part), "{error}");
+    }
+}
+
+/// The point of `text` with `sets`, as a run of it reads it.
+fn read_back(point: &CudaPoint, run: &CudaRun) -> CudaPoint {
+    let folder = tempfile::tempdir().expect("a folder");
+    let machines = folder.path().join("machines");
+    std::fs::create_dir(&machines).expect("a folder");
+    std::fs::write(machines.join("gtx480.toml"), &point.machine_text).expect("a file");
+    let file = folder.path().join("scenario.toml");
+    std::fs::write(&file, point.scenario_text(run)).expect("a file");
+    let mut scenario = load(file.to_str().expect("UTF-8"), &[]).expect("it is sound");
+    match scenario.points.remove(0).spec {
+        PointSpec::Cuda(point) => *point,
+        other => panic!("{} is another kind", other.kind()),
+    }
+}
+
+#[test]
+fn a_run_has_the_memory_that_it_gets() {
+    let points = points(TEXT, &["program.oversubscribe=1.5"]).expect("it is sound");
+    assert_eq!(points[0].oversubscribe, Some(1.5));
+    let run = CudaRun {
+        functional: true,
+        gpu_memory_bytes: Some(10 << 20),
+        mode: Some("whole-page".to_owned()),
+        ..CudaRun::default()
+    };
+    let read = read_back(&points[0], &run);
+    assert_eq!(read.oversubscribe, None);
+    assert!(read.functional);
+    assert_eq!(read.transfer.mode, "whole-page");
+    assert_eq!(read.machine.spec.program_bytes(), Some(10 << 20));
+}
+
+#[test]
+fn a_factor_is_a_number_above_zero_of_a_mode_that_migrates() {
+    for (set, part) in [
+        ("program.oversubscribe=0", "a number above 0"),
+        ("program.oversubscribe=-1.5", "a number above 0"),
+        ("program.oversubscribe=nan", "a number above 0"),
+        ("program.oversubscribe=\"2\"", "a number above 0"),
+        ("program.gpu_memory=0 B", "a size above 0"),
+        ("program.gpu_memory=4 KiB", "2 MiB"),
+    ] {
+        let error = points(TEXT, &[set]).expect_err("it is wrong");
+        assert!(error.contains(part), "{set}: {error}");
+    }
+    let factor = "program.oversubscribe=1.5";
+    for (set, part) in [
+        ("program.gpu_memory=4 MiB", "both say"),
+        ("program.functional=true", "needs simulated time"),
+        ("transfer.mode=ideal-overlap", "moves no pages"),
+    ] {
+        let error = points(TEXT, &[factor, set]).expect_err("it is wrong");
+        assert!(error.contains(part), "{set}: {error}");
     }
 }

@@ -9,7 +9,8 @@ use std::path::Path;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{OutputDir, OutputDirError, ResultSet, perfetto, table};
 use pagemill_run::{
-    Outcome, RunOptions, available_cores, result_set, run_points, stage_results, terminal_view,
+    Outcome, PointError, RunOptions, available_cores, result_set, run_points, stage_results,
+    terminal_view,
 };
 use pagemill_scenario::{Point, Scenario, load};
 
@@ -69,11 +70,12 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         progress.begin(point)
     });
     progress.finish();
-    let outcomes = outcomes.map_err(|(index, error)| {
-        Failure::Run(format!(
+    let outcomes = outcomes.map_err(|(index, error)| match error {
+        PointError::Refused(message) => Failure::Usage(message),
+        error => Failure::Run(format!(
             "{} of {}: {error}; no results were written",
             scenario.points[index], scenario.name
-        ))
+        )),
     })?;
 
     for (point, outcome) in scenario.points.iter().zip(&outcomes) {

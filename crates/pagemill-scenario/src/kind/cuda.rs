@@ -7,8 +7,9 @@ use pagemill_sim::{GpuMachine, Limits};
 use super::PointInput;
 use super::gpu::{limits, transfer_and_machine};
 use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
+use crate::error::Problem;
 use crate::machine::{Machine, MachineFile};
-use crate::quantity::{self, Wrong};
+use crate::quantity::{self, Wrong, show_bytes};
 use crate::transfer::Transfer;
 
 /// Keys that every row holds under a shorter name.
@@ -26,6 +27,10 @@ pub struct CudaPoint {
     pub command: Vec<String>,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// How many times as much as GPU memory holds the program has at its peak, if GPU memory is to follow from that.
+    pub oversubscribe: Option<f64>,
+    /// GPU memory that programs get, if not what the machine has.
+    pub gpu_memory_bytes: Option<u64>,
     /// Where a run is stopped, and how many events of it are kept.
     pub limits: Limits,
     /// The scenario with everything that was laid over it, its machine by name.
@@ -39,19 +44,24 @@ impl CudaPoint {
         let scenario = input
             .machine
             .map(|file| standalone(root.table(), &file.source.stem()));
-        let program = root.section("program").and_then(|mut section| {
-            let functional = section.or("functional", false, quantity::boolean);
-            Some((section.required("command", command)?, functional?))
-        });
+        let program = root
+            .section("program")
+            .and_then(|mut section| ProgramKeys::read(&mut section));
         let (transfer, machine) =
             transfer_and_machine(root, input, Some(default_mode(input.machine)));
         let limits = limits(root);
-        let (command, functional) = program?;
+        let (program, mut machine, transfer) = (program?, machine?, transfer?);
+        program.check(root, &transfer)?;
+        if let Some(bytes) = program.gpu_memory_bytes {
+            limit_memory(root, &mut machine.spec, bytes)?;
+        }
         Some(Self {
-            machine: machine?,
-            transfer: transfer?,
-            command,
-            functional,
+            machine,
+            transfer,
+            command: program.command,
+            functional: program.functional,
+            oversubscribe: program.oversubscribe,
+            gpu_memory_bytes: program.gpu_memory_bytes,
             limits: limits?,
             scenario: scenario?,
             machine_text: write_document(&with_sources(input.machine?)),
@@ -60,19 +70,139 @@ impl CudaPoint {
 }
 
 impl CudaPoint {
-    /// The scenario as a file that stands for this point alone, keeping at most `events_max` events. Its machine is
-    /// `machines/<name>.toml` beside it, with the text `machine_text`.
-    pub fn scenario_text(&self, events_max: usize) -> String {
+    /// The scenario as a file that stands for one run of this point. Its machine is `machines/<name>.toml` beside it, with the
+    /// text `machine_text`.
+    pub fn scenario_text(&self, run: &CudaRun) -> String {
         let mut scenario = self.scenario.clone();
-        let events = self.limits.timeline_events.min(events_max);
-        let events = i64::try_from(events).unwrap_or(i64::MAX);
-        replace(
-            &mut scenario,
-            &["limits", "timeline_events"],
-            Kind::Integer(events),
+        let events = self.limits.timeline_events.min(run.events_max);
+        let integer = |value: u64| Kind::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+        let mut put = |path: &[&str], kind: Kind| replace(&mut scenario, path, kind);
+        put(&["limits", "timeline_events"], integer(events as u64));
+        put(
+            &["program", "functional"],
+            Kind::Boolean(self.functional || run.functional),
         );
+        if let Some(bytes) = run.gpu_memory_bytes {
+            put(
+                &["program", "gpu_memory"],
+                Kind::String(format!("{bytes} B")),
+            );
+        }
+        if let Some(mode) = &run.mode {
+            put(&["transfer", "mode"], Kind::String(mode.clone()));
+        }
+        without_factor(&mut scenario);
         write_document(&scenario)
     }
+}
+
+/// What one run of a point adds to it.
+#[derive(Clone, Debug, Default)]
+pub struct CudaRun {
+    /// Events that are kept.
+    pub events_max: usize,
+    /// Whether kernels are only executed, whatever the point says.
+    pub functional: bool,
+    /// GPU memory that the program gets, if not what the point says.
+    pub gpu_memory_bytes: Option<u64>,
+    /// The transfer mode, if not that of the point.
+    pub mode: Option<String>,
+}
+
+/// `[program]`.
+struct ProgramKeys {
+    command: Vec<String>,
+    functional: bool,
+    oversubscribe: Option<f64>,
+    gpu_memory_bytes: Option<u64>,
+}
+
+impl ProgramKeys {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        let functional = section.or("functional", false, quantity::boolean);
+        let oversubscribe = section.optional("oversubscribe", factor);
+        let gpu_memory_bytes = section.optional("gpu_memory", memory);
+        Some(Self {
+            command: section.required("command", command)?,
+            functional: functional?,
+            oversubscribe: oversubscribe?,
+            gpu_memory_bytes: gpu_memory_bytes?,
+        })
+    }
+
+    /// Whether the keys go together, and with the transfer mode.
+    fn check(&self, root: &Section<'_>, transfer: &Transfer) -> Option<()> {
+        let refuse = |text: String, help: &str| {
+            let problem = Problem::at(root.origin_of("program"), text);
+            root.report(problem.help(help.to_owned()));
+        };
+        if self.oversubscribe.is_none() {
+            return Some(());
+        }
+        if self.gpu_memory_bytes.is_some() {
+            let text = "`program.oversubscribe` and `program.gpu_memory` both say how much GPU memory there is";
+            refuse(text.to_owned(), "leave one of them out");
+        } else if self.functional {
+            let text = "`program.oversubscribe` needs simulated time, and `program.functional` leaves it out";
+            refuse(text.to_owned(), "leave one of them out");
+        } else if transfer.migration.is_none() && transfer.driver.is_none() {
+            let text = format!(
+                "`transfer.mode` = {:?} moves no pages, so nothing can exceed GPU memory",
+                transfer.mode
+            );
+            refuse(
+                text,
+                "use a mode that migrates: on-demand on a machine with a [driver], such as a100-pcie4-x86, or multi-range",
+            );
+        } else {
+            return Some(());
+        }
+        None
+    }
+}
+
+/// Gives programs `bytes` of GPU memory.
+fn limit_memory(root: &Section<'_>, machine: &mut GpuMachine, bytes: u64) -> Option<()> {
+    machine.memory_bytes = Some(machine.reserved_bytes.saturating_add(bytes));
+    let error = machine.check().err();
+    if let Some(error) = &error {
+        let text = format!("`program.gpu_memory` is {}: {error}", show_bytes(bytes));
+        root.report(Problem::at(root.origin_of("program"), text));
+    }
+    error.is_none().then_some(())
+}
+
+/// A factor of oversubscription.
+fn factor(node: &Node) -> Result<f64, Wrong> {
+    let number = match node.kind {
+        Kind::Float(number) => number,
+        Kind::Integer(number) => number as f64,
+        _ => f64::NAN,
+    };
+    if number.is_finite() && number > 0.0 {
+        return Ok(number);
+    }
+    Err(Wrong::new("a number above 0 is needed")
+        .help("write 1.5 for a program that has 1.5 times the memory of the GPU".to_owned()))
+}
+
+fn memory(node: &Node) -> Result<u64, Wrong> {
+    match quantity::bytes(node)? {
+        0 => Err(Wrong::new("a size above 0 is needed").help("write \"16 GiB\"".to_owned())),
+        bytes => Ok(bytes),
+    }
+}
+
+/// Takes `program.oversubscribe` out: a run has the memory that follows from it.
+fn without_factor(scenario: &mut Table) {
+    let Some((key, mut node)) = scenario.remove("program") else {
+        return;
+    };
+    if let Kind::Table(program) = &mut node.kind {
+        program.remove("oversubscribe");
+    }
+    // A value of its own in a table that no longer has the key.
+    let _ = scenario.put(&[key.name], &key.origin, node);
 }
 
 /// How managed memory moves by default: by the machine's driver, if it has one.

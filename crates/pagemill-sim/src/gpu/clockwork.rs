@@ -202,14 +202,17 @@ impl Clockwork {
     {
         let start = self.now.max(self.kernels_done);
         let before = self.path.stats();
+        let number = u32::try_from(self.launches.len()).unwrap_or(u32::MAX);
+        self.path.wires.ledger.set_launch(Some(number));
         let left = self.instructions_left();
         if let Some(pages) = self.path.wires.timeline.pages() {
             pages.launch(kernel, start.0);
         }
         let outcome = self
             .engine
-            .run(start + self.launch_overhead, stream, &mut self.path, left)
-            .map_err(|error| self.run_error(kernel, error))?;
+            .run(start + self.launch_overhead, stream, &mut self.path, left);
+        self.path.wires.ledger.set_launch(None);
+        let outcome = outcome.map_err(|error| self.run_error(kernel, error))?;
         self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
@@ -315,6 +318,7 @@ impl Clockwork {
             touched_bytes: memory.touched_bytes,
             resident_bytes: self.path.pages.resident_bytes(),
             ranges_per_page: self.path.pages.ranges_per_page(),
+            allocations: self.path.wires.ledger.reports(),
             launches: self.launches,
             timeline: self.path.wires.timeline,
             page_map,

@@ -1,5 +1,6 @@
 //! The GPU as a host program sees it: memory, copies, launches.
 
+use super::allocated::Allocated;
 use super::clockwork::Clockwork;
 use super::error::GpuError;
 use super::machine::{GpuMachine, HostReads, InstructionTimings, Placement};
@@ -112,7 +113,7 @@ pub struct Gpu {
     pub(super) clockwork: Clockwork,
     buffers: Vec<Buffer>,
     pub(super) next_address: u64,
-    pub(super) allocated_bytes: u64,
+    pub(super) allocated: Allocated,
     /// Of `memory_bytes`, taken by memory that never moves.
     pub(super) fixed_bytes: u64,
     /// Managed allocations so far.
@@ -172,7 +173,7 @@ impl Gpu {
             clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             buffers: Vec::new(),
-            allocated_bytes: 0,
+            allocated: Allocated::default(),
             fixed_bytes: 0,
             managed_count: 0,
             unheeded_hints: 0,
@@ -221,7 +222,7 @@ impl Gpu {
             bytes,
         };
         self.buffers.push(buffer);
-        self.allocated_bytes += bytes;
+        self.allocated.add(bytes, padded.unwrap_or(bytes));
         Ok(buffer)
     }
 
@@ -347,7 +348,9 @@ impl Gpu {
     /// Ends the run and says what it came to.
     pub fn finish(mut self) -> Report {
         Report {
-            allocated_bytes: self.allocated_bytes,
+            allocated_bytes: self.allocated.total_bytes,
+            allocated: self.allocated,
+            capacity_bytes: self.memory_bytes,
             unheeded_hints: self.unheeded_hints,
             driven: matches!(self.clockwork.path.pages, Pages::Driver(_)),
             output: self.output.take(),

@@ -125,6 +125,7 @@ impl MemoryPath {
         self.managed_segments = (end - MANAGED_BASE).div_ceil(SEGMENT_BYTES);
         self.touched.grow(self.managed_segments);
         self.pages.allocate(address, bytes, end);
+        self.wires.ledger.open(address..address + bytes);
     }
 
     /// A kernel starts: first-level caches are not coherent, so each starts empty.
@@ -197,6 +198,8 @@ impl MemoryPath {
                 }
                 Touch::InPlace(known) => {
                     self.remote_bytes += SEGMENT_BYTES;
+                    let address = request.segment << SEGMENT_SHIFT;
+                    self.wires.ledger.remote(address, SEGMENT_BYTES);
                     self.over_the_link(known, request)
                 }
                 Touch::Waits => Progress::Waits,

@@ -1,6 +1,7 @@
 //! A simulated GPU: kernels as streams of warp steps, streaming multiprocessors, the way to memory, page migration,
 //! and the host's view of it all.
 
+mod allocated;
 mod clockwork;
 mod coalesce;
 mod deferred;
@@ -30,6 +31,7 @@ mod translator;
 mod warp;
 pub(crate) mod wires;
 
+pub use allocated::Allocated;
 pub use error::{GpuError, LaunchFailure};
 pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use machine::{
@@ -40,6 +42,7 @@ pub use machine::{
 pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
+pub use pages::ledger::{AllocationReport, Traffic};
 pub use program::{Arg, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;

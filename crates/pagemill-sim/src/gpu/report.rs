@@ -1,5 +1,7 @@
 //! What a whole run came to.
 
+use super::allocated::Allocated;
+use super::pages::ledger::AllocationReport;
 use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use crate::timeline::Timeline;
 use pagemill_types::Picos;
@@ -42,6 +44,10 @@ pub struct Report {
     pub touched_bytes: u64,
     /// Bytes of the program's buffers.
     pub allocated_bytes: u64,
+    /// The most that the program had at a time.
+    pub allocated: Allocated,
+    /// GPU memory that the program could have, if it was limited.
+    pub capacity_bytes: Option<u64>,
     /// Whether a unified-memory driver moved pages.
     pub driven: bool,
     /// Hints of the program that had no effect under the page manager that was chosen.
@@ -50,6 +56,8 @@ pub struct Report {
     pub resident_bytes: u64,
     /// How many pages ended with how many valid ranges (index 0: with none), where pages migrate.
     pub ranges_per_page: Vec<u64>,
+    /// What moved for each allocation of memory that pages, in the order of their addresses.
+    pub allocations: Vec<AllocationReport>,
     /// The launches, in their order.
     pub launches: Vec<LaunchReport>,
     /// Events, if asked for.

@@ -51,7 +51,7 @@ impl Gpu {
         self.check_fixed_room(name, bytes)?;
         let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
         self.set_fixed_bytes(self.fixed_bytes + bytes);
-        self.allocated_bytes += bytes;
+        self.allocated.add(bytes, bytes);
         Ok(Buffer {
             address: VirtAddr(address),
             bytes,
@@ -83,8 +83,14 @@ impl Gpu {
         if self.clockwork.copies() { bytes } else { 0 }
     }
 
+    /// GPU memory that holds all of a managed allocation of `bytes`.
+    fn footprint(&self, bytes: u64) -> u64 {
+        bytes.next_multiple_of(self.page.bytes())
+    }
+
     fn set_fixed_bytes(&mut self, bytes: u64) {
         self.fixed_bytes = bytes;
+        self.allocated.note_fixed(bytes);
         if let Some(capacity) = self.memory_bytes {
             self.clockwork.limit_memory(capacity.saturating_sub(bytes));
         }
@@ -132,7 +138,7 @@ impl Gpu {
         self.memory.lend_at(name, address, memory)?;
         self.fixed_bytes += copied_bytes;
         self.next_address = MANAGED_BASE + after;
-        self.allocated_bytes += bytes;
+        self.allocated.add(bytes, self.footprint(bytes));
         let path = &mut self.clockwork.path;
         path.allocate(address, bytes, self.next_address);
         self.managed_count += 1;
@@ -176,6 +182,7 @@ impl Gpu {
             let now = self.clockwork.now();
             self.clockwork.path.forget(now, address.0, bytes);
             self.fixed_bytes -= self.copied_bytes(bytes);
+            self.allocated.remove(self.footprint(bytes));
         }
         Ok(())
     }
@@ -186,6 +193,7 @@ impl Gpu {
     /// If no allocation starts there.
     pub fn free_fixed(&mut self, buffer: Buffer) -> Result<(), GpuError> {
         self.memory.free(buffer.address.0)?;
+        self.allocated.remove(buffer.bytes);
         self.set_fixed_bytes(self.fixed_bytes.saturating_sub(buffer.bytes));
         Ok(())
     }

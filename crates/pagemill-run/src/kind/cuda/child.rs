@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
 use pagemill_cudart::{ENVIRONMENT, Results, STRIPPED_NOTE};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
-use pagemill_scenario::CudaPoint;
+use pagemill_scenario::{CudaPoint, CudaRun};
 
 use super::advice::advice;
-use crate::Stdout;
+use super::streams::Streams;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const PTXAS: &str = "ptxas";
@@ -26,10 +26,14 @@ pub struct Finished {
 }
 
 /// Runs the program of `spec` with pagemill's runtime in its library path.
-pub fn run(spec: &CudaPoint, events_max: usize, stdout: Stdout) -> Result<Finished, String> {
+pub fn run(spec: &CudaPoint, run: &CudaRun, streams: Streams) -> Result<Finished, String> {
     let folder = Scratch::new("cuda").map_err(|error| error.to_string())?;
-    furnish(folder.path(), spec, events_max)?;
-    let mut command = command(folder.path(), spec, stdout);
+    furnish(folder.path(), spec, run)?;
+    let mut command = Command::new(&spec.command[0]);
+    command
+        .args(&spec.command[1..])
+        .envs(environment(folder.path()));
+    streams.give_to(&mut command);
     let status = children::run(&mut command, AtKill::Kill)
         .map_err(|error| format!("cannot start {}: {error}", spec.command[0]))?;
     let results = Results::read_all(folder.path()).map_err(|error| error.to_string())?;
@@ -62,7 +66,7 @@ fn write_ptxas(path: &Path) -> std::io::Result<()> {
 }
 
 /// Puts the libraries, the scenario and the machine into `folder`.
-fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), String> {
+fn furnish(folder: &Path, spec: &CudaPoint, run: &CudaRun) -> Result<(), String> {
     let library = pagemill_linux::library::find(LIBRARY, "pagemill-cudart")
         .map_err(|error| error.to_string())?;
     let machines = folder.join("machines");
@@ -82,7 +86,7 @@ fn furnish(folder: &Path, spec: &CudaPoint, events_max: usize) -> Result<(), Str
         std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
         std::fs::create_dir(&machines)?;
         std::fs::write(&machine, &spec.machine_text)?;
-        std::fs::write(folder.join("scenario.toml"), spec.scenario_text(events_max))
+        std::fs::write(folder.join("scenario.toml"), spec.scenario_text(run))
     };
     write().map_err(|error| format!("cannot write to {}: {error}", folder.display()))
 }
@@ -121,16 +125,6 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
             .filter(|(name, _)| std::env::var_os(name).is_none()),
     );
     all
-}
-
-fn command(folder: &Path, spec: &CudaPoint, stdout: Stdout) -> Command {
-    let mut command = Command::new(&spec.command[0]);
-    command.args(&spec.command[1..]).envs(environment(folder));
-    if stdout == Stdout::Results {
-        // Standard output is for results only.
-        command.stdout(Stdio::from(std::io::stderr()));
-    }
-    command
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

@@ -3,12 +3,10 @@
 use pagemill_cudart::{FailedLaunches, readable_text};
 use pagemill_report::{ColumnKind, Row, Summary, Value};
 
-use super::super::gpu::metrics::METRICS;
-use super::WHOLE_PROGRAM;
+use super::{Metric, WHOLE_PROGRAM};
 
-type Metric = (&'static str, ColumnKind, &'static str);
-
-const STATUS: [Metric; 3] = [
+/// Columns that say whether launches failed.
+pub const STATUS: [Metric; 3] = [
     (
         "status",
         ColumnKind::Text,
@@ -21,21 +19,6 @@ const STATUS: [Metric; 3] = [
     ),
     ("failure", ColumnKind::Text, "why the first of them failed"),
 ];
-
-/// The columns of a GPU run, and whether launches failed.
-pub const METRICS_AND_STATUS: [Metric; METRICS.len() + STATUS.len()] = {
-    let mut all = [STATUS[0]; METRICS.len() + STATUS.len()];
-    let mut at = 0;
-    while at < METRICS.len() {
-        all[at] = METRICS[at];
-        at += 1;
-    }
-    while at < METRICS.len() + STATUS.len() {
-        all[at] = STATUS[at - METRICS.len()];
-        at += 1;
-    }
-    all
-};
 
 /// The row with what became of the launches that it is about.
 pub fn add_status<'a>(row: Row, failed: impl Iterator<Item = &'a FailedLaunches>) -> Row {

@@ -1,22 +1,44 @@
 //! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
 
 mod advice;
+mod capacity;
 mod child;
 mod failures;
+mod oversubscribe;
+mod streams;
 
 pub use child::environment;
 
+type Metric = (&'static str, ColumnKind, &'static str);
+
 use pagemill_cudart::{FailedLaunches, Results, readable_name};
 use pagemill_report::{ColumnKind, Row, Summary};
-use pagemill_scenario::{CudaPoint, Point, PointSpec};
+use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::gpu::metrics::add_metrics;
+use super::gpu::metrics::{METRICS as GPU, add_metrics};
 use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use streams::Streams;
+
+/// The columns of a GPU run, of launches that failed, and of GPU memory.
+const METRICS: [Metric; GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len()] = {
+    let parts: [&[Metric]; 3] = [GPU, &failures::STATUS, &capacity::CAPACITY];
+    let mut all = [GPU[0]; GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len()];
+    let (mut part, mut at) = (0, 0);
+    while part < parts.len() {
+        let mut place = 0;
+        while place < parts[part].len() {
+            all[at] = parts[part][place];
+            (place, at) = (place + 1, at + 1);
+        }
+        part += 1;
+    }
+    all
+};
 
 /// The value of the column `kernel` in the row of the whole program.
 const WHOLE_PROGRAM: &str = "(all)";
@@ -35,7 +57,7 @@ pub const VIEW: View = View {
             "how its managed memory gets to the GPU",
         ),
     ],
-    metrics: &failures::METRICS_AND_STATUS,
+    metrics: &METRICS,
     headline: &[
         "time_ns",
         TIME_RATIO,
@@ -53,8 +75,13 @@ pub const VIEW: View = View {
 
 /// Runs the program to its end and reads what it left.
 pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outcome, PointError> {
-    let finished =
-        child::run(spec, options.events_max, options.stdout).map_err(PointError::Failed)?;
+    let how = CudaRun {
+        events_max: options.events_max,
+        gpu_memory_bytes: oversubscribe::memory(spec)?,
+        ..CudaRun::default()
+    };
+    let streams = Streams::shown(options.stdout);
+    let finished = child::run(spec, &how, streams).map_err(PointError::Failed)?;
     let program = spec.command[0].clone();
     let mut outcome = Outcome {
         exit_code: finished.exit_code,
@@ -110,7 +137,8 @@ fn rows(
     failed: &[FailedLaunches],
 ) -> Vec<Row> {
     let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
-    let mut rows = vec![failures::add_status(whole, failed.iter())];
+    let whole = failures::add_status(whole, failed.iter());
+    let mut rows = vec![capacity::add_capacity(whole, spec.oversubscribe, report)];
     let kernels = report.by_kernel();
     for (name, part) in &kernels {
         let row = add_metrics(row(point, spec, program, &readable_name(name)), part, None);

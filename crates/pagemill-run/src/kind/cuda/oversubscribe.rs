@@ -1,0 +1,152 @@
+//! GPU memory that follows from what a program allocates.
+
+use std::io::{Read, Seek, Write};
+
+use pagemill_scenario::{CudaPoint, CudaRun};
+use pagemill_sim::{Allocated, Report};
+
+use super::child;
+use super::streams::Streams;
+use crate::pool::PointError;
+
+/// A factor may differ by so much from what was asked for, because GPU memory is given out in pages.
+const TOLERANCE: f64 = 0.1;
+
+/// GPU memory for the program of `spec`, which is run once without time to see what it allocates. `None` where the point asks
+/// for no factor.
+pub fn memory(spec: &CudaPoint) -> Result<Option<u64>, PointError> {
+    let Some(factor) = spec.oversubscribe else {
+        return Ok(None);
+    };
+    let program = &spec.command[0];
+    note(&format!(
+        "{program} runs twice: first without time, to see how much memory it allocates"
+    ));
+    let peak = measure(spec)?;
+    let page_bytes = spec.transfer.page.bytes();
+    let bytes = divide(&peak, factor, page_bytes)
+        .map_err(|reason| PointError::Refused(format!("{program}: {reason}")))?;
+    let real = peak.peak_bytes as f64 / bytes as f64;
+    note(&format!(
+        "{program} has {} bytes at its peak, so it gets a GPU with {bytes}: factor {real:.3}",
+        peak.peak_bytes
+    ));
+    if (real / factor - 1.0).abs() > TOLERANCE {
+        note(&format!(
+            "factor {real:.3} instead of {factor}: GPU memory is given out in pages of {page_bytes} bytes, and the program has \
+             few; larger data come closer"
+        ));
+    }
+    Ok(Some(bytes))
+}
+
+/// Runs the program without time, unseen, and says what it allocated.
+fn measure(spec: &CudaPoint) -> Result<Allocated, PointError> {
+    let failed = |error: std::io::Error| PointError::Failed(error.to_string());
+    let mut errors = tempfile::tempfile().map_err(failed)?;
+    let run = CudaRun {
+        functional: true,
+        ..CudaRun::default()
+    };
+    let streams = Streams::hidden(None, errors.try_clone().map_err(failed)?);
+    let finished = child::run(spec, &run, streams).map_err(PointError::Failed)?;
+    if finished.exit_code != 0 {
+        let mut text = Vec::new();
+        errors.rewind().map_err(failed)?;
+        errors.read_to_end(&mut text).map_err(failed)?;
+        // Nobody is left to read it when standard error is closed.
+        let _ = std::io::stderr().write_all(&text);
+        return Err(PointError::Failed(format!(
+            "{} ended with exit code {} when it was run to see how much memory it allocates",
+            spec.command[0], finished.exit_code
+        )));
+    }
+    let reports = finished.results.iter().map(|results| &results.report);
+    Ok(largest(reports))
+}
+
+/// Of several processes, each of which has the GPU for itself, what the largest has.
+fn largest<'a>(reports: impl Iterator<Item = &'a Report>) -> Allocated {
+    reports
+        .map(|report| report.allocated)
+        .max_by_key(|allocated| allocated.peak_bytes)
+        .unwrap_or_default()
+}
+
+/// The GPU memory that `peak` is `factor` times of, in whole pages.
+fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, String> {
+    let Allocated {
+        peak_bytes,
+        fixed_peak_bytes: fixed,
+        ..
+    } = *peak;
+    if peak_bytes == 0 {
+        return Err(
+            "it allocates no GPU memory, so there is nothing that GPU memory could be a part of"
+                .to_owned(),
+        );
+    }
+    if fixed == peak_bytes {
+        return Err(format!(
+            "all of its {fixed} bytes are from cudaMalloc, which stay on the GPU and cannot exceed it: allocate them with \
+             cudaMallocManaged"
+        ));
+    }
+    let pages = (peak_bytes as f64 / factor / page_bytes as f64).round();
+    let bytes = (pages as u64).max(1).saturating_mul(page_bytes);
+    let least = fixed.saturating_add(page_bytes);
+    if bytes < least && fixed > 0 {
+        return Err(format!(
+            "{fixed} of its {peak_bytes} bytes are from cudaMalloc and cannot leave the GPU; with factor {factor} GPU memory would \
+             be {bytes} bytes: use a factor of at most {:.2}, or cudaMallocManaged",
+            (peak_bytes as f64 / least as f64 * 100.0).floor() / 100.0
+        ));
+    }
+    Ok(bytes)
+}
+
+fn note(text: &str) {
+    // Nobody is left to read it when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "pagemill: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = 2 << 20;
+
+    fn peak(managed_pages: u64, fixed_bytes: u64) -> Allocated {
+        Allocated {
+            peak_bytes: managed_pages * PAGE + fixed_bytes,
+            fixed_peak_bytes: fixed_bytes,
+            ..Allocated::default()
+        }
+    }
+
+    #[test]
+    fn memory_is_the_peak_over_the_factor_in_whole_pages() {
+        for (pages, factor, expected) in [
+            (6, 1.5, 4),
+            (6, 1.0, 6),
+            (8, 1.5, 5),
+            (1, 4.0, 1),
+            (3, 0.5, 6),
+        ] {
+            let bytes = divide(&peak(pages, 0), factor, PAGE);
+            assert_eq!(bytes, Ok(expected * PAGE), "{pages} / {factor}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_leave_has_to_fit() {
+        let half = peak(4, 4 * PAGE);
+        assert_eq!(divide(&half, 1.6, PAGE), Ok(5 * PAGE));
+        let error = divide(&half, 2.0, PAGE).expect_err("no page is left");
+        assert!(error.contains("at most 1.60"), "{error}");
+        let error = divide(&peak(0, 7), 1.5, PAGE).expect_err("nothing moves");
+        assert!(error.contains("cudaMallocManaged"), "{error}");
+        let error = divide(&peak(0, 0), 1.5, PAGE).expect_err("there is nothing");
+        assert!(error.contains("allocates no GPU memory"), "{error}");
+    }
+}
