@@ -1,5 +1,6 @@
-//! What every transfer needs: the link it takes, and the timeline that notes it.
+//! What every transfer needs: the link it takes, the timeline that notes it, and the account it is booked to.
 
+use super::pages::ledger::Ledger;
 use crate::parts::link::{Link, LinkSpec};
 use crate::timeline::Timeline;
 
@@ -8,6 +9,7 @@ use crate::timeline::Timeline;
 pub(crate) struct Wires {
     pub(crate) link: Link,
     pub(crate) timeline: Timeline,
+    pub(crate) ledger: Ledger,
 }
 
 impl Wires {
@@ -16,6 +18,7 @@ impl Wires {
         Self {
             link: Link::new(link),
             timeline,
+            ledger: Ledger::default(),
         }
     }
 }

@@ -306,6 +306,7 @@ impl DriverCounts {
             returned_bytes: self.copied_out_bytes,
             returned_pages: did.host_faults,
             evictions: did.evictions,
+            refetched_bytes: did.refetched_bytes,
             populated_bytes: self.populated_bytes,
             dropped_bytes: self.dropped_bytes,
             faults: self.faults,

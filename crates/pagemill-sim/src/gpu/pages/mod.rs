@@ -4,6 +4,7 @@
 //! what left it has one form, [`Moves`], for TLBs, caches and the host side.
 
 pub(crate) mod driver;
+pub(crate) mod ledger;
 pub(crate) mod ranges;
 #[cfg(test)]
 mod ranges_tests;

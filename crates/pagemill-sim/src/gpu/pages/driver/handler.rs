@@ -1,6 +1,6 @@
 //! The driver at work: batches of faults and of counter reports, what each costs, and when its pages are there.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use pagemill_policy::residency::{
     BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, PAGE_BYTES, PageMask,
@@ -10,7 +10,7 @@ use pagemill_types::Picos;
 use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::spec::{DriverCosts, DriverMachine};
 use crate::gpu::pages::Moves;
-
+use crate::gpu::pages::ledger::Ledger;
 use crate::gpu::wires::Wires;
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
@@ -36,6 +36,8 @@ pub struct HandlerCounts {
     pub evictions: u64,
     /// Blocks that the CPU touched and that came back for it.
     pub host_faults: u64,
+    /// Bytes copied to GPU memory that had been there before.
+    pub refetched_bytes: u64,
     /// Time at work.
     pub busy: Picos,
 }
@@ -90,6 +92,8 @@ pub(super) struct FaultHandler {
     pub(super) counts: HandlerCounts,
     /// Blocks of which something came or left.
     pub(super) moves: Moves,
+    /// By block, what was on the GPU once and has left it.
+    departed: Departed,
     /// Address of the first page.
     base: u64,
 }
@@ -109,6 +113,7 @@ impl FaultHandler {
             reports: VecDeque::new(),
             counts: HandlerCounts::default(),
             moves: Moves::default(),
+            departed: Departed::new(),
             base,
         }
     }
@@ -163,6 +168,7 @@ impl FaultHandler {
             driver,
             effects,
             moves,
+            departed,
             ready_at,
             counts,
             ..
@@ -170,6 +176,7 @@ impl FaultHandler {
         let (mut now, mut done) = (at, at);
         driver.call(call, effects, |block, effects| {
             note_moves(moves, base, block, effects);
+            counts.refetched_bytes += book(departed, &mut wires.ledger, base, block, effects);
             let (sent, copied) = send_back(effects, &costs, now, wires);
             now = sent + processing(effects, &costs, host_page_pages);
             done = done.max(now).max(copied);
@@ -197,6 +204,7 @@ impl FaultHandler {
             driver,
             effects,
             moves,
+            departed,
             ready_at,
             counts,
             ..
@@ -207,6 +215,7 @@ impl FaultHandler {
             let pages = left.map(|left| left.copied.count()).sum::<u32>();
             let bytes = u64::from(pages + effects.duplicated.count()) * PAGE_BYTES;
             note_moves(moves, base, block, effects);
+            book(departed, &mut wires.ledger, base, block, effects);
             if effects.evictions.is_empty() && bytes == 0 {
                 return;
             }
@@ -230,6 +239,14 @@ impl FaultHandler {
         let mut now = at;
         while self.driver.shrink(gpu_bytes, &mut self.effects) {
             note_moves(&mut self.moves, self.base, 0, &self.effects);
+            let ledger = &mut wires.ledger;
+            book(
+                &mut self.departed,
+                ledger,
+                self.base,
+                NO_BLOCK,
+                &self.effects,
+            );
             self.counts.evictions += 1;
             (now, _) = send_back(&self.effects, &self.costs, now, wires);
         }
@@ -305,6 +322,7 @@ impl FaultHandler {
         wires: &mut Wires,
     ) -> Option<Picos> {
         let rest = &self.batch.faults[self.batch.next..];
+        let mut faults = 0;
         let block = if let Some(first) = rest.first() {
             let block = first.page / BLOCK_PAGES;
             let group = rest
@@ -314,7 +332,9 @@ impl FaultHandler {
             let faulted: PageMask = group.clone().map(in_block).collect();
             let written = group.clone().filter(|fault| fault.writes);
             let written: PageMask = written.map(in_block).collect();
-            self.batch.next += group.count();
+            let entries = group.count();
+            faults = faulted.count();
+            self.batch.next += entries;
             self.driver
                 .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
@@ -328,6 +348,7 @@ impl FaultHandler {
         };
         self.counts.blocks += 1;
         note_moves(&mut self.moves, self.base, block, &self.effects);
+        self.account(block, faults, wires);
         self.batch.arriving = Some(block);
         self.batch.served.push(block);
         let (sent, copied) = send_back(&self.effects, &self.costs, now, wires);
@@ -375,6 +396,14 @@ impl FaultHandler {
         }
     }
 
+    /// Books what the service of `block`, which `faults` pages were faulted on, moved.
+    fn account(&mut self, block: u32, faults: u32, wires: &mut Wires) {
+        let (base, ledger) = (self.base, &mut wires.ledger);
+        let address = base + u64::from(block) * BLOCK_BYTES;
+        ledger.served(address, u64::from(faults), self.counts.batches);
+        self.counts.refetched_bytes += book(&mut self.departed, ledger, base, block, &self.effects);
+    }
+
     /// Counts what thrashing detection did, and puts throttled faults off.
     fn note<W: Waiter>(&mut self, block: u32, buffer: &mut FaultBuffer<W>) {
         self.counts.pins += u64::from(self.effects.pinned.count());
@@ -397,6 +426,47 @@ fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
     if !effects.fetched.is_empty() || !effects.collapsed.is_empty() {
         moves.came(addresses(block));
     }
+}
+
+/// By block, pages that have left the GPU.
+type Departed = BTreeMap<u32, PageMask>;
+
+/// Stands for no block.
+const NO_BLOCK: u32 = u32::MAX;
+
+/// Books what `effects` on `block` moved to the allocations of the pages; answers how many bytes came that had been on the GPU
+/// before.
+fn book(
+    departed: &mut Departed,
+    ledger: &mut Ledger,
+    base: u64,
+    block: u32,
+    effects: &Effects,
+) -> u64 {
+    let bytes = |pages: &PageMask| u64::from(pages.count()) * PAGE_BYTES;
+    let address = |block: u32| base + u64::from(block) * BLOCK_BYTES;
+    for evicted in &effects.evictions {
+        let left = departed.entry(evicted.block).or_default();
+        *left = left.or(&evicted.copied).or(&evicted.dropped);
+        if let Some(traffic) = ledger.at(address(evicted.block)) {
+            traffic.returned_bytes += bytes(&evicted.copied);
+            traffic.dropped_bytes += bytes(&evicted.dropped);
+            traffic.evictions += u64::from(evicted.block != block);
+        }
+    }
+    if effects.fetched.is_empty() && effects.duplicated.is_empty() {
+        return 0;
+    }
+    let again = departed.get(&block).map_or(0, |left| {
+        bytes(&effects.fetched.without(&effects.populated).and(left))
+    });
+    if let Some(traffic) = ledger.at(address(block)) {
+        traffic.migrated_bytes += effects.copied_bytes();
+        traffic.populated_bytes += bytes(&effects.populated);
+        traffic.returned_bytes += bytes(&effects.duplicated);
+        traffic.repeated_bytes += again;
+    }
+    again
 }
 
 /// Starts the copies of evicted blocks; answers when the driver goes on, and when the last copy ends.

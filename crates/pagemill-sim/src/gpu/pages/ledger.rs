@@ -1,0 +1,204 @@
+//! What moved for each allocation. Counted where pages move, and not where they are used.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// What moved for one allocation of managed memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Pages of 4 KiB that faults asked a driver for; ranges that were moved on demand where the GPU moves them by itself.
+    pub faults: u64,
+    /// Times that a driver served a block of it.
+    pub services: u64,
+    /// Batches of faults in which it was served.
+    pub batches: u64,
+    /// Bytes moved from CPU to GPU.
+    pub migrated_bytes: u64,
+    /// Those of `migrated_bytes` that had been moved to the GPU before.
+    pub repeated_bytes: u64,
+    /// Bytes allocated in GPU memory at their first touch.
+    pub populated_bytes: u64,
+    /// Bytes moved from GPU to CPU.
+    pub returned_bytes: u64,
+    /// Bytes that left the GPU without a copy.
+    pub dropped_bytes: u64,
+    /// Bytes that the GPU used in CPU memory, in segments of 128 bytes.
+    pub remote_bytes: u64,
+    /// Pages moved out to make room, in the page manager's pages.
+    pub evictions: u64,
+    /// The launch that it first moved for or was used in place by, counted from 0.
+    pub first_launch: Option<u32>,
+    /// Launches during which it moved or was used in place.
+    pub launches: u32,
+    /// The last of them.
+    last_launch: Option<u32>,
+    /// The last batch that it was served in.
+    last_batch: Option<u64>,
+}
+
+/// An allocation of managed memory and what moved for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllocationReport {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What moved.
+    pub traffic: Traffic,
+}
+
+impl Traffic {
+    /// Bytes that crossed the link, either way.
+    pub fn link_bytes(&self) -> u64 {
+        self.migrated_bytes + self.returned_bytes + self.remote_bytes
+    }
+
+    fn note_launch(&mut self, launch: u32) {
+        self.first_launch.get_or_insert(launch);
+        if self.last_launch.replace(launch) != Some(launch) {
+            self.launches += 1;
+        }
+    }
+
+    /// Adds what moved for another allocation of the same kind.
+    pub fn add(&mut self, other: &Self) {
+        self.faults += other.faults;
+        self.services += other.services;
+        self.batches += other.batches;
+        self.migrated_bytes += other.migrated_bytes;
+        self.repeated_bytes += other.repeated_bytes;
+        self.populated_bytes += other.populated_bytes;
+        self.returned_bytes += other.returned_bytes;
+        self.dropped_bytes += other.dropped_bytes;
+        self.remote_bytes += other.remote_bytes;
+        self.evictions += other.evictions;
+        self.launches = self.launches.max(other.launches);
+        let earlier = match (self.first_launch, other.first_launch) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        self.first_launch = earlier;
+    }
+}
+
+/// The account of all allocations, by address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    /// First address and what moved, ascending: addresses are never used again.
+    accounts: Vec<(u64, AllocationReport)>,
+    /// The account that was asked for last.
+    recent: usize,
+    /// The launch that runs.
+    launch: Option<u32>,
+}
+
+impl Ledger {
+    /// An allocation at addresses beyond all others.
+    pub(crate) fn open(&mut self, addresses: Range<u64>) {
+        let report = AllocationReport {
+            bytes: addresses.end - addresses.start,
+            traffic: Traffic::default(),
+        };
+        self.accounts.push((addresses.start, report));
+    }
+
+    /// The account of the allocation at or before `address`; `None` where there is no allocation yet.
+    #[inline]
+    pub(crate) fn at(&mut self, address: u64) -> Option<&mut Traffic> {
+        let holds =
+            |&(start, report): &(u64, AllocationReport)| address.wrapping_sub(start) < report.bytes;
+        if !self.accounts.get(self.recent).is_some_and(holds) {
+            let after = self
+                .accounts
+                .partition_point(|(start, _)| *start <= address);
+            self.recent = after.checked_sub(1)?;
+        }
+        let traffic = &mut self.accounts.get_mut(self.recent)?.1.traffic;
+        if let Some(launch) = self.launch {
+            traffic.note_launch(launch);
+        }
+        Some(traffic)
+    }
+
+    /// The driver serves `faults` pages of the block at `address`, in its batch number `batch`.
+    pub(crate) fn served(&mut self, address: u64, faults: u64, batch: u64) {
+        let Some(traffic) = self.at(address) else {
+            return;
+        };
+        traffic.faults += faults;
+        traffic.services += 1;
+        if traffic.last_batch.replace(batch) != Some(batch) {
+            traffic.batches += 1;
+        }
+    }
+
+    /// The GPU uses `bytes` at `address` in CPU memory.
+    #[inline]
+    pub(crate) fn remote(&mut self, address: u64, bytes: u64) {
+        if let Some(traffic) = self.at(address) {
+            traffic.remote_bytes += bytes;
+        }
+    }
+
+    /// Launch number `launch` runs from now on; none if that is `None`.
+    pub(crate) fn set_launch(&mut self, launch: Option<u32>) {
+        self.launch = launch;
+    }
+
+    /// What moved for each allocation, in their order.
+    pub(crate) fn reports(&self) -> Vec<AllocationReport> {
+        self.accounts.iter().map(|(_, report)| *report).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn launches_and_batches_count_once() {
+        let mut ledger = Ledger::default();
+        ledger.open(100..200);
+        ledger.served(100, 1, 0);
+        for (launch, batch) in [(2, 1), (2, 1), (2, 2), (5, 3)] {
+            ledger.set_launch(Some(launch));
+            ledger.served(150, 3, batch);
+        }
+        let [report] = ledger.reports()[..] else {
+            panic!("one allocation");
+        };
+        let traffic = report.traffic;
+        assert_eq!(
+            (traffic.faults, traffic.services, traffic.batches),
+            (13, 5, 4)
+        );
+        assert_eq!((traffic.first_launch, traffic.launches), (Some(2), 2));
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_booked_to_the_allocation_that_holds_it(
+            sizes in prop::collection::vec((1u64..50, 0u64..20), 1..12),
+            addresses in prop::collection::vec(0u64..600, 0..80),
+        ) {
+            let mut ledger = Ledger::default();
+            let mut ranges = Vec::new();
+            let mut next = 7;
+            for (bytes, gap) in sizes {
+                ledger.open(next..next + bytes);
+                ranges.push(next..next + bytes);
+                next += bytes + gap;
+            }
+            let mut expected = vec![0; ranges.len()];
+            for address in addresses {
+                // The rest of an allocation's last page is its own.
+                if let Some(place) = ranges.iter().rposition(|range| range.start <= address) {
+                    expected[place] += 3;
+                }
+                ledger.remote(address, 3);
+            }
+            let booked: Vec<u64> = ledger.reports().iter().map(|report| report.traffic.remote_bytes).collect();
+            prop_assert_eq!(booked, expected);
+        }
+    }
+}
