@@ -53,7 +53,7 @@ impl CudaPoint {
         let (program, mut machine, transfer) = (program?, machine?, transfer?);
         program.check(root, &transfer)?;
         if let Some(bytes) = program.gpu_memory_bytes {
-            limit_memory(root, &mut machine.spec, bytes)?;
+            limit_memory(root, &mut machine.spec, bytes, transfer.page.bytes())?;
         }
         Some(Self {
             machine,
@@ -162,14 +162,22 @@ impl ProgramKeys {
 }
 
 /// Gives programs `bytes` of GPU memory.
-fn limit_memory(root: &Section<'_>, machine: &mut GpuMachine, bytes: u64) -> Option<()> {
+fn limit_memory(
+    root: &Section<'_>,
+    machine: &mut GpuMachine,
+    bytes: u64,
+    page_bytes: u64,
+) -> Option<()> {
     machine.memory_bytes = Some(machine.reserved_bytes.saturating_add(bytes));
-    let error = machine.check().err();
-    if let Some(error) = &error {
-        let text = format!("`program.gpu_memory` is {}: {error}", show_bytes(bytes));
+    let checked = match bytes < page_bytes {
+        true => Err(format!("it must hold a page of {}", show_bytes(page_bytes))),
+        false => machine.check().map_err(|error| error.to_string()),
+    };
+    if let Err(reason) = &checked {
+        let text = format!("`program.gpu_memory` is {}: {reason}", show_bytes(bytes));
         root.report(Problem::at(root.origin_of("program"), text));
     }
-    error.is_none().then_some(())
+    checked.ok()
 }
 
 /// A factor of oversubscription.
