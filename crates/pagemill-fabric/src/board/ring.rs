@@ -13,6 +13,12 @@ pub fn word_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
+/// Words between `head` and `tail`; never more than there are, whatever a broken process wrote there.
+fn used(words: &[AtomicU64], head: u64, tail: u64) -> usize {
+    let capacity = words.len() - DATA;
+    usize::try_from(tail.wrapping_sub(head)).map_or(capacity, |used| used.min(capacity))
+}
+
 /// The writing end.
 #[derive(Clone, Copy)]
 pub struct Producer {
@@ -26,9 +32,9 @@ impl Producer {
 
     /// Words that can be written now.
     pub fn room(&self) -> usize {
-        let used =
-            self.words[TAIL].load(Ordering::Relaxed) - self.words[HEAD].load(Ordering::Acquire);
-        self.words.len() - DATA - used as usize
+        let tail = self.words[TAIL].load(Ordering::Relaxed);
+        let head = self.words[HEAD].load(Ordering::Acquire);
+        self.words.len() - DATA - used(self.words, head, tail)
     }
 
     /// Writes all words, or none: `false` if there is no room.
@@ -38,10 +44,10 @@ impl Producer {
         }
         let tail = self.words[TAIL].load(Ordering::Relaxed);
         for (index, word) in words.iter().enumerate() {
-            self.slot(tail + index as u64)
+            self.slot(tail.wrapping_add(index as u64))
                 .store(*word, Ordering::Relaxed);
         }
-        self.words[TAIL].store(tail + words.len() as u64, Ordering::Release);
+        self.words[TAIL].store(tail.wrapping_add(words.len() as u64), Ordering::Release);
         true
     }
 
@@ -50,10 +56,10 @@ impl Producer {
         let count = bytes.len().min(self.room() * 8);
         let tail = self.words[TAIL].load(Ordering::Relaxed);
         for (index, chunk) in bytes[..count].chunks(8).enumerate() {
-            self.slot(tail + index as u64)
+            self.slot(tail.wrapping_add(index as u64))
                 .store(word_of(chunk), Ordering::Relaxed);
         }
-        let end = tail + count.div_ceil(8) as u64;
+        let end = tail.wrapping_add(count.div_ceil(8) as u64);
         self.words[TAIL].store(end, Ordering::Release);
         count
     }
@@ -78,7 +84,7 @@ impl Consumer {
     /// Words that can be read now.
     pub fn available(&self) -> usize {
         let head = self.words[HEAD].load(Ordering::Relaxed);
-        (self.words[TAIL].load(Ordering::Acquire) - head) as usize
+        used(self.words, head, self.words[TAIL].load(Ordering::Acquire))
     }
 
     /// Fills `words`, or reads nothing: `false` if there are not that many yet.
@@ -88,9 +94,11 @@ impl Consumer {
         }
         let head = self.words[HEAD].load(Ordering::Relaxed);
         for (index, word) in words.iter_mut().enumerate() {
-            *word = self.slot(head + index as u64).load(Ordering::Relaxed);
+            *word = self
+                .slot(head.wrapping_add(index as u64))
+                .load(Ordering::Relaxed);
         }
-        self.words[HEAD].store(head + words.len() as u64, Ordering::Release);
+        self.words[HEAD].store(head.wrapping_add(words.len() as u64), Ordering::Release);
         true
     }
 
@@ -101,13 +109,13 @@ impl Consumer {
         let head = self.words[HEAD].load(Ordering::Relaxed);
         for index in 0..words as u64 {
             let word = self
-                .slot(head + index)
+                .slot(head.wrapping_add(index))
                 .load(Ordering::Relaxed)
                 .to_le_bytes();
             let take = (full - bytes.len()).min(8);
             bytes.extend_from_slice(&word[..take]);
         }
-        self.words[HEAD].store(head + words as u64, Ordering::Release);
+        self.words[HEAD].store(head.wrapping_add(words as u64), Ordering::Release);
     }
 
     fn slot(&self, position: u64) -> &AtomicU64 {

@@ -81,7 +81,9 @@ impl Board {
     /// Stations there are or will be.
     pub fn stations(&self) -> u32 {
         let count = |at: usize| self.words[at].load(Ordering::Relaxed) as u32;
-        count(Layout::JOINED).max(count(Layout::EXPECTED))
+        let stations = count(Layout::JOINED).max(count(Layout::EXPECTED));
+        // Whatever a broken process wrote there.
+        stations.min(STATIONS_MAX as u32)
     }
 
     /// Whether `index` is a station that somebody holds.

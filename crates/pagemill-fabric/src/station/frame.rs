@@ -9,6 +9,12 @@ use pagemill_types::Picos;
 /// 64-bit words of a frame's head.
 pub const HEAD_WORDS: usize = 17;
 
+/// No packet carries more.
+const PAYLOAD_BYTES_MAX: usize = 1 << 40;
+
+/// Packets of later times are none of a program: 13 days. Sums of a few such times do not overflow.
+const LATEST: Picos = Picos(1 << 60);
+
 /// A packet with what it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -84,6 +90,36 @@ impl Frame {
             payload: Vec::new(),
         };
         Some((frame, head[16] as usize))
+    }
+
+    /// Whether station `source` may have sent this frame to `dest`, with `payload_bytes` bytes of payload.
+    ///
+    /// The simulated interface trusts its packets: it computes with their times, sends answers to their source, and
+    /// goes through as many segments as they say. So a frame that a broken process left in a ring ends here.
+    pub fn is_sound(&self, source: u32, dest: u32, payload_bytes: usize) -> bool {
+        let packet = &self.packet;
+        let Flight {
+            kind, departure, ..
+        } = packet.flight;
+        let is_of_kind = match packet.body {
+            Body::Eager { .. } => matches!(kind, FlightKind::Short | FlightKind::Write),
+            Body::Data { .. } | Body::Write { .. } => kind == FlightKind::Write,
+            Body::ReadData { .. } => kind == FlightKind::ReadData,
+            // The memory that others may read is registered.
+            Body::Read { .. } => {
+                kind == FlightKind::ReadRequest
+                    && matches!(packet.flight.from.key, MemoryKey::Registered(_))
+            }
+            Body::Announce { .. } | Body::Clear { .. } | Body::Acknowledge { .. } => {
+                kind == FlightKind::Short && packet.flight.bytes == 0
+            }
+        };
+        is_of_kind
+            && (packet.source, packet.dest) == (source, dest)
+            && packet.payload_bytes() == payload_bytes as u64
+            && payload_bytes <= PAYLOAD_BYTES_MAX
+            && departure.first <= departure.last
+            && departure.last <= LATEST
     }
 }
 

@@ -18,10 +18,15 @@ struct Outgoing {
     sent: Option<usize>,
 }
 
-/// A frame whose payload is not all there.
+/// Frames from one station.
 struct Incoming {
+    source: u32,
+    dest: u32,
     ring: Consumer,
+    /// A frame whose payload is not all there.
     partial: Option<(Frame, usize)>,
+    /// It held what no station sends. What follows is not understood, so nothing more is read.
+    is_damaged: bool,
 }
 
 /// All rings of one station.
@@ -73,8 +78,11 @@ impl Wires {
         while (self.incoming.len() as u32) < stations {
             let source = self.incoming.len() as u32;
             self.incoming.push(Incoming {
+                source,
+                dest: self.own,
                 ring: self.board.consumer(source, self.own),
                 partial: None,
+                is_damaged: false,
             });
         }
         for incoming in &mut self.incoming {
@@ -87,8 +95,8 @@ impl Wires {
 
     /// Whether nothing is left in the rings that lead here.
     pub fn is_drained(&self) -> bool {
-        self.incoming.len() as u32 == self.board.stations()
-            && self.incoming.iter().all(|ring| ring.ring.available() == 0)
+        let is_drained = |one: &Incoming| one.is_damaged || one.ring.available() == 0;
+        self.incoming.len() as u32 == self.board.stations() && self.incoming.iter().all(is_drained)
     }
 
     /// Arrival of the earliest frame whose payload is still coming.
@@ -148,16 +156,18 @@ impl Outgoing {
 impl Incoming {
     /// Reads what is there; returns whether that was anything.
     fn drain(&mut self, arrived: &mut impl FnMut(Frame)) -> bool {
-        let has_moved = self.ring.available() > 0;
-        loop {
+        let has_moved = !self.is_damaged && self.ring.available() > 0;
+        while !self.is_damaged {
             if self.partial.is_none() {
                 let mut head = [0; HEAD_WORDS];
                 if !self.ring.pop(&mut head) {
                     return has_moved;
                 }
-                // A head that no sender of this version makes: what follows cannot be understood either.
-                let Some((mut frame, full)) = Frame::from_head(&head) else {
-                    return has_moved;
+                let found = Frame::from_head(&head)
+                    .filter(|(frame, full)| frame.is_sound(self.source, self.dest, *full));
+                let Some((mut frame, full)) = found else {
+                    self.give_up();
+                    break;
                 };
                 frame.payload.reserve(full.min(PAYLOAD_RESERVED));
                 self.partial = Some((frame, full));
@@ -171,5 +181,15 @@ impl Incoming {
                 arrived(frame);
             }
         }
+        has_moved
+    }
+
+    fn give_up(&mut self) {
+        self.is_damaged = true;
+        let Self { source, dest, .. } = self;
+        eprintln!(
+            "pagemill: rank {dest} cannot understand what rank {source} sent, and ignores it from now on; \
+             look for a rank that overwrites memory, or runs another version of pagemill"
+        );
     }
 }

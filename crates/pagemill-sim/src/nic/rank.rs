@@ -379,7 +379,7 @@ impl Rank {
                 address,
                 key: MemoryKey::Trusted,
             },
-            bytes,
+            bytes: bytes.min(send.bytes),
             lane: Lane::Bulk,
         };
         let rung = at + self.messages.send_overhead;
