@@ -6,6 +6,7 @@ mod check;
 mod cuda;
 mod dependencies;
 mod frameworks;
+mod fuzz;
 mod gallery;
 mod imports;
 mod kernels;
@@ -40,7 +41,22 @@ enum Command {
     /// Format, lints, documentation, dependency directions, house rules: no test is run.
     Check,
     /// Sets up what the tests need, then runs the checks and every test.
-    Test,
+    Test {
+        /// Also what takes long: fuzzing for minutes, kills by the hundred.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Fuzzes every parser and decoder with libFuzzer; what fails is kept in target/fuzz/artifacts/.
+    Fuzz {
+        /// Seconds for each target.
+        #[arg(long, default_value_t = 30)]
+        seconds: u32,
+        /// Add the counts to validation/fuzz/counts.csv.
+        #[arg(long)]
+        keep: bool,
+        /// Only targets whose name contains one of these.
+        names: Vec<String>,
+    },
     /// Builds the Python package and runs its tests: a part of `test`.
     Python,
     /// Rebuilds the committed PTX from its CUDA sources.
@@ -109,7 +125,16 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
-        Command::Test => test::run(),
+        Command::Test { full } => test::run(full),
+        Command::Fuzz {
+            seconds,
+            keep,
+            names,
+        } => {
+            let tally = fuzz::run(seconds, &names, keep)?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
         Command::Python => {
             let mut tally = tally::Tally::default();
             python::test(&mut tally)?;

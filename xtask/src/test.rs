@@ -5,13 +5,22 @@ use anyhow::{Context, Result, bail};
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
 use crate::tally::Tally;
-use crate::{check, frameworks, gallery, kernels, mpi4py, package, python, system, vm, workspace};
+use crate::{
+    check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, system, vm, workspace,
+};
 
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 
-/// Sets up, checks, tests; whether nothing failed.
-pub fn run() -> Result<bool> {
+/// Tells tests that how often they repeat what is random is up to them: set, they do so at length.
+const FULL: &str = "PAGEMILL_TEST_FULL";
+
+/// Seconds for each fuzz target: to see that they work, and to find something.
+const FUZZ_SECONDS: u32 = 2;
+const FUZZ_SECONDS_FULL: u32 = 300;
+
+/// Sets up, checks, tests; whether nothing failed. `full` adds what takes long.
+pub fn run(full: bool) -> Result<bool> {
     system::provide()?;
     if let Err(error) = Nvcc::provide() {
         // The tests that need it say so, and the comparison of the committed PTX fails with the reason.
@@ -22,7 +31,16 @@ pub fn run() -> Result<bool> {
         eprintln!("{error:#}");
     }
     let mut tally = check::run();
-    run_cargo_tests(&mut tally)?;
+    run_cargo_tests(&mut tally, full)?;
+    let seconds = if full {
+        FUZZ_SECONDS_FULL
+    } else {
+        FUZZ_SECONDS
+    };
+    match fuzz::run(seconds, &[], false) {
+        Ok(fuzzed) => tally.add(fuzzed),
+        Err(error) => tally.check("fuzz targets", || Err(error)),
+    }
     if let Err(error) = python::test(&mut tally) {
         tally.check("Python package", || Err(error));
     }
@@ -45,12 +63,15 @@ pub fn run() -> Result<bool> {
     Ok(tally.all_passed())
 }
 
-fn run_cargo_tests(tally: &mut Tally) -> Result<()> {
+fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
     let skip_log = workspace::root().join("target/skipped-tests.txt");
     std::fs::write(&skip_log, "")
         .with_context(|| format!("cannot write {}", skip_log.display()))?;
     let failures_before = tally.failures();
     let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    if full {
+        tests.env(FULL, "1");
+    }
     match mpi4py::tests() {
         Ok(folder) => {
             tests.env(mpi4py::VARIABLE, folder);

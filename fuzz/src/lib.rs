@@ -1,0 +1,196 @@
+//! What the fuzz targets do with arbitrary bytes: an answer or an error, never a panic, never much memory or time.
+
+#![forbid(unsafe_code)]
+
+mod board;
+
+use pagemill_color::protocol as color;
+use pagemill_color::{Roster, Task};
+use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_ptx::Module;
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{InputErrors, SCENARIOS, load_given, load_text};
+use pagemill_trace::Format;
+use pagemill_zero_client::protocol as zero;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use board::board;
+
+/// References of a trace that are looked at.
+const REFERENCES_MAX: usize = 1 << 16;
+
+/// PTX: a module, or an error that names a line.
+pub fn ptx(bytes: &[u8]) {
+    if let Err(error) = Module::load_partly("fuzz", &String::from_utf8_lossy(bytes)) {
+        assert!(error.line >= 1);
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+/// A scenario in TOML.
+pub fn scenario(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // Paths in a scenario name files of this machine.
+    if !text.contains('/') {
+        shown(load_text(&SourceText::given("fuzz.toml", &text), &[]).map(|_| ()));
+    }
+}
+
+/// A machine in TOML, under one scenario of each kind.
+pub fn machine(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('/') {
+        return;
+    }
+    let machines = [("fuzz".to_owned(), SourceText::given("fuzz.toml", &text))];
+    let one_of_each = [
+        "smoke",
+        "uvm-best",
+        "pni-latency",
+        "zero-latency",
+        "cachepm-pairs",
+    ];
+    for scenario in SCENARIOS
+        .iter()
+        .filter(|one| one_of_each.contains(&one.name))
+    {
+        let source = SourceText::built_in(scenario.name, scenario.text);
+        let sets = ["machine=fuzz".to_owned()];
+        shown(load_given(&source, &sets, &machines).map(|_| ()));
+    }
+}
+
+/// An error can be shown to its user.
+fn shown(loaded: Result<(), InputErrors>) {
+    if let Err(errors) = loaded {
+        assert!(!errors.render(false).is_empty());
+    }
+}
+
+/// A GOAL schedule: what is accepted can be replayed, so each rank's tasks name ranks that exist.
+pub fn goal(bytes: &[u8]) {
+    if let Err(error) = pagemill_sim::nic::goal::parse("fuzz", bytes) {
+        assert!(!error.message.is_empty());
+    }
+}
+
+/// A trace, in each format.
+pub fn trace(bytes: &[u8]) {
+    for format in [None, Some(Format::Lackey), Some(Format::OracleGeneral)] {
+        let Ok(mut trace) = pagemill_trace::open(bytes, format, 64) else {
+            continue;
+        };
+        let (mut block, mut seen) = (Vec::new(), 0);
+        while seen < REFERENCES_MAX && trace.next_block(&mut block).is_ok() && !block.is_empty() {
+            seen += block.len();
+        }
+    }
+}
+
+/// A fat binary of nvcc.
+pub fn fatbin(bytes: &[u8]) {
+    if let Err(error) = pagemill_cudart::ptx_images(bytes) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+/// Results: JSON, or the rows of a point as Parquet. What is read can be written and read again.
+pub fn results(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(set) = pagemill_report::read(text)
+    {
+        let mut again = Vec::new();
+        pagemill_report::json::write(&set, &mut again).expect("memory takes it");
+        let again = String::from_utf8(again).expect("JSON is UTF-8");
+        pagemill_report::read(&again).expect("what was written is read");
+    }
+    let _ = pagemill_report::parquet::read_rows(bytes.to_vec());
+}
+
+/// The sockets' messages, from clients and from servers. The first byte chooses.
+pub fn messages(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else {
+        return;
+    };
+    match first % 4 {
+        0 => same_again::<zero::Ask>(rest),
+        1 => same_again::<zero::Answer>(rest),
+        2 => same_again::<color::Answer>(rest),
+        _ => {
+            same_again::<color::Ask>(rest);
+            coordinate(rest);
+        }
+    }
+}
+
+/// A message that is understood is understood as the same when it is sent on.
+fn same_again<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
+    let Ok(message) = serde_json::from_slice::<T>(bytes) else {
+        return;
+    };
+    let text = serde_json::to_vec(&message).expect("it came as JSON");
+    let again: T = serde_json::from_slice(&text).expect("our own JSON is understood");
+    assert_eq!(serde_json::to_vec(&again).expect("JSON"), text);
+}
+
+/// Lines of messages to a coordinator of 16 colors: no two tasks ever share one.
+fn coordinate(bytes: &[u8]) {
+    const COLORS: u16 = 16;
+    let policy = find_quota_policy("best-quota").expect("it is registered");
+    let mut roster = Roster::new(COLORS, policy);
+    for (number, line) in bytes.split(|byte| *byte == b'\n').take(40).enumerate() {
+        let number = number as u64;
+        match serde_json::from_slice::<color::Ask>(line) {
+            Ok(color::Ask::Join {
+                wish, has, pages, ..
+            }) => {
+                let Ok(wish) = wish.wish(COLORS) else {
+                    continue;
+                };
+                let colors = has.and_then(color::Colors::range);
+                let _ = roster.join(
+                    number,
+                    Task {
+                        wish,
+                        colors,
+                        pages,
+                    },
+                );
+            }
+            Ok(color::Ask::Holds { pages, .. }) => roster.note_pages(number % 4, pages),
+            Ok(color::Ask::Status {}) => roster.settle().clear(),
+            Err(_) => {
+                roster.leave(number % 8);
+            }
+        }
+    }
+    roster.settle();
+    let ranges: Vec<_> = (0..40)
+        .filter_map(|number| roster.task(number)?.colors)
+        .collect();
+    for (index, range) in ranges.iter().enumerate() {
+        assert!(range.end().0 <= COLORS);
+        assert!(
+            ranges[..index]
+                .iter()
+                .all(|other| other.overlap(*range) == 0)
+        );
+    }
+}
+
+/// A fuzz target: its name, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 9] = [
+    ("ptx", ptx),
+    ("scenario", scenario),
+    ("machine", machine),
+    ("goal", goal),
+    ("trace", trace),
+    ("fatbin", fatbin),
+    ("results", results),
+    ("messages", messages),
+    ("board", board),
+];

@@ -1,0 +1,262 @@
+//! libFuzzer on every target of `fuzz/`, from a corpus made of the tree's own files.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{self, cargo};
+use crate::tally::Tally;
+use crate::workspace;
+
+/// A target: its name, and which files of the tree are its first inputs, as folder and ending.
+struct Target {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// Longest input.
+    bytes_max: usize,
+}
+
+const TARGETS: [Target; 9] = [
+    target(
+        "ptx",
+        &[("workloads", "ptx"), ("crates/pagemill-ptx/tests", "ptx")],
+        8192,
+    ),
+    target("scenario", &[("scenarios", "toml")], 8192),
+    target("machine", &[("machines", "toml")], 16384),
+    target("goal", &[], 4096),
+    target("trace", &[], 4096),
+    target("fatbin", &[], 4096),
+    target("results", &[], 16384),
+    target("messages", &[], 2048),
+    target("board", &[], 4096),
+];
+
+const fn target(
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    bytes_max: usize,
+) -> Target {
+    Target {
+        name,
+        files,
+        bytes_max,
+    }
+}
+
+/// An input that takes longer is a defect.
+const TIMEOUT_S: u32 = 20;
+const MEMORY_MIB: u32 = 2048;
+
+/// What a run of a target did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    executions: u64,
+    /// Edges of the program that some input takes.
+    edges: u64,
+    /// Edges and comparisons, by how often.
+    features: u64,
+    /// Inputs that are kept because each takes something no other does.
+    inputs: u64,
+}
+
+/// Fuzzes each target whose name contains one of `names` for `seconds`; `keep` adds the counts to `validation/fuzz/counts.csv`.
+pub fn run(seconds: u32, names: &[String], keep: bool) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let folder = workspace::root().join("target/fuzz");
+    let programs = build()?;
+    for target in &TARGETS {
+        if !names.is_empty() && !names.iter().any(|name| target.name.contains(name.as_str())) {
+            continue;
+        }
+        let mut counts = Counts::default();
+        tally.check(&format!("fuzz {} for {seconds} s", target.name), || {
+            counts = fuzz(target, &programs, &folder, seconds)?;
+            Ok(())
+        });
+        println!(
+            "fuzz {}: {} executions, {} edges, {} features",
+            target.name, counts.executions, counts.edges, counts.features
+        );
+        if keep {
+            let path = workspace::root().join("validation/fuzz/counts.csv");
+            keep_counts(&path, target.name, counts)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Builds the programs with coverage counters in our own crates; returns their folder.
+fn build() -> Result<PathBuf> {
+    let wrapper = workspace::root().join("xtask/coverage-rustc.sh");
+    let mut build = cargo(&[
+        "build",
+        "-p",
+        "pagemill-fuzz",
+        "--features",
+        "libfuzzer",
+        "--bins",
+    ]);
+    build
+        .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
+        // A compiler cache does not know the wrapper.
+        .env("RUSTC_WRAPPER", "");
+    process::run(&mut build)?;
+    Ok(workspace::root().join("target/debug"))
+}
+
+fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result<Counts> {
+    let corpus = folder.join("corpus").join(target.name);
+    let artifacts = folder.join("artifacts");
+    for folder in [&corpus, &artifacts] {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    plant(target, &corpus)?;
+    let log = folder.join(format!("{}.log", target.name));
+    let stderr = fs::File::create(&log)?;
+    let status = Command::new(programs.join(format!("fuzz-{}", target.name)))
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={}", target.bytes_max))
+        .arg(format!("-timeout={TIMEOUT_S}"))
+        .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
+        .arg(format!(
+            "-artifact_prefix={}/{}-",
+            artifacts.display(),
+            target.name
+        ))
+        .args(["-print_final_stats=1", "-use_value_profile=0"])
+        .arg(&corpus)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .status()
+        .with_context(|| format!("cannot start the fuzzer of {}", target.name))?;
+    let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+    if !status.success() {
+        let mut last: Vec<&str> = said.lines().rev().take(30).collect();
+        last.reverse();
+        bail!(
+            "an input fails; the end of {}:\n{}",
+            log.display(),
+            last.join("\n")
+        );
+    }
+    counts_of(&said).with_context(|| format!("no counts in {}", log.display()))
+}
+
+/// Puts the seeds into the corpus, beside what former runs found.
+fn plant(target: &Target, corpus: &Path) -> Result<()> {
+    let mut seeds = files(&workspace::root().join("fuzz/seeds").join(target.name), "");
+    for (folder, ending) in target.files {
+        seeds.extend(files(&workspace::root().join(folder), ending));
+    }
+    for (number, seed) in seeds.iter().enumerate() {
+        let small = fs::metadata(seed)?.len() <= target.bytes_max as u64;
+        if small {
+            fs::copy(seed, corpus.join(format!("seed-{number}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Files of a folder and of those in it, whose names end with `.ending`; all for an empty one.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if ending.is_empty() || path.extension().is_some_and(|own| own == ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Reads libFuzzer's last line of progress and its final statistics.
+fn counts_of(said: &str) -> Option<Counts> {
+    let executions = said
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+    let progress = said.lines().rev().find(|line| line.contains(" cov: "))?;
+    let number = |name: &str| {
+        let mut words = progress.split_whitespace();
+        words.find(|word| *word == name)?;
+        // `corp: 7/8b` is a count and a size.
+        words.next()?.split('/').next()?.parse().ok()
+    };
+    Some(Counts {
+        executions: executions.trim().parse().ok()?,
+        edges: number("cov:")?,
+        features: number("ft:")?,
+        inputs: number("corp:")?,
+    })
+}
+
+/// Adds to the target's executions; coverage and inputs are those of the last run.
+fn keep_counts(path: &Path, name: &str, counts: Counts) -> Result<()> {
+    let before = fs::read_to_string(path).unwrap_or_default();
+    let mut text = String::from("target,executions,edges,features,inputs\n");
+    for target in &TARGETS {
+        let line = before
+            .lines()
+            .find_map(|line| line.strip_prefix(target.name)?.strip_prefix(','));
+        if target.name == name {
+            let former = line.and_then(|line| line.split(',').next()?.parse().ok());
+            let executions = former.unwrap_or(0) + counts.executions;
+            let Counts {
+                edges,
+                features,
+                inputs,
+                ..
+            } = counts;
+            writeln!(text, "{name},{executions},{edges},{features},{inputs}")?;
+        } else if let Some(line) = line {
+            writeln!(text, "{},{line}", target.name)?;
+        }
+    }
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "INFO: seed corpus: files: 5\n#5\tINITED cov: 12 ft: 13 corp: 3/9b exec/s: 0\n\
+        #900\tDONE   cov: 34 ft: 56 corp: 7/8b lim: 4096 exec/s: 450 rss: 60Mb\n\
+        stat::number_of_executed_units: 900\nstat::average_exec_per_sec:     450\n";
+
+    #[test]
+    fn counts_are_read_and_added_up() {
+        let counts = counts_of(SAID).expect("counts");
+        assert_eq!(
+            (
+                counts.executions,
+                counts.edges,
+                counts.features,
+                counts.inputs
+            ),
+            (900, 34, 56, 7)
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("counts.csv");
+        keep_counts(&path, "ptx", counts).expect("kept");
+        keep_counts(&path, "board", counts).expect("kept");
+        keep_counts(&path, "ptx", counts).expect("kept");
+        let text = fs::read_to_string(&path).expect("there");
+        assert_eq!(
+            text,
+            "target,executions,edges,features,inputs\nptx,1800,34,56,7\nboard,900,34,56,7\n"
+        );
+        assert_eq!(counts_of("nothing"), None);
+    }
+}
