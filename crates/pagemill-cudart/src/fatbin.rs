@@ -42,7 +42,7 @@ impl std::fmt::Display for FatBinaryError {
                 for arch in archs {
                     write!(f, " sm_{arch}")?;
                 }
-                f.write_str(" but no PTX, which is what pagemill executes: compile with -gencode arch=compute_75,code=compute_75, and without -rdc=true, whose linker leaves no PTX")
+                f.write_str(" but no PTX, which is what pagemill executes: compile with -gencode arch=compute_75,code=compute_75")
             }
         }
     }

@@ -17,6 +17,8 @@ struct Wrapper {
 }
 
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+/// `FATBINC_LINK_VERSION`
+const LINKED_VERSION: u32 = 2;
 
 /// What a program holds for one of its fat binaries.
 type Handle = *mut *mut c_void;
@@ -57,6 +59,38 @@ pub(super) unsafe fn unwrap(pointer: *const c_void) -> Result<&'static [u8], Fau
     unsafe { fat_binary(wrapper.data) }
 }
 
+/// The fat binaries that a device link (`nvcc -rdc=true`) has joined, if the wrapper is that of one: what the linker left
+/// is machine code, and the parts still have their PTX.
+///
+/// # Safety
+/// As [`unwrap`].
+unsafe fn linked_parts(pointer: *const c_void) -> Result<Option<Vec<&'static [u8]>>, Fault> {
+    if pointer.is_null() {
+        return Err(super::null());
+    }
+    // SAFETY: a fat binary and a wrapper begin with a number of four bytes.
+    if unsafe { pointer.cast::<u32>().read_unaligned() } != WRAPPER_MAGIC {
+        return Ok(None);
+    }
+    // SAFETY: the magic number says that it is a wrapper.
+    let wrapper = unsafe { pointer.cast::<Wrapper>().read_unaligned() };
+    if wrapper.version != LINKED_VERSION || wrapper.more.is_null() {
+        return Ok(None);
+    }
+    let list = wrapper.more.cast::<*const u8>();
+    let mut parts = Vec::new();
+    for index in 0.. {
+        // SAFETY: the link stub ends its list with null.
+        let part = unsafe { list.add(index).read_unaligned() };
+        if part.is_null() {
+            break;
+        }
+        // SAFETY: the list has fat binaries in static memory.
+        parts.push(unsafe { fat_binary(part) }?);
+    }
+    Ok(Some(parts).filter(|parts| !parts.is_empty()))
+}
+
 /// # Safety
 /// See the module: only code of nvcc calls it.
 #[unsafe(export_name = "pagemill___cudaRegisterFatBinary")]
@@ -64,6 +98,11 @@ unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
     let mut number = usize::MAX;
     guard("__cudaRegisterFatBinary", || {
         // SAFETY: nvcc's code passes a wrapper in static memory.
+        if let Some(parts) = unsafe { linked_parts(pointer) }? {
+            number = with_runtime(|runtime| Ok(runtime.register_linked(parts)))?;
+            return Ok(());
+        }
+        // SAFETY: as above.
         let binary = unsafe { unwrap(pointer) }?;
         number = with_runtime(|runtime| Ok(runtime.register_fat_binary(binary)))?;
         Ok(())

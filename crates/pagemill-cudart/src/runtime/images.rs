@@ -9,6 +9,7 @@ use pagemill_sim::{Gpu, ModuleId};
 use super::Runtime;
 use crate::error::{CudaError, Fault};
 use crate::fatbin::ptx_images;
+use crate::linked_ptx;
 
 /// What stands for a kernel: the address of its host stub, or a handle of [`Runtime::kernel_handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,8 @@ struct Image {
 enum Code {
     /// A fat binary.
     Fat(Cow<'static, [u8]>),
+    /// Fat binaries that make one program together.
+    Linked(Vec<&'static [u8]>),
     /// PTX text.
     Text(String),
 }
@@ -107,6 +110,15 @@ fn load(
     let name = format!("module {number}");
     match code {
         Code::Text(text) => Ok(gpu.load_module_placed(&name, text, managed)?),
+        Code::Linked(parts) => {
+            let mut sources = Vec::new();
+            for part in parts {
+                let images = ptx_images(part)
+                    .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+                sources.extend(images.into_iter().next().map(|image| image.text));
+            }
+            Ok(gpu.load_module_placed(&name, &linked_ptx::link(&sources), managed)?)
+        }
         Code::Fat(binary) => {
             let images = ptx_images(binary)
                 .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
@@ -127,6 +139,11 @@ impl Runtime {
     /// Takes note of a fat binary; it is read when it is used. Returns its number.
     pub fn register_fat_binary(&mut self, binary: impl Into<Cow<'static, [u8]>>) -> usize {
         self.images.add(Code::Fat(binary.into()))
+    }
+
+    /// Takes note of fat binaries that make one program together. Returns its number.
+    pub fn register_linked(&mut self, parts: Vec<&'static [u8]>) -> usize {
+        self.images.add(Code::Linked(parts))
     }
 
     /// Takes note of PTX text. Returns its number.
