@@ -267,6 +267,13 @@ fn managed_variables_have_one_address() {
 }
 
 #[test]
+fn translation_units_are_linked() {
+    let other = source("parts_other.cu").display().to_string();
+    let said = "one: other\none: other\ntwo: other\nparts, 0 wrong, no error";
+    is_right("parts_main", &["-rdc=true", &other], said);
+}
+
+#[test]
 fn launches_that_fail_have_a_row_and_come_first() {
     let Some(toolkit) = Toolkit::find() else {
         return;
@@ -381,7 +388,19 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
         (
             "kernel",
             "Success InvalidPtx Success",
-            "indirect calls are not supported",
+            "instruction `vadd.s32.s32.s32` is not supported",
+            1,
+        ),
+        (
+            "stack",
+            "Success Success Success Success Success HardwareStackError",
+            "stack overflow: the thread needs",
+            1,
+        ),
+        (
+            "pointer",
+            "Success Success InvalidPc",
+            "call of 0x0, which is no device function",
             1,
         ),
         (

@@ -50,7 +50,9 @@ codes! {
     ASSERT = 710, "An assertion of a kernel failed.";
     HOST_MEMORY_ALREADY_REGISTERED = 712, "The memory is pinned already.";
     HOST_MEMORY_NOT_REGISTERED = 713, "The memory is not pinned.";
+    HARDWARE_STACK_ERROR = 714, "The calls of a kernel nest too deep.";
     MISALIGNED_ADDRESS = 716, "A kernel used an address that is no multiple of the access.";
+    INVALID_PC = 718, "A kernel called what is no function.";
     LAUNCH_FAILURE = 719, "A kernel failed.";
     COOPERATIVE_LAUNCH_TOO_LARGE = 720, "A grid whose blocks cannot all be resident at once.";
     NOT_SUPPORTED = 801, "pagemill does not do this.";
@@ -239,6 +241,8 @@ fn trap_code(kind: &TrapKind) -> CudaError {
         | TrapKind::ReadOnly { .. } => CudaError::ILLEGAL_ADDRESS,
         TrapKind::Misaligned { .. } => CudaError::MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CudaError::ASSERT,
+        TrapKind::StackOverflow { .. } => CudaError::HARDWARE_STACK_ERROR,
+        TrapKind::BadCall { .. } => CudaError::INVALID_PC,
         TrapKind::InstructionLimit { .. }
         | TrapKind::NoProgress { .. }
         | TrapKind::Deadlock { .. } => CudaError::LAUNCH_TIMEOUT,

@@ -121,6 +121,8 @@ pub struct Variable {
     pub ty: Type,
     /// Size in bytes over all elements; 0 for an `extern` array `[]`.
     pub bytes: u64,
+    /// Bytes from one index to the next, for each dimension; empty for what is no array.
+    pub strides: Vec<u64>,
     /// Whether it was `.extern` (dynamic shared memory when shared).
     pub is_extern: bool,
     /// Initial bytes, `bytes` long when present; absent means zero.
@@ -174,12 +176,23 @@ pub struct Function {
     pub branch_targets: Vec<(String, Vec<String>)>,
     /// `.calltargets` lists, by their label: the functions an indirect call may reach.
     pub call_targets: Vec<(String, Vec<String>)>,
-    /// Labels of `.callprototype`, which may stand as the last operand of an indirect call.
-    pub call_prototypes: Vec<String>,
+    /// `.callprototype`s, one of which may stand as the last operand of an indirect call.
+    pub call_prototypes: Vec<Prototype>,
     /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` ... as (directive, values).
     pub directives: Vec<(String, Vec<u32>)>,
     /// Line of its declaration.
     pub line: Line,
+}
+
+/// `.callprototype`: what a function that is called by its address takes and returns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prototype {
+    /// Its label.
+    pub label: String,
+    /// Return parameters.
+    pub returns: Vec<Variable>,
+    /// Parameters in order.
+    pub params: Vec<Variable>,
 }
 
 /// A declared register.

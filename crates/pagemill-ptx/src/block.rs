@@ -69,7 +69,7 @@ impl Block {
         self.registers = (0..warps)
             .map(|warp| preset_registers(launch, warp))
             .collect();
-        let words = launch.kernel.local_bytes.div_ceil(4) as usize;
+        let words = launch.local_words();
         self.locals = (0..warps).map(|_| vec![Line::splat(0); words]).collect();
         self.shared = vec![0; launch.shared_bytes as usize];
         self.hints = vec![0; code.sites as usize];
@@ -101,8 +101,12 @@ impl Block {
                 }
             }
             registers.zero(&code.zeroed);
+            if let Some(stack) = &code.stack {
+                registers.narrow[usize::from(stack.pointer)] = Line::splat(stack.bottom);
+            }
         }
         for local in &mut self.locals {
+            local.truncate(launch.local_words());
             local.fill(Line::splat(0));
         }
     }
@@ -213,7 +217,7 @@ impl Block {
         let allowed = mode.allowed.min(left).min(warp.until_pause());
         let stepped = mode.access.is_some();
         let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
-        let local_bytes = 128 * self.locals[at].len() as u64;
+        let local_limit = launch.local_limit();
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
         let mut machine = Machine {
@@ -231,9 +235,12 @@ impl Block {
                 memory,
                 shared: &mut self.shared,
                 local: &mut self.locals[at],
+                local_limit,
+                stack_margin: code.stack.map_or(0, |stack| stack.margin),
                 params: &launch.args,
                 hints: &mut self.hints,
-                local_base: window::LOCAL_BACKING + global_warp * local_bytes,
+                local_base: window::LOCAL_BACKING
+                    + global_warp * LANES as u64 * u64::from(local_limit),
                 timed: stepped,
                 shared_replays: 0,
             },

@@ -17,6 +17,11 @@ pub(crate) struct Code {
     pub matrices: Vec<MatrixInst>,
     pub scalars: Vec<ScalarInst>,
     pub services: Vec<Service>,
+    pub calls: Vec<CallInst>,
+    /// Functions that are called rather than expanded.
+    pub subroutines: Vec<Subroutine>,
+    /// Present if the kernel has a stack: it calls functions, or takes memory with `alloca`.
+    pub stack: Option<StackSlots>,
     pub constants_narrow: Vec<Constant>,
     pub constants_wide: Vec<Constant>,
     pub slots_narrow: u16,
@@ -51,6 +56,8 @@ pub(crate) struct Stream {
     pub info: Vec<u32>,
     /// Targets of each `brx.idx`.
     pub tables: Vec<Vec<u32>>,
+    /// Where each subroutine begins.
+    pub entries: Vec<u32>,
     pub waits: Vec<u64>,
 }
 
@@ -372,6 +379,58 @@ pub(crate) enum Bank {
     None,
 }
 
+/// A call of a subroutine.
+#[derive(Clone, Debug)]
+pub(crate) struct CallInst {
+    pub target: CallTarget,
+    /// Bytes of results and parameters, which lie at the caller's stack pointer.
+    pub argument_bytes: u32,
+    /// What the caller keeps in its frame, behind them.
+    pub saved: SavedSlots,
+    /// Of a call by address: the functions it may reach, address and subroutine, by address.
+    pub callees: Vec<(u64, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallTarget {
+    /// That entry of [`Code::subroutines`].
+    Subroutine(u32),
+    /// Wide operand: the address of a function.
+    Address(u16),
+}
+
+/// Slots whose values outlive a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SavedSlots {
+    pub narrow: Vec<u16>,
+    pub wide: Vec<u16>,
+    pub predicates: Vec<u16>,
+    /// Room for them in the frame.
+    pub bytes: u32,
+}
+
+/// A function that is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subroutine {
+    /// Bytes of its own variables.
+    pub frame_bytes: u32,
+}
+
+/// Narrow slots that hold offsets in local memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StackSlots {
+    /// End of the stack.
+    pub pointer: u16,
+    /// Variables of the current function.
+    pub frame: u16,
+    /// Results and parameters of the current function.
+    pub arguments: u16,
+    /// Where the stack begins: behind the kernel's own variables.
+    pub bottom: u32,
+    /// Bytes behind the stack pointer that a call may fill with parameters.
+    pub margin: u32,
+}
+
 /// What a kernel asks of the system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Service {
@@ -390,6 +449,8 @@ pub(crate) enum Service {
     },
     /// `trap` or `brkpt`.
     Trap,
+    /// Makes room up to the stack pointer in this narrow slot.
+    GrowStack { pointer: u16 },
     /// A clock register into a narrow or wide slot.
     Clock { dst: u16, part: ClockPart },
 }

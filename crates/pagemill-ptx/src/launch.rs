@@ -17,6 +17,10 @@ const BLOCK_THREADS_MAX: u64 = 1024;
 const SHARED_BYTES_MAX: u64 = 227 * 1024;
 /// Most local memory of a thread in bytes.
 const LOCAL_BYTES_MAX: u32 = 512 * 1024;
+/// Bytes that the frames of a thread may take unless the launch says otherwise: as with CUDA's drivers.
+const STACK_BYTES: u32 = 1024;
+/// Frames hold whole registers here, which compilers pack closer: a stack has this many times the room that is asked for.
+const STACK_ROOM: u32 = 2;
 /// Largest grid in each dimension.
 const GRID_MAX: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// Instructions a warp may execute unless the launch says otherwise.
@@ -84,6 +88,7 @@ pub struct Launch {
     pub(crate) shared_bytes: u32,
     pub(crate) args: Vec<u8>,
     pub(crate) instruction_limit: u64,
+    stack_bytes: u32,
     /// Tells launches apart, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -142,6 +147,7 @@ impl Launch {
             shared_bytes: kernel.shared_bytes + dynamic_shared_bytes,
             args: args.to_vec(),
             instruction_limit: INSTRUCTION_LIMIT,
+            stack_bytes: STACK_BYTES,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -152,6 +158,35 @@ impl Launch {
         Self {
             instruction_limit: instructions,
             ..self
+        }
+    }
+
+    /// Gives every thread a stack of `bytes` for calls that are not expanded and for `alloca`, in place of 1024.
+    #[must_use]
+    pub fn with_stack_bytes(self, bytes: u32) -> Self {
+        Self {
+            stack_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Words of local memory that a thread has from the start.
+    pub(crate) fn local_words(&self) -> usize {
+        let own = self.kernel.local_bytes;
+        let stack = &self.kernel.code.stack;
+        let bytes = stack.map_or(own, |stack| stack.bottom.saturating_add(stack.margin));
+        bytes.div_ceil(4) as usize
+    }
+
+    /// Bytes of local memory that a thread may have, its stack included; a multiple of 4.
+    pub(crate) fn local_limit(&self) -> u32 {
+        let own = 4 * self.local_words() as u32;
+        match &self.kernel.code.stack {
+            None => own,
+            Some(_) => {
+                let room = self.stack_bytes.saturating_mul(STACK_ROOM) & !15;
+                own.saturating_add(room).min(LOCAL_BYTES_MAX.max(own))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::{PtxError, parse, window};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,8 +17,8 @@ pub struct Module {
     kernels: Vec<Kernel>,
     /// Kernels that cannot be executed, by name.
     failures: Vec<(String, PtxError)>,
-    /// Kernels and functions, which have no address.
-    functions: BTreeSet<String>,
+    /// Addresses of functions, for those that have one.
+    functions: BTreeMap<String, u64>,
     variables: Vec<Variable>,
 }
 
@@ -71,13 +71,20 @@ impl Module {
                 Err(error) => failures.push((name, error.locate(&source_name, text))),
             }
         }
-        let functions = ast.functions.into_iter().map(|function| function.name);
+        let addresses = lower::addresses(&ast);
+        let aliases = ast.aliases.iter().filter_map(|(alias, name)| {
+            let address = addresses.get(name.as_str())?;
+            Some((alias.clone(), *address))
+        });
+        let own = addresses.iter();
+        let own = own.map(|(name, address)| ((*name).to_owned(), *address));
+        let functions = own.chain(aliases).collect();
         Ok(Self {
             id,
             source_name,
             kernels,
             failures,
-            functions: functions.collect(),
+            functions,
             variables: ast.variables,
         })
     }
@@ -174,11 +181,8 @@ impl Module {
         };
         let mut bytes = init.clone();
         for relocation in &variable.relocations {
-            if self.functions.contains(&relocation.symbol) {
-                // Kernels that call by address cannot be executed, so nobody misses it.
-                continue;
-            }
-            let Some(target) = linked.address(&relocation.symbol) else {
+            let function = self.functions.get(&relocation.symbol).copied();
+            let Some(target) = function.or_else(|| linked.address(&relocation.symbol)) else {
                 return Err(self.error(
                     variable,
                     format!(
@@ -250,6 +254,7 @@ fn lower_kernels(
         source_name: source_name.clone(),
         files: Arc::new(ast.files.clone()),
         variables: variables.collect(),
+        functions: lower::addresses(ast),
     };
     let entries = ast
         .functions

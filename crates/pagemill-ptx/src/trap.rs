@@ -108,6 +108,18 @@ pub enum TrapKind {
         /// Entries of the table.
         targets: u32,
     },
+    /// Calls nest too deep, or `alloca` takes too much.
+    StackOverflow {
+        /// Bytes of local memory that the thread would need.
+        bytes: u64,
+        /// Bytes it may have.
+        limit: u64,
+    },
+    /// A call of an address that is no function which the call could mean.
+    BadCall {
+        /// The address.
+        address: u64,
+    },
     /// A texture or surface instruction with a handle that stands for nothing.
     NoTexture {
         /// The handle.
@@ -239,6 +251,15 @@ impl fmt::Display for TrapKind {
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")
             }
+            Self::StackOverflow { bytes, limit } => write!(
+                f,
+                "stack overflow: the thread needs {bytes} bytes of local memory and may have {limit}; \
+                 raise the limit (cudaDeviceSetLimit with cudaLimitStackSize), or recurse less deeply"
+            ),
+            Self::BadCall { address } => write!(
+                f,
+                "call of {address:#x}, which is no device function with the parameters of this call"
+            ),
             Self::NoTexture { handle } => {
                 write!(f, "there is no texture or surface object {handle:#x}")
             }

@@ -10,6 +10,8 @@ pub(crate) const CONSTANT: u64 = 3 << 56;
 pub(crate) const PARAM: u64 = 4 << 56;
 /// Where the timing model sees local memory: interleaved by lane, apart for every warp.
 pub(crate) const LOCAL_BACKING: u64 = 5 << 56;
+/// Where functions have their addresses: they can be compared and called, not read.
+pub(crate) const FUNCTION: u64 = 6 << 56;
 /// Size of each window in bytes.
 pub(crate) const BYTES: u64 = 1 << 56;
 

@@ -13,8 +13,12 @@ __global__ void stop() { __trap(); }
 __global__ void nothing() {}
 __device__ int one(int by) { return by + 1; }
 __device__ int two(int by) { return by + 2; }
-__device__ int (*table[2])(int) = {one, two};
-__global__ void by_address(int *to) { *to = table[*to & 1](3); }
+__device__ int (*table[3])(int) = {one, two, nullptr};
+__global__ void by_address(int *to, int which) { *to = table[which](3); }
+__device__ __noinline__ int far(int n, int *to);
+__device__ __noinline__ int near(int n, int *to) { return n == 0 ? *to : far(n - 1, to) * 3 + 1; }
+__device__ __noinline__ int far(int n, int *to) { return n == 0 ? *to : near(n - 1, to) * 5 + 2; }
+__global__ void deep(int *to, int n) { *to = far(n, to); }
 __global__ void refused(int *to) { asm volatile("vadd.s32.s32.s32 %0, %1, %1;" : "=r"(*to) : "r"(to[1])); }
 __global__ void fetch(cudaTextureObject_t from, float *to) { *to = tex1D<float>(from, 0.0f); }
 __global__ void scribble(cudaSurfaceObject_t to, int x) { surf2Dwrite(1.0f, to, x * 4, 0); }
@@ -100,8 +104,22 @@ static void run(const char *what) {
         SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(1000), dim3(256), nullptr, 0, nullptr));
         SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(1), dim3(5000), nullptr, 0, nullptr));
         SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(2), dim3(256), nullptr, 0, nullptr));
+    } else if (!strcmp(what, "stack")) {
+        size_t bytes = 0;
+        SHOW(cudaDeviceSetLimit(cudaLimitStackSize, 16 << 10));
+        SHOW(cudaDeviceGetLimit(&bytes, cudaLimitStackSize));
+        SHOW(bytes == 16 << 10 ? cudaSuccess : cudaErrorUnknown);
+        deep<<<1, 32>>>(memory, 100);
+        SHOW(cudaDeviceSynchronize());
+        deep<<<1, 32>>>(memory, 100000);
+        SHOW(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "pointer")) {
+        by_address<<<1, 1>>>(memory, 1);
+        SHOW(cudaDeviceSynchronize());
+        by_address<<<1, 1>>>(memory, 2);
+        SHOW(cudaDeviceSynchronize());
     } else if (!strcmp(what, "kernel")) {
-        by_address<<<1, 1>>>(memory);
+        refused<<<1, 1>>>(memory);
         SHOW(cudaGetLastError());
         nothing<<<1, 1>>>();
         SHOW(cudaDeviceSynchronize());

@@ -35,6 +35,9 @@ unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Don
     Ok(())
 }
 
+/// `cudaLimitStackSize`.
+const STACK_LIMIT: c_int = 0;
+
 /// Stack of a thread, buffer of `printf` and heap of `malloc` in kernels, in bytes, as CUDA has them at first.
 static LIMITS: [AtomicUsize; 3] = [
     AtomicUsize::new(1 << 10),
@@ -222,9 +225,15 @@ api! {
     }
 
     fn cudaDeviceSetLimit(limit: c_int, value: usize) {
-        // Stacks are as deep as a kernel needs, and what is printed has room.
+        // What is printed has room whatever its limit says.
         known_limit(limit)?.store(value, Ordering::Relaxed);
-        Ok(())
+        match limit {
+            STACK_LIMIT => with_runtime(|runtime| {
+                runtime.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
+                Ok(())
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn cudaProfilerStart() {

@@ -73,6 +73,11 @@ impl Runtime {
         self.run_kernel(key, launch, &arguments)
     }
 
+    /// Gives each thread of later launches a stack of `bytes`.
+    pub fn set_stack_bytes(&mut self, bytes: u32) {
+        self.gpu.set_stack_bytes(bytes);
+    }
+
     /// Runs a kernel that was prepared.
     ///
     /// # Errors

@@ -14,7 +14,11 @@ use crate::window::{self, Window};
 pub(crate) struct Stores<'a> {
     pub memory: &'a mut DeviceMemory,
     pub shared: &'a mut [u8],
-    pub local: &'a mut [Line<u32>],
+    pub local: &'a mut Vec<Line<u32>>,
+    /// Bytes that local memory may grow to.
+    pub local_limit: u32,
+    /// Bytes that are kept free behind the stack pointer.
+    pub stack_margin: u32,
     pub params: &'a [u8],
     /// Per memory instruction, the allocation it touched last.
     pub hints: &'a mut [u32],

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod announce;
 mod atomic;
+pub(crate) mod call;
 pub(crate) mod dispatch;
 pub(crate) mod float;
 pub(crate) mod fragment;

@@ -102,6 +102,12 @@ operations! {
         Reconverge,
         /// Ends the active lanes. With `aux`, it is a branch to the exit that is PTX instruction `aux - 1`, and counts for both.
         Exit,
+        /// Calls by entry `aux` of the call table.
+        Call,
+        /// Brings back what the call of entry `aux` of the call table kept in the frame.
+        Restore,
+        /// Ends the current path: its lanes go on behind their call.
+        Return,
         /// Waits for the loads in mask `aux` of the wait table.
         Wait,
         /// Access `aux` of the memory table.

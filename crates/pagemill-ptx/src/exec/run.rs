@@ -10,7 +10,7 @@ use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
-use super::{matrix, scalar, warp_wide};
+use super::{call, matrix, scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};
@@ -248,6 +248,14 @@ impl Engine<'_, '_> {
                 return Ok(self.next_path());
             }
             Op::Exit => return Ok(self.exit(inst, mask)),
+            Op::Call => return self.call(inst, frame, mask),
+            Op::Return => return Ok(self.leave(frame, mask)),
+            Op::Restore => {
+                if let Some(stack) = &self.code.stack {
+                    let call = &self.code.calls[inst.aux as usize];
+                    call::restore((call, stack), frame, self.stores, mask);
+                }
+            }
             Op::Wait => return Ok(self.wait(inst)),
             Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
             Op::Texture => return self.texture(inst, frame, mask),
@@ -374,6 +382,33 @@ impl Engine<'_, '_> {
             self.next_path()
         } else {
             Flow::Next
+        }
+    }
+
+    #[inline(never)]
+    fn call(&mut self, inst: &Inst, frame: &mut Frame<'_>, mask: u32) -> Result<Flow, Box<Fault>> {
+        let Some(stack) = &self.code.stack else {
+            return Ok(Flow::Next);
+        };
+        let call = &self.code.calls[inst.aux as usize];
+        let entries = &self.stream.entries;
+        let state = (&mut *self.warp, frame, &mut *self.stores);
+        call::call(self.code, entries, (call, stack), state, mask, self.pc + 1)?;
+        self.meter.close(self.pc + 1, mask);
+        Ok(self.land(self.warp.path.pc))
+    }
+
+    /// The lanes of `mask` return: they go on when all that called with them have returned.
+    #[inline(never)]
+    fn leave(&mut self, frame: &mut Frame<'_>, mask: u32) -> Flow {
+        if let Some(stack) = &self.code.stack {
+            call::leave(stack, frame, mask);
+        }
+        self.meter.close(self.pc + 1, self.warp.path.mask);
+        self.warp.path.mask &= !mask;
+        match self.warp.path.mask {
+            0 => self.next_path(),
+            _ => Flow::Next,
         }
     }
 

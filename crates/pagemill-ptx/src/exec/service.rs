@@ -151,6 +151,10 @@ pub(crate) fn execute(
                 },
             ))
         }
+        Service::GrowStack { pointer } => {
+            let ends = *frame.narrow(pointer);
+            stores.grow_stack(mask, |lane| ends[lane])
+        }
         Service::Trap => Err(Fault::at_lane(mask.trailing_zeros(), TrapKind::Trap)),
         Service::Clock { dst, part } => {
             match part {

@@ -61,7 +61,10 @@ pub(super) fn intervals(
         }
     }
     // What the machine fills is there from the start, and must survive to the next block of the launch.
-    for (_, register) in &program.presets {
+    let stack = program.stack.into_iter();
+    let stack = stack.flat_map(|stack| [stack.pointer, stack.frame, stack.arguments]);
+    let presets = program.presets.iter().map(|(_, register)| *register);
+    for register in presets.chain(stack) {
         intervals[register.index()] = Some(Interval {
             start: 0,
             end: u32::MAX,

@@ -35,6 +35,9 @@ impl Graph {
         let micros = &program.micros;
         let mut leader = vec![false; micros.len() + 1];
         leader[0] = true;
+        for (entry, _) in &program.subroutines {
+            leader[program.labels[entry.0 as usize]] = true;
+        }
         for (at, micro) in micros.iter().enumerate() {
             if micro.ends_block() {
                 leader[at + 1] = true;
@@ -53,7 +56,7 @@ impl Graph {
             for label in targets(last) {
                 successors.push(block_of(program.labels[label.0 as usize]));
             }
-            if last.op == Op::Exit {
+            if matches!(last.op, Op::Exit | Op::Return) {
                 successors.push(starts.len());
             }
             if !last.ends_block() || last.guard.is_some() {

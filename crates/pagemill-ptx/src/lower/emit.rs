@@ -2,12 +2,13 @@
 
 use super::allocate::Slots;
 use super::cfg::Graph;
-use super::ir::{Aux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
+use super::ir::{Aux, CallAux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
 use super::liveness::Liveness;
+use super::saved;
 use crate::code::{
-    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, Code, Element, MatrixInst,
-    MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK, ScalarInst, Service, Stream,
-    TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, CallInst, CallTarget, Code,
+    Element, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK, ScalarInst,
+    Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -40,11 +41,46 @@ pub(super) fn emit(
         let info = program.micros[bounds.start].info as usize;
         infos[info].block_leader = true;
     }
+    if let Some(stack) = &program.stack {
+        let slot = |register: VReg| slots.slot[register.index()];
+        code.stack = Some(StackSlots {
+            pointer: slot(stack.pointer),
+            frame: slot(stack.frame),
+            arguments: slot(stack.arguments),
+            bottom: 0,
+            margin: argument_bytes(program),
+        });
+    }
+    let subroutines = program.subroutines.iter();
+    code.subroutines = subroutines
+        .map(|&(_, frame_bytes)| Subroutine { frame_bytes })
+        .collect();
+    let mut saved = saved::at_calls(program, graph, slots, live).into_iter();
     let tables = Tables { program, slots };
     let indices: Vec<u32> = program
         .micros
         .iter()
-        .map(|micro| tables.add(&mut code, micro))
+        .map(|micro| match (&micro.aux, micro.op) {
+            (
+                Aux::Call {
+                    target,
+                    argument_bytes,
+                },
+                _,
+            ) => {
+                let (target, callees) = tables.target(micro, target);
+                let call = CallInst {
+                    target,
+                    argument_bytes: *argument_bytes,
+                    saved: saved.next().unwrap_or_default(),
+                    callees,
+                };
+                push(&mut code.calls, call)
+            }
+            // The call just before.
+            (_, Op::Restore) => code.calls.len() as u32 - 1,
+            _ => tables.add(&mut code, micro),
+        })
         .collect();
     let emitter = Emitter {
         program,
@@ -56,6 +92,15 @@ pub(super) fn emit(
     code.functional = emitter.stream(false)?;
     code.stepped = emitter.stream(true)?;
     Some(code)
+}
+
+/// Most bytes of results and parameters of a call.
+fn argument_bytes(program: &Program) -> u32 {
+    let calls = program.micros.iter().map(|micro| match micro.aux {
+        Aux::Call { argument_bytes, .. } => argument_bytes,
+        _ => 0,
+    });
+    calls.max().unwrap_or(0)
 }
 
 /// Slots of registers that may be read before they are written.
@@ -145,6 +190,10 @@ impl Emitter<'_> {
         stream.push(Inst::new(Op::Exit), total, total.saturating_sub(1));
         stream.before.push(total);
         starts.push(stream.insts.len() as u32 - 1);
+        let entries = self.program.subroutines.iter();
+        stream.entries = entries
+            .map(|(entry, _)| starts[self.graph.block_of(*entry)])
+            .collect();
         (stream.insts.len() < (u32::MAX / 2) as usize).then_some(())?;
         self.patch(&mut stream, &branches, &starts);
         Some(stream)
@@ -295,7 +344,11 @@ impl Tables<'_> {
     /// Adds what `micro` keeps in a side table; its index there, or its immediate.
     fn add(&self, code: &mut Code, micro: &Micro) -> u32 {
         match &micro.aux {
-            Aux::None | Aux::Target(_) | Aux::Targets(_) | Aux::WaitForCopies => 0,
+            Aux::None
+            | Aux::Target(_)
+            | Aux::Targets(_)
+            | Aux::WaitForCopies
+            | Aux::Call { .. } => 0,
             Aux::Immediate(value) => *value,
             Aux::Memory(memory) => {
                 let site = code.sites;
@@ -387,6 +440,16 @@ impl Tables<'_> {
                 push(&mut code.scalars, inst)
             }
             Aux::Service(service) => push(&mut code.services, self.service(micro, *service)),
+        }
+    }
+
+    fn target(&self, micro: &Micro, target: &CallAux) -> (CallTarget, Vec<(u64, u32)>) {
+        match (target, micro.srcs.last()) {
+            (CallAux::Subroutine(number), _) => (CallTarget::Subroutine(*number), Vec::new()),
+            (CallAux::Address(callees), address) => {
+                let operand = address.map_or(0, |address| self.operand(*address));
+                (CallTarget::Address(operand), callees.clone())
+            }
         }
     }
 
@@ -491,6 +554,9 @@ impl Tables<'_> {
                 function: operand(3),
             },
             ServiceAux::Trap => Service::Trap,
+            ServiceAux::GrowStack => Service::GrowStack {
+                pointer: operand(0),
+            },
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }
     }

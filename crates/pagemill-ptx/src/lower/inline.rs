@@ -1,13 +1,15 @@
-//! Device functions, expanded where they are called, so that execution needs no call stack.
+//! Device functions, expanded where they are called, so that execution needs no call stack. What cannot be expanded is a
+//! subroutine with a frame on the thread's stack: a function that calls itself, or one that is called by its address.
 
 use super::ir::Label;
+use super::signature::Signature;
 use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Instructions a kernel may have after expansion.
 const INSTRUCTIONS_MAX: usize = 1 << 20;
-/// How deep calls may nest.
+/// How deep calls are expanded.
 const CALL_DEPTH_MAX: usize = 64;
 
 /// Where a name of a function body refers to.
@@ -21,6 +23,10 @@ pub(super) enum Storage {
     Shared(usize),
     /// Index into [`Flat::call_params`].
     CallParam(usize),
+    /// Offset in the frame of the subroutine.
+    Frame(u32),
+    /// Offset in the results and parameters that the subroutine was called with.
+    Argument(u32),
 }
 
 /// One function body expanded at one place.
@@ -31,8 +37,37 @@ pub(super) struct Scope<'a> {
     pub register_base: u32,
     pub storage: HashMap<&'a str, Storage>,
     pub labels: HashMap<&'a str, Label>,
-    /// Where `ret` goes; `None` in the kernel itself.
+    /// Where `ret` goes; `None` in the kernel itself, and where a subroutine returns to its caller.
     pub return_label: Option<Label>,
+    /// The subroutine that it is part of; `None` in the kernel.
+    pub subroutine: Option<usize>,
+}
+
+/// A function that is called rather than expanded.
+#[derive(Clone, Debug)]
+pub(super) struct Subroutine<'a> {
+    pub function: &'a Function,
+    pub entry: Label,
+    pub signature: Signature<'a>,
+    /// Bytes of its variables, and of those of what is expanded in it.
+    pub frame_bytes: u64,
+}
+
+/// A call that is not expanded.
+#[derive(Clone, Debug)]
+pub(super) struct RealCall<'a> {
+    pub signature: Signature<'a>,
+    pub callee: Callee<'a>,
+    pub results: &'a [Operand],
+    pub arguments: &'a [Operand],
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Callee<'a> {
+    /// Index into [`Flat::subroutines`].
+    Subroutine(usize),
+    /// By address; with the functions it may reach: address and index into [`Flat::subroutines`].
+    Address(&'a Operand, Vec<(u64, usize)>),
 }
 
 /// One instruction of the expanded body.
@@ -60,6 +95,17 @@ pub(super) enum FlatInst<'a> {
         to: Side<'a>,
         from: Side<'a>,
     },
+    /// A call that is not expanded, behind its [`FlatInst::Call`].
+    Real {
+        scope: usize,
+        inst: &'a Instruction,
+        /// Index into [`Flat::real_calls`].
+        call: usize,
+    },
+    /// Takes the parameters of a subroutine that are registers.
+    Enter { scope: usize, inst: &'a Instruction },
+    /// The end of the kernel or of a subroutine, where the text does not say so.
+    End { scope: usize, inst: &'a Instruction },
     /// A register or literal handed over as a `.param` one.
     PassParam {
         inst: &'a Instruction,
@@ -103,10 +149,57 @@ pub(super) struct Flat<'a> {
     pub shared: Vec<SharedVariable<'a>>,
     /// Parameter variables of calls: what is passed through them stays within the thread.
     pub call_params: Vec<&'a Variable>,
+    /// The subroutine that each of them belongs to; `None` is the kernel.
+    pub call_param_owners: Vec<Option<usize>>,
+    pub subroutines: Vec<Subroutine<'a>>,
+    pub real_calls: Vec<RealCall<'a>>,
 }
 
-/// Expands `kernel`.
-pub(super) fn expand<'a>(module: &'a Module, kernel: &'a Function) -> Result<Flat<'a>, Fail> {
+/// Why an expansion was given up.
+pub(super) enum Stop {
+    Fail(Fail),
+    /// This function must be called.
+    Call(String),
+    /// Every function must be called: all expanded are too much.
+    CallAll,
+}
+
+impl From<Fail> for Stop {
+    fn from(fail: Fail) -> Self {
+        Self::Fail(fail)
+    }
+}
+
+/// Functions that are called rather than expanded.
+#[derive(Default)]
+struct Called {
+    names: HashSet<String>,
+    all: bool,
+}
+
+/// Expands `kernel`. `pointed` are the functions whose address the module takes, with their addresses.
+pub(super) fn expand<'a>(
+    module: &'a Module,
+    pointed: &HashMap<&'a str, u64>,
+    kernel: &'a Function,
+) -> Result<Flat<'a>, Fail> {
+    let mut called = Called::default();
+    loop {
+        match attempt(module, pointed, kernel, &called) {
+            Ok(flat) => return Ok(flat),
+            Err(Stop::Fail(fail)) => return Err(fail),
+            Err(Stop::Call(name)) => drop(called.names.insert(name)),
+            Err(Stop::CallAll) => called.all = true,
+        }
+    }
+}
+
+fn attempt<'a>(
+    module: &'a Module,
+    pointed: &HashMap<&'a str, u64>,
+    kernel: &'a Function,
+    called: &Called,
+) -> Result<Flat<'a>, Stop> {
     let functions = module
         .functions
         .iter()
@@ -123,32 +216,54 @@ pub(super) fn expand<'a>(module: &'a Module, kernel: &'a Function) -> Result<Fla
         active: Vec::new(),
         flat: Flat::default(),
         shared: HashMap::new(),
+        pointed,
+        called,
+        subroutines: HashMap::new(),
+        current: None,
     };
     let mut storage = HashMap::new();
     for (param, (offset, bytes)) in kernel.params.iter().zip(super::param_layout(kernel)) {
         storage.insert(param.name.as_str(), Storage::KernelParam { offset, bytes });
     }
-    expander.function(kernel, storage, None, 0)?;
+    let scope = expander.function(kernel, storage, None, 0)?;
+    let mut done = 0;
+    if let Some(inst) = kernel
+        .body
+        .last()
+        .filter(|_| !expander.flat.subroutines.is_empty())
+    {
+        expander.push(inst.line, FlatInst::End { scope, inst })?;
+    }
+    while done < expander.flat.subroutines.len() {
+        expander.subroutine(done)?;
+        done += 1;
+    }
     Ok(expander.flat)
 }
 
-struct Expander<'a> {
-    functions: HashMap<&'a str, &'a Function>,
-    aliases: HashMap<&'a str, &'a str>,
+pub(super) struct Expander<'a, 'e> {
+    pub(super) functions: HashMap<&'a str, &'a Function>,
+    pub(super) aliases: HashMap<&'a str, &'a str>,
     active: Vec<&'a str>,
-    flat: Flat<'a>,
+    pub(super) flat: Flat<'a>,
     shared: HashMap<(&'a str, &'a str), usize>,
+    pub(super) pointed: &'e HashMap<&'a str, u64>,
+    called: &'e Called,
+    /// Index into [`Flat::subroutines`].
+    pub(super) subroutines: HashMap<&'a str, usize>,
+    /// The subroutine being expanded.
+    pub(super) current: Option<usize>,
 }
 
-impl<'a> Expander<'a> {
+impl<'a> Expander<'a, '_> {
     /// Appends the body of `function`; its scope's index.
-    fn function(
+    pub(super) fn function(
         &mut self,
         function: &'a Function,
         mut storage: HashMap<&'a str, Storage>,
         return_label: Option<Label>,
         frame: u64,
-    ) -> Result<usize, Fail> {
+    ) -> Result<usize, Stop> {
         let scope = self.flat.scopes.len();
         let frame = self.variables(function, &mut storage, frame)?;
         let first_label = self.flat.labels.len() as u32;
@@ -166,6 +281,7 @@ impl<'a> Expander<'a> {
             storage,
             labels: labels.collect(),
             return_label,
+            subroutine: self.current,
         });
         self.flat.register_count += function.registers.len() as u32;
         self.active.push(&function.name);
@@ -209,19 +325,29 @@ impl<'a> Expander<'a> {
                             format!("local variable {} makes the frame too large", variable.name),
                         ));
                     }
-                    Storage::Local(offset as u32)
+                    match self.current {
+                        None => Storage::Local(offset as u32),
+                        Some(_) => Storage::Frame(offset as u32),
+                    }
                 }
                 Space::Shared => Storage::Shared(self.shared_variable(&function.name, variable)),
-                Space::Param => {
-                    self.flat.call_params.push(variable);
-                    Storage::CallParam(self.flat.call_params.len() - 1)
-                }
+                Space::Param => Storage::CallParam(self.call_param(variable)),
                 _ => continue,
             };
             storage.insert(&variable.name, place);
         }
-        self.flat.local_bytes = self.flat.local_bytes.max(frame);
+        let most = match self.current {
+            None => &mut self.flat.local_bytes,
+            Some(subroutine) => &mut self.flat.subroutines[subroutine].frame_bytes,
+        };
+        *most = frame.max(*most);
         Ok(frame)
+    }
+
+    fn call_param(&mut self, variable: &'a Variable) -> usize {
+        self.flat.call_params.push(variable);
+        self.flat.call_param_owners.push(self.current);
+        self.flat.call_params.len() - 1
     }
 
     /// A shared variable exists once, however often its function is expanded.
@@ -236,26 +362,28 @@ impl<'a> Expander<'a> {
             })
     }
 
-    fn push(&mut self, line: Line, inst: FlatInst<'a>) -> Result<(), Fail> {
+    pub(super) fn push(&mut self, line: Line, inst: FlatInst<'a>) -> Result<(), Stop> {
         if self.flat.insts.len() >= INSTRUCTIONS_MAX {
+            if !self.called.all {
+                return Err(Stop::CallAll);
+            }
             let message = format!(
-                "more than {INSTRUCTIONS_MAX} instructions after expanding device functions"
+                "more than {INSTRUCTIONS_MAX} instructions in the kernel and what it calls"
             );
-            return Err(fail(line, message)
-                .help("compile with fewer inlined call sites, or split the kernel"));
+            return Err(fail(line, message).help("split the kernel").into());
         }
         self.flat.insts.push(inst);
         Ok(())
     }
 
-    fn instruction(&mut self, scope: usize, inst: &'a Instruction, frame: u64) -> Result<(), Fail> {
+    fn instruction(&mut self, scope: usize, inst: &'a Instruction, frame: u64) -> Result<(), Stop> {
         if inst.opcode.first().is_some_and(|root| root == "call") {
             return self.call(scope, inst, frame);
         }
         self.push(inst.line, FlatInst::Plain { scope, inst })
     }
 
-    fn call(&mut self, scope: usize, inst: &'a Instruction, frame: u64) -> Result<(), Fail> {
+    fn call(&mut self, scope: usize, inst: &'a Instruction, frame: u64) -> Result<(), Stop> {
         let line = inst.line;
         let (results, rest): (&[Operand], _) = match inst.operands.as_slice() {
             [Operand::List(results), rest @ ..] => (results, rest),
@@ -264,10 +392,20 @@ impl<'a> Expander<'a> {
         let (name, arguments): (&str, &[Operand]) = match rest {
             [Operand::Symbol(name, 0)] => (name, &[]),
             [Operand::Symbol(name, 0), Operand::List(arguments), ..] => (name, arguments),
+            [
+                address @ Operand::Register(_),
+                Operand::List(arguments),
+                Operand::Symbol(label, 0),
+            ] => {
+                return self.call_by_address(scope, inst, address, label, (results, arguments));
+            }
+            [address @ Operand::Register(_), Operand::Symbol(label, 0)] => {
+                return self.call_by_address(scope, inst, address, label, (results, &[]));
+            }
             _ => {
-                return Err(fail(line, "indirect calls are not supported").help(
-                    "call the function by its name, or replace the function pointer by a switch",
-                ));
+                let message =
+                    "this call names neither a function nor an address with its prototype";
+                return Err(fail(line, message).into());
             }
         };
         let name = self.aliases.get(name).copied().unwrap_or(name);
@@ -287,21 +425,6 @@ impl<'a> Expander<'a> {
                 },
             );
         };
-        if self.active.contains(&name) {
-            return Err(fail(
-                line,
-                format!(
-                    "recursive call of {name}: device functions are expanded where they are called"
-                ),
-            )
-            .help("rewrite the recursion as a loop"));
-        }
-        if self.active.len() >= CALL_DEPTH_MAX {
-            return Err(fail(
-                line,
-                format!("calls nest deeper than {CALL_DEPTH_MAX}"),
-            ));
-        }
         if function.params.len() != arguments.len() || function.returns.len() != results.len() {
             return Err(fail(
                 line,
@@ -312,7 +435,23 @@ impl<'a> Expander<'a> {
                     arguments.len(),
                     results.len()
                 ),
-            ));
+            )
+            .into());
+        }
+        if self.called.all || self.called.names.contains(name) {
+            let callee = self.subroutine_of(function, line)?;
+            let signature = self.flat.subroutines[callee].signature.clone();
+            let callee = Callee::Subroutine(callee);
+            let call = RealCall {
+                signature,
+                callee,
+                results,
+                arguments,
+            };
+            return self.real_call(scope, inst, call);
+        }
+        if self.active.contains(&name) || self.active.len() >= CALL_DEPTH_MAX {
+            return Err(Stop::Call(name.to_owned()));
         }
         self.expand_call(scope, inst, function, (results, arguments), frame)
     }
@@ -324,7 +463,7 @@ impl<'a> Expander<'a> {
         function: &'a Function,
         (results, arguments): (&'a [Operand], &'a [Operand]),
         frame: u64,
-    ) -> Result<(), Fail> {
+    ) -> Result<(), Stop> {
         let line = inst.line;
         let skip = self.label();
         self.push(
@@ -400,7 +539,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    fn label(&mut self) -> Label {
+    pub(super) fn label(&mut self) -> Label {
         self.flat.labels.push(usize::MAX);
         Label(self.flat.labels.len() as u32 - 1)
     }
@@ -413,7 +552,6 @@ impl<'a> Expander<'a> {
         {
             return *param;
         }
-        self.flat.call_params.push(formal);
-        self.flat.call_params.len() - 1
+        self.call_param(formal)
     }
 }

@@ -94,6 +94,11 @@ pub(super) enum Aux {
         immediate: u32,
     },
     Service(ServiceAux),
+    /// Sources: the registers of the stack, then the address if the target is one.
+    Call {
+        target: CallAux,
+        argument_bytes: u32,
+    },
     /// Waits for the loads of asynchronous copies.
     WaitForCopies,
 }
@@ -112,12 +117,29 @@ pub(super) struct MemoryAux {
     pub hint: CacheHint,
 }
 
+#[derive(Clone, Debug)]
+pub(super) enum CallAux {
+    Subroutine(u32),
+    /// Addresses and subroutines of the functions it may reach.
+    Address(Vec<(u64, u32)>),
+}
+
+/// Registers that belong to the whole kernel, and that calls change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StackRegisters {
+    pub pointer: VReg,
+    pub frame: VReg,
+    pub arguments: VReg,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ServiceAux {
     Print,
     AssertFail,
     Trap,
     Clock(ClockPart),
+    /// Source: the stack pointer.
+    GrowStack,
 }
 
 impl Micro {
@@ -131,7 +153,10 @@ impl Micro {
 
     /// Whether control does not simply go on to the next micro-operation.
     pub(super) fn ends_block(&self) -> bool {
-        matches!(self.op, Op::Branch | Op::BranchTable | Op::Exit)
+        matches!(
+            self.op,
+            Op::Branch | Op::BranchTable | Op::Exit | Op::Return
+        )
     }
 
     /// Whether it has no effect but its destinations.
@@ -151,6 +176,9 @@ pub(super) struct Program {
     pub wide: Interner,
     /// Registers the machine fills.
     pub presets: Vec<(Preset, VReg)>,
+    /// Where each subroutine begins, and the bytes of its frame.
+    pub subroutines: Vec<(Label, u32)>,
+    pub stack: Option<StackRegisters>,
 }
 
 /// Constants, each once.
@@ -183,6 +211,21 @@ impl Program {
 
     pub(super) fn class(&self, register: VReg) -> Class {
         self.classes[register.index()]
+    }
+
+    /// The registers of the stack, which a kernel has if it asks for them.
+    pub(super) fn stack(&mut self) -> StackRegisters {
+        if let Some(stack) = self.stack {
+            return stack;
+        }
+        let mut register = || self.register(Class::Narrow);
+        let stack = StackRegisters {
+            pointer: register(),
+            frame: register(),
+            arguments: register(),
+        };
+        self.stack = Some(stack);
+        stack
     }
 
     /// The register that the machine fills with `preset`.

@@ -9,8 +9,13 @@ mod inline;
 mod ir;
 mod liveness;
 mod params;
+mod saved;
 mod scoreboard;
+mod signature;
 mod simplify;
+mod subroutine;
+
+pub(crate) use subroutine::addresses;
 
 pub use decode::{SupportedOpcode, supported_opcodes};
 
@@ -85,6 +90,8 @@ pub(crate) struct Shared<'a> {
     pub files: Arc<Vec<(u32, String)>>,
     /// Index and space of each module-level variable.
     pub variables: HashMap<&'a str, (u32, Space)>,
+    /// Addresses of the functions that have one.
+    pub functions: HashMap<&'a str, u64>,
 }
 
 /// Lowers one `.entry`.
@@ -103,13 +110,15 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
             ),
         ));
     }
-    let flat = inline::expand(shared.module, function)?;
-    let (param_storage, local_bytes) = params::place(&flat);
+    let flat = inline::expand(shared.module, &shared.functions, function)?;
+    let placed = params::place(&flat);
     let layout = shared_layout(shared.module, &flat)?;
     let names = Names {
         variables: &shared.variables,
         shared: &layout,
-        params: &param_storage,
+        functions: &shared.functions,
+        module: shared.module,
+        placed: &placed,
     };
     let decode::Decoded {
         mut program,
@@ -133,7 +142,11 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
             format!("kernel {} needs too many registers at once", function.name),
         )
     })?;
-    let code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(too_large)?;
+    let mut code = emit::emit(&program, &graph, &slots, &live, &mut infos).ok_or_else(too_large)?;
+    let local_bytes = u32::try_from(placed.local_bytes).unwrap_or(u32::MAX);
+    if let Some(stack) = &mut code.stack {
+        stack.bottom = local_bytes.checked_next_multiple_of(16).unwrap_or(u32::MAX);
+    }
     let params: Vec<Param> = function
         .params
         .iter()
@@ -146,7 +159,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         params,
         registers_per_thread: live.pressure,
         shared_bytes: layout.bytes,
-        local_bytes: u32::try_from(local_bytes).unwrap_or(u32::MAX),
+        local_bytes,
         max_threads: max_threads(function),
         source_name: shared.source_name.clone(),
         files: shared.files.clone(),
@@ -245,7 +258,10 @@ fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail>
 fn named_symbols<'a>(flat: &Flat<'a>) -> std::collections::HashSet<&'a str> {
     let mut names = std::collections::HashSet::new();
     for inst in &flat.insts {
-        let (FlatInst::Plain { inst, .. } | FlatInst::System { inst, .. }) = inst else {
+        let (FlatInst::Plain { inst, .. }
+        | FlatInst::System { inst, .. }
+        | FlatInst::Real { inst, .. }) = inst
+        else {
             continue;
         };
         for operand in &inst.operands {

@@ -1,6 +1,7 @@
 //! Parameters of calls that were expanded: registers where every access agrees, else local memory.
 
 use super::inline::{Flat, FlatInst, Scope, Storage};
+use super::signature::STACK_ALIGN;
 use crate::ast::{Instruction, Operand, Type};
 use std::collections::BTreeMap;
 
@@ -11,10 +12,25 @@ pub(super) enum ParamStorage {
     Registers,
     /// At this offset of the thread's local memory.
     Local(u32),
+    /// At this offset of the subroutine's frame.
+    Frame(u32),
+}
+
+/// Where parameters of calls and variables in local memory lie.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    /// By call parameter.
+    pub params: Vec<ParamStorage>,
+    /// By call parameter: offsets that are accessed, and bytes there.
+    pub accesses: Vec<Vec<(u64, u64)>>,
+    /// Of the kernel.
+    pub local_bytes: u64,
+    /// By subroutine.
+    pub frame_bytes: Vec<u32>,
 }
 
 /// Decides for every call parameter of `flat`, and the local memory then needed.
-pub(super) fn place(flat: &Flat<'_>) -> (Vec<ParamStorage>, u64) {
+pub(super) fn place(flat: &Flat<'_>) -> Placed {
     let mut uses = vec![Uses::default(); flat.call_params.len()];
     for inst in &flat.insts {
         match *inst {
@@ -26,15 +42,37 @@ pub(super) fn place(flat: &Flat<'_>) -> (Vec<ParamStorage>, u64) {
         }
     }
     let mut local_bytes = flat.local_bytes;
-    let storage = uses.iter().zip(&flat.call_params).map(|(uses, variable)| {
+    let frames = flat.subroutines.iter();
+    let mut frames: Vec<u64> = frames.map(|subroutine| subroutine.frame_bytes).collect();
+    let owned = flat.call_params.iter().zip(&flat.call_param_owners);
+    let storage = uses.iter().zip(owned).map(|(uses, (variable, owner))| {
         if uses.is_consistent() {
             return ParamStorage::Registers;
         }
-        let offset = local_bytes.next_multiple_of(variable.align.max(16));
-        local_bytes = offset.saturating_add(variable.bytes);
-        ParamStorage::Local(u32::try_from(offset).unwrap_or(u32::MAX))
+        let end = match owner {
+            None => &mut local_bytes,
+            Some(subroutine) => &mut frames[*subroutine],
+        };
+        let offset = end.next_multiple_of(variable.align.max(16));
+        *end = offset.saturating_add(variable.bytes);
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        match owner {
+            None => ParamStorage::Local(offset),
+            Some(_) => ParamStorage::Frame(offset),
+        }
     });
-    (storage.collect(), local_bytes)
+    let params = storage.collect();
+    let in_frame =
+        |bytes: &u64| u32::try_from(bytes.next_multiple_of(STACK_ALIGN)).unwrap_or(u32::MAX / 2);
+    Placed {
+        params,
+        accesses: uses
+            .into_iter()
+            .map(|uses| uses.accesses.into_iter().collect())
+            .collect(),
+        local_bytes,
+        frame_bytes: frames.iter().map(in_frame).collect(),
+    }
 }
 
 /// How a parameter variable is accessed.

@@ -79,6 +79,10 @@ impl Late<'_> {
                 .filter_map(|info| info.slot)
                 .fold(0, |slots, slot| slots | 1 << slot);
         }
+        // The other function knows nothing of what is still to arrive.
+        if matches!(micro.op, Op::Call | Op::Return) {
+            return u64::MAX;
+        }
         if micro.op == Op::Store && self.is_copy(micro) {
             return 0;
         }

@@ -5,7 +5,7 @@ use super::module::ModuleBuilder;
 use super::scope::{Meaning, Scopes, Site};
 use super::suggest::nearest;
 use super::{Parse, ParseError, Parser};
-use crate::ast::{Function, Guard, Instruction, Line, Operand, Space, Type};
+use crate::ast::{Function, Guard, Instruction, Line, Operand, Prototype, Space, Type};
 use std::collections::HashMap;
 
 /// A function whose body is being read.
@@ -36,6 +36,18 @@ impl<'b, 't> Body<'b, 't> {
 
     pub(super) fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
         self.scopes.meaning(&mut self.function, name)
+    }
+
+    /// Bytes from one index to the next, for each dimension of variable or parameter `name`, if it is declared by now.
+    /// Only an `[` behind the name asks for them, which is rare.
+    pub(super) fn strides(&self, name: &str) -> Option<Vec<u64>> {
+        let function = &self.function;
+        let mut own = [&function.variables, &function.params, &function.returns]
+            .into_iter()
+            .flatten();
+        let variable = own.find(|variable| variable.name == name);
+        let variable = variable.or_else(|| self.module.variable(name));
+        variable.map(|variable| variable.strides.clone())
     }
 
     /// Gives label operands their final names and hands what is no label to the module.
@@ -236,15 +248,36 @@ impl<'t> Parser<'t> {
                 body.function.call_targets.push((label, targets));
             }
             Token::Dot("callprototype") => {
-                while !matches!(self.token, Token::Punct(b';') | Token::End) {
-                    self.advance()?;
-                }
-                self.expect(b';')?;
-                body.function.call_prototypes.push(label);
+                self.advance()?;
+                let prototype = self.prototype(label)?;
+                body.function.call_prototypes.push(prototype);
             }
             _ => body.function.labels.push((label, body.function.body.len())),
         }
         Ok(())
+    }
+
+    /// `(.param .b32 _) _ (.param .b64 _, .param .b64 _) .noreturn;`
+    fn prototype(&mut self, label: String) -> Parse<Prototype> {
+        let mut lists = [Vec::new(), Vec::new()];
+        if self.token == Token::Punct(b'(') {
+            lists[0] = self.parameters()?;
+        }
+        self.ident()?;
+        if self.token == Token::Punct(b'(') {
+            lists[1] = self.parameters()?;
+        }
+        while !matches!(self.token, Token::Punct(b';') | Token::End) {
+            self.advance()?;
+        }
+        self.expect(b';')?;
+        let [returns, params] =
+            lists.map(|list| list.into_iter().map(|(_, variable)| variable).collect());
+        Ok(Prototype {
+            label,
+            returns,
+            params,
+        })
     }
 
     fn name_list(&mut self, body: &mut Body<'_, 't>, site: Site) -> Parse<Vec<String>> {

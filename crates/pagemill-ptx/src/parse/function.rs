@@ -56,7 +56,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `(.param .b32 a, .reg .f32 b)`
-    fn parameters(&mut self) -> Parse<Vec<(&'t str, Variable)>> {
+    pub(super) fn parameters(&mut self) -> Parse<Vec<(&'t str, Variable)>> {
         let mut parameters = Vec::new();
         self.expect(b'(')?;
         if self.take(b')')? {

@@ -21,6 +21,7 @@ mod tests;
 use crate::PtxError;
 use crate::ast::{Line, Module};
 use lexer::{Lexer, Token};
+use std::collections::HashMap;
 
 /// Parses one PTX translation unit. `source_name` is only for messages.
 ///
@@ -73,6 +74,8 @@ struct Parser<'t> {
     nesting: u32,
     /// Bytes of initial values that variables may still take.
     init_bytes_left: u64,
+    /// Bytes from one index to the next of the module's arrays, for each dimension.
+    arrays: HashMap<String, Vec<u64>>,
 }
 
 impl<'t> Parser<'t> {
@@ -86,6 +89,7 @@ impl<'t> Parser<'t> {
             line,
             nesting: 0,
             init_bytes_left: variable::INIT_BYTES_MAX,
+            arrays: HashMap::new(),
         })
     }
 

@@ -38,6 +38,14 @@ impl<'t> ModuleBuilder<'t> {
         self.names.contains_key(name)
     }
 
+    /// The module's variable of that name, if it is declared by now.
+    pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
+        match self.names.get(name)? {
+            Global::Variable(index) => self.module.variables.get(*index),
+            _ => None,
+        }
+    }
+
     /// Notes a use of `name`, which no function-level declaration explains.
     pub(super) fn note_symbol(
         &mut self,
@@ -273,6 +281,10 @@ impl<'t> Parser<'t> {
             self.expect(b']')?;
         }
         for (_, variable) in self.declarators(space)? {
+            if !variable.strides.is_empty() {
+                self.arrays
+                    .insert(variable.name.clone(), variable.strides.clone());
+            }
             builder.add_variable(Variable {
                 is_extern: linkage.is_extern,
                 ..variable

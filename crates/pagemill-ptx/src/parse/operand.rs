@@ -100,7 +100,11 @@ impl<'t> Parser<'t> {
                 Ok(Operand::Register(id))
             }
             Some(Meaning::VectorRegister(ids)) => self.vector_register(&ids),
-            Some(Meaning::Variable(unique)) => Ok(Operand::Symbol(unique, self.addend()?)),
+            Some(Meaning::Variable(unique)) => {
+                let element = self.element(body, &unique)?;
+                let addend = self.addend()?.wrapping_add(element);
+                Ok(Operand::Symbol(unique, addend))
+            }
             None if name == "_" => Ok(Operand::Sink),
             None => match name.strip_prefix('%') {
                 Some(special) if special::is_special(special) => self.special_register(special),
@@ -111,10 +115,20 @@ impl<'t> Parser<'t> {
                         line,
                         Site::Instruction(body.function.body.len()),
                     );
-                    Ok(Operand::Symbol(name.to_owned(), self.addend()?))
+                    let element = self.element(body, name)?;
+                    let addend = self.addend()?.wrapping_add(element);
+                    Ok(Operand::Symbol(name.to_owned(), addend))
                 }
             },
         }
+    }
+
+    /// What an index behind variable `name` adds to its address.
+    fn element(&mut self, body: &Body<'_, 't>, name: &str) -> Parse<i64> {
+        if self.token != Token::Punct(b'[') {
+            return Ok(0);
+        }
+        self.element_offset(name, body.strides(name))
     }
 
     fn vector_register(&mut self, ids: &[RegisterId]) -> Parse<Operand> {

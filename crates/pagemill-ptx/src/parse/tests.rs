@@ -182,7 +182,15 @@ fn branch_targets_and_prototypes() {
         function.call_targets,
         [("funcs".to_owned(), vec!["k".to_owned()])]
     );
-    assert_eq!(function.call_prototypes, ["proto"]);
+    let [prototype] = &function.call_prototypes[..] else {
+        panic!("one prototype");
+    };
+    let types = |list: &[crate::ast::Variable]| -> Vec<Type> {
+        list.iter().map(|variable| variable.ty).collect()
+    };
+    assert_eq!(prototype.label, "proto");
+    assert_eq!(types(&prototype.returns), [Type::B32]);
+    assert_eq!(types(&prototype.params), [Type::B64]);
 }
 
 #[test]

@@ -135,6 +135,7 @@ impl<'t> Parser<'t> {
             align: element.align,
             ty: element.ty,
             bytes: self.checked_product(name, &factors)?,
+            strides: self.byte_strides(name, &dimensions, element)?,
             is_extern: false,
             init: None,
             relocations: Vec::new(),
@@ -164,6 +165,44 @@ impl<'t> Parser<'t> {
             self.expect(b']')?;
         }
         Ok(dimensions)
+    }
+
+    /// Bytes from one index to the next, for each dimension.
+    fn byte_strides(
+        &self,
+        name: &str,
+        dimensions: &[u64],
+        element: ElementType,
+    ) -> Parse<Vec<u64>> {
+        let mut bytes = element.ty.bytes() * element.lanes;
+        let mut strides = Vec::with_capacity(dimensions.len());
+        for (place, &extent) in dimensions.iter().enumerate().rev() {
+            strides.push(bytes);
+            if place > 0 {
+                bytes = self.checked_product(name, &[bytes, extent])?;
+            }
+        }
+        strides.reverse();
+        Ok(strides)
+    }
+
+    /// `[2]`, or `[2][3]`, behind the name of an array: what that adds to its address. Nothing adds 0.
+    pub(super) fn element_offset(&mut self, name: &str, strides: Option<Vec<u64>>) -> Parse<i64> {
+        let mut offset = 0i64;
+        let mut indices = 0;
+        while self.take(b'[')? {
+            let Some(stride) = strides.as_ref().and_then(|strides| strides.get(indices)) else {
+                return self.fail(format!(
+                    "`{}` is no array with more than {indices} dimensions",
+                    shorten(name)
+                ));
+            };
+            let index = self.integer_constant()? as i64;
+            offset = offset.wrapping_add(index.wrapping_mul(*stride as i64));
+            indices += 1;
+            self.expect(b']')?;
+        }
+        Ok(offset)
     }
 
     fn checked_product(&self, name: &str, factors: &[u64]) -> Parse<u64> {
@@ -299,12 +338,17 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `symbol + 4`, `generic(symbol) + 4`, `generic(symbol + 4)`
+    /// `symbol + 4`, `symbol[1]`, `generic(symbol) + 4`, `generic(symbol + 4)`
     fn symbol_value(&mut self, offset: u64) -> Parse<Relocation> {
         let name = self.ident()?;
         let generic = name == "generic" && self.take(b'(')?;
         let symbol = if generic { self.ident()? } else { name };
-        let mut addend = self.addend()?;
+        let mut addend = 0;
+        if self.token == Token::Punct(b'[') {
+            let strides = self.arrays.get(symbol).cloned();
+            addend = self.element_offset(symbol, strides)?;
+        }
+        addend = addend.wrapping_add(self.addend()?);
         if generic {
             self.expect(b')')?;
             addend = addend.wrapping_add(self.addend()?);

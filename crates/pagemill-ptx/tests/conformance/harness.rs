@@ -14,6 +14,8 @@ pub struct Device {
     module: Module,
     linked: Linked,
     memory: DeviceMemory,
+    /// Stack of each thread in bytes.
+    pub stack_bytes: u32,
     /// What `printf` wrote so far.
     pub printed: String,
     /// Remarks on the launches so far.
@@ -74,6 +76,7 @@ impl Device {
             module,
             linked,
             memory,
+            stack_bytes: 4096,
             printed: String::new(),
             notes: Vec::new(),
         }
@@ -204,7 +207,8 @@ impl Device {
             &image,
         )
         .unwrap_or_else(|error| panic!("{error}"))
-        .with_instruction_limit(INSTRUCTION_LIMIT);
+        .with_instruction_limit(INSTRUCTION_LIMIT)
+        .with_stack_bytes(self.stack_bytes);
         let mut stepped_memory = self.memory.clone();
         let stepped = run_stepped(&launch, &mut stepped_memory);
         let mut output = Output::default();

@@ -6,6 +6,7 @@
 mod approximate;
 mod atomics;
 mod barrier;
+mod calls;
 mod compare;
 mod control;
 mod convert;

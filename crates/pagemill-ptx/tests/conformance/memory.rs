@@ -379,3 +379,18 @@ fn parameters_at_a_computed_offset() {
     assert_eq!(device.download::<u32>(out, 32), wanted);
     device.launch("none", 2, 32, &[]);
 }
+
+#[test]
+fn elements_of_arrays_as_operands() {
+    let mut device = Device::load("by_hand_arrays");
+    let out = device.zeros::<u32>(9 * 32);
+    device.launch("elements", 1, 32, &[out.into()]);
+    let found: Vec<u32> = device.download(out, 9 * 32);
+    // Initial values of the arrays are ten times their number plus the index.
+    let places = [10, 12, 13, 14, 24, 31];
+    for t in 0..32 {
+        let wanted = [10, 13, 14, 15, 29, 42, 107, t, places[t as usize % 6]];
+        let found: Vec<u32> = (0..9).map(|row| found[row * 32 + t as usize]).collect();
+        assert_eq!(found, wanted, "thread {t}");
+    }
+}

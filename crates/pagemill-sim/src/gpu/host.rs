@@ -124,6 +124,8 @@ pub struct Gpu {
     pub(super) placed_address: u64,
     /// Where cooperative launches count arrivals, once there was one.
     pub(super) grid_workspace: Option<u64>,
+    /// Stack of each thread; `None` for what launches have by themselves.
+    pub(super) stack_bytes: Option<u32>,
 }
 
 impl Gpu {
@@ -179,6 +181,7 @@ impl Gpu {
             unheeded_hints: 0,
             placed_address: MANAGED_BASE,
             grid_workspace: None,
+            stack_bytes: None,
         })
     }
 

@@ -203,6 +203,9 @@ impl Gpu {
         if let Some(address) = workspace {
             launch = launch.with_grid_workspace(address);
         }
+        if let Some(bytes) = self.stack_bytes {
+            launch = launch.with_stack_bytes(bytes);
+        }
         if self.options.timing {
             self.place_data();
             self.read_between_launches();
@@ -210,6 +213,11 @@ impl Gpu {
         } else {
             self.run_untimed(&launch)
         }
+    }
+
+    /// Gives each thread of later launches a stack of `bytes`, for calls that are not expanded and for `alloca`.
+    pub fn set_stack_bytes(&mut self, bytes: u32) {
+        self.stack_bytes = Some(bytes);
     }
 
     /// Where the blocks of cooperative launches count who has come; the same for all, one after the other.

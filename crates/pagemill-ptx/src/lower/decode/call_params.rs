@@ -3,7 +3,7 @@
 use super::super::Fail;
 use super::super::ir::{Aux, Class, VReg, Value};
 use super::super::params::ParamStorage;
-use super::context::Decoder;
+use super::context::{Decoder, class_of};
 use super::memory::{
     Form, class_for, is_signed, load_memory, mask_to_register, memory_aux, stored_value,
     wide_destination,
@@ -21,9 +21,9 @@ pub(super) fn load<'a>(
     offset: u64,
 ) -> Result<(), Fail> {
     decoder.info().class = InstructionClass::Integer;
-    if let ParamStorage::Local(base) = decoder.names.params[param] {
-        let base = decoder.bits(Class::Wide, u64::from(base))?;
-        return load_memory(decoder, form, targets, Space::Local, base, offset as i64);
+    if let Some((base, at)) = decoder.param_memory(param)? {
+        let offset = at.wrapping_add(offset as i64);
+        return load_memory(decoder, form, targets, Space::Local, base, offset);
     }
     for (index, &target) in (0u64..).zip(targets) {
         let (class, _) = class_for(decoder, target, form.ty)?;
@@ -98,26 +98,45 @@ impl<'a> Decoder<'a> {
         } else {
             Class::Narrow
         };
-        if self.is_in_registers(param) {
-            return Ok(Value::Reg(self.param_register(param, offset, class)));
+        match self.param_memory(param)? {
+            None => Ok(Value::Reg(self.param_register(param, offset, class))),
+            Some((base, at)) => self.load_local(base, at.wrapping_add(offset as i64), ty),
         }
-        let ParamStorage::Local(base) = self.names.params[param] else {
-            return Err(self.bad_form());
-        };
-        let base = self.bits(Class::Wide, u64::from(base))?;
+    }
+
+    /// Where a call parameter lies in local memory: an address and an offset. `None` if it is in registers.
+    fn param_memory(&mut self, param: usize) -> Result<Option<(Value, i64)>, Fail> {
+        Ok(match self.names.placed.params[param] {
+            ParamStorage::Registers => None,
+            ParamStorage::Local(offset) => Some((self.bits(Class::Wide, offset.into())?, 0)),
+            ParamStorage::Frame(offset) => {
+                Some((Value::Reg(self.program.stack().frame), offset.into()))
+            }
+        })
+    }
+
+    /// The bits at `base + offset` of local memory, zero-extended.
+    pub(super) fn load_local(&mut self, base: Value, offset: i64, ty: Type) -> Result<Value, Fail> {
+        let class = class_of(ty);
         let dst = self.temporary(class);
-        let aux = memory_aux(
-            self,
-            AccessKind::Load,
-            Space::Local,
-            offset as i64,
-            ty,
-            class,
-            1,
-            CacheHint::Default,
-        )?;
+        let (kind, hint) = (AccessKind::Load, CacheHint::Default);
+        let aux = memory_aux(self, kind, Space::Local, offset, ty, class, 1, hint)?;
         self.push(Op::Load, &[dst], &[base], Aux::Memory(aux));
         Ok(Value::Reg(dst))
+    }
+
+    pub(super) fn store_local(
+        &mut self,
+        base: Value,
+        offset: i64,
+        ty: Type,
+        value: Value,
+    ) -> Result<(), Fail> {
+        let class = class_of(ty);
+        let (kind, hint) = (AccessKind::Store, CacheHint::Default);
+        let aux = memory_aux(self, kind, Space::Local, offset, ty, class, 1, hint)?;
+        self.push(Op::Store, &[], &[base, value], Aux::Memory(aux));
+        Ok(())
     }
 
     pub(super) fn store_param(
@@ -144,21 +163,9 @@ impl<'a> Decoder<'a> {
             self.copy(register, value);
             return Ok(());
         }
-        let ParamStorage::Local(base) = self.names.params[param] else {
-            return Err(self.bad_form());
-        };
-        let base = self.bits(Class::Wide, u64::from(base))?;
-        let aux = memory_aux(
-            self,
-            AccessKind::Store,
-            Space::Local,
-            offset as i64,
-            ty,
-            class,
-            1,
-            CacheHint::Default,
-        )?;
-        self.push(Op::Store, &[], &[base, value], Aux::Memory(aux));
-        Ok(())
+        match self.param_memory(param)? {
+            None => Err(self.bad_form()),
+            Some((base, at)) => self.store_local(base, at.wrapping_add(offset as i64), ty, value),
+        }
     }
 }

@@ -99,7 +99,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn call_param(&self, operand: &Operand) -> Option<usize> {
+    pub(super) fn call_param(&self, operand: &Operand) -> Option<usize> {
         match operand {
             Operand::Symbol(name, 0) => match self.storage(name)? {
                 Storage::CallParam(param) => Some(param),
@@ -147,6 +147,6 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn is_in_registers(&self, param: usize) -> bool {
-        self.names.params[param] == ParamStorage::Registers
+        self.names.placed.params[param] == ParamStorage::Registers
     }
 }

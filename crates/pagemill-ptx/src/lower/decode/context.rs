@@ -2,7 +2,7 @@
 
 use super::super::inline::{Flat, FlatInst};
 use super::super::ir::{Aux, Class, Label, Micro, Program, VReg, Value};
-use super::super::params::ParamStorage;
+use super::super::params::Placed;
 use super::super::{Fail, fail};
 use super::modifiers::Modifiers;
 use crate::ast::{Instruction, Space, Type};
@@ -34,7 +34,10 @@ pub(in super::super) struct Names<'a> {
     /// Index and space of each module-level variable.
     pub variables: &'a HashMap<&'a str, (u32, Space)>,
     pub shared: &'a SharedLayout,
-    pub params: &'a [ParamStorage],
+    /// Addresses of the functions that have one.
+    pub functions: &'a HashMap<&'a str, u64>,
+    pub module: &'a crate::ast::Module,
+    pub placed: &'a Placed,
 }
 
 /// State of decoding one kernel.
@@ -116,6 +119,9 @@ fn ast_of<'a>(inst: &FlatInst<'a>) -> &'a Instruction {
         | FlatInst::System { inst, .. }
         | FlatInst::Call { inst, .. }
         | FlatInst::Pass { inst, .. }
+        | FlatInst::Real { inst, .. }
+        | FlatInst::Enter { inst, .. }
+        | FlatInst::End { inst, .. }
         | FlatInst::PassParam { inst, .. }
         | FlatInst::TakeParam { inst, .. } => inst,
     }
@@ -143,6 +149,10 @@ impl<'a> Decoder<'a> {
         for (_, id) in marks {
             self.program.labels[id] = end;
         }
+        let subroutines = flat.subroutines.iter().zip(&self.names.placed.frame_bytes);
+        self.program.subroutines = subroutines
+            .map(|(subroutine, &bytes)| (subroutine.entry, bytes))
+            .collect();
         Ok(())
     }
 
@@ -195,6 +205,15 @@ impl<'a> Decoder<'a> {
                 Ok(())
             }
             FlatInst::Pass { to, from, .. } => self.pass(to, from),
+            FlatInst::Real { scope, call, .. } => self.real_call(scope, call),
+            FlatInst::Enter { scope, .. } => {
+                self.attach(scope);
+                self.take_register_params()
+            }
+            FlatInst::End { scope, .. } => {
+                self.attach(scope);
+                self.leave()
+            }
             FlatInst::PassParam {
                 scope,
                 param,
@@ -205,6 +224,12 @@ impl<'a> Decoder<'a> {
                 scope, param, into, ..
             } => self.take_param(scope, param, into),
         }
+    }
+
+    /// What follows counts as part of the instruction before it.
+    fn attach(&mut self, scope: usize) {
+        self.scope = scope;
+        self.guard = None;
     }
 
     /// Starts a PTX instruction: its info and its guard.

@@ -59,7 +59,7 @@ pub(super) fn ret(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     modifiers.take("uni");
     match decoder.flat.scopes[decoder.scope].return_label {
         Some(label) => decoder.push(Op::Branch, &[], &[], Aux::Target(label)),
-        None => decoder.push(Op::Exit, &[], &[], Aux::None),
+        None => decoder.leave()?,
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
 use super::call_params;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
-use crate::ast::{Address, Operand, Space, Type};
+use crate::ast::{Operand, Space, Type};
 use crate::code::{AccessKind, CacheHint, Constant};
 use crate::exec::op::Op;
 use crate::kernel::InstructionClass;
@@ -107,17 +107,17 @@ pub(super) fn place<'a>(
     operand: &'a Operand,
     space: Space,
 ) -> Result<Place, Fail> {
-    let Operand::Address(address) = operand else {
-        return Err(decoder.fail("the address must stand in brackets"));
+    let (base, offset) = match operand {
+        Operand::Address(address) => {
+            if !address.coordinates.is_empty() {
+                return Err(decoder.fail("texture coordinates are not supported"));
+            }
+            (&address.base, &address.offset)
+        }
+        // `ld.global.u32 %r1, a[2]`: an element of an array.
+        Operand::Symbol(..) => (operand, &0),
+        _ => return Err(decoder.fail("the address must stand in brackets")),
     };
-    let Address {
-        base,
-        offset,
-        coordinates,
-    } = &**address;
-    if !coordinates.is_empty() {
-        return Err(decoder.fail("texture coordinates are not supported"));
-    }
     match base {
         Operand::Register(register) => {
             let ty = decoder.register_type(*register);
@@ -148,8 +148,18 @@ pub(super) fn place<'a>(
                     u64::from(offset).wrapping_add(total as u64),
                 )),
                 Some(Storage::CallParam(param)) => Ok(Place::CallParam(param, total as u64)),
+                Some(Storage::Frame(offset)) => Ok(Place::Memory {
+                    space: Space::Local,
+                    base: Value::Reg(decoder.program.stack().frame),
+                    offset: total.wrapping_add(offset.into()),
+                }),
+                Some(Storage::Argument(offset)) => Ok(Place::Memory {
+                    space: Space::Local,
+                    base: Value::Reg(decoder.program.stack().arguments),
+                    offset: total.wrapping_add(offset.into()),
+                }),
                 _ => {
-                    let base = decoder.value(base, Type::B64)?;
+                    let base = decoder.symbol(name, 0, Class::Wide)?;
                     Ok(Place::Memory {
                         space,
                         base,

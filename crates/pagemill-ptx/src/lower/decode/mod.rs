@@ -20,6 +20,8 @@ mod modifiers;
 mod moves;
 mod names;
 mod operands;
+mod real_calls;
+mod stack;
 mod texture;
 mod warp;
 
@@ -76,6 +78,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("activemask", Class::Integer, warp::activemask, "b32"),
     row("add", Class::Integer, integer::add, "[sat] {s32} | [cc] {u32 s32 u64 s64} | {u16 s16 u16x2 s16x2} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
     row("addc", Class::Integer, carry::addc, "[cc] {u32 s32 u64 s64}"),
+    row("alloca", Class::Integer, stack::alloca, "{u32 u64} of the thread's stack"),
     row("and", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
     row("applypriority", Class::Control, control::ignore, "global L2::evict_normal: no effect"),
     row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
@@ -89,7 +92,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("brev", Class::Integer, bits::brev, "{b32 b64}"),
     row("brkpt", Class::Control, control::trap, "stops the kernel"),
     row("brx", Class::Control, control::brx, "idx [uni]"),
-    row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, vprintf or __assertfail"),
+    row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, of a function by its address, of vprintf or __assertfail"),
     row("clz", Class::Integer, bits::clz, "{b32 b64}"),
     row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
@@ -153,6 +156,8 @@ static OPCODES: &[SupportedOpcode] = &[
     row("slct", Class::Integer, compare::slct, "[ftz] {b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64}.{s32 f32}"),
     row("sqrt", Class::Special, float::sqrt, "{approx rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64"),
     row("st", Class::GlobalMemory, memory::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
+    row("stackrestore", Class::Integer, stack::stackrestore, "{u32 u64}"),
+    row("stacksave", Class::Integer, stack::stacksave, "{u32 u64}"),
     row("sub", Class::Integer, integer::sub, "as add"),
     row("subc", Class::Integer, carry::subc, "[cc] {u32 s32 u64 s64}"),
     row("suld", Class::GlobalMemory, texture::suld, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),

@@ -2,7 +2,7 @@
 
 use super::super::Fail;
 use super::super::inline::Storage;
-use super::super::ir::{Aux, Class, ServiceAux, Value};
+use super::super::ir::{Aux, Class, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
 use super::context::Decoder;
 use crate::ast::Space;
@@ -104,15 +104,37 @@ impl Decoder<'_> {
             Some(Storage::KernelParam { offset, .. }) => place(offset),
             Some(Storage::Local(offset)) => place(offset),
             Some(Storage::Shared(index)) => place(self.names.shared.offsets[index]),
-            Some(Storage::CallParam(index)) => match self.names.params[index] {
+            Some(Storage::CallParam(index)) => match self.names.placed.params[index] {
                 ParamStorage::Local(offset) => place(offset),
+                ParamStorage::Frame(offset) => {
+                    let frame = self.program.stack().frame;
+                    return self.on_stack(frame, place(offset), class);
+                }
                 ParamStorage::Registers => {
                     return Err(self.fail(format!("the address of {name} cannot be taken here")));
                 }
             },
+            Some(Storage::Frame(offset)) => {
+                let frame = self.program.stack().frame;
+                return self.on_stack(frame, place(offset), class);
+            }
+            Some(Storage::Argument(offset)) => {
+                let arguments = self.program.stack().arguments;
+                return self.on_stack(arguments, place(offset), class);
+            }
             None => return self.module_symbol(name, addend, class),
         };
         self.bits(class, bits)
+    }
+
+    /// The place `offset` bytes behind where `base` points in local memory.
+    fn on_stack(&mut self, base: VReg, offset: u64, class: Class) -> Result<Value, Fail> {
+        let offset = self.bits(Class::Narrow, offset)?;
+        let at = self.fresh(Op::Add32, Class::Narrow, &[Value::Reg(base), offset]);
+        Ok(match class {
+            Class::Wide => self.fresh(Op::ZeroExtend32, class, &[at]),
+            _ => at,
+        })
     }
 
     fn module_symbol(&mut self, name: &str, addend: i64, class: Class) -> Result<Value, Fail> {
@@ -127,9 +149,20 @@ impl Decoder<'_> {
                     addend,
                 },
             ),
-            _ => Err(self
-                .fail(format!("`{name}` has no address that can be used here"))
-                .help("function pointers, textures and surfaces are not supported")),
+            _ => match self.function_address(name) {
+                Some(address) => self.bits(class, address.wrapping_add(addend as u64)),
+                None => Err(self
+                    .fail(format!("`{name}` has no address that can be used here"))
+                    .help("textures and surfaces by name are not supported")),
+            },
         }
+    }
+
+    /// The address of a function, or of what an alias stands for.
+    fn function_address(&self, name: &str) -> Option<u64> {
+        let aliases = &self.names.module.aliases;
+        let target = aliases.iter().find(|(alias, _)| alias == name);
+        let name = target.map_or(name, |(_, function)| function);
+        self.names.functions.get(name).copied()
     }
 }

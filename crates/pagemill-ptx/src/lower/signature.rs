@@ -1,0 +1,53 @@
+//! How a real call hands over its values: results, then parameters, next to each other on the thread's stack.
+
+use crate::ast::Variable;
+
+/// Stack frames, and what lies in them, begin at multiples of this.
+pub(super) const STACK_ALIGN: u64 = 16;
+/// Most bytes of results and parameters of one call.
+const BYTES_MAX: u64 = 1 << 16;
+
+/// What a function takes and returns, and where a call puts it.
+#[derive(Clone, Debug)]
+pub(super) struct Signature<'a> {
+    pub returns: &'a [Variable],
+    pub params: &'a [Variable],
+    /// Offsets of the results, then of the parameters.
+    pub offsets: Vec<u32>,
+    /// A multiple of [`STACK_ALIGN`].
+    pub bytes: u32,
+}
+
+impl<'a> Signature<'a> {
+    /// `None` when it would take more than [`BYTES_MAX`].
+    pub(super) fn new(returns: &'a [Variable], params: &'a [Variable]) -> Option<Self> {
+        let mut end = 0u64;
+        let mut offsets = Vec::new();
+        for variable in returns.iter().chain(params) {
+            let align = variable.align.max(variable.ty.bytes()).min(BYTES_MAX);
+            let offset = end.next_multiple_of(align.max(1));
+            offsets.push(offset as u32);
+            end = offset.saturating_add(variable.bytes);
+            if end > BYTES_MAX {
+                return None;
+            }
+        }
+        Some(Self {
+            returns,
+            params,
+            offsets,
+            bytes: end.next_multiple_of(STACK_ALIGN) as u32,
+        })
+    }
+
+    /// Whether a call laid out by one reaches a function laid out by the other.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        let sizes = |signature: &Self| -> Vec<u64> {
+            let all = signature.returns.iter().chain(signature.params);
+            all.map(|variable| variable.bytes).collect()
+        };
+        self.returns.len() == other.returns.len()
+            && self.offsets == other.offsets
+            && sizes(self) == sizes(other)
+    }
+}
