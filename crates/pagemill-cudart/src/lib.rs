@@ -10,6 +10,7 @@ mod ffi;
 mod linked_ptx;
 mod managed;
 mod names;
+mod plan;
 mod results;
 mod runtime;
 mod setting;
@@ -17,6 +18,7 @@ mod setting;
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
 pub use names::{readable_name, readable_text};
+pub use plan::{Frame, Hint, Plan, SiteHint, Sites, Stack};
 pub use results::{FailedLaunches, Results, ResultsError};
 pub use runtime::{
     Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use pagemill_sim::Report;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Sites;
+
 /// The layout of the file.
 const VERSION: u32 = 3;
 
@@ -19,6 +21,8 @@ pub struct Results {
     pub report: Report,
     /// Launches that did not come to their end, in the order of the first of each.
     pub failed: Vec<FailedLaunches>,
+    /// Where its allocations and launches were made, if the run had a plan.
+    pub sites: Option<Sites>,
 }
 
 /// Launches of one kernel that failed for the same cause.
@@ -57,6 +61,7 @@ impl Results {
             program,
             report,
             failed,
+            sites: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::plan::Plan;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, Scenario, load, load_text};
 use pagemill_sim::{GpuMachine, Limits, TransferMode};
@@ -37,6 +38,8 @@ pub struct Setting {
     pub limits: Limits,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// Hints to give for the program; `None` for those of its own alone.
+    pub plan: Option<Plan>,
     /// Where results go; `None` for nowhere.
     pub results: Option<PathBuf>,
 }
@@ -79,6 +82,7 @@ impl Setting {
         })?;
         let scenario = load(given, &[]).map_err(|errors| SettingError(errors.render(false)))?;
         Ok(Self {
+            plan: Plan::read(folder).map_err(SettingError)?,
             results: Some(folder.to_path_buf()),
             ..Self::of(scenario)?
         })
@@ -104,6 +108,7 @@ impl Setting {
                 mode: point.transfer.simulated(),
                 limits: point.limits,
                 functional: point.functional,
+                plan: None,
                 results: None,
             }),
             _ => Err(SettingError(format!(

@@ -56,7 +56,9 @@ fn write_results(runtime: Runtime) {
         .next()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let failed = runtime.failed_launches().to_vec();
-    let results = Results::new(program, runtime.finish(), failed);
+    let sites = runtime.sites();
+    let mut results = Results::new(program, runtime.finish(), failed);
+    results.sites = sites;
     if let Err(error) = results.write(&folder, std::process::id()) {
         complain("exit", &format!("cannot write results: {error}"));
     }

@@ -7,7 +7,7 @@ use pagemill_ptx::Param;
 
 use super::properties::compute_capability;
 use super::work::{Wait, submit};
-use super::{Done, address, api, give, null, with_runtime, with_runtime_for};
+use super::{Done, address, api, call_stack, give, null, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Launch, StreamId, Work};
 
@@ -113,6 +113,7 @@ pub(super) unsafe fn run(
     pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
 ) -> Done {
     let launched = with_runtime_for(key, |runtime| {
+        runtime.note_launch(call_stack::capture);
         let arguments = runtime.prepare(key, shape, pack)?;
         let work = Work::Kernel(key, *shape, arguments);
         // SAFETY: a kernel touches no memory of the program but what the simulator knows.

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, address, api, call_stack, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId};
 use pagemill_sim::hints::{self, Action, PageAdvice};
@@ -281,7 +281,11 @@ api! {
         if to.is_null() {
             return Err(null());
         }
-        let address = with_runtime(|runtime| runtime.malloc_managed(bytes as u64))?;
+        let address = with_runtime(|runtime| {
+            let address = runtime.malloc_managed(bytes as u64)?;
+            runtime.note_allocation(address, call_stack::capture)?;
+            Ok(address)
+        })?;
         // SAFETY: see the module.
         unsafe { give(to, address as *mut c_void) }
     }

@@ -5,6 +5,7 @@
 //! that is not null points to what the API says, for as long as the API says.
 
 mod array;
+mod call_stack;
 mod copy;
 mod device;
 mod driver;

@@ -10,6 +10,7 @@ use super::Runtime;
 use crate::error::{CudaError, Fault};
 use crate::fatbin::ptx_images;
 use crate::linked_ptx;
+use crate::plan::Stack;
 
 /// What stands for a kernel: the address of its host stub, or a handle of [`Runtime::kernel_handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,6 +183,10 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_SYMBOL, message));
         }
         let address = self.malloc_managed(bytes)?;
+        self.note_allocation(address, || Stack {
+            variable: Some(name.to_owned()),
+            ..Stack::default()
+        })?;
         let managed = &mut self.images.images[image].managed;
         managed.insert(name.to_owned(), address);
         // As a symbol, a managed variable is what the host sees: itself.

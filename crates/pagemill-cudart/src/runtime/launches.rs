@@ -96,6 +96,7 @@ impl Runtime {
             cooperative: launch.cooperative,
         };
         let copies = self.is_programmer_copy();
+        self.prefetch_planned(launch.stream)?;
         self.tell_first_touches();
         let start = self.clocks.start(launch.stream)?;
         self.gpu.set_now(start);
@@ -107,6 +108,7 @@ impl Runtime {
         self.clocks.end(launch.stream, end)?;
         self.close_pages_on_gpu();
         result?;
+        self.note_launched();
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod images;
 mod launches;
 mod memory;
 mod pages;
+mod planned;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use arrays::Arrays;
 use graphs::Graphs;
 use images::Images;
 use memory::Block;
+use planned::Planned;
 use streams::Clocks;
 
 /// Allocations by their first address.
@@ -50,6 +52,8 @@ pub struct Runtime {
     images: Images,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
+    /// Hints that are given for the program, if there is a plan.
+    planned: Option<Planned>,
 }
 
 impl Runtime {
@@ -67,6 +71,7 @@ impl Runtime {
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
         gpu.listen_to_moves();
         Ok(Self {
+            planned: setting.plan.clone().map(Planned::new),
             setting,
             gpu,
             clocks: Clocks::default(),

@@ -1,0 +1,128 @@
+//! Hints of a plan, given as the program itself would give them.
+
+use pagemill_sim::hints::{Action, Side};
+
+use super::Runtime;
+use super::streams::StreamId;
+use crate::error::Fault;
+use crate::plan::{Hint, Plan, Sites, Stack};
+
+/// A plan and what was seen of the program so far.
+pub(super) struct Planned {
+    plan: Plan,
+    sites: Sites,
+    /// For each site, how many allocations it has made.
+    made: Vec<usize>,
+    /// Launches to come, with the addresses that are copied to the GPU before them.
+    prefetches: Vec<(u32, u64)>,
+    /// The stack of the launch that is being made.
+    launching: Option<u32>,
+}
+
+impl Planned {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            sites: Sites::default(),
+            made: Vec::new(),
+            prefetches: Vec::new(),
+            launching: None,
+        }
+    }
+
+    /// Takes note of a new allocation; answers with the calls to make for it.
+    fn allocated(&mut self, address: u64, stack: Stack) -> Vec<Action> {
+        let key = stack.key();
+        let site = self.sites.number(stack);
+        self.sites.allocations.push(site);
+        let place = site as usize;
+        if self.made.len() <= place {
+            self.made.resize(place + 1, 0);
+        }
+        let number = self.made[place];
+        self.made[place] += 1;
+        let mut actions = Vec::new();
+        for hint in self.plan.of(key) {
+            match hint {
+                Hint::ReadMostly => actions.push(Action::ReadMostly),
+                Hint::PreferGpu => actions.push(Action::PreferredLocation(Side::Gpu)),
+                Hint::StayOnCpu => {
+                    actions.push(Action::PreferredLocation(Side::Cpu));
+                    actions.push(Action::AccessedByGpu);
+                }
+                Hint::Prefetch(launches) => {
+                    let launch = launches.get(number).copied().flatten();
+                    self.prefetches
+                        .extend(launch.map(|launch| (launch, address)));
+                }
+            }
+        }
+        actions
+    }
+}
+
+impl Runtime {
+    /// Takes note of where the allocation at `address` was made, and gives the hints that are planned for it.
+    ///
+    /// # Errors
+    /// As [`Runtime::advise`].
+    pub fn note_allocation(
+        &mut self,
+        address: u64,
+        stack: impl FnOnce() -> Stack,
+    ) -> Result<(), Fault> {
+        let Some(planned) = &mut self.planned else {
+            return Ok(());
+        };
+        let actions = planned.allocated(address, stack());
+        let bytes = self.allocation(address).map_or(0, |(_, bytes)| bytes);
+        for action in actions {
+            self.advise(address, bytes, action)?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of where the next launch is made.
+    pub fn note_launch(&mut self, stack: impl FnOnce() -> Stack) {
+        if let Some(planned) = &mut self.planned {
+            let number = planned.sites.number(stack());
+            planned.launching = Some(number);
+        }
+    }
+
+    /// Copies to the GPU what is planned before the launch that comes now in `stream`.
+    pub(super) fn prefetch_planned(&mut self, stream: StreamId) -> Result<(), Fault> {
+        let Some(planned) = &mut self.planned else {
+            return Ok(());
+        };
+        let launch = planned.sites.launches.len() as u32;
+        let (now, later) = std::mem::take(&mut planned.prefetches)
+            .into_iter()
+            .partition(|(before, _)| *before == launch);
+        planned.prefetches = later;
+        let now: Vec<(u32, u64)> = now;
+        for (_, address) in now {
+            // It may have been freed.
+            if let Some((start, bytes)) = self
+                .allocation(address)
+                .filter(|(start, _)| *start == address)
+            {
+                self.prefetch(start, bytes, true, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note that a launch has come to its end.
+    pub(super) fn note_launched(&mut self) {
+        if let Some(planned) = &mut self.planned {
+            let site = planned.launching.take();
+            planned.sites.launches.push(site);
+        }
+    }
+
+    /// Where allocations and launches were made, if there is a plan.
+    pub fn sites(&self) -> Option<Sites> {
+        self.planned.as_ref().map(|planned| planned.sites.clone())
+    }
+}
