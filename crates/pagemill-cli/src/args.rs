@@ -29,8 +29,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run a scenario point by point into a folder; a killed run goes on where it stopped
     Sweep(SweepArguments),
-    /// Rank the ways to place data that does not fit GPU memory, by simulation
-    Advise(AdviseArguments),
+    /// Say which calls make a CUDA program faster, or rank the ways to place data that does not fit GPU memory
+    Advise(Box<crate::advise::AdviseArguments>),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
     /// Show where the pages of a run were, when and why: one HTML page that needs no network
@@ -233,54 +233,6 @@ pub struct ReportArguments {
     /// Title of the site
     #[arg(long, value_name = "TEXT", default_value = "Runs of pagemill")]
     pub title: String,
-}
-
-/// Every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
-///
-/// Data and free GPU memory are scaled down together until the answer takes seconds, and each row says by how much its
-/// bandwidth changes when they are halved once more. --full simulates all of the data. The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
-/// the CPU's memory before each read, as in the published benchmark.
-#[derive(Args, Debug)]
-pub struct AdviseArguments {
-    /// What is read: grid-stride, block-stride, random-warp
-    #[arg(long, value_name = "NAME", value_parser = values::pattern)]
-    pub pattern: AccessPattern,
-
-    /// Size of the data over the GPU memory that is free for it
-    #[arg(long, value_name = "F", value_parser = values::factor)]
-    pub factor: f64,
-
-    /// The GPU, its link and its driver; `pagemill list machines` shows all
-    #[arg(long, value_name = "NAME")]
-    pub machine: String,
-
-    /// Times that the data is read
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub reuse: NonZeroU32,
-
-    /// How the warps of a block keep together: lock-step, free-running
-    #[arg(long, value_name = "NAME", value_parser = values::variant, default_value = "lock-step")]
-    pub variant: Variant,
-
-    /// Strategies to choose from [default: all]
-    #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy)]
-    pub strategies: Vec<&'static StrategyEntry>,
-
-    /// Granule that striping deals out
-    #[arg(long = "stripe", value_name = "SIZE", value_parser = values::size, default_value = "2MiB")]
-    pub stripe_bytes: u64,
-
-    /// Seed of random reads
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
-
-    /// Simulate all of the data, which may take minutes
-    #[arg(long)]
-    pub full: bool,
-
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
 }
 
 #[derive(Subcommand, Debug)]

@@ -4,6 +4,7 @@
 //! [`result_set`] makes the rows, ratios, claims and figures of them.
 #![forbid(unsafe_code)]
 
+pub mod advisor;
 mod files;
 mod findings;
 mod implied;

@@ -1,6 +1,6 @@
 //! `pagemill run`: every point of a scenario, then its results.
 
-mod interrupt;
+pub mod interrupt;
 mod progress;
 
 use std::io::Write;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
-use pagemill_cudart::{ENVIRONMENT, Results, STRIPPED_NOTE};
+use pagemill_cudart::{ENVIRONMENT, Plan, Results, STRIPPED_NOTE};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::{CudaPoint, CudaRun};
@@ -26,9 +26,19 @@ pub struct Finished {
 }
 
 /// Runs the program of `spec` with pagemill's runtime in its library path.
-pub fn run(spec: &CudaPoint, run: &CudaRun, streams: Streams) -> Result<Finished, String> {
+/// With a plan, its hints are given for the program, and the results say where its allocations are.
+pub fn run(
+    spec: &CudaPoint,
+    run: &CudaRun,
+    plan: Option<&Plan>,
+    streams: Streams,
+) -> Result<Finished, String> {
     let folder = Scratch::new("cuda").map_err(|error| error.to_string())?;
     furnish(folder.path(), spec, run)?;
+    if let Some(plan) = plan {
+        plan.write(folder.path())
+            .map_err(|error| format!("cannot write to {}: {error}", folder.path().display()))?;
+    }
     let mut command = Command::new(&spec.command[0]);
     command
         .args(&spec.command[1..])

@@ -8,8 +8,10 @@ mod oversubscribe;
 mod streams;
 
 pub use child::environment;
-
-type Metric = (&'static str, ColumnKind, &'static str);
+pub(crate) use child::{Finished, run as run_child};
+pub(crate) use oversubscribe::{divide, memory as memory_of};
+pub(crate) use streams::Streams;
+pub(crate) type Metric = (&'static str, ColumnKind, &'static str);
 
 use pagemill_cudart::{FailedLaunches, Results, readable_name};
 use pagemill_report::{ColumnKind, Row, Summary};
@@ -22,7 +24,6 @@ use super::gpu::{RATIO, TIME_RATIO, plots};
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
-use streams::Streams;
 
 /// The columns of a GPU run, of launches that failed, and of GPU memory.
 const METRICS: [Metric; GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len()] = {
@@ -81,7 +82,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         ..CudaRun::default()
     };
     let streams = Streams::shown(options.stdout);
-    let finished = child::run(spec, &how, streams).map_err(PointError::Failed)?;
+    let finished = child::run(spec, &how, None, streams).map_err(PointError::Failed)?;
     let program = spec.command[0].clone();
     let mut outcome = Outcome {
         exit_code: finished.exit_code,

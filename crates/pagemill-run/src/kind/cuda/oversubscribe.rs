@@ -49,7 +49,7 @@ fn measure(spec: &CudaPoint) -> Result<Allocated, PointError> {
         ..CudaRun::default()
     };
     let streams = Streams::hidden(None, errors.try_clone().map_err(failed)?);
-    let finished = child::run(spec, &run, streams).map_err(PointError::Failed)?;
+    let finished = child::run(spec, &run, None, streams).map_err(PointError::Failed)?;
     if finished.exit_code != 0 {
         let mut text = Vec::new();
         errors.rewind().map_err(failed)?;
@@ -74,7 +74,7 @@ fn largest<'a>(reports: impl Iterator<Item = &'a Report>) -> Allocated {
 }
 
 /// The GPU memory that `peak` is `factor` times of, in whole pages.
-fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, String> {
+pub fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, String> {
     let Allocated {
         peak_bytes,
         fixed_peak_bytes: fixed,

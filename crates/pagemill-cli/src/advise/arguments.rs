@@ -1,0 +1,124 @@
+//! The arguments of `pagemill advise`.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::Args;
+use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
+
+use crate::args::RunFormat;
+use crate::values;
+
+/// With a program after `--`: what moves for each of its allocations, and which hints make it faster. The program is run as it
+/// is, then with one change at a time, at most --runs times; its output has to stay the same. The answer is a table of
+/// allocations, and one of the calls to add, with the line and the time before and after. Lines are known from debug information
+/// (`nvcc -g`).
+///
+/// With --pattern, --factor and --machine: every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
+///
+/// Data and free GPU memory are scaled down together until the answer takes seconds, and each row says by how much its
+/// bandwidth changes when they are halved once more. --full simulates all of the data. The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
+/// the CPU's memory before each read, as in the published benchmark.
+#[derive(Args, Debug)]
+pub struct AdviseArguments {
+    /// What is read: grid-stride, block-stride, random-warp
+    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present = "command", conflicts_with = "command")]
+    pub pattern: Option<AccessPattern>,
+
+    /// Size of the data over the GPU memory that is free for it
+    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present = "command", conflicts_with = "command")]
+    pub factor: Option<f64>,
+
+    /// The GPU, its link and its driver; `pagemill list machines` shows all [default for a program: a100-pcie4-x86]
+    #[arg(long, value_name = "NAME", required_unless_present = "command")]
+    pub machine: Option<String>,
+
+    /// Times that the data is read
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub reuse: NonZeroU32,
+
+    /// How the warps of a block keep together: lock-step, free-running
+    #[arg(long, value_name = "NAME", value_parser = values::variant, default_value = "lock-step")]
+    pub variant: Variant,
+
+    /// Strategies to choose from [default: all]
+    #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy)]
+    pub strategies: Vec<&'static StrategyEntry>,
+
+    /// Granule that striping deals out
+    #[arg(long = "stripe", value_name = "SIZE", value_parser = values::size, default_value = "2MiB")]
+    pub stripe_bytes: u64,
+
+    /// Seed of random reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Simulate all of the data, which may take minutes
+    #[arg(long)]
+    pub full: bool,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    #[command(flatten)]
+    pub program: ProgramArguments,
+}
+
+/// What is asked about a program.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options for a program")]
+pub struct ProgramArguments {
+    /// How managed memory gets to the GPU, as for pagemill cuda
+    #[arg(long, value_name = "MODE", requires = "command")]
+    pub mode: Option<String>,
+
+    /// Give the GPU as much memory as the program has at its peak, divided by F
+    #[arg(long, value_name = "F", value_parser = values::factor, allow_negative_numbers = true, requires = "command")]
+    pub oversubscribe: Option<f64>,
+
+    /// GPU memory for the program, such as 16GiB
+    #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe", requires = "command")]
+    pub gpu_memory_bytes: Option<u64>,
+
+    /// Set a value of the scenario or its machine
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "command")]
+    pub sets: Vec<String>,
+
+    /// Most runs of the program, the first one included
+    #[arg(long, value_name = "N", default_value = "24", requires = "command")]
+    pub runs: NonZeroUsize,
+
+    /// Lines of standard output with this text may differ from run to run, such as times that the program prints
+    #[arg(long = "ignore-lines", value_name = "TEXT", requires = "command")]
+    pub ignored: Vec<String>,
+
+    /// Run the program once more with the calls that are advised; it has standard output, and the tables go to standard error
+    #[arg(long, requires = "command")]
+    pub apply: bool,
+
+    /// Also run it on these machines, as it is and with the calls: names, or `all` that have a driver
+    #[arg(
+        long,
+        value_name = "NAME,..",
+        value_delimiter = ',',
+        requires = "command"
+    )]
+    pub machines: Vec<String>,
+
+    /// Also run it with these factors of its peak over GPU memory [default with --machines: 1,1.5,2]
+    #[arg(long, value_name = "F,..", value_delimiter = ',', value_parser = values::factor, requires = "command")]
+    pub factors: Vec<f64>,
+
+    /// How many times as long as with all data on the GPU a run may take to be called bearable
+    #[arg(long, value_name = "X", value_parser = values::factor, default_value = "2", requires = "command")]
+    pub bearable: f64,
+
+    /// Also write results.json, results.csv, results.parquet and report.html there
+    #[arg(long, value_name = "DIR", requires = "command")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments, after `--`
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}

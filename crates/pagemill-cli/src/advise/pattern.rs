@@ -1,0 +1,247 @@
+//! How to place data of a pattern that does not fit GPU memory.
+
+use std::sync::Arc;
+
+use pagemill_policy::residency::{AccessPattern, Mechanism, STRATEGIES, StrategyEntry};
+use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
+use pagemill_run::residency_row::{self, Identity};
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
+use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
+
+use super::AdviseArguments;
+use super::simulate::{self, Answer, Size};
+use crate::failure::Failure;
+use crate::output::{note, print_results};
+
+/// What is read, on which machine.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    pattern: AccessPattern,
+    factor: f64,
+    machine: &'a str,
+    more: &'a AdviseArguments,
+}
+
+/// Simulates every candidate and ranks them.
+pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
+    let (Some(pattern), Some(factor), Some(machine)) =
+        (arguments.pattern, arguments.factor, &arguments.machine)
+    else {
+        let text = "without a program, --pattern, --factor and --machine are needed";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    let question = Question {
+        pattern,
+        factor,
+        machine,
+        more: arguments,
+    };
+    answer(&question)
+}
+
+fn answer(question: &Question<'_>) -> Result<(), Failure> {
+    let arguments = question.more;
+    let scenario = load_text(&scenario(question), &[])?;
+    let point = scenario.points.iter().find_map(|point| match &point.spec {
+        PointSpec::Residency(point) => Some(point),
+        _ => None,
+    });
+    let point = point
+        .ok_or_else(|| Failure::Usage(format!("{} has no unified memory", question.machine)))?;
+    let candidates: Vec<&StrategyEntry> = match arguments.strategies.as_slice() {
+        [] => STRATEGIES.iter().collect(),
+        strategies => strategies.to_vec(),
+    };
+    let wanted = wanted(&point.point);
+    let size = Size::new(&point.machine.spec, &wanted, arguments.full);
+    let answers = simulate::all(&point.machine.spec, &wanted, &size, &candidates)?;
+    let set = results(question, point, &size, &answers);
+    print_results(&set, arguments.format)?;
+    if let Size::Scaled { share, .. } = size {
+        note(&scaling(share, &answers));
+    }
+    Ok(())
+}
+
+/// What was scaled, and how much that may be wrong by.
+fn scaling(share: f64, answers: &[Answer]) -> String {
+    let errors = answers.iter().filter_map(|answer| answer.scaling_error);
+    let largest = errors.map(f64::abs).fold(0.0, f64::max);
+    format!(
+        "Data and free GPU memory were scaled to {:.3} % of their size; at half of that the bandwidths differ by up to {:.1} %. \
+         --full simulates all of it.",
+        share * 100.0,
+        largest * 100.0
+    )
+}
+
+/// The question as a scenario, so that everything about it is read and checked in one place.
+fn scenario(question: &Question<'_>) -> Arc<SourceText> {
+    let arguments = question.more;
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let text = format!(
+        "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n\n[access]\npattern = {}\nvariant = {}\n\n\
+         [residency]\nstrategy = \"on-demand\"\nfactor = {:?}\nstripe = {}\nloops = {}\n",
+        quoted(question.machine),
+        arguments.seed,
+        quoted(question.pattern.name()),
+        quoted(arguments.variant.name()),
+        question.factor,
+        quoted(&format!("{} B", arguments.stripe_bytes)),
+        arguments.reuse
+    );
+    SourceText::built_in("question", &text)
+}
+
+fn wanted(point: &UvmPoint) -> AdvicePoint {
+    AdvicePoint {
+        pattern: point.pattern,
+        variant: point.variant,
+        factor: point.factor,
+        ballast: point.ballast,
+        stripe_bytes: point.stripe_bytes,
+        loops: point.loops,
+        seed: point.seed,
+        partial: point.partial.clone(),
+    }
+}
+
+/// What a strategy comes to when its calls count too.
+struct Rated<'a> {
+    advice: &'a Advice,
+    scaling_error: Option<f64>,
+    /// Bytes read, over the time of all reads and of the calls before them.
+    bandwidth_with_setup: f64,
+}
+
+impl<'a> Rated<'a> {
+    fn new(answer: &'a Answer) -> Self {
+        Self {
+            advice: &answer.advice,
+            scaling_error: answer.scaling_error,
+            bandwidth_with_setup: simulate::bandwidth_with_setup(&answer.advice.report),
+        }
+    }
+}
+
+fn results(
+    question: &Question<'_>,
+    point: &ResidencyPoint,
+    size: &Size,
+    answers: &[Answer],
+) -> ResultSet {
+    let mut rated: Vec<Rated> = answers.iter().map(Rated::new).collect();
+    rated.sort_by(|one, other| {
+        other
+            .bandwidth_with_setup
+            .total_cmp(&one.bandwidth_with_setup)
+    });
+    let best = rated
+        .first()
+        .map_or(0.0, |first| first.bandwidth_with_setup);
+    let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
+        name: setting.key.clone(),
+        value: setting.value.clone(),
+        source: setting.source.clone(),
+    };
+    ResultSet {
+        scenario: "advise".to_owned(),
+        title: format!(
+            "Where to put data of {} times GPU memory, read {} ({}), on {}",
+            question.factor, question.pattern, question.more.variant, point.machine.name
+        ),
+        about: format!(
+            "Each strategy was simulated {}; the fastest comes first, its calls before the kernel included.",
+            size.in_words()
+        ),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: question.more.seed,
+        columns: columns(),
+        rows: rated
+            .iter()
+            .map(|rated| row(question, point, rated, best))
+            .collect(),
+        description: vec![DescriptionSection {
+            title: format!("Machine {}: {}", point.machine.name, point.machine.title),
+            entries: point.machine.settings.iter().map(entry).collect(),
+        }],
+        ..ResultSet::default()
+    }
+}
+
+fn columns() -> Vec<Column> {
+    use ColumnKind::{BytesPerSecond, Count, Ratio, Text, TimeNs};
+    let metrics = [
+        Column::metric(
+            "bandwidth_bytes_per_second",
+            BytesPerSecond,
+            "bytes of the data over the mean time of a kernel",
+        ),
+        Column::metric(
+            "bandwidth_with_setup_bytes_per_second",
+            BytesPerSecond,
+            "the same over the time of all kernels and of the calls before them; the order of the rows",
+        ),
+        Column::metric(
+            "best_over_this",
+            Ratio,
+            "how many times as fast the best strategy is",
+        ),
+        Column::metric(
+            "scaling_error",
+            ColumnKind::Rate,
+            "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size",
+        ),
+        Column::metric("time_ns", TimeNs, "mean time of a kernel"),
+        Column::metric("setup_ns", TimeNs, "calls before the first kernel"),
+        Column::metric("loops", Count, "times that the data is read"),
+        Column::metric("bound", Text, "what most of the time goes to"),
+        Column::metric("why", Text, "what that means"),
+    ];
+    residency_row::columns().chain(metrics).collect()
+}
+
+fn row(question: &Question<'_>, point: &ResidencyPoint, rated: &Rated, best: f64) -> Row {
+    let Rated {
+        advice,
+        bandwidth_with_setup,
+        scaling_error,
+    } = rated;
+    let report = &advice.report;
+    let identity = Identity {
+        machine: &point.machine.name,
+        pattern: question.pattern,
+        variant: question.more.variant,
+        strategy: advice.strategy,
+        stripe_bytes: question.more.stripe_bytes,
+        factor: question.factor,
+    };
+    let row = identity
+        .row()
+        .metric(
+            "bandwidth_bytes_per_second",
+            report.bandwidth_bytes_per_second(),
+        )
+        .metric(
+            "bandwidth_with_setup_bytes_per_second",
+            *bandwidth_with_setup,
+        )
+        .metric("best_over_this", best / bandwidth_with_setup);
+    let row = match scaling_error {
+        Some(error) => row.metric("scaling_error", *error),
+        None => row,
+    };
+    row.metric("time_ns", report.time.as_nanos())
+        .metric("setup_ns", report.setup.as_nanos())
+        .metric("loops", report.loops)
+        .metric("bound", report.bound.name())
+        .metric("why", why(advice))
+}
+
+fn why(advice: &Advice) -> String {
+    match (advice.strategy.build)().mechanism() {
+        Mechanism::Driver => advice.why.clone(),
+        Mechanism::PartialPages => format!("{}; no GPU on sale does this", advice.why),
+    }
+}

@@ -1,0 +1,194 @@
+//! Which calls make a CUDA program faster.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pagemill_report::table::{TableStyle, render};
+use pagemill_report::{OutputDir, ResultSet};
+use pagemill_run::advisor::{
+    ALLOCATION_ROW, Answer, CHANGE_ROW, Progress, Question, apply, result_set, table_of,
+};
+use pagemill_run::{PointError, Stdout};
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{CudaPoint, PointSpec, Scenario, load_text};
+
+use super::AdviseArguments;
+use super::machines::{self, MACHINE_ROW};
+use crate::args::RunFormat;
+use crate::failure::Failure;
+use crate::output::{note, print_results, print_text, write_results};
+use crate::run::interrupt;
+
+/// The machine of programs where none is named.
+const MACHINE: &str = "a100-pcie4-x86";
+
+/// Runs the program with one change at a time, and shows what gains.
+pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
+    interrupt::install();
+    let program = &arguments.program;
+    if let Some(out) = &program.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
+    let machine = arguments.machine.as_deref().unwrap_or(MACHINE);
+    let memory = match (program.oversubscribe, program.gpu_memory_bytes) {
+        (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
+        (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
+        _ => String::new(),
+    };
+    let scenario = scenario(arguments, machine, &memory)?;
+    let spec = point(&scenario)?;
+    let question = Question {
+        spec,
+        runs: program.runs.get(),
+        ignored: &program.ignored,
+    };
+    let bar = bar(question.runs);
+    let answer = pagemill_run::advisor::advise(&question, &mut |progress| show(&bar, progress));
+    bar.finish_and_clear();
+    let answer = answer.map_err(failure)?;
+    warn_of_unheeded(spec, &answer);
+    let mut set = result_set(spec, &answer, scenario.seed);
+    if !program.machines.is_empty() || !program.factors.is_empty() {
+        machines::add(arguments, machine, &answer, &mut set)?;
+    }
+    if let Some(out) = &program.out {
+        write_results(out, &set)?;
+    }
+    let applied = match program.apply {
+        true => Some(run_with_advice(arguments, spec, &answer)?),
+        false => None,
+    };
+    print(arguments, &set)?;
+    match applied {
+        None | Some(0) => Ok(()),
+        Some(code) => Err(Failure::Program(code)),
+    }
+}
+
+/// The question as a scenario; `memory` are the lines about GPU memory.
+pub fn scenario(
+    arguments: &AdviseArguments,
+    machine: &str,
+    memory: &str,
+) -> Result<Scenario, Failure> {
+    let program = &arguments.program;
+    // A JSON string is a TOML string.
+    let string = |text: &str| serde_json::Value::from(text).to_string();
+    let words: Vec<String> = program.command.iter().map(|word| string(word)).collect();
+    let mode = match &program.mode {
+        Some(mode) => format!("mode = {}\n", string(mode)),
+        None => String::new(),
+    };
+    let text = format!(
+        "title = {}\nkind = \"cuda\"\nmachine = {}\nseed = {}\n\n[program]\ncommand = [{}]\n{memory}\n[transfer]\n{mode}",
+        string(&program.command.join(" ")),
+        string(machine),
+        arguments.seed,
+        words.join(", "),
+    );
+    Ok(load_text(
+        &SourceText::built_in("advise.toml", &text),
+        &program.sets,
+    )?)
+}
+
+/// The only point of a scenario, whose pages have to move.
+pub fn point(scenario: &Scenario) -> Result<&CudaPoint, Failure> {
+    let refuse = |text: &str| Err(Failure::Usage(text.to_owned()));
+    let [point] = &scenario.points[..] else {
+        return refuse(
+            "a list of values is more than one question: give --set one value for each key",
+        );
+    };
+    let PointSpec::Cuda(spec) = &point.spec else {
+        return refuse("the scenario is of another kind");
+    };
+    if spec.transfer.migration.is_none() && spec.transfer.driver.is_none() {
+        return Err(Failure::Usage(format!(
+            "`transfer.mode` = {:?} moves no pages, so no hint has an effect: use on-demand on a machine that has a driver, or \
+             multi-range",
+            spec.transfer.mode
+        )));
+    }
+    Ok(spec)
+}
+
+pub fn failure(error: PointError) -> Failure {
+    match error {
+        PointError::Refused(message) => Failure::Usage(message),
+        error => Failure::Run(error.to_string()),
+    }
+}
+
+fn warn_of_unheeded(spec: &CudaPoint, answer: &Answer) {
+    if answer.tried.iter().any(|tried| tried.unheeded_hints > 0) {
+        note(&format!(
+            "pagemill: hints of cudaMemAdvise have no effect under {}: choose on-demand, on a machine that has a driver",
+            spec.transfer.mode
+        ));
+    }
+}
+
+/// Runs the program as the user sees it, with the calls that are advised; answers with its exit code.
+fn run_with_advice(
+    arguments: &AdviseArguments,
+    spec: &CudaPoint,
+    answer: &Answer,
+) -> Result<u8, Failure> {
+    let stdout = match arguments.format {
+        RunFormat::Table => Stdout::Program,
+        RunFormat::Json | RunFormat::Csv => Stdout::Results,
+    };
+    let run = apply(spec, answer.capacity_bytes, &answer.best, stdout);
+    let (code, time_ns) = run.map_err(failure)?;
+    note(&format!(
+        "pagemill: with the calls that are advised, the program takes {time_ns} ns of simulated time instead of {}",
+        answer.before_ns
+    ));
+    Ok(code)
+}
+
+fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
+    if arguments.format != RunFormat::Table {
+        return print_results(set, arguments.format);
+    }
+    let style = TableStyle::for_stdout();
+    let parts = [ALLOCATION_ROW, CHANGE_ROW, MACHINE_ROW];
+    let tables = parts.into_iter().filter_map(|part| {
+        let table = match part {
+            MACHINE_ROW => machines::table(set),
+            _ => table_of(set, part),
+        };
+        (!table.rows.is_empty()).then(|| render(&table, &style))
+    });
+    let text = tables.collect::<Vec<String>>().join("\n") + "\n" + &set.about + "\n";
+    if arguments.program.apply {
+        // Nobody is left to read it when standard error is closed.
+        let _ = write!(std::io::stderr(), "{text}");
+        return Ok(());
+    }
+    print_text(&text)
+}
+
+/// How far the runs are, where standard error is a terminal.
+fn bar(runs: usize) -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let style = ProgressStyle::with_template(
+        "{bar:30} run {human_pos} of at most {human_len}, {elapsed} elapsed  {wide_msg}",
+    );
+    let bar = ProgressBar::with_draw_target(Some(runs as u64), target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    bar
+}
+
+fn show(bar: &ProgressBar, progress: &Progress) {
+    bar.set_position(progress.runs as u64);
+    bar.set_message(progress.trying.clone());
+}

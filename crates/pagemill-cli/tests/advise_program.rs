@@ -1,0 +1,325 @@
+//! `pagemill advise -- PROGRAM`: allocations, what moves for them, and the calls that make the program faster.
+
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/mod.rs"]
+mod common;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/cuda.rs"]
+mod toolkit;
+
+use std::path::{Path, PathBuf};
+
+use common::{Finished, run};
+use serde_json::Value;
+use toolkit::{Toolkit, root};
+
+const MIB: u64 = 1 << 20;
+
+fn walk(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/walk.cu");
+    Some(Toolkit::find()?.compile(&source, name, flags))
+}
+
+fn pagemill(command: &str, options: &[&str], program: &Path, arguments: &[&str]) -> Finished {
+    let program = [program.to_str().expect("UTF-8")];
+    run(&[&[command], options, &["--"], &program, arguments].concat())
+}
+
+/// The rows of an advice whose column `row` is `which`.
+fn rows_of(results: &Value, which: &str) -> Vec<Value> {
+    let rows = results["rows"].as_array().expect("rows").iter();
+    rows.filter(|row| row["row"] == which).cloned().collect()
+}
+
+fn advise(options: &[&str], program: &Path, arguments: &[&str]) -> Value {
+    let options = [&["--format", "json"], options].concat();
+    let finished = pagemill("advise", &options, program, arguments);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    serde_json::from_str(&finished.stdout).expect("JSON")
+}
+
+fn number(row: &Value, metric: &str) -> u64 {
+    row[metric]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{metric} of {row}"))
+}
+
+/// The simulated time of a run without advice.
+fn time_of(options: &[&str], program: &Path, arguments: &[&str]) -> u64 {
+    let options = [&["--format", "json"], options].concat();
+    let finished = pagemill("cuda", &options, program, arguments);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    number(&results["rows"][0], "time_ns")
+}
+
+/// The line of `walk.cu` that has `text`.
+fn line_of(text: &str) -> String {
+    let source = include_str!("cuda/walk.cu");
+    let line = source.lines().position(|line| line.contains(text));
+    format!("walk.cu:{}", line.expect("it is there") + 1)
+}
+
+const A100: [&str; 2] = ["--machine", "a100-pcie4-x86"];
+
+#[test]
+fn allocations_are_named_by_line_and_have_what_moved_for_them() {
+    let Some(program) = walk("walk_lines", &["-g"]) else {
+        return;
+    };
+    let results = advise(&[&A100[..], &["--runs", "1"]].concat(), &program, &["4"]);
+    assert_eq!(rows_of(&results, "change"), Vec::<Value>::new());
+    let rows = rows_of(&results, "allocation");
+    let of = |text: &str| {
+        let line = line_of(text);
+        let row = rows.iter().find(|row| row["allocation"] == line.as_str());
+        row.unwrap_or_else(|| panic!("{line} in {rows:?}"))
+    };
+    // Everything fits: what the CPU filled moves once, and stays.
+    let input = of("cudaMallocManaged(&in");
+    assert_eq!(number(input, "bytes"), 4 * MIB);
+    assert_eq!(number(input, "migrated_bytes"), 4 * MIB);
+    assert_eq!(number(input, "repeated_bytes"), 0);
+    assert_eq!(number(input, "returned_bytes"), 0);
+    assert_eq!(input["pattern"], "all of it, once");
+    assert_eq!(input["function"], "main");
+    assert_eq!(input["first_kernel"], "walk");
+    // What only the GPU writes is allocated there, and comes back for the CPU.
+    let output = of("cudaMallocManaged(&out");
+    assert_eq!(number(output, "migrated_bytes"), 0);
+    assert_eq!(number(output, "populated_bytes"), 2 * MIB);
+    assert_eq!(number(output, "returned_bytes"), 2 * MIB);
+    let rest = of("cudaMallocManaged(&rest");
+    assert_eq!(rest["pattern"], "no kernel uses it");
+    assert_eq!(
+        number(rest, "migrated_bytes") + number(rest, "returned_bytes"),
+        0
+    );
+}
+
+#[test]
+fn allocations_add_up_to_the_program() {
+    let Some(program) = walk("walk_sum", &[]) else {
+        return;
+    };
+    for machine in ["a100-pcie4-x86", "gtx480"] {
+        let options = ["--machine", machine, "--oversubscribe", "2"];
+        let results = advise(&[&options[..], &["--runs", "1"]].concat(), &program, &["8"]);
+        let rows = rows_of(&results, "allocation");
+        assert_eq!(rows.len(), 3);
+        let options = [&options[..], &["--format", "json"]].concat();
+        let whole = pagemill("cuda", &options, &program, &["8"]);
+        let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");
+        for metric in [
+            "migrated_bytes",
+            "returned_bytes",
+            "repeated_bytes",
+            "evictions",
+        ] {
+            let sum: u64 = rows.iter().map(|row| number(row, metric)).sum();
+            assert_eq!(
+                sum,
+                number(&whole["rows"][0], metric),
+                "{metric} on {machine}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_debug_information_they_are_named_by_function() {
+    let Some(program) = walk("walk_bare", &[]) else {
+        return;
+    };
+    let results = advise(&[&A100[..], &["--runs", "1"]].concat(), &program, &["4"]);
+    for row in rows_of(&results, "allocation") {
+        assert_eq!(row["function"], "main", "{row}");
+        let name = row["allocation"].as_str().expect("a name");
+        assert!(name.starts_with("walk_bare+0x"), "{name}");
+    }
+}
+
+#[test]
+fn every_hint_does_what_the_same_call_in_the_source_does() {
+    let Some(program) = walk("walk_hints", &["-g"]) else {
+        return;
+    };
+    let memory = [&A100[..], &["--gpu-memory", "6MiB"]].concat();
+    // Eight changes to the whole program would come first with more runs.
+    let options = [&memory[..], &["--runs", "5"]].concat();
+    let results = advise(&options, &program, &["8"]);
+    let line = line_of("cudaMallocManaged(&in");
+    let as_it_is = time_of(&memory, &program, &["8"]);
+    let mut seen = 0;
+    for row in rows_of(&results, "change") {
+        assert_eq!(
+            row["allocation"],
+            line.as_str(),
+            "the one with most traffic comes first"
+        );
+        assert_eq!(number(&row, "time_before_ns"), as_it_is);
+        let by_hand = match row["change"].as_str().expect("text") {
+            "read mostly" => "1",
+            "stay on the CPU, accessed by the GPU" => "2",
+            "prefer the GPU" => "3",
+            "prefetch" => "4",
+            other => panic!("{other}"),
+        };
+        let expected = time_of(&memory, &program, &["8", by_hand]);
+        assert_eq!(number(&row, "time_ns"), expected, "{row}");
+        seen += 1;
+        if by_hand == "4" {
+            let place = format!("before walk at {}", line_of("walk<<<"));
+            assert_eq!(row["place"], place.as_str());
+        } else {
+            assert_eq!(row["place"], format!("after {line}").as_str());
+        }
+    }
+    assert_eq!(seen, 4);
+}
+
+#[test]
+fn the_advice_can_be_applied() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let source = root().join("examples/cuda/hash_join.cu");
+    let program = toolkit.compile(&source, "hash_join_advised", &["-g"]);
+    let options = [&A100[..], &["--oversubscribe", "1.5", "--runs", "9"]].concat();
+    let results = advise(&options, &program, &["4"]);
+    let changes = rows_of(&results, "change");
+    let kept: Vec<&Value> = changes
+        .iter()
+        .filter(|row| row["verdict"] == "kept")
+        .collect();
+    assert!(!kept.is_empty(), "{changes:?}");
+    let before = changes
+        .iter()
+        .map(|row| number(row, "time_before_ns"))
+        .max();
+    let best = kept.iter().map(|row| number(row, "time_ns")).min();
+    let (Some(before), Some(best)) = (before, best) else {
+        panic!("no change");
+    };
+    assert!(best < before);
+    let applied = pagemill(
+        "advise",
+        &[&options[..], &["--apply"]].concat(),
+        &program,
+        &["4"],
+    );
+    assert_eq!(applied.code, Some(0), "{}", applied.stderr);
+    assert_eq!(
+        applied.stdout,
+        "hash_join: 1 of 1 values agree with the CPU\n"
+    );
+    let said = format!("takes {best} ns of simulated time instead of {before}");
+    assert!(applied.stderr.contains(&said), "{said}: {}", applied.stderr);
+    assert!(applied.stderr.contains("kept"), "{}", applied.stderr);
+}
+
+#[test]
+fn times_that_a_program_prints_may_differ_if_so_said() {
+    let Some(program) = walk("walk_times", &[]) else {
+        return;
+    };
+    let options = [&A100[..], &["--runs", "3"]].concat();
+    let refused = |results: &Value| {
+        let rows = rows_of(results, "change");
+        let text = |row: &Value| row["verdict"].as_str().unwrap_or("").to_owned();
+        rows.iter()
+            .filter(|row| text(row).contains("output differs in line 1"))
+            .count()
+    };
+    let results = advise(&options, &program, &["4", "t"]);
+    assert!(refused(&results) > 0, "{results}");
+    let ignoring = [&options[..], &["--ignore-lines", "time:"]].concat();
+    assert_eq!(refused(&advise(&ignoring, &program, &["4", "t"])), 0);
+}
+
+#[test]
+fn hints_without_effect_are_said_once_and_in_the_rows() {
+    let Some(program) = walk("walk_unheeded", &[]) else {
+        return;
+    };
+    let options = ["--machine", "gtx480", "--runs", "4", "--format", "json"];
+    let finished = pagemill("advise", &options, &program, &["4"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = finished
+        .stderr
+        .matches("have no effect under multi-range")
+        .count();
+    assert_eq!(said, 1, "{}", finished.stderr);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let rows = rows_of(&results, "change");
+    let unheeded = |row: &&Value| {
+        row["unheeded_hints"]
+            .as_u64()
+            .is_some_and(|hints| hints > 0)
+    };
+    assert!(rows.iter().any(|row| unheeded(&row)), "{rows:?}");
+}
+
+#[test]
+fn other_factors_are_judged() {
+    let Some(program) = walk("walk_factors", &[]) else {
+        return;
+    };
+    let more = [
+        "--runs",
+        "2",
+        "--factors",
+        "1,2",
+        "--machines",
+        "a100-pcie4-x86",
+    ];
+    let results = advise(&[&A100[..], &more].concat(), &program, &["8"]);
+    let rows = rows_of(&results, "machine");
+    assert_eq!(rows.len(), 2);
+    // Sixteen MiB, all of it and a half.
+    assert_eq!(number(&rows[0], "capacity_bytes"), 16 * MIB);
+    assert_eq!(number(&rows[1], "capacity_bytes"), 8 * MIB);
+    assert!(
+        rows[0]["slowdown"].as_f64().expect("a ratio") <= 1.0,
+        "{rows:?}"
+    );
+    assert_eq!(rows[0]["verdict"], "bearable");
+    let about = results["about"].as_str().expect("text");
+    assert!(about.contains("is bearable"), "{about}");
+}
+
+#[test]
+fn what_cannot_be_advised_on_is_refused() {
+    let error = run(&["advise", "--mode", "ideal-overlap", "--", "/bin/true"]).error(2);
+    assert!(error.contains("moves no pages"), "{error}");
+    let error = run(&[
+        "advise",
+        "--set",
+        "transfer.stripe=[\"2 MiB\", \"4 MiB\"]",
+        "--",
+        "/bin/true",
+    ]);
+    assert!(error.error(2).contains("one value for each key"));
+    let error = run(&["advise", "--factor", "1.5", "--", "/bin/true"]).error(2);
+    assert!(error.contains("cannot be used with"), "{error}");
+    let error = run(&["advise"]).error(2);
+    assert!(error.contains("--pattern"), "{error}");
+
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/holds.cu");
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source, "holds_unmanaged", &[]);
+    let finished = pagemill("advise", &[], &program, &["4", "0"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("no managed memory"),
+        "{}",
+        finished.stderr
+    );
+    let finished = pagemill("advise", &[], &program, &["0", "4", "5"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    for part in ["held it", "exit code 5 when it was run as it is"] {
+        assert!(finished.stderr.contains(part), "{}", finished.stderr);
+    }
+}

@@ -1,0 +1,155 @@
+//! Changes to a program that are tried, and the calls that they stand for.
+
+use pagemill_cudart::{Hint, Plan, SiteHint};
+use pagemill_policy::residency::{Mechanism, STRATEGIES};
+
+use super::Allocation;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A call for every allocation of a site.
+    Hint(SiteHint),
+    /// Calls for all managed memory, by the name of their transfer mode.
+    Mode(&'static str),
+}
+
+/// A program with changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Calls for all managed memory.
+    pub mode: Option<&'static str>,
+    /// Calls for single sites.
+    pub hints: Vec<SiteHint>,
+}
+
+impl Configuration {
+    /// This with one more change.
+    pub fn with(&self, change: &Change) -> Self {
+        let mut changed = self.clone();
+        match change {
+            Change::Hint(hint) => changed.hints.push(hint.clone()),
+            Change::Mode(mode) => changed.mode = Some(mode),
+        }
+        changed
+    }
+
+    /// What the runtime gives to the page manager.
+    pub fn plan(&self) -> Plan {
+        Plan {
+            hints: self.hints.clone(),
+        }
+    }
+
+    /// Whether `change` could add anything: a hint that is there already, or contradicts one, does not.
+    pub fn allows(&self, change: &Change) -> bool {
+        let Change::Hint(new) = change else {
+            return self.hints.is_empty();
+        };
+        let mut own = self.hints.iter().filter(|hint| hint.site == new.site);
+        own.all(|hint| {
+            use Hint::{PreferGpu, Prefetch, ReadMostly, StayOnCpu};
+            matches!(
+                (&hint.hint, &new.hint),
+                (ReadMostly | PreferGpu, Prefetch(_)) | (Prefetch(_), ReadMostly | PreferGpu)
+            )
+            // What stays on the CPU is neither copied nor brought.
+            && !matches!((&hint.hint, &new.hint), (StayOnCpu, _) | (_, StayOnCpu))
+        })
+    }
+}
+
+/// The hints to try for an allocation, the most likely first.
+pub fn for_site(allocation: &Allocation) -> Vec<Change> {
+    let prefetch = Hint::Prefetch(allocation.first_launches.clone());
+    let hints = [Hint::StayOnCpu, Hint::ReadMostly, prefetch, Hint::PreferGpu];
+    let site = allocation.key;
+    let changes = hints.into_iter().filter(|hint| match hint {
+        Hint::Prefetch(launches) => launches.iter().any(Option::is_some),
+        _ => true,
+    });
+    changes
+        .map(|hint| Change::Hint(SiteHint { site, hint }))
+        .collect()
+}
+
+/// The changes to the whole program, where its mode is `mode`.
+pub fn for_program(mode: &str) -> Vec<Change> {
+    let driven = STRATEGIES
+        .iter()
+        .filter(|entry| (entry.build)().mechanism() == Mechanism::Driver);
+    let names: Vec<&'static str> = driven.map(|entry| entry.name).collect();
+    if !names.contains(&mode) {
+        return Vec::new();
+    }
+    let others = names.into_iter().filter(|name| *name != mode);
+    others.map(Change::Mode).collect()
+}
+
+impl Change {
+    /// What it is called in rows.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Mode(mode) => mode,
+            Self::Hint(hint) => match hint.hint {
+                Hint::ReadMostly => "read mostly",
+                Hint::StayOnCpu => "stay on the CPU, accessed by the GPU",
+                Hint::PreferGpu => "prefer the GPU",
+                Hint::Prefetch(_) => "prefetch",
+            },
+        }
+    }
+
+    /// The calls to add to the program; `p` and `bytes` stand for the allocation.
+    pub fn calls(&self) -> String {
+        let advise = |what: &str, side: &str| {
+            format!("cudaMemAdvise(p, bytes, cudaMemAdviseSet{what}, {side});")
+        };
+        match self {
+            Self::Mode(mode) => format!("for all managed memory, as pagemill cuda --mode {mode}"),
+            Self::Hint(hint) => match hint.hint {
+                Hint::ReadMostly => advise("ReadMostly", "device"),
+                Hint::PreferGpu => advise("PreferredLocation", "device"),
+                Hint::StayOnCpu => format!(
+                    "{} {}",
+                    advise("PreferredLocation", "cpu"),
+                    advise("AccessedBy", "device")
+                ),
+                Hint::Prefetch(_) => "cudaMemPrefetchAsync(p, bytes, device, stream);".to_owned(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint(site: u64, hint: Hint) -> Change {
+        Change::Hint(SiteHint { site, hint })
+    }
+
+    #[test]
+    fn contradictions_are_not_tried() {
+        let none = Configuration::default();
+        let kept = none.with(&hint(1, Hint::ReadMostly));
+        assert!(kept.allows(&hint(1, Hint::Prefetch(vec![Some(0)]))));
+        assert!(kept.allows(&hint(2, Hint::StayOnCpu)));
+        assert!(!kept.allows(&hint(1, Hint::ReadMostly)));
+        assert!(!kept.allows(&hint(1, Hint::StayOnCpu)));
+        assert!(!kept.allows(&Change::Mode("stripe")));
+        let stays = none.with(&hint(1, Hint::StayOnCpu));
+        assert!(!stays.allows(&hint(1, Hint::Prefetch(vec![Some(0)]))));
+    }
+
+    #[test]
+    fn whole_program_changes_need_a_driver() {
+        assert!(for_program("multi-range").is_empty());
+        let names: Vec<_> = for_program("on-demand").iter().map(Change::name).collect();
+        assert!(
+            names.contains(&"stripe") && !names.contains(&"on-demand"),
+            "{names:?}"
+        );
+        assert!(!names.contains(&"partial-pages"), "{names:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! The search against programs that are formulas.
+
+use pagemill_cudart::{Hint, Results, Sites, Stack};
+use pagemill_report::Value;
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{CudaPoint, PointSpec, load_text};
+use pagemill_sim::{AllocationReport, Report, Traffic};
+
+use super::*;
+
+fn spec() -> CudaPoint {
+    let text = "title = \"t\"\nkind = \"cuda\"\nmachine = \"a100-pcie4-x86\"\n[program]\ncommand = [\"p\"]\n[transfer]\nmode = \"on-demand\"\n";
+    let scenario = load_text(&SourceText::built_in("t", text), &[]).expect("it is sound");
+    match scenario.points.into_iter().next().map(|point| point.spec) {
+        Some(PointSpec::Cuda(point)) => *point,
+        _ => panic!("another kind"),
+    }
+}
+
+fn variable(name: &str) -> Stack {
+    Stack {
+        frames: Vec::new(),
+        variable: Some(name.to_owned()),
+    }
+}
+
+/// A run of a program with the allocations `a`, which moves less than `b`.
+fn trial(time_ns: u64, output: &str) -> Trial {
+    let allocation = |migrated_bytes| {
+        let mut traffic = Traffic::default();
+        traffic.migrated_bytes = migrated_bytes;
+        traffic.first_launch = Some(0);
+        AllocationReport { bytes: 10, traffic }
+    };
+    let report = Report {
+        time_ns,
+        allocations: vec![allocation(5), allocation(9)],
+        ..Report::default()
+    };
+    let sites = Sites {
+        stacks: vec![variable("a"), variable("b")],
+        allocations: vec![0, 1],
+        launches: Vec::new(),
+    };
+    let mut results = Results::new("p".to_owned(), report, Vec::new());
+    results.sites = Some(sites);
+    Trial {
+        exit_code: 0,
+        output: output.into(),
+        errors: Vec::new(),
+        results: vec![results],
+    }
+}
+
+fn has(configuration: &Configuration, name: &str, hint: &Hint) -> bool {
+    let site = variable(name).key();
+    let mut hints = configuration.hints.iter();
+    hints.any(|own| own.site == site && own.hint == *hint)
+}
+
+/// Searches within `runs` runs, each of which takes what `time` says.
+fn searched(runs: usize, time: impl Fn(&Configuration) -> (u64, &'static str)) -> (Answer, usize) {
+    let spec = spec();
+    let question = Question {
+        spec: &spec,
+        runs,
+        ignored: &[],
+    };
+    let mut made = 0;
+    let mut run = |configuration: &Configuration| {
+        made += 1;
+        let (time_ns, output) = time(configuration);
+        Ok(trial(time_ns, output))
+    };
+    let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+    (answer, made)
+}
+
+#[test]
+fn what_gains_is_kept_and_adds_up() {
+    let prefetch = Hint::Prefetch(vec![Some(0)]);
+    let (answer, made) = searched(60, |configuration| {
+        let mut time = 1000;
+        time -= if has(configuration, "b", &Hint::StayOnCpu) {
+            300
+        } else {
+            0
+        };
+        time -= if has(configuration, "b", &Hint::ReadMostly) {
+            200
+        } else {
+            0
+        };
+        time -= if has(configuration, "a", &Hint::ReadMostly) {
+            100
+        } else {
+            0
+        };
+        time -= if has(configuration, "a", &prefetch) {
+            50
+        } else {
+            0
+        };
+        time += if has(configuration, "a", &Hint::StayOnCpu) {
+            500
+        } else {
+            0
+        };
+        (time, "")
+    });
+    assert_eq!((answer.before_ns, answer.best_ns), (1000, 550));
+    assert_eq!(answer.runs, made);
+    assert!(has(&answer.best, "b", &Hint::StayOnCpu));
+    assert!(has(&answer.best, "a", &Hint::ReadMostly));
+    assert!(has(&answer.best, "a", &prefetch));
+    assert_eq!(answer.best.hints.len(), 3);
+    // The allocation with more traffic comes first.
+    let first = answer
+        .tried
+        .iter()
+        .find(|tried| matches!(tried.change, Change::Hint(_)));
+    let Some(Change::Hint(first)) = first.map(|tried| &tried.change) else {
+        panic!("hints are tried");
+    };
+    assert_eq!(first.site, variable("b").key());
+}
+
+#[test]
+fn a_placement_of_everything_may_be_better() {
+    let (answer, _) = searched(40, |configuration| match configuration.mode {
+        Some("stripe") => (400, ""),
+        Some(_) => (2000, ""),
+        None if has(configuration, "b", &Hint::ReadMostly) => (700, ""),
+        None => (1000, ""),
+    });
+    assert_eq!(answer.best.mode, Some("stripe"));
+    assert_eq!(answer.best_ns, 400);
+    let kept = answer
+        .tried
+        .iter()
+        .filter(|tried| tried.verdict == Verdict::Kept);
+    assert_eq!(kept.count(), 1);
+}
+
+#[test]
+fn other_results_are_never_advised() {
+    let (answer, _) = searched(40, |configuration| match configuration.hints.is_empty() {
+        true => (1000, "right\n"),
+        false => (10, "wrong\n"),
+    });
+    assert_eq!(answer.best, Configuration::default());
+    let differ = answer
+        .tried
+        .iter()
+        .filter(|tried| tried.verdict == Verdict::OutputDiffers(1));
+    assert!(differ.count() >= 8);
+}
+
+#[test]
+fn no_more_runs_are_made_than_allowed() {
+    for runs in [1, 2, 7, 12] {
+        let (answer, made) = searched(runs, |configuration| {
+            (1000 - 10 * configuration.hints.len() as u64, "")
+        });
+        assert!(made <= runs && answer.runs == made, "{runs}: {made}");
+    }
+}
+
+#[test]
+fn the_rows_say_what_was_found() {
+    let (answer, _) = searched(40, |configuration| {
+        let stays = has(configuration, "b", &Hint::StayOnCpu);
+        (if stays { 500 } else { 1000 }, "")
+    });
+    let spec = spec();
+    let set = super::super::result_set(&spec, &answer, 0);
+    let kept = set
+        .rows
+        .iter()
+        .filter(|row| row.get("verdict") == Some(&Value::from("kept")));
+    let kept: Vec<_> = kept.collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].get("allocation"), Some(&Value::from("b")));
+    assert_eq!(kept[0].number("speedup"), Some(2.0));
+    assert_eq!(set.rows[0].get("row"), Some(&Value::from("allocation")));
+    for row in &set.rows {
+        for (name, _) in row.parameters.iter().chain(&row.metrics) {
+            assert!(
+                set.columns.iter().any(|column| column.name == *name),
+                "{name}"
+            );
+        }
+    }
+}
