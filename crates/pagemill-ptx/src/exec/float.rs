@@ -23,6 +23,30 @@ pub(crate) fn canonical64(value: f64) -> f64 {
     }
 }
 
+/// The square root. Whether it is NaN is decided by the operand's bits, above those of infinity and not -0: LLVM knows
+/// when roots are NaN, and drops a choice between one NaN and another that it can see through.
+#[inline(always)]
+pub(crate) fn root32(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let is_nan = (bits > 0x7f80_0000) & (bits != 0x8000_0000);
+    f32::from_bits(if is_nan {
+        NAN32
+    } else {
+        value.sqrt().to_bits()
+    })
+}
+
+#[inline(always)]
+pub(crate) fn root64(value: f64) -> f64 {
+    let bits = value.to_bits();
+    let is_nan = (bits > 0x7ff0_0000_0000_0000) & (bits != 1 << 63);
+    f64::from_bits(if is_nan {
+        NAN64
+    } else {
+        value.sqrt().to_bits()
+    })
+}
+
 /// `div.approx`: the dividend times a reciprocal, which is zero for divisors above 2^126. Elsewhere the quotient is exact,
 /// which is within the two units that PTX allows.
 #[inline(always)]

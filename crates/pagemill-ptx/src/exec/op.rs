@@ -2,7 +2,7 @@
 
 use super::float::{
     canonical32, canonical64, divide_approximately, exp2_f32, flush32, flush64, max32, max64,
-    min32, min64, saturate32, saturate64, to_s32, to_u32,
+    min32, min64, root32, root64, saturate32, saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, map1, map2, map3};
 
@@ -226,7 +226,7 @@ operations! {
     FmaF32: (f32, f32, f32) -> f32 = |a, b, c| canonical32(a.mul_add(b, c));
     DivF32: (f32, f32) -> f32 = |a, b| canonical32(a / b);
     DivApproxF32: (f32, f32) -> f32 = divide_approximately;
-    SqrtF32: (f32) -> f32 = |a| canonical32(a.sqrt());
+    SqrtF32: (f32) -> f32 = root32;
     RsqrtF32: (f32) -> f32 = |a| canonical32((1.0 / f64::from(a).sqrt()) as f32);
     Exp2F32: (f32) -> f32 = exp2_f32;
     MinF32: (f32, f32) -> f32 = min32;
@@ -244,7 +244,7 @@ operations! {
     MulF64: (f64, f64) -> f64 = |a, b| canonical64(a * b);
     FmaF64: (f64, f64, f64) -> f64 = |a, b, c| canonical64(a.mul_add(b, c));
     DivF64: (f64, f64) -> f64 = |a, b| canonical64(a / b);
-    SqrtF64: (f64) -> f64 = |a| canonical64(a.sqrt());
+    SqrtF64: (f64) -> f64 = root64;
     MinF64: (f64, f64) -> f64 = min64;
     MaxF64: (f64, f64) -> f64 = max64;
     SaturateF64: (f64) -> f64 = saturate64;
