@@ -5,7 +5,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_ptx::{
-    Block, DeviceMemory, InstructionCosts, Launch, Linked, Module, Output, Step, StepEnd,
+    Block, DeviceMemory, Executor, InstructionCosts, Launch, Linked, Module, Output, Step, StepEnd,
     run_functional,
 };
 
@@ -71,7 +71,11 @@ fn float(index: u32) -> u32 {
     (index as f32).to_bits()
 }
 
-fn functional(bencher: Bencher, mut device: Device, launch: Launch) {
+/// What executes functional runs: each of their benchmarks runs with both.
+const EXECUTORS: [Executor; 2] = [Executor::Interpreter, Executor::Compiled];
+
+fn functional(bencher: Bencher, mut device: Device, launch: Launch, executor: Executor) {
+    let launch = launch.with_executor(executor);
     let mut output = Output::default();
     let mut run =
         || run_functional(&launch, &mut device.memory, &mut output).expect("the kernel is correct");
@@ -169,10 +173,10 @@ fn gather_launch() -> (Device, Launch) {
     (device, launch)
 }
 
-#[divan::bench]
-fn vector_add(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn vector_add(bencher: Bencher, executor: Executor) {
     let (device, launch) = vector_add_launch();
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
 #[divan::bench]
@@ -181,16 +185,16 @@ fn vector_add_stepped(bencher: Bencher) {
     stepped(bencher, device, launch);
 }
 
-#[divan::bench]
-fn fma_loop(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn fma_loop(bencher: Bencher, executor: Executor) {
     let mut device = Device::new();
     let out = device.words(1 << 12, |_| 0);
     let launch = device.launch("fma_loop", [16, 1, 1], [256, 1, 1], &[out, 512], &[8, 4]);
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
-#[divan::bench]
-fn integer_hash(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn integer_hash(bencher: Bencher, executor: Executor) {
     let mut device = Device::new();
     let (from, to) = (device.words(1 << 12, |i| i), device.words(1 << 12, |_| 0));
     let launch = device.launch(
@@ -200,13 +204,13 @@ fn integer_hash(bencher: Bencher) {
         &[from, to, 128],
         &[8, 8, 4],
     );
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
-#[divan::bench]
-fn gather(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn gather(bencher: Bencher, executor: Executor) {
     let (device, launch) = gather_launch();
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
 #[divan::bench]
@@ -215,18 +219,18 @@ fn gather_stepped(bencher: Bencher) {
     stepped(bencher, device, launch);
 }
 
-#[divan::bench]
-fn block_sum(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn block_sum(bencher: Bencher, executor: Executor) {
     let mut device = Device::new();
     let (from, to) = (device.words(1 << 16, float), device.words(256, |_| 0));
     let launch = device.launch("block_sum", [256, 1, 1], [256, 1, 1], &[from, to], &[8, 8]);
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
-#[divan::bench]
-fn stencil(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn stencil(bencher: Bencher, executor: Executor) {
     let (device, launch) = stencil_launch();
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }
 
 #[divan::bench]
@@ -235,10 +239,10 @@ fn stencil_stepped(bencher: Bencher) {
     stepped(bencher, device, launch);
 }
 
-#[divan::bench]
-fn divergence(bencher: Bencher) {
+#[divan::bench(args = EXECUTORS)]
+fn divergence(bencher: Bencher, executor: Executor) {
     let mut device = Device::new();
     let out = device.words(1 << 12, |_| 0);
     let launch = device.launch("divergence", [16, 1, 1], [256, 1, 1], &[out, 128], &[8, 4]);
-    functional(bencher, device, launch);
+    functional(bencher, device, launch, executor);
 }

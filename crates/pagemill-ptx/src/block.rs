@@ -10,8 +10,9 @@ use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
-use crate::launch::Launch;
+use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
+use crate::native::{Native, Windows};
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 
@@ -31,6 +32,8 @@ pub struct Block {
     shared: Vec<u8>,
     barriers: Barriers,
     hints: Vec<u32>,
+    /// What machine code may reach.
+    windows: Windows,
     pub(crate) output: Output,
     /// Where functional runs leave addresses that nobody reads.
     scratch: MemoryAccess,
@@ -54,6 +57,7 @@ impl Block {
             shared: Vec::new(),
             barriers: Barriers::default(),
             hints: Vec::new(),
+            windows: Windows::default(),
             output: Output::default(),
             scratch: MemoryAccess::default(),
         };
@@ -73,6 +77,7 @@ impl Block {
         self.locals = (0..warps).map(|_| vec![Line::splat(0); words]).collect();
         self.shared = vec![0; launch.shared_bytes as usize];
         self.hints = vec![0; code.sites as usize];
+        self.windows = Windows::default();
     }
 
     /// Begins block `index` of `launch`, forgetting whatever ran here.
@@ -220,6 +225,17 @@ impl Block {
         let local_limit = launch.local_limit();
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
+        let routine = match launch.executor {
+            Executor::Compiled if !stepped => code.routine().ok(),
+            _ => None,
+        };
+        let native = routine.map(|routine| {
+            self.windows.refresh(code, memory, &mut self.shared);
+            Native {
+                routine,
+                windows: &mut self.windows,
+            }
+        });
         let mut machine = Machine {
             code,
             stream: if stepped {
@@ -248,6 +264,7 @@ impl Block {
             access: mode.access.unwrap_or(&mut self.scratch),
             allowed,
             stepped,
+            native,
         };
         let stop = run(&mut machine, totals).map_err(|fault| self.trap(launch, number, *fault))?;
         if self.output.has_strays() {

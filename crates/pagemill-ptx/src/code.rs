@@ -2,6 +2,8 @@
 
 use crate::ast::Space;
 use crate::exec::op::Inst;
+use crate::native::{Routine, Unavailable};
+use std::sync::{Arc, OnceLock};
 
 /// A kernel in executable form.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,8 @@ pub(crate) struct Code {
     pub zeroed: [Vec<u16>; 3],
     /// Memory instructions, each with its own allocation hint.
     pub sites: u32,
+    /// The functional stream as machine code, once somebody has asked for it.
+    pub routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
 }
 
 impl Code {
@@ -43,6 +47,12 @@ impl Code {
         } else {
             &self.functional
         }
+    }
+
+    /// The functional stream as machine code. The first call compiles it.
+    pub(crate) fn routine(&self) -> Result<&Routine, &Unavailable> {
+        let compile = || Routine::new(self, &self.functional);
+        self.routine.get_or_init(compile).as_ref()
     }
 }
 

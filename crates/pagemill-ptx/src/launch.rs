@@ -8,7 +8,9 @@ use crate::exec::step::StepTotals;
 use crate::kernel::Kernel;
 use crate::memory::DeviceMemory;
 use crate::module::{Linked, Module};
+use crate::native::Unavailable;
 use crate::trap::Trap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most threads in a block.
@@ -77,6 +79,27 @@ pub enum LaunchError {
     },
 }
 
+/// What executes the instructions of functional runs. Both give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executor {
+    /// One decoded instruction after the other.
+    Interpreter,
+    /// Machine code, where the processor has AVX-512 and the system allows executable memory; the interpreter elsewhere,
+    /// and for instructions that are not compiled.
+    Compiled,
+}
+
+impl Default for Executor {
+    /// [`Executor::Compiled`], unless the environment says `PAGEMILL_PTX=interpreted`.
+    fn default() -> Self {
+        static CHOICE: OnceLock<Executor> = OnceLock::new();
+        *CHOICE.get_or_init(|| match std::env::var_os("PAGEMILL_PTX") {
+            Some(choice) if choice == "interpreted" => Self::Interpreter,
+            _ => Self::Compiled,
+        })
+    }
+}
+
 /// One launch, immutable while its blocks run.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -89,6 +112,7 @@ pub struct Launch {
     pub(crate) args: Vec<u8>,
     pub(crate) instruction_limit: u64,
     stack_bytes: u32,
+    pub(crate) executor: Executor,
     /// Tells launches apart, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -148,6 +172,7 @@ impl Launch {
             args: args.to_vec(),
             instruction_limit: INSTRUCTION_LIMIT,
             stack_bytes: STACK_BYTES,
+            executor: Executor::default(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -188,6 +213,12 @@ impl Launch {
                 own.saturating_add(room).min(LOCAL_BYTES_MAX.max(own))
             }
         }
+    }
+
+    /// Chooses what executes functional runs.
+    #[must_use]
+    pub fn with_executor(self, executor: Executor) -> Self {
+        Self { executor, ..self }
     }
 
     /// Lets the blocks meet: `address` is that of 8 zero bytes, their size as a 32-bit number and a counter, in which
@@ -373,6 +404,12 @@ pub fn run_functional(
     memory: &mut DeviceMemory,
     output: &mut Output,
 ) -> Result<FunctionalTotals, Box<Trap>> {
+    if launch.executor == Executor::Compiled
+        && let Err(reason @ Unavailable::Memory(_)) = launch.kernel.code.routine()
+    {
+        let name = &launch.kernel.name;
+        output.note(format!("kernel {name} is interpreted: {reason}"));
+    }
     let mut block = Block::new(launch);
     let mut totals = StepTotals::default();
     for index in 0..launch.blocks() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::texture::Texture;
 
@@ -186,9 +187,27 @@ pub(crate) struct Activity {
     pub quiet: u32,
 }
 
+/// Tells memories apart: no two have the same, copies included.
+#[derive(Debug)]
+struct Identity(u64);
+
+impl Identity {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
 /// All memory a device program can address by global or constant addresses.
 #[derive(Clone, Debug)]
 pub struct DeviceMemory {
+    identity: Identity,
     /// Ascending by address, disjoint.
     allocations: Vec<Allocation>,
     freed: Vec<NearAllocation>,
@@ -220,6 +239,7 @@ impl DeviceMemory {
     /// Memory with nothing allocated.
     pub fn new() -> Self {
         Self {
+            identity: Identity::new(),
             allocations: Vec::new(),
             freed: Vec::new(),
             next_address: FIRST_ADDRESS,
@@ -532,6 +552,11 @@ impl DeviceMemory {
         Some(at)
     }
 
+    /// Which memory this is, among all there have been.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity.0
+    }
+
     /// Equal as long as no allocation has come or gone.
     #[inline(always)]
     pub(crate) fn generation(&self) -> u32 {
@@ -555,6 +580,14 @@ impl DeviceMemory {
     pub(crate) fn note_write(&mut self) {
         self.activity.writes += 1;
         self.activity.quiet = 0;
+    }
+
+    /// The same for `count` changes.
+    pub(crate) fn note_writes(&mut self, count: u64) {
+        if count != 0 {
+            self.activity.writes += count;
+            self.activity.quiet = 0;
+        }
     }
 
     /// What kernels have changed.

@@ -2,8 +2,8 @@
 //! number of executed instructions, whether run in one go or step by step, whatever the order of warps.
 
 use pagemill_ptx::{
-    AccessKind, Block, DeviceMemory, InstructionCosts, Launch, Module, Output, Step, StepEnd,
-    run_functional,
+    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, Module, Output, Step,
+    StepEnd, run_functional,
 };
 use proptest::prelude::*;
 
@@ -424,7 +424,8 @@ fn prepare(text: &str, blocks: u32, threads: u32) -> Run {
     let kernel = module.kernel("k").expect("it is there");
     let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
     let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &out.to_le_bytes())
-        .expect("it can be launched");
+        .expect("it can be launched")
+        .with_executor(Executor::Interpreter);
     Run {
         memory,
         launch,
@@ -500,6 +501,12 @@ proptest! {
         let totals = totals.unwrap_or_else(|trap| panic!("{trap}\n{text}"));
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "{}", text);
         prop_assert_eq!(totals.thread_instructions, executed, "{}", text);
+
+        let mut run = prepare(&text, BLOCKS, threads);
+        let compiled = run.launch.clone().with_executor(Executor::Compiled);
+        let compiled = run_functional(&compiled, &mut run.memory, &mut Output::default());
+        prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "compiled {}", text);
+        prop_assert_eq!(compiled.expect("the interpreter ran it"), totals, "compiled {}", text);
 
         let mut run = prepare(&text, BLOCKS, threads);
         let (instructions, thread_instructions) = run_stepped(&mut run, &order, budget);

@@ -3,6 +3,8 @@
 //! Every loop here is written so that the compiler turns it into whole-vector code: constant trip count, no
 //! branch in the body, results collected in a local array before they are stored.
 
+use crate::code::Bank;
+
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
@@ -194,6 +196,8 @@ pub(crate) trait Lane: Copy {
     /// What one lane's result is collected as.
     type Cell: Copy;
     const EMPTY: Self::Cell;
+    /// Which arena holds it.
+    const BANK: Bank;
     fn source<'a>(frame: &'a Frame<'_>, operand: u16) -> Self::Source<'a>;
     fn at(source: Self::Source<'_>, lane: usize) -> Self;
     fn cell(self, lane: usize) -> Self::Cell;
@@ -201,11 +205,12 @@ pub(crate) trait Lane: Copy {
 }
 
 macro_rules! lane_type {
-    ($ty:ty, $cell:ty, $read:ident, $write:ident, $from:expr, $to:expr) => {
+    ($ty:ty, $bank:ident, $cell:ty, $read:ident, $write:ident, $from:expr, $to:expr) => {
         impl Lane for $ty {
             type Source<'a> = &'a [$cell; LANES];
             type Cell = $cell;
             const EMPTY: $cell = 0;
+            const BANK: Bank = Bank::$bank;
             #[inline(always)]
             fn source<'a>(frame: &'a Frame<'_>, operand: u16) -> Self::Source<'a> {
                 frame.$read(operand)
@@ -226,31 +231,44 @@ macro_rules! lane_type {
     };
 }
 
-lane_type!(u32, u32, narrow, set_narrow, |bits| bits, |value| value);
+lane_type!(u32, Narrow, u32, narrow, set_narrow, |bits| bits, |value| {
+    value
+});
 lane_type!(
     i32,
+    Narrow,
     u32,
     narrow,
     set_narrow,
     |bits: u32| bits as i32,
     |value: i32| value as u32
 );
-lane_type!(f32, u32, narrow, set_narrow, f32::from_bits, f32::to_bits);
-lane_type!(u64, u64, wide, set_wide, |bits| bits, |value| value);
+lane_type!(
+    f32,
+    Narrow,
+    u32,
+    narrow,
+    set_narrow,
+    f32::from_bits,
+    f32::to_bits
+);
+lane_type!(u64, Wide, u64, wide, set_wide, |bits| bits, |value| value);
 lane_type!(
     i64,
+    Wide,
     u64,
     wide,
     set_wide,
     |bits: u64| bits as i64,
     |value: i64| value as u64
 );
-lane_type!(f64, u64, wide, set_wide, f64::from_bits, f64::to_bits);
+lane_type!(f64, Wide, u64, wide, set_wide, f64::from_bits, f64::to_bits);
 
 impl Lane for bool {
     type Source<'a> = u32;
     type Cell = u32;
     const EMPTY: u32 = 0;
+    const BANK: Bank = Bank::Predicate;
     #[inline(always)]
     fn source(frame: &Frame<'_>, operand: u16) -> u32 {
         frame.predicate(operand)

@@ -4,7 +4,8 @@ use super::float::{
     canonical32, canonical64, divide_approximately, exp2_f32, flush32, flush64, max32, max64,
     min32, min64, root32, root64, saturate32, saturate64, to_s32, to_u32,
 };
-use super::line::{Frame, map1, map2, map3};
+use super::line::{Frame, Lane, map1, map2, map3};
+use crate::code::Bank;
 
 /// One decoded instruction. Operand indices name lines of the warp's register file or constant lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +68,14 @@ macro_rules! operations {
             #[inline(always)]
             pub(crate) fn is_lane_operation(self) -> bool {
                 self as u16 >= Self::CONTROLS
+            }
+
+            /// Where a lane operation's operands and its result are held; nothing for other operations.
+            pub(crate) fn banks(self) -> (&'static [Bank], Bank) {
+                match self {
+                    $(Op::$name => (&[$(<$arg as Lane>::BANK),+], <$ret as Lane>::BANK),)*
+                    _ => (&[], Bank::None),
+                }
             }
         }
 

@@ -13,6 +13,7 @@ use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
+use crate::native::{Native, Stay};
 use crate::trap::{Fault, TrapKind};
 
 /// Why the loop was left.
@@ -52,6 +53,8 @@ pub(crate) struct Machine<'a> {
     pub allowed: u64,
     /// Whether to stop at memory accesses.
     pub stepped: bool,
+    /// Machine code for what needs no decisions, if it is to be used.
+    pub native: Option<Native<'a>>,
 }
 
 #[inline(always)]
@@ -82,6 +85,7 @@ pub(super) fn run_loop(
         output: machine.output,
         access: machine.access,
         stepped: machine.stepped,
+        native: machine.native.take(),
     };
     let stop = match resuming {
         true => engine.resume(&mut frame),
@@ -117,7 +121,8 @@ impl Meter<'_> {
         );
         let count = (to - from) as u64;
         self.start = end;
-        self.totals.instructions += count;
+        // A stretch that machine code was entered in the middle of is counted from its beginning, and taken off before.
+        self.totals.instructions = self.totals.instructions.wrapping_add(count);
         // Idle guarded lanes were taken off before the stretch was counted, hence the wrapping.
         let threads = count * u64::from(mask.count_ones());
         self.totals.thread_instructions = self.totals.thread_instructions.wrapping_add(threads);
@@ -126,6 +131,23 @@ impl Meter<'_> {
             self.totals.issue_cycles += to.issue - from.issue;
             self.totals.latency_cycles += to.latency - from.latency;
         }
+    }
+
+    /// PTX instructions of the open stretch before `pc`.
+    fn open(&self, pc: u32) -> u64 {
+        u64::from(self.before[pc as usize] - self.before[self.start as usize])
+    }
+
+    /// Counts a stay in machine code, which began with no stretch open; one is open after it.
+    fn add(&mut self, stay: &Stay, mask: u32) {
+        let totals = &mut *self.totals;
+        totals.instructions = totals.instructions.wrapping_add_signed(stay.instructions);
+        let threads = stay.instructions * i64::from(mask.count_ones());
+        totals.thread_instructions = totals
+            .thread_instructions
+            .wrapping_add_signed(threads)
+            .wrapping_sub(stay.idle);
+        self.start = stay.region;
     }
 
     /// Counts the exit that a branch led to. The warp issues it for the last lanes to come there.
@@ -167,6 +189,7 @@ struct Engine<'a, 'm> {
     /// Instructions in the totals before this advance.
     already: u64,
     stepped: bool,
+    native: Option<Native<'a>>,
 }
 
 impl Engine<'_, '_> {
@@ -193,11 +216,18 @@ impl Engine<'_, '_> {
     #[inline(always)]
     fn go(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
         let insts: &[Inst] = &self.stream.insts;
-        loop {
+        'stretches: loop {
+            if let Some(stop) = self.run_native(frame) {
+                return Ok(stop);
+            }
             let active = self.warp.path.mask;
             let mut pc = self.pc as usize;
             let mut idle = 0u64;
-            // Lane operations need nothing but the registers: a tight loop until something else comes.
+            let entries = match &self.native {
+                Some(native) => native.routine.entries(active),
+                None => &[],
+            };
+            // Lane operations need nothing but the registers: a tight loop until something else comes, or machine code.
             let (inst, mask) = loop {
                 let inst = &insts[pc];
                 let (mask, inactive) = guarded(inst, frame, active);
@@ -209,6 +239,12 @@ impl Engine<'_, '_> {
                     lane_operation(inst, frame, mask);
                 }
                 pc += 1;
+                if entries.get(pc).is_some_and(|&entry| entry != 0) {
+                    self.pc = pc as u32;
+                    let threads = &mut self.meter.totals.thread_instructions;
+                    *threads = threads.wrapping_sub(idle);
+                    continue 'stretches;
+                }
             };
             self.pc = pc as u32;
             let threads = &mut self.meter.totals.thread_instructions;
@@ -219,6 +255,25 @@ impl Engine<'_, '_> {
                 Flow::Stop(stop) => return Ok(stop),
             }
         }
+    }
+
+    /// Runs machine code from here on, if there is any, up to what it leaves to the interpreter.
+    fn run_native(&mut self, frame: &mut Frame<'_>) -> Option<Stop> {
+        let native = self.native.as_mut()?;
+        let path = Path {
+            pc: self.pc,
+            ..self.warp.path
+        };
+        let open = self.meter.open(self.pc);
+        let done = self.meter.totals.instructions.wrapping_add(open);
+        let remaining = self.allowed.saturating_sub(done);
+        let stay = native.run(frame, &path, &self.stream.before, remaining)?;
+        self.meter.close(self.pc, path.mask);
+        self.meter.add(&stay, path.mask);
+        self.warp.accesses += stay.accesses;
+        self.stores.memory.note_writes(stay.writes);
+        self.pc = stay.pc;
+        stay.is_paused.then_some(Stop::Budget)
     }
 
     #[inline(always)]
@@ -327,9 +382,11 @@ impl Engine<'_, '_> {
 
     /// What the clock registers show: the PTX instructions that this warp has executed.
     fn clock(&self) -> u64 {
-        let open =
-            self.meter.before[self.pc as usize] - self.meter.before[self.meter.start as usize];
-        self.warp.executed + (self.meter.totals.instructions - self.already) + u64::from(open)
+        let closed = self.meter.totals.instructions.wrapping_sub(self.already);
+        self.warp
+            .executed
+            .wrapping_add(closed)
+            .wrapping_add(self.meter.open(self.pc))
     }
 
     /// Goes on at `pc`, unless enough was executed.
@@ -443,6 +500,10 @@ impl Engine<'_, '_> {
         }
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
+        if let Some(native) = &mut self.native {
+            let at = self.stores.hints[memory.site as usize];
+            native.windows.learn(memory, self.stores.memory, at);
+        }
         Ok(Flow::Next)
     }
 

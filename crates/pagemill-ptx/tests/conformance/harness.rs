@@ -3,13 +3,13 @@
 use crate::stepped::{compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
-    DeviceMemory, FunctionalTotals, Image, Launch, Linked, Module, Output, Sampler, Texture, Trap,
-    run_functional,
+    DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, Sampler,
+    Texture, Trap, run_functional,
 };
 use std::path::{Path, PathBuf};
 
-/// A loaded and linked module and the memory it works on. Each launch runs twice, on two copies of the memory: stepped
-/// as a timing model would, and functionally. Both must agree.
+/// A loaded and linked module and the memory it works on. Each launch runs three times, on copies of the memory: stepped
+/// as a timing model would, as machine code, and functionally by the interpreter. All must agree.
 pub struct Device {
     module: Module,
     linked: Linked,
@@ -208,11 +208,21 @@ impl Device {
         )
         .unwrap_or_else(|error| panic!("{error}"))
         .with_instruction_limit(INSTRUCTION_LIMIT)
-        .with_stack_bytes(self.stack_bytes);
+        .with_stack_bytes(self.stack_bytes)
+        .with_executor(Executor::Interpreter);
         let mut stepped_memory = self.memory.clone();
         let stepped = run_stepped(&launch, &mut stepped_memory);
+        let mut compiled_memory = self.memory.clone();
+        let compiled = launch.clone().with_executor(Executor::Compiled);
+        let mut compiled_output = Output::default();
+        let compiled = run_functional(&compiled, &mut compiled_memory, &mut compiled_output);
         let mut output = Output::default();
         let result = run_functional(&launch, &mut self.memory, &mut output);
+        compare_compiled(
+            &launch,
+            (&compiled, &compiled_memory),
+            (&result, &self.memory),
+        );
         let counts = result
             .as_ref()
             .map(|totals| (totals.instructions, totals.thread_instructions));
@@ -221,8 +231,41 @@ impl Device {
             (&stepped, &stepped_memory),
             (counts.map_err(|trap| &**trap), &self.memory),
         );
-        self.printed.push_str(&output.take());
-        self.notes.append(&mut output.take_notes());
+        let (printed, mut notes) = (output.take(), output.take_notes());
+        assert_eq!(
+            (compiled_output.take(), compiled_output.take_notes()),
+            (printed.clone(), notes.clone())
+        );
+        self.printed.push_str(&printed);
+        self.notes.append(&mut notes);
         result
+    }
+}
+
+/// Machine code and interpreter run the same warps in the same order: everything must be the same.
+fn compare_compiled(
+    launch: &Launch,
+    compiled: (&Result<FunctionalTotals, Box<Trap>>, &DeviceMemory),
+    interpreted: (&Result<FunctionalTotals, Box<Trap>>, &DeviceMemory),
+) {
+    let name = &launch.kernel().name;
+    let text = |result: &Result<FunctionalTotals, Box<Trap>>| match result {
+        Ok(totals) => format!("{totals:?}"),
+        Err(trap) => trap.to_string(),
+    };
+    assert_eq!(text(compiled.0), text(interpreted.0), "compiled {name}");
+    for allocation in interpreted.1.allocations() {
+        let bytes = |memory: &DeviceMemory| {
+            let bytes = memory.bytes(allocation.address(), allocation.bytes());
+            bytes.expect("allocated in both").to_vec()
+        };
+        let (found, wanted) = (bytes(compiled.1), bytes(interpreted.1));
+        let first = found.iter().zip(&wanted).position(|(a, b)| a != b);
+        if let Some(at) = first {
+            let around = at & !7..(at & !7) + 8;
+            let of = allocation.name();
+            let (found, wanted) = (&found[around.clone()], &wanted[around]);
+            panic!("{of} after compiled {name}: byte {at} is in {found:x?}, not {wanted:x?}");
+        }
     }
 }

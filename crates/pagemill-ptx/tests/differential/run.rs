@@ -1,6 +1,6 @@
 //! Kernels of one instruction, and their inputs.
 
-use pagemill_ptx::{DeviceMemory, Launch, Module, Output, run_functional};
+use pagemill_ptx::{DeviceMemory, Executor, Launch, Module, Output, run_functional};
 
 /// How wide an operand's register is, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ fn execute(module: &Module, kernel: &str, triples: &[[u64; 3]]) -> Vec<u64> {
         .collect()
 }
 
-/// Runs `kernel` with one pointer to `words`, which it may change.
+/// Runs `kernel` with one pointer to `words`, which it may change: interpreted, and as machine code to the same bits.
 pub fn launch(module: &Module, kernel: &str, (blocks, threads): (u32, u32), words: &mut [u64]) {
     let mut memory = DeviceMemory::new();
     let linked = module.link(&mut memory).expect("there are no variables");
@@ -156,10 +156,17 @@ pub fn launch(module: &Module, kernel: &str, (blocks, threads): (u32, u32), word
         0,
         &at.to_le_bytes(),
     )
-    .expect("it can be launched");
-    run_functional(&launch, &mut memory, &mut Output::default())
-        .unwrap_or_else(|trap| panic!("{trap}"));
+    .expect("it can be launched")
+    .with_executor(Executor::Interpreter);
+    let mut compiled_memory = memory.clone();
+    let compiled = launch.clone().with_executor(Executor::Compiled);
+    for (launch, memory) in [(&launch, &mut memory), (&compiled, &mut compiled_memory)] {
+        run_functional(launch, memory, &mut Output::default())
+            .unwrap_or_else(|trap| panic!("{trap}"));
+    }
     let bytes = memory.bytes(at, size).expect("allocated");
+    let compiled_bytes = compiled_memory.bytes(at, size).expect("allocated");
+    assert!(bytes == compiled_bytes, "compiled {}", kernel.name);
     for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
         *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     }

@@ -1,0 +1,504 @@
+//! Loads and stores of one register a lane. Three patterns are told apart while the code runs, as the interpreter does:
+//! all lanes one behind the other, all at one place, each at its own. What is not inside the bytes that the instruction
+//! touched last time ([`super::context::Window`]), or is not aligned, is left to the interpreter.
+
+use super::cache::Name;
+use super::context::fields;
+use super::emit::{ACTIVE, Emitter, K5, Stub};
+use super::encode::{
+    ADD, CMP, Condition, Label, Masking, Mem, Operand, R13, R14, R15, RAX, RBX, RCX, SUB, Width,
+    Zmm, at,
+};
+use super::table::Table;
+use super::vectors::*;
+use crate::ast::Space;
+use crate::code::{AccessKind, AddressOperand, Bank, MemoryInst, SINK};
+use crate::exec::op::Inst;
+
+/// Truth table of "the first, or the others differ".
+const OR_DIFFERS: u8 = 0xf6;
+
+/// What the code for one access works with.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    site: i32,
+    offset: i32,
+    element_bytes: u8,
+    is_load: bool,
+    /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
+    address: Name,
+    addresses: Vec<Zmm>,
+    /// Destinations or sources.
+    data: Vec<Zmm>,
+    bank: Bank,
+    temporaries: [Zmm; 6],
+    is_masked: bool,
+    /// Where to go when the interpreter must do it.
+    slow: Label,
+    done: Label,
+}
+
+impl Access {
+    fn has_wide_addresses(&self) -> bool {
+        self.address.bank == Bank::Wide
+    }
+
+    fn width(&self) -> Width {
+        match self.has_wide_addresses() {
+            true => Width::W64,
+            false => Width::W32,
+        }
+    }
+
+    fn window(&self, field: i32) -> Mem {
+        at(R13, fields::WINDOW_BYTES * self.site + field)
+    }
+
+    /// How part `part` of the addresses takes part.
+    fn address_masking(&self, part: usize) -> Masking {
+        match (self.is_masked, self.addresses.len()) {
+            (false, _) => Masking::None,
+            (true, 4) => Masking::Merge(ACTIVE[part]),
+            (true, _) => Masking::Merge(ACTIVE[2 * part]),
+        }
+    }
+
+    fn data_masking(&self, part: usize) -> Masking {
+        match (self.is_masked, self.bank) {
+            (false, _) => Masking::None,
+            (true, Bank::Wide) => Masking::Merge(ACTIVE[part]),
+            (true, _) => Masking::Merge(ACTIVE[2 * part]),
+        }
+    }
+}
+
+/// An access whose lanes are not one behind the other.
+pub(super) struct Patterns {
+    label: Label,
+    access: Access,
+}
+
+impl Emitter<'_> {
+    /// Whether [`Emitter::access`] can do this one.
+    pub(super) fn can_access(&self, inst: &Inst) -> bool {
+        let memory = &self.code.memory[inst.aux as usize];
+        let is_plain = matches!(
+            (memory.element_bytes, memory.wide, memory.count),
+            (4, false, 1) | (8, true, 1)
+        );
+        let is_reachable = match memory.address {
+            AddressOperand::Wide(_) => {
+                matches!(memory.space, Space::Global | Space::Const | Space::Generic)
+            }
+            AddressOperand::Narrow(_) => memory.space == Space::Shared,
+        };
+        let is_far =
+            i64::from(memory.site) * i64::from(fields::WINDOW_BYTES) > i64::from(i32::MAX / 2);
+        is_plain
+            && is_reachable
+            && !is_far
+            && memory.registers[0] != SINK
+            && matches!(memory.kind, AccessKind::Load | AccessKind::Store)
+            && i32::try_from(memory.offset).is_ok()
+    }
+
+    /// A load or store. The cache does not change between the first way out and the end.
+    pub(super) fn access(&mut self, inst: &Inst) {
+        let memory = self.code.memory[inst.aux as usize].clone();
+        let is_guarded = inst.guard != Inst::UNGUARDED;
+        self.begin(inst);
+        let access = self.prepare(&memory);
+        if is_guarded {
+            self.asm.test(RBX, RBX);
+            self.asm.jump_if(Condition::Equal, access.done);
+        }
+        if access.address.is_constant() {
+            self.at_one_place(&access);
+        } else {
+            self.in_a_row(&access);
+        }
+        self.count_access(&access);
+        // Lanes that took no part come here without counting.
+        self.asm.bind(access.done);
+        self.release(&access.temporaries);
+        if access.is_load {
+            self.finish_load(&memory, &access);
+        }
+        self.end(inst);
+    }
+
+    /// Brings all operands into registers.
+    fn prepare(&mut self, memory: &MemoryInst) -> Access {
+        let address = match memory.address {
+            AddressOperand::Narrow(operand) => Name::narrow(operand),
+            AddressOperand::Wide(operand) => Name::wide(operand),
+        };
+        let bank = if memory.wide {
+            Bank::Wide
+        } else {
+            Bank::Narrow
+        };
+        let data_name = match bank {
+            Bank::Wide => Name::wide(memory.registers[0]),
+            _ => Name::narrow(memory.registers[0]),
+        };
+        let is_load = memory.kind == AccessKind::Load;
+        let parts = if bank == Bank::Wide { 4 } else { 2 };
+        let line = self.line(address, true);
+        let addresses = line[..if address.bank == Bank::Wide { 4 } else { 2 }].to_vec();
+        let data = match is_load && !self.is_masked {
+            true => (0..parts).map(|_| self.take()).collect(),
+            false => self.line(data_name, true)[..parts].to_vec(),
+        };
+        let temporaries = self.take_line::<6>();
+        if self.is_masked && !address.is_constant() {
+            // The first active lane's address is read from memory.
+            self.clean(address);
+        }
+        let slow = self.exit();
+        Access {
+            site: memory.site as i32,
+            offset: memory.offset as i32,
+            element_bytes: memory.element_bytes,
+            is_load,
+            address,
+            addresses,
+            data,
+            bank,
+            temporaries,
+            is_masked: self.is_masked,
+            slow,
+            done: self.asm.label(),
+        }
+    }
+
+    fn finish_load(&mut self, memory: &MemoryInst, access: &Access) {
+        let name = match access.bank {
+            Bank::Wide => Name::wide(memory.registers[0]),
+            _ => Name::narrow(memory.registers[0]),
+        };
+        if access.is_masked {
+            if let Some(entry) = self.cache.find(name) {
+                entry.is_dirty = true;
+            }
+            return;
+        }
+        let mut all = [0; 4];
+        all[..access.data.len()].copy_from_slice(&access.data);
+        self.cache.define(name, all, true, false);
+    }
+
+    fn count_access(&mut self, access: &Access) {
+        self.asm.arithmetic_imm(ADD, Width::W64, R14, 1);
+        if !access.is_load {
+            self.asm.arithmetic_imm(ADD, Width::W64, R15, 1);
+        }
+    }
+
+    /// The address of the first active lane without the offset to RAX, and that lane's number to RCX if masked.
+    fn first_address(&mut self, access: &Access) {
+        if access.is_masked {
+            self.asm.trailing_zeros(RCX, RBX);
+            let line = super::emit::memory_of(access.address);
+            let element = Mem {
+                index: Some(RCX.0),
+                scale: if access.has_wide_addresses() { 3 } else { 2 },
+                ..line
+            };
+            self.asm.load(access.width(), RAX, element);
+            return;
+        }
+        let op = match access.has_wide_addresses() {
+            true => VMOVQ_TO_GPR,
+            false => VMOVD_TO_GPR,
+        };
+        self.asm
+            .vector_low(op, access.addresses[0], Operand::Register(RAX.0));
+    }
+
+    /// K5: parts of the first temporary that are not zero in a lane that takes part.
+    fn differs(&mut self, access: &Access) {
+        let sum = access.temporaries[0];
+        let test = match access.has_wide_addresses() {
+            true => VPTESTMQ,
+            false => VPTESTMD,
+        };
+        self.asm
+            .vector(test, K5.0, sum, Operand::Register(sum), Masking::None);
+        self.asm.mask_test(K5);
+    }
+
+    /// Sums up in the first temporary how the active addresses differ from the second plus `steps`.
+    fn compare_addresses(&mut self, access: &Access, has_steps: bool) {
+        let [sum, origin, expected, ..] = access.temporaries;
+        let is_wide = access.has_wide_addresses();
+        let (add, xor, ternary) = match is_wide {
+            true => (VPADDQ, VPXORQ, VPTERNLOGQ),
+            false => (VPADDD, VPXORD, VPTERNLOGD),
+        };
+        for (part, &addresses) in access.addresses.iter().enumerate() {
+            let mut wanted = origin;
+            if has_steps {
+                let steps = Table::steps(access.element_bytes, is_wide, part);
+                self.op2(add, expected, origin, Operand::Memory(steps));
+                wanted = expected;
+            }
+            let wanted = Operand::Register(wanted);
+            let masking = access.address_masking(part);
+            if part > 0 {
+                let sources = (addresses, wanted);
+                self.asm
+                    .vector_imm(ternary, sum, sources, OR_DIFFERS, masking);
+                continue;
+            }
+            let masking = match masking {
+                Masking::Merge(mask) => Masking::Zero(mask),
+                other => other,
+            };
+            self.asm.vector(xor, sum, addresses, wanted, masking);
+        }
+    }
+
+    /// All lanes one behind the other, or on to the other patterns.
+    fn in_a_row(&mut self, access: &Access) {
+        let label = self.asm.label();
+        self.first_address(access);
+        if access.is_masked {
+            let shift = if access.element_bytes == 8 { 3 } else { 2 };
+            self.asm.shift_left(RCX, shift);
+            self.asm.arithmetic(SUB, access.width(), RAX, RCX);
+        }
+        self.broadcast(access, access.temporaries[1]);
+        self.compare_addresses(access, true);
+        self.differs(access);
+        self.asm.jump_if(Condition::NotEqual, label);
+        self.locate(access, fields::WINDOW_BLOCK_END);
+        for (part, &data) in access.data.iter().enumerate() {
+            let place = Operand::Memory(at(RCX, 64 * part as i32));
+            let op = match (access.bank, access.is_load) {
+                (Bank::Wide, true) => VMOVDQU64_LOAD,
+                (Bank::Wide, false) => VMOVDQU64_STORE,
+                (_, true) => VMOVDQU32_LOAD,
+                (_, false) => VMOVDQU32_STORE,
+            };
+            self.asm
+                .vector(op, data, 0, place, access.data_masking(part));
+        }
+        // The others come back here, to be counted.
+        let done = self.asm.label();
+        self.asm.bind(done);
+        let access = Access {
+            done,
+            ..access.clone()
+        };
+        self.stubs.push(Stub::Patterns(Patterns { label, access }));
+    }
+
+    fn broadcast(&mut self, access: &Access, dst: Zmm) {
+        let op = match access.has_wide_addresses() {
+            true => VPBROADCASTQ_GPR,
+            false => VPBROADCASTD_GPR,
+        };
+        self.op1(op, dst, Operand::Register(RAX.0));
+    }
+
+    /// From the address in RAX without its offset to the host's in RCX, if it is aligned and below the window's `end`.
+    fn locate(&mut self, access: &Access, end: i32) {
+        if access.offset != 0 {
+            self.asm
+                .arithmetic_imm(ADD, access.width(), RAX, access.offset);
+        }
+        self.asm.mov(access.width(), RCX, RAX);
+        self.asm
+            .arithmetic_mem(SUB, Width::W64, RCX, access.window(fields::WINDOW_BASE));
+        self.asm
+            .arithmetic_mem(CMP, Width::W64, RCX, access.window(end));
+        self.asm.jump_if(Condition::AboveEqual, access.slow);
+        self.asm.test_imm(RCX, u32::from(access.element_bytes) - 1);
+        self.asm.jump_if(Condition::NotEqual, access.slow);
+        self.asm
+            .arithmetic_mem(ADD, Width::W64, RCX, access.window(fields::WINDOW_HOST));
+    }
+
+    /// All lanes at the address that is a constant.
+    fn at_one_place(&mut self, access: &Access) {
+        if !access.is_load {
+            self.asm.jump(access.slow);
+            return;
+        }
+        let place = super::emit::memory_of(access.address);
+        self.asm.load(access.width(), RAX, place);
+        self.load_one_place(access);
+    }
+
+    fn load_one_place(&mut self, access: &Access) {
+        self.locate(access, fields::WINDOW_LANE_END);
+        let op = match access.bank {
+            Bank::Wide => VPBROADCASTQ,
+            _ => VPBROADCASTD,
+        };
+        for (part, &data) in access.data.iter().enumerate() {
+            let place = Operand::Memory(at(RCX, 0));
+            self.asm
+                .vector(op, data, 0, place, access.data_masking(part));
+        }
+    }
+
+    /// All lanes at one place, or each at its own.
+    pub(super) fn patterns(&mut self, patterns: &Patterns) {
+        let access = &patterns.access;
+        self.asm.bind(patterns.label);
+        let scattered = self.asm.label();
+        self.first_address(access);
+        self.broadcast(access, access.temporaries[1]);
+        self.compare_addresses(access, false);
+        self.differs(access);
+        self.asm.jump_if(Condition::NotEqual, scattered);
+        if access.is_load {
+            self.load_one_place(access);
+            self.asm.jump(access.done);
+        } else {
+            // The last active lane's value remains.
+            self.asm.jump(access.slow);
+        }
+        self.asm.bind(scattered);
+        let indices = self.indices(access);
+        self.asm
+            .load(Width::W64, RCX, access.window(fields::WINDOW_HOST));
+        match (access.bank, access.has_wide_addresses()) {
+            (Bank::Wide, true) => self.move_wide(access, &indices),
+            (Bank::Wide, false) => self.move_wide_by_narrow(access, &indices),
+            (_, true) => self.move_narrow_by_wide(access, &indices),
+            (_, false) => self.move_narrow(access, &indices),
+        }
+        self.asm.jump(access.done);
+    }
+
+    /// Each lane's offset in the window, aligned and inside where it is active.
+    fn indices(&mut self, access: &Access) -> Vec<Zmm> {
+        let [_, shared, offsets @ ..] = access.temporaries;
+        let is_wide = access.has_wide_addresses();
+        let (broadcast, broadcast_gpr, subtract, compare, test) = match is_wide {
+            true => (VPBROADCASTQ, VPBROADCASTQ_GPR, VPSUBQ, VPCMPUQ, VPTESTMQ),
+            false => (VPBROADCASTD, VPBROADCASTD_GPR, VPSUBD, VPCMPUD, VPTESTMD),
+        };
+        let parts = access.addresses.len();
+        self.asm
+            .load(Width::W64, RAX, access.window(fields::WINDOW_BASE));
+        self.asm.arithmetic_imm(SUB, Width::W64, RAX, access.offset);
+        self.op1(broadcast_gpr, shared, Operand::Register(RAX.0));
+        for (&offset, &address) in offsets.iter().zip(&access.addresses) {
+            self.op2(subtract, offset, address, Operand::Register(shared));
+        }
+        let end = access.window(fields::WINDOW_LANE_END);
+        self.op1(broadcast, shared, Operand::Memory(end));
+        let low = match is_wide {
+            true => self.table.constant64(u64::from(access.element_bytes) - 1),
+            false => self.table.constant32(u32::from(access.element_bytes) - 1),
+        };
+        for (part, &offset) in offsets.iter().enumerate().take(parts) {
+            let masking = access.address_masking(part);
+            let bounds = (offset, Operand::Register(shared));
+            self.asm
+                .vector_imm(compare, K5.0, bounds, integer::NOT_LESS, masking);
+            self.asm.mask_test(K5);
+            self.asm.jump_if(Condition::NotEqual, access.slow);
+            self.asm
+                .vector(test, K5.0, offset, Operand::Broadcast(low), masking);
+            self.asm.mask_test(K5);
+            self.asm.jump_if(Condition::NotEqual, access.slow);
+        }
+        offsets[..parts].to_vec()
+    }
+
+    /// K5: the lanes of part `part` of `parts` that take part. Gathers and scatters clear it as they go.
+    fn part_mask(&mut self, access: &Access, part: usize, parts: usize) {
+        if access.is_masked {
+            self.asm.mask_shift_right(K5, ACTIVE[4 / parts * part], 0);
+        } else {
+            self.asm.mov_imm(RAX, u32::MAX);
+            self.asm.mask_from(K5, RAX);
+        }
+    }
+
+    fn indexed(index: Zmm) -> Operand {
+        Operand::Memory(Mem {
+            base: RCX,
+            index: Some(index),
+            scale: 0,
+            disp: 0,
+        })
+    }
+
+    fn gather(&mut self, op: super::encode::Vector, data: Zmm, index: Zmm) {
+        self.asm
+            .vector(op, data, 0, Self::indexed(index), Masking::Merge(K5));
+    }
+
+    fn move_wide(&mut self, access: &Access, indices: &[Zmm]) {
+        let op = if access.is_load {
+            VPGATHERQQ
+        } else {
+            VPSCATTERQQ
+        };
+        for (part, (&data, &index)) in access.data.iter().zip(indices).enumerate() {
+            self.part_mask(access, part, 4);
+            self.gather(op, data, index);
+        }
+    }
+
+    fn move_narrow(&mut self, access: &Access, indices: &[Zmm]) {
+        let op = if access.is_load {
+            VPGATHERDD
+        } else {
+            VPSCATTERDD
+        };
+        for (part, (&data, &index)) in access.data.iter().zip(indices).enumerate() {
+            self.part_mask(access, part, 2);
+            self.gather(op, data, index);
+        }
+    }
+
+    /// 64-bit elements at 32-bit offsets: each register of offsets serves two of data.
+    fn move_wide_by_narrow(&mut self, access: &Access, indices: &[Zmm]) {
+        let spread = access.temporaries[1];
+        let op = if access.is_load {
+            VPGATHERQQ
+        } else {
+            VPSCATTERQQ
+        };
+        for (part, &data) in access.data.iter().enumerate() {
+            let index = indices[part / 2];
+            if part % 2 == 1 {
+                self.extract_upper(spread, index);
+                self.op1(VPMOVZXDQ, spread, Operand::Register(spread));
+            } else {
+                self.op1(VPMOVZXDQ, spread, Operand::Register(index));
+            }
+            self.part_mask(access, part, 4);
+            self.gather(op, data, spread);
+        }
+    }
+
+    /// 32-bit elements at 64-bit offsets: each register of data is moved in two halves.
+    fn move_narrow_by_wide(&mut self, access: &Access, indices: &[Zmm]) {
+        let [low, high, ..] = access.temporaries;
+        let op = if access.is_load {
+            VPGATHERQD
+        } else {
+            VPSCATTERQD
+        };
+        for (half, &data) in access.data.iter().enumerate() {
+            self.op1(VMOVDQA64_LOAD, low, Operand::Register(data));
+            self.extract_upper(high, data);
+            for (side, register) in [low, high].into_iter().enumerate() {
+                let part = 2 * half + side;
+                self.part_mask(access, part, 4);
+                self.gather(op, register, indices[part]);
+            }
+            if access.is_load {
+                self.insert_upper(data, low, high);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What compiled code reads and writes besides registers: one structure, and a table of memory it may reach directly.
+
+use crate::ast::Space;
+use crate::code::{Code, MemoryInst};
+use crate::exec::line::{LANES, Line};
+use crate::memory::DeviceMemory;
+use crate::window;
+use std::mem::offset_of;
+
+/// The state of one stay in compiled code. Its layout is known to the compiler, [`fields`].
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Context {
+    pub narrow: *mut Line<u32>,
+    pub wide: *mut Line<u64>,
+    pub predicates: *mut u32,
+    pub constants_narrow: *const Line<u32>,
+    pub constants_wide: *const Line<u64>,
+    pub windows: *const Window,
+    /// PTX instructions left until the next pause.
+    pub remaining: i64,
+    /// Lanes whose guard did not hold, summed over instructions.
+    pub idle: u64,
+    /// Memory instructions, and how many of them are stores.
+    pub accesses: u64,
+    pub writes: u64,
+    /// Active lanes, and their number.
+    pub mask: u32,
+    pub lanes: u32,
+    /// Where the current path ends.
+    pub reconverge: u32,
+}
+
+/// Offsets in [`Context`].
+pub(super) mod fields {
+    use super::{Context, Window, offset_of};
+
+    pub const NARROW: i32 = offset_of!(Context, narrow) as i32;
+    pub const WIDE: i32 = offset_of!(Context, wide) as i32;
+    pub const PREDICATES: i32 = offset_of!(Context, predicates) as i32;
+    pub const CONSTANTS_NARROW: i32 = offset_of!(Context, constants_narrow) as i32;
+    pub const CONSTANTS_WIDE: i32 = offset_of!(Context, constants_wide) as i32;
+    pub const WINDOWS: i32 = offset_of!(Context, windows) as i32;
+    pub const REMAINING: i32 = offset_of!(Context, remaining) as i32;
+    pub const IDLE: i32 = offset_of!(Context, idle) as i32;
+    pub const ACCESSES: i32 = offset_of!(Context, accesses) as i32;
+    pub const WRITES: i32 = offset_of!(Context, writes) as i32;
+    pub const MASK: i32 = offset_of!(Context, mask) as i32;
+    pub const LANES: i32 = offset_of!(Context, lanes) as i32;
+    pub const RECONVERGE: i32 = offset_of!(Context, reconverge) as i32;
+
+    pub const WINDOW_BASE: i32 = offset_of!(Window, base) as i32;
+    pub const WINDOW_HOST: i32 = offset_of!(Window, host) as i32;
+    pub const WINDOW_BLOCK_END: i32 = offset_of!(Window, block_end) as i32;
+    pub const WINDOW_LANE_END: i32 = offset_of!(Window, lane_end) as i32;
+    pub const WINDOW_BYTES: i32 = size_of::<Window>() as i32;
+}
+
+/// The run of bytes that a memory instruction touched last. All zero where nothing is known: nothing is inside then.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Window {
+    /// Its first simulated address.
+    base: u64,
+    /// Its first byte on the host.
+    host: usize,
+    /// Offsets below this leave room for all 32 lanes, one behind the other.
+    block_end: u64,
+    /// Offsets below this leave room for one lane.
+    lane_end: u64,
+}
+
+impl Window {
+    fn new(base: u64, host: usize, bytes: u64, inst: &MemoryInst) -> Self {
+        let lane_bytes = u64::from(inst.lane_bytes());
+        let end = |needed: u64| bytes.checked_sub(needed).map_or(0, |room| room + 1);
+        Self {
+            base,
+            host,
+            block_end: end(lane_bytes * LANES as u64),
+            lane_end: end(lane_bytes),
+        }
+    }
+}
+
+/// For each memory instruction the bytes it may reach without asking.
+///
+/// They are addresses of the host that are used as long as a block runs on the same [`DeviceMemory`] and nothing is
+/// allocated or freed in it: until then no allocation's bytes move. [`Windows::refresh`] forgets them otherwise.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windows {
+    /// The memory they are of, and the generation of its allocations.
+    memory: (u64, u32),
+    shared: usize,
+    pub(super) table: Vec<Window>,
+}
+
+impl Windows {
+    /// Makes the table true for `memory` and the block's `shared` memory.
+    pub(crate) fn refresh(&mut self, code: &Code, memory: &DeviceMemory, shared: &mut [u8]) {
+        let of = (memory.identity(), memory.generation());
+        let host = shared.as_mut_ptr().expose_provenance();
+        let sites = code.sites as usize;
+        if self.memory == of && self.shared == host && self.table.len() == sites {
+            return;
+        }
+        (self.memory, self.shared) = (of, host);
+        self.table.clear();
+        self.table.resize(sites, Window::default());
+        for inst in &code.memory {
+            if inst.space == Space::Shared {
+                self.table[inst.site as usize] = Window::new(0, host, shared.len() as u64, inst);
+            }
+        }
+    }
+
+    /// Remembers where `inst`, which was just executed, found its bytes: in allocation `at`.
+    pub(crate) fn learn(&mut self, inst: &MemoryInst, memory: &mut DeviceMemory, at: u32) {
+        let at = at as usize;
+        if matches!(inst.space, Space::Shared | Space::Local | Space::Param) {
+            return;
+        }
+        let is_load = inst.kind == crate::code::AccessKind::Load;
+        if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
+            return;
+        }
+        let (base, data) = memory.data_mut(at);
+        let bytes = data.len() as u64;
+        // Generic addresses of the windows mean other memory.
+        if inst.space == Space::Generic && base.saturating_add(bytes) > window::SHARED {
+            return;
+        }
+        let host = data.as_mut_ptr().expose_provenance();
+        if let Some(window) = self.table.get_mut(inst.site as usize) {
+            *window = Window::new(base, host, bytes, inst);
+        }
+    }
+}

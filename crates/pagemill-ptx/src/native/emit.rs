@@ -1,0 +1,755 @@
+//! A stream of instructions to machine code, once for whole warps and once for warps some of whose lanes are elsewhere.
+//!
+//! The code keeps lines of the register file in vector registers within a *region*: the instructions from one place that
+//! branches lead to up to the next. It can be left before any instruction it does not execute itself, with everything
+//! that will be read again back in memory, and entered behind such an instruction, at the beginning of a region, and
+//! behind a branch.
+
+use super::cache::{Cache, Entry, Name};
+use super::context::fields;
+use super::encode::{
+    AND, Assembler, CMP, Condition, Label, Masking, OR, Operand, R8, R9, R10, R11, R12, R13, R14,
+    R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, SUB, Width, Zmm, at,
+};
+use super::encode::{Mask, Mem};
+use super::liveness::Liveness;
+use super::table::Table;
+use super::vectors::*;
+use crate::code::{Bank, Code, Stream};
+use crate::exec::float::{NAN32, NAN64};
+use crate::exec::line::CONSTANT_BIT;
+use crate::exec::op::{Inst, Op};
+
+/// Added to the position that compiled code returns when the allowance is used up.
+pub(super) const PAUSE: u32 = 1 << 31;
+
+/// Masks of the lanes that take part: of 16 narrow lanes the first and third, of 8 wide lanes each.
+pub(super) const ACTIVE: [Mask; 4] = [Mask(1), Mask(2), Mask(3), Mask(4)];
+pub(super) const K5: Mask = Mask(5);
+pub(super) const K6: Mask = Mask(6);
+pub(super) const K7: Mask = Mask(7);
+pub(super) const K0: Mask = Mask(0);
+
+/// Positions to offsets in the code.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entries {
+    /// Zero where the code cannot be entered.
+    pub whole: Vec<u32>,
+    pub partial: Vec<u32>,
+    /// The first position of each position's region.
+    pub region: Vec<u32>,
+}
+
+/// Machine code: first the trampoline in, and where it can be entered.
+#[derive(Debug)]
+pub(super) struct Emitted {
+    pub code: Vec<u8>,
+    pub entries: Entries,
+}
+
+/// Code that is rarely run, and comes behind all other.
+pub(super) enum Stub {
+    /// Back to the interpreter, before instruction `pc`.
+    Exit {
+        label: Label,
+        flush: Vec<Entry>,
+        pc: usize,
+    },
+    /// A taken branch that ends `count` instructions.
+    Edge {
+        label: Label,
+        flush: Vec<Entry>,
+        count: i32,
+        target: usize,
+    },
+    /// Into the middle of a region.
+    Enter {
+        label: Label,
+        load: Vec<Entry>,
+        resume: Label,
+    },
+    /// Memory patterns other than one block.
+    Patterns(super::access::Patterns),
+}
+
+/// The compiler's state at one point of the code.
+pub(super) struct Emitter<'a> {
+    pub asm: Assembler,
+    pub table: Table,
+    pub code: &'a Code,
+    pub stream: &'a Stream,
+    pub live: Liveness,
+    pub cache: Cache,
+    /// Whether the code at hand is that for warps some of whose lanes are elsewhere.
+    pub is_partial: bool,
+    /// Whether the instruction at hand is for some lanes only: their bits are in RBX and in [`ACTIVE`].
+    pub is_masked: bool,
+    pub pc: usize,
+    pub stubs: Vec<Stub>,
+    heads: Vec<Option<Label>>,
+    region: usize,
+    leave: Label,
+    /// More registers were needed than there are: there is no code.
+    pub has_failed: bool,
+}
+
+/// The machine code of `stream`, or `None` if it is too large.
+pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
+    let mut asm = Assembler::default();
+    let (leave, table_label) = (asm.label(), asm.label());
+    trampoline(&mut asm, leave, table_label);
+    let mut emitter = Emitter {
+        asm,
+        table: Table::new(),
+        code,
+        stream,
+        live: Liveness::new(code, stream),
+        cache: Cache::new(),
+        is_partial: false,
+        is_masked: false,
+        pc: 0,
+        stubs: Vec::new(),
+        heads: Vec::new(),
+        region: 0,
+        leave,
+        has_failed: false,
+    };
+    let leaders = leaders(stream);
+    let mut entries = Entries {
+        region: regions(&leaders),
+        ..Entries::default()
+    };
+    let labels = [false, true].map(|is_partial| emitter.variant(&leaders, is_partial));
+    if emitter.has_failed {
+        return None;
+    }
+    let mut asm = emitter.asm;
+    asm.align();
+    asm.bind(table_label);
+    if !asm.link() || i32::try_from(asm.code.len()).is_err() {
+        return None;
+    }
+    let [whole, partial] = labels.map(|labels| {
+        let offset = |label: Option<Label>| label.and_then(|label| asm.offset_of(label));
+        let offsets = labels
+            .into_iter()
+            .map(|label| offset(label).unwrap_or(0) as u32);
+        offsets.collect()
+    });
+    (entries.whole, entries.partial) = (whole, partial);
+    let mut code = asm.code;
+    code.extend_from_slice(emitter.table.bytes());
+    Some(Emitted { code, entries })
+}
+
+/// The way in, called with the context and where to go, and the way out at `leave`, with the position in EAX.
+fn trampoline(asm: &mut Assembler, leave: Label, table: Label) {
+    const SAVED: [super::encode::Gpr; 6] = [RBX, RBP, R12, R13, R14, R15];
+    use Width::{W32, W64};
+    SAVED.iter().for_each(|&reg| asm.push(reg));
+    asm.mov(W64, RAX, RSI);
+    for (register, field) in [
+        (RSI, fields::NARROW),
+        (RDX, fields::WIDE),
+        (R8, fields::CONSTANTS_NARROW),
+        (R9, fields::CONSTANTS_WIDE),
+        (R10, fields::PREDICATES),
+        (R12, fields::REMAINING),
+        (R13, fields::WINDOWS),
+        (R14, fields::ACCESSES),
+        (R15, fields::WRITES),
+    ] {
+        asm.load(W64, register, at(RDI, field));
+    }
+    asm.lea_label(R11, table);
+    asm.load(W32, RBX, at(RDI, fields::MASK));
+    spread_mask(asm);
+    asm.jump_to(RAX);
+    asm.bind(leave);
+    for (register, field) in [
+        (R12, fields::REMAINING),
+        (R14, fields::ACCESSES),
+        (R15, fields::WRITES),
+    ] {
+        asm.store(W64, at(RDI, field), register);
+    }
+    SAVED.iter().rev().for_each(|&reg| asm.pop(reg));
+    asm.leave();
+}
+
+/// [`ACTIVE`] from the bits in RBX.
+fn spread_mask(asm: &mut Assembler) {
+    asm.mask_from(ACTIVE[0], RBX);
+    for (mask, count) in ACTIVE.into_iter().zip([0, 8, 16, 24]).skip(1) {
+        asm.mask_shift_right(mask, ACTIVE[0], count);
+    }
+}
+
+/// Where regions begin.
+fn leaders(stream: &Stream) -> Vec<bool> {
+    let mut leaders = vec![false; stream.insts.len()];
+    let mut mark = |pc: u32| {
+        if let Some(leader) = leaders.get_mut(pc as usize) {
+            *leader = true;
+        }
+    };
+    mark(0);
+    stream.entries.iter().for_each(|&entry| mark(entry));
+    for (pc, inst) in (0..).zip(&stream.insts) {
+        match inst.op {
+            Op::Branch => {
+                mark(inst.aux);
+                mark(inst.reconverge);
+                if inst.guard == Inst::UNGUARDED {
+                    mark(pc + 1);
+                }
+            }
+            Op::BranchTable => {
+                stream.tables[inst.aux as usize]
+                    .iter()
+                    .for_each(|&target| mark(target));
+                mark(inst.reconverge);
+                mark(pc + 1);
+            }
+            Op::Exit => mark(pc + 1),
+            Op::Reconverge => mark(pc),
+            _ => {}
+        }
+    }
+    leaders
+}
+
+fn regions(leaders: &[bool]) -> Vec<u32> {
+    let mut region = 0;
+    let of = |(pc, &is_leader): (usize, &bool)| {
+        if is_leader {
+            region = pc as u32;
+        }
+        region
+    };
+    leaders.iter().enumerate().map(of).collect()
+}
+
+impl Emitter<'_> {
+    /// One of the two variants; where each position can be entered.
+    fn variant(&mut self, leaders: &[bool], is_partial: bool) -> Vec<Option<Label>> {
+        (self.is_partial, self.is_masked) = (is_partial, is_partial);
+        self.heads = leaders
+            .iter()
+            .map(|&is_leader| is_leader.then(|| self.asm.label()))
+            .collect();
+        let mut entries = vec![None; leaders.len()];
+        self.cache.clear();
+        // Whether control can come here from the instruction before.
+        let mut falls = false;
+        for pc in 0..leaders.len() {
+            self.pc = pc;
+            if let Some(head) = self.heads[pc] {
+                if falls {
+                    self.flush(pc);
+                    let count = self.count(pc);
+                    self.asm.arithmetic_imm(SUB, Width::W64, R12, count);
+                }
+                self.cache.clear();
+                self.asm.bind(head);
+                self.region = pc;
+                entries[pc] = Some(head);
+            }
+            self.cache.next();
+            let inst = self.stream.insts[pc];
+            let done = self.instruction(&inst);
+            falls = inst.op != Op::Branch || inst.guard != Inst::UNGUARDED;
+            if falls && !done.is_straight && pc + 1 < leaders.len() && self.heads[pc + 1].is_none()
+            {
+                entries[pc + 1] = Some(self.entry(pc + 1));
+            }
+        }
+        self.place_stubs();
+        entries
+    }
+
+    /// One instruction. What is not compiled is left to the interpreter.
+    fn instruction(&mut self, inst: &Inst) -> Done {
+        let done = match inst.op {
+            Op::Nop => {
+                self.begin(inst);
+                self.end(inst);
+                Done::STRAIGHT
+            }
+            Op::Branch => {
+                self.branch(inst);
+                Done::BENT
+            }
+            Op::Reconverge => {
+                self.reconverge();
+                Done::STRAIGHT
+            }
+            Op::Load | Op::Store if self.can_access(inst) => {
+                self.access(inst);
+                Done::BENT
+            }
+            Op::CheckDivisor => {
+                self.begin(inst);
+                self.check_divisor(inst);
+                self.end(inst);
+                Done::STRAIGHT
+            }
+            Op::PredicateLogic => {
+                self.begin(inst);
+                self.predicate_logic(inst);
+                self.end(inst);
+                Done::STRAIGHT
+            }
+            op if op.is_lane_operation() && super::lanes::is_compiled(op) => {
+                self.begin(inst);
+                self.lane_operation(inst);
+                self.end(inst);
+                Done::STRAIGHT
+            }
+            _ => {
+                self.flush(self.pc);
+                self.asm.mov_imm(RAX, self.pc as u32);
+                self.asm.jump(self.leave);
+                self.cache.clear();
+                return Done::BENT;
+            }
+        };
+        // What nobody reads any more need not be kept.
+        let next = self.pc + 1;
+        let live = &self.live;
+        self.cache.retain(|entry| {
+            entry
+                .name
+                .slot()
+                .is_none_or(|slot| live.is_live(next, slot))
+        });
+        done
+    }
+
+    /// A way in before instruction `pc`, which comes next.
+    fn entry(&mut self, pc: usize) -> Label {
+        let resume = self.asm.label();
+        self.asm.bind(resume);
+        let live = &self.live;
+        debug_assert!(
+            self.cache
+                .entries()
+                .iter()
+                .all(|entry| { entry.name.slot().is_none_or(|slot| live.is_live(pc, slot)) })
+        );
+        if self.cache.entries().is_empty() {
+            return resume;
+        }
+        let label = self.asm.label();
+        let load = self.cache.entries().to_vec();
+        self.stubs.push(Stub::Enter {
+            label,
+            load,
+            resume,
+        });
+        label
+    }
+
+    /// PTX instructions of the region before `pc`.
+    fn count(&self, pc: usize) -> i32 {
+        let before = &self.stream.before;
+        (before[pc] - before[self.region]) as i32
+    }
+
+    // Masks.
+
+    /// Computes which lanes a guarded instruction is for.
+    pub(super) fn begin(&mut self, inst: &Inst) {
+        if inst.guard == Inst::UNGUARDED {
+            return;
+        }
+        self.is_masked = true;
+        self.guard(inst, RBX);
+        spread_mask(&mut self.asm);
+    }
+
+    /// Counts the lanes that a guarded instruction was not for, and restores what `begin` changed.
+    pub(super) fn end(&mut self, inst: &Inst) {
+        if inst.guard != Inst::UNGUARDED && inst.guard & Inst::CONTINUES == 0 {
+            self.asm.count_ones(RAX, RBX);
+            self.asm.load(Width::W32, RCX, at(RDI, fields::LANES));
+            self.asm.arithmetic(SUB, Width::W32, RCX, RAX);
+            self.asm.add_to_memory(at(RDI, fields::IDLE), RCX);
+        }
+        if inst.guard != Inst::UNGUARDED && self.is_partial {
+            self.asm.load(Width::W32, RBX, at(RDI, fields::MASK));
+            spread_mask(&mut self.asm);
+        }
+        self.is_masked = self.is_partial;
+    }
+
+    /// The active lanes whose guard holds, to `dst`.
+    fn guard(&mut self, inst: &Inst, dst: super::encode::Gpr) {
+        let slot = inst.guard & !(Inst::NEGATED | Inst::CONTINUES);
+        self.asm.load(Width::W32, dst, predicate(slot));
+        if inst.guard & Inst::NEGATED != 0 {
+            self.asm.not(dst);
+        }
+        if self.is_partial {
+            self.asm
+                .arithmetic_mem(AND, Width::W32, dst, at(RDI, fields::MASK));
+        }
+    }
+
+    /// How part `part` of a line is written: of two parts if narrow, of four if wide.
+    pub(super) fn masking(&self, bank: Bank, part: usize) -> Masking {
+        match (self.is_masked, bank) {
+            (false, _) => Masking::None,
+            (true, Bank::Wide) => Masking::Merge(ACTIVE[part]),
+            (true, _) => Masking::Merge(ACTIVE[2 * part]),
+        }
+    }
+
+    /// Writes the lanes' bits in EAX to predicate `slot`. Uses ECX.
+    pub(super) fn set_predicate(&mut self, slot: u16) {
+        if self.is_masked {
+            self.asm.arithmetic(AND, Width::W32, RAX, RBX);
+            self.asm.mov(Width::W32, RCX, RBX);
+            self.asm.not(RCX);
+            self.asm
+                .arithmetic_mem(AND, Width::W32, RCX, predicate(slot));
+            self.asm.arithmetic(OR, Width::W32, RAX, RCX);
+        }
+        self.asm.store(Width::W32, predicate(slot), RAX);
+    }
+
+    fn predicate_logic(&mut self, inst: &Inst) {
+        self.asm.mov_imm(RBP, 0);
+        for term in (0..4).filter(|term| inst.aux >> term & 1 != 0) {
+            for (register, slot, is_set) in
+                [(RAX, inst.a, term & 1 != 0), (RCX, inst.b, term & 2 != 0)]
+            {
+                self.asm.load(Width::W32, register, predicate(slot));
+                if !is_set {
+                    self.asm.not(register);
+                }
+            }
+            self.asm.arithmetic(AND, Width::W32, RAX, RCX);
+            self.asm.arithmetic(OR, Width::W32, RBP, RAX);
+        }
+        self.asm.mov(Width::W32, RAX, RBP);
+        self.set_predicate(inst.dst);
+    }
+
+    // Control.
+
+    fn branch(&mut self, inst: &Inst) {
+        let target = inst.aux as usize;
+        let count = self.count(self.pc + 1);
+        let flush = self.dirty(target);
+        let label = self.asm.label();
+        if inst.guard == Inst::UNGUARDED {
+            self.edge(label, &flush, count, target);
+            return;
+        }
+        self.guard(inst, RAX);
+        if self.is_partial {
+            self.asm.arithmetic(CMP, Width::W32, RAX, RBX);
+        } else {
+            self.asm.arithmetic_imm(CMP, Width::W32, RAX, -1);
+        }
+        self.asm.jump_if(Condition::Equal, label);
+        self.stubs.push(Stub::Edge {
+            label,
+            flush,
+            count,
+            target,
+        });
+        let exit = self.exit();
+        self.asm.test(RAX, RAX);
+        self.asm.jump_if(Condition::NotEqual, exit);
+        if inst.guard & Inst::CONTINUES == 0 {
+            self.asm.load(Width::W32, RAX, at(RDI, fields::LANES));
+            self.asm.add_to_memory(at(RDI, fields::IDLE), RAX);
+        }
+    }
+
+    /// A taken branch. The allowance is looked at where the interpreter looks at it.
+    fn edge(&mut self, label: Label, flush: &[Entry], count: i32, target: usize) {
+        self.asm.bind(label);
+        self.store_all(flush);
+        self.asm.arithmetic_imm(SUB, Width::W64, R12, count);
+        let pause = self.asm.label();
+        if let Some(head) = self.heads[target] {
+            self.asm.jump_if(Condition::LessEqual, pause);
+            self.asm.jump(head);
+        }
+        self.asm.bind(pause);
+        self.asm.mov_imm(RAX, target as u32 | PAUSE);
+        self.asm.jump(self.leave);
+    }
+
+    /// A path that ends here makes way for the one below it, which is the interpreter's business.
+    fn reconverge(&mut self) {
+        let exit = self.exit();
+        self.asm.load(Width::W32, RAX, at(RDI, fields::RECONVERGE));
+        self.asm
+            .arithmetic_imm(CMP, Width::W32, RAX, self.pc as i32);
+        self.asm.jump_if(Condition::Equal, exit);
+    }
+
+    /// A way out before the instruction at hand, from the present state of the cache.
+    pub(super) fn exit(&mut self) -> Label {
+        let label = self.asm.label();
+        let flush = self.dirty(self.pc);
+        self.stubs.push(Stub::Exit {
+            label,
+            flush,
+            pc: self.pc,
+        });
+        label
+    }
+
+    fn place_stubs(&mut self) {
+        let mut at = 0;
+        // Stubs may need further stubs.
+        while at < self.stubs.len() {
+            let stub = std::mem::replace(
+                &mut self.stubs[at],
+                Stub::Enter {
+                    label: Label::NONE,
+                    load: Vec::new(),
+                    resume: Label::NONE,
+                },
+            );
+            at += 1;
+            match stub {
+                Stub::Exit { label, flush, pc } => {
+                    self.asm.bind(label);
+                    self.store_all(&flush);
+                    self.asm.mov_imm(RAX, pc as u32);
+                    self.asm.jump(self.leave);
+                }
+                Stub::Edge {
+                    label,
+                    flush,
+                    count,
+                    target,
+                } => self.edge(label, &flush, count, target),
+                Stub::Enter {
+                    label,
+                    load,
+                    resume,
+                } => {
+                    self.asm.bind(label);
+                    load.iter()
+                        .for_each(|entry| self.fetch(entry.name, entry.registers()));
+                    self.asm.jump(resume);
+                }
+                Stub::Patterns(patterns) => self.patterns(&patterns),
+            }
+        }
+        self.stubs.clear();
+    }
+
+    // Lines in registers.
+
+    /// A vector register for the instruction at hand.
+    pub(super) fn take(&mut self) -> Zmm {
+        if let Some(register) = self.cache.take() {
+            return register;
+        }
+        match self.cache.evict() {
+            Some(entry) => {
+                let is_needed = |slot| self.live.is_live(self.pc, slot);
+                if entry.is_dirty && entry.name.slot().is_some_and(is_needed) {
+                    self.store_line(&entry);
+                }
+            }
+            None => self.has_failed = true,
+        }
+        self.cache.take().unwrap_or(0)
+    }
+
+    pub(super) fn take_line<const N: usize>(&mut self) -> [Zmm; N] {
+        std::array::from_fn(|_| self.take())
+    }
+
+    pub(super) fn release(&mut self, registers: &[Zmm]) {
+        self.cache.release(registers);
+    }
+
+    /// The two registers of a narrow operand; of a constant, the same twice.
+    pub(super) fn narrow(&mut self, operand: u16) -> [Zmm; 2] {
+        let registers = self.line(Name::narrow(operand), true);
+        [registers[0], registers[1]]
+    }
+
+    /// The same for operations that do not tell NaNs apart.
+    pub(super) fn narrow_float(&mut self, operand: u16) -> [Zmm; 2] {
+        let registers = self.line(Name::narrow(operand), false);
+        [registers[0], registers[1]]
+    }
+
+    /// The four registers of a wide operand; of a constant, four times the same.
+    pub(super) fn wide(&mut self, operand: u16) -> [Zmm; 4] {
+        self.line(Name::wide(operand), true)
+    }
+
+    pub(super) fn wide_float(&mut self, operand: u16) -> [Zmm; 4] {
+        self.line(Name::wide(operand), false)
+    }
+
+    pub(super) fn line(&mut self, name: Name, canonical: bool) -> [Zmm; 4] {
+        if let Some(entry) = self.cache.find(name) {
+            let found = *entry;
+            if canonical && found.is_raw {
+                entry.is_raw = false;
+                self.canonicalize(name.bank, found.registers());
+            }
+            return found.registers;
+        }
+        let len = name.len();
+        let mut registers = [0; 4];
+        for register in &mut registers[..len] {
+            *register = self.take();
+        }
+        if name.is_constant() {
+            registers = [registers[0]; 4];
+        }
+        self.fetch(name, &registers[..len]);
+        self.cache.define(name, registers, false, false);
+        registers
+    }
+
+    /// Loads a line from memory.
+    fn fetch(&mut self, name: Name, registers: &[Zmm]) {
+        let mem = memory_of(name);
+        for (part, &register) in registers.iter().enumerate() {
+            let (op, operand) = match (name.is_constant(), name.bank) {
+                (true, Bank::Wide) => (VPBROADCASTQ, Operand::Memory(mem)),
+                (true, _) => (VPBROADCASTD, Operand::Memory(mem)),
+                (false, _) => (VMOVDQA64_LOAD, Operand::Memory(part_of(mem, part))),
+            };
+            self.asm.vector(op, register, 0, operand, Masking::None);
+        }
+    }
+
+    /// What must be in memory before the interpreter or other code goes on at `pc`.
+    fn dirty(&self, pc: usize) -> Vec<Entry> {
+        let needed = |entry: &&Entry| {
+            let is_live = |slot| self.live.is_live(pc, slot);
+            entry.is_dirty && entry.name.slot().is_some_and(is_live)
+        };
+        self.cache
+            .entries()
+            .iter()
+            .filter(needed)
+            .copied()
+            .collect()
+    }
+
+    /// Stores what is needed from `pc` on.
+    fn flush(&mut self, pc: usize) {
+        let dirty = self.dirty(pc);
+        self.store_all(&dirty);
+    }
+
+    fn store_all(&mut self, entries: &[Entry]) {
+        entries.iter().for_each(|entry| self.store_line(entry));
+    }
+
+    fn store_line(&mut self, entry: &Entry) {
+        if entry.is_raw {
+            self.canonicalize(entry.name.bank, entry.registers());
+        }
+        let mem = memory_of(entry.name);
+        for (part, &register) in entry.registers().iter().enumerate() {
+            let operand = Operand::Memory(part_of(mem, part));
+            self.asm
+                .vector(VMOVDQA64_STORE, register, 0, operand, Masking::None);
+        }
+    }
+
+    /// Makes memory hold what the registers do.
+    pub(super) fn clean(&mut self, name: Name) {
+        if let Some(entry) = self.cache.find(name)
+            && entry.is_dirty
+        {
+            let found = *entry;
+            (entry.is_dirty, entry.is_raw) = (false, false);
+            self.store_line(&found);
+        }
+    }
+
+    /// Replaces every NaN by the one that PTX operations give. Uses K5.
+    pub(super) fn canonicalize(&mut self, bank: Bank, registers: &[Zmm]) {
+        let (compare, load, nan) = match bank {
+            Bank::Wide => (VCMPPD, VPBROADCASTQ, self.table.constant64(NAN64)),
+            _ => (VCMPPS, VPBROADCASTD, self.table.constant32(NAN32)),
+        };
+        for &register in registers {
+            let same = (register, Operand::Register(register));
+            self.asm
+                .vector_imm(compare, K5.0, same, float::UNORDERED, Masking::None);
+            self.asm
+                .vector(load, register, 0, Operand::Memory(nan), Masking::Merge(K5));
+        }
+    }
+
+    /// Writes a line that was computed for all lanes into `name`, for those that take part.
+    pub(super) fn commit(&mut self, name: Name, registers: &[Zmm], is_raw: bool) {
+        if !self.is_masked {
+            let mut all = [0; 4];
+            all[..registers.len()].copy_from_slice(registers);
+            self.cache.define(name, all, true, is_raw);
+            return;
+        }
+        if is_raw {
+            self.canonicalize(name.bank, registers);
+        }
+        let old = self.line(name, true);
+        let op = match name.bank {
+            Bank::Wide => VMOVDQA64_LOAD,
+            _ => VMOVDQA32_LOAD,
+        };
+        for (part, (&new, &old)) in registers.iter().zip(&old).enumerate() {
+            let masking = self.masking(name.bank, part);
+            self.asm.vector(op, old, 0, Operand::Register(new), masking);
+        }
+        if let Some(entry) = self.cache.find(name) {
+            entry.is_dirty = true;
+        }
+        self.release(registers);
+    }
+}
+
+/// How an instruction leaves the code.
+struct Done {
+    /// Control comes to the next instruction from nowhere else.
+    is_straight: bool,
+}
+
+impl Done {
+    const STRAIGHT: Self = Self { is_straight: true };
+    /// The interpreter may have executed it.
+    const BENT: Self = Self { is_straight: false };
+}
+
+/// The place of a line in memory.
+pub(super) fn memory_of(name: Name) -> Mem {
+    let index = i32::from(name.operand & !CONSTANT_BIT);
+    match (name.bank, name.is_constant()) {
+        (Bank::Wide, true) => at(R9, 256 * index),
+        (Bank::Wide, false) => at(RDX, 256 * index),
+        (_, true) => at(R8, 128 * index),
+        (_, false) => at(RSI, 128 * index),
+    }
+}
+
+fn part_of(mem: Mem, part: usize) -> Mem {
+    Mem {
+        disp: mem.disp + 64 * part as i32,
+        ..mem
+    }
+}
+
+/// The place of a predicate in memory.
+pub(super) fn predicate(slot: u16) -> Mem {
+    at(R10, 4 * i32::from(slot))
+}

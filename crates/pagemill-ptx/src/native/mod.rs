@@ -1,0 +1,27 @@
+//! Kernels as machine code of the host: 32 lanes a warp in vector registers.
+//!
+//! A [`Routine`] stands in for the interpreter's loop over lane operations. It works on the interpreter's register file
+//! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
+//! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
+//!
+//! Data flows one way: [`liveness`] -> [`emit`] (with [`lanes`], [`convert`], [`special`], [`access`], [`cache`], [`table`]) -> [`encode`] ->
+//! [`Routine`] -> [`Native::run`].
+
+mod access;
+mod cache;
+mod context;
+mod convert;
+mod emit;
+mod encode;
+mod lanes;
+mod liveness;
+mod routine;
+mod special;
+mod table;
+mod vectors;
+
+pub(crate) use context::Windows;
+pub(crate) use routine::{Native, Routine, Stay, Unavailable};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Numbers that compiled code reads: index vectors at fixed places, and constants collected on the way.
+
+use super::encode::{Mem, R11, at};
+
+/// Bytes from lane to lane times the lane's number, in 64 bits, for elements of 4 bytes.
+const STEPS4: i32 = 0;
+/// The same for elements of 8 bytes.
+const STEPS8: i32 = 256;
+/// Both in 32 bits.
+const STEPS4_NARROW: i32 = 512;
+const STEPS8_NARROW: i32 = 640;
+/// Indices of 32-bit halves in two registers of 64-bit lanes.
+pub(super) const LOW_HALVES: i32 = 768;
+pub(super) const HIGH_HALVES: i32 = 832;
+/// Indices that alternate between the lanes of two registers, for the lower and the upper eight.
+pub(super) const JOIN_LOWER: i32 = 896;
+pub(super) const JOIN_UPPER: i32 = 960;
+const FIXED_BYTES: usize = 1024;
+
+/// The table under construction.
+#[derive(Debug)]
+pub(super) struct Table {
+    bytes: Vec<u8>,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        let mut bytes = Vec::with_capacity(FIXED_BYTES);
+        for step in [4, 8] {
+            bytes.extend((0..32u64).flat_map(|lane| (lane * step).to_le_bytes()));
+        }
+        for step in [4, 8] {
+            bytes.extend((0..32u32).flat_map(|lane| (lane * step).to_le_bytes()));
+        }
+        let indices: [&dyn Fn(u32) -> u32; 4] = [
+            &|lane| 2 * lane,
+            &|lane| 2 * lane + 1,
+            &|lane| lane / 2 + 16 * (lane % 2),
+            &|lane| 8 + lane / 2 + 16 * (lane % 2),
+        ];
+        for index in indices {
+            bytes.extend((0..16).flat_map(|lane| index(lane).to_le_bytes()));
+        }
+        Self { bytes }
+    }
+
+    /// Where the offsets of eight 64-bit or sixteen 32-bit addresses begin.
+    pub(super) fn steps(element_bytes: u8, is_wide: bool, part: usize) -> Mem {
+        let first = match (element_bytes, is_wide) {
+            (4, true) => STEPS4,
+            (_, true) => STEPS8,
+            (4, false) => STEPS4_NARROW,
+            (_, false) => STEPS8_NARROW,
+        };
+        at(R11, first + 64 * part as i32)
+    }
+
+    /// A constant of 4 bytes.
+    pub(super) fn constant32(&mut self, bits: u32) -> Mem {
+        self.constant(&bits.to_le_bytes())
+    }
+
+    /// A constant of 8 bytes.
+    pub(super) fn constant64(&mut self, bits: u64) -> Mem {
+        self.constant(&bits.to_le_bytes())
+    }
+
+    fn constant(&mut self, bytes: &[u8]) -> Mem {
+        let known = self.bytes[FIXED_BYTES..]
+            .chunks_exact(8)
+            .position(|chunk| chunk.starts_with(bytes));
+        let place = match known {
+            Some(chunk) => FIXED_BYTES + 8 * chunk,
+            None => {
+                let place = self.bytes.len();
+                self.bytes.extend_from_slice(bytes);
+                self.bytes.resize(place + 8, 0);
+                place
+            }
+        };
+        at(R11, place as i32)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}

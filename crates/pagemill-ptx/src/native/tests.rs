@@ -1,0 +1,248 @@
+//! Machine code against the interpreter's own functions, on random registers: every lane operation alone, and random
+//! stretches of them.
+
+use super::{Native, Routine, Windows};
+use crate::code::{Bank, Code, Stream};
+use crate::exec::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
+use crate::exec::op::{Inst, Op, lane_operation};
+use crate::exec::path::{NEVER, Path};
+use proptest::prelude::*;
+
+/// Registers of each kind; constants are as many.
+const SLOTS: u16 = 5;
+
+/// Bits that are numbers, extremes and neighbours of both formats.
+fn word() -> impl Strategy<Value = u64> {
+    let edge = prop::sample::select(vec![
+        0,
+        1,
+        31,
+        32,
+        64,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        0x3f80_0000,
+        0x7f80_0000,
+        0x7fc0_0000,
+        0xff80_0001,
+        0x0080_0000,
+        0x4f00_0000,
+        0x3ff0_0000_0000_0000,
+        0x7ff0_0000_0000_0000,
+        0x7ff8_0000_0000_0000,
+        1 << 63,
+        u64::MAX,
+        0x41e0_0000_0000_0000,
+        0xc1e0_0000_0000_0000,
+    ]);
+    prop_oneof![
+        any::<u64>(),
+        edge,
+        (0u64..64),
+        any::<f32>().prop_map(|x| x.to_bits().into()),
+        any::<f64>().prop_map(f64::to_bits)
+    ]
+}
+
+fn registers() -> impl Strategy<Value = (Registers, ConstantLines)> {
+    let count = usize::from(SLOTS);
+    let words = prop::collection::vec(word(), 32 * count + count);
+    (words, prop::collection::vec(any::<u32>(), count)).prop_map(move |(words, predicates)| {
+        let line = |index: usize| Line(std::array::from_fn(|lane| words[32 * index + lane]));
+        let narrow = |line: &Line<u64>| Line(line.0.map(|word| word as u32));
+        let wide: Vec<Line<u64>> = (0..count).map(line).collect();
+        let constants = words[32 * count..].iter();
+        let constants: Vec<Line<u64>> = constants.map(|&word| Line::splat(word)).collect();
+        let registers = Registers {
+            narrow: wide.iter().map(narrow).collect(),
+            wide,
+            predicates,
+        };
+        let constants = ConstantLines {
+            narrow: constants.iter().map(narrow).collect(),
+            wide: constants,
+        };
+        (registers, constants)
+    })
+}
+
+/// Which of all lane operations, its operands, and its guard.
+type Draw = (prop::sample::Index, [u16; 4], [bool; 3], Option<(u16, u16)>);
+
+fn draw() -> impl Strategy<Value = Draw> {
+    let slot = || 0..SLOTS;
+    let flags = prop::sample::select(vec![0, Inst::NEGATED, Inst::CONTINUES]);
+    (
+        any::<prop::sample::Index>(),
+        [slot(), slot(), slot(), slot()],
+        any::<[bool; 3]>(),
+        prop::option::weighted(0.2, (slot(), flags)),
+    )
+}
+
+fn inst(op: Op, (_, [dst, operands @ ..], constant, guard): &Draw) -> Inst {
+    let (banks, _) = op.banks();
+    let operand = |at: usize| match banks.get(at) {
+        Some(Bank::Narrow | Bank::Wide) if constant[at] => operands[at] | CONSTANT_BIT,
+        _ => operands[at],
+    };
+    Inst {
+        dst: *dst,
+        a: operand(0),
+        b: operand(1),
+        c: operand(2),
+        guard: guard.map_or(Inst::UNGUARDED, |(slot, flags)| slot | flags),
+        ..Inst::new(op)
+    }
+}
+
+/// The instructions, and one behind them that is not compiled and might read every register.
+fn code_of(insts: &[Inst]) -> Code {
+    let mut insts = insts.to_vec();
+    insts.push(Inst::new(Op::Barrier));
+    let count = insts.len() as u32;
+    Code {
+        functional: Stream {
+            insts,
+            before: (0..=count).collect(),
+            info: (0..count).collect(),
+            ..Stream::default()
+        },
+        slots_narrow: SLOTS,
+        slots_wide: SLOTS,
+        slots_predicate: SLOTS,
+        ..Code::default()
+    }
+}
+
+/// Lanes of `mask` for which the guard of `inst` holds.
+fn guarded(inst: &Inst, frame: &Frame<'_>, mask: u32) -> u32 {
+    if inst.guard == Inst::UNGUARDED {
+        return mask;
+    }
+    let holds = frame.predicate(inst.guard & !(Inst::NEGATED | Inst::CONTINUES));
+    mask & if inst.guard & Inst::NEGATED != 0 {
+        !holds
+    } else {
+        holds
+    }
+}
+
+/// Runs `insts` both ways and compares all registers, and what was counted.
+fn check(
+    insts: &[Inst],
+    start: &Registers,
+    constants: &ConstantLines,
+    mask: u32,
+) -> Result<(), TestCaseError> {
+    let code = code_of(insts);
+    let routine = match Routine::new(&code, &code.functional) {
+        Ok(routine) => routine,
+        // There is nothing to compare on such a machine.
+        Err(super::Unavailable::Processor | super::Unavailable::Memory(_)) => return Ok(()),
+        Err(error) => panic!("{error}"),
+    };
+    let (mut wanted, mut idle) = (start.clone(), 0);
+    let mut frame = Frame::new(&mut wanted, constants);
+    for inst in insts {
+        let lanes = guarded(inst, &frame, mask);
+        if inst.guard & Inst::CONTINUES == 0 {
+            idle += u64::from((mask & !lanes).count_ones());
+        }
+        lane_operation(inst, &mut frame, lanes);
+    }
+    let (mut found, mut at) = (start.clone(), 0);
+    let mut frame = Frame::new(&mut found, constants);
+    let (mut counted_idle, end) = (0, insts.len() as u32);
+    let mut windows = Windows::default();
+    while at < end {
+        let mut native = Native {
+            routine: &routine,
+            windows: &mut windows,
+        };
+        let path = Path {
+            pc: at,
+            mask,
+            reconverge: NEVER,
+        };
+        if let Some(stay) = native.run(&mut frame, &path, &code.functional.before, 1 << 20) {
+            counted_idle += stay.idle;
+            at = stay.pc;
+        }
+        if at < end {
+            // What is left to the interpreter.
+            let inst = &insts[at as usize];
+            let lanes = guarded(inst, &frame, mask);
+            if inst.guard & Inst::CONTINUES == 0 {
+                counted_idle += u64::from((mask & !lanes).count_ones());
+            }
+            lane_operation(inst, &mut frame, lanes);
+            at += 1;
+        }
+    }
+    for (slot, (found, wanted)) in found.narrow.iter().zip(&wanted.narrow).enumerate() {
+        prop_assert_eq!(found, wanted, "narrow {} after {:#?}", slot, insts);
+    }
+    for (slot, (found, wanted)) in found.wide.iter().zip(&wanted.wide).enumerate() {
+        prop_assert_eq!(found, wanted, "wide {} after {:#?}", slot, insts);
+    }
+    prop_assert_eq!(found.predicates, wanted.predicates, "{:#?}", insts);
+    prop_assert_eq!(counted_idle, idle, "{:#?}", insts);
+    Ok(())
+}
+
+/// Cases of the random tests; a long run sets more.
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("PAGEMILL_NATIVE_CASES").ok();
+    ProptestConfig {
+        cases: cases.and_then(|text| text.parse().ok()).unwrap_or(default),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn every_lane_operation_gives_the_same_bits((start, constants) in registers(), draw in draw(), mask in 1u32..) {
+        for &op in Op::LANE_OPERATIONS {
+            for mask in [mask, FULL] {
+                check(&[inst(op, &draw)], &start, &constants, mask)?;
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn stretches_of_lane_operations_give_the_same_bits(
+        (start, constants) in registers(),
+        draws in prop::collection::vec(draw(), 1..40),
+        mask in prop_oneof![Just(FULL), 1u32..],
+    ) {
+        let insts: Vec<Inst> = draws
+            .iter()
+            .map(|draw| inst(*draw.0.get(Op::LANE_OPERATIONS), draw))
+            .collect();
+        check(&insts, &start, &constants, mask)?;
+    }
+}
+
+/// No mapping of this process may be changed and executed.
+#[cfg(target_os = "linux")]
+#[test]
+fn code_is_never_writable() {
+    let code = code_of(&[Inst::new(Op::Add32)]);
+    let routine = Routine::new(&code, &code.functional);
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux shows it");
+    let modes = maps.lines().filter_map(|line| line.split(' ').nth(1));
+    assert!(
+        !modes.into_iter().any(|mode| mode.starts_with("rwx")),
+        "{maps}"
+    );
+    drop(routine);
+}
