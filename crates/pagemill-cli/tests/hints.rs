@@ -1,0 +1,188 @@
+//! What `cudaMemAdvise`, `cudaMemPrefetchAsync` and `cudaMemRangeGetAttribute` do under a unified-memory driver: the bytes that
+//! move follow from who touches what.
+
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/mod.rs"]
+mod common;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/cuda.rs"]
+mod toolkit;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use common::run;
+use serde_json::Value;
+use toolkit::Toolkit;
+
+/// The memory of the program.
+const ALL: u64 = 4 << 20;
+
+fn program() -> Option<&'static PathBuf> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let compile = || {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/hints.cu");
+        Some(Toolkit::find()?.compile(&source, "hints", &[]))
+    };
+    PROGRAM.get_or_init(compile).as_ref()
+}
+
+/// The row of the whole program for one of its cases, and what it printed; on an A100 with room for everything.
+fn case(name: &str) -> Option<(Value, String)> {
+    let program = program()?.to_str().expect("UTF-8");
+    let machine = ["cuda", "--machine", "a100-pcie4-x86", "--format", "json"];
+    let finished = run(&[&machine[..], &["--", program, name]].concat());
+    assert_eq!(finished.code, Some(0), "{name}: {}", finished.stderr);
+    assert!(
+        finished.stderr.contains("done"),
+        "{name}: {}",
+        finished.stderr
+    );
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    Some((results["rows"][0].clone(), finished.stderr))
+}
+
+/// What has to move: to the GPU, to the CPU, allocated on the GPU, dropped there, used in place.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Moved {
+    migrated: u64,
+    returned: u64,
+    populated: u64,
+    dropped: u64,
+    remote: u64,
+}
+
+fn moved(row: &Value) -> Moved {
+    let number = |name: &str| {
+        row[name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{name} of {row}"))
+    };
+    Moved {
+        migrated: number("migrated_bytes") - number("remote_bytes"),
+        returned: number("returned_bytes"),
+        populated: number("populated_bytes"),
+        dropped: number("dropped_bytes"),
+        remote: number("remote_bytes"),
+    }
+}
+
+#[test]
+fn bytes_move_as_the_touches_say() {
+    let both_ways = |times: u64| Moved {
+        migrated: times * ALL,
+        returned: ALL,
+        ..Moved::default()
+    };
+    let expected = [
+        // To the GPU, back for the CPU, and to the GPU once more.
+        ("none", both_ways(2)),
+        // The CPU keeps its copy.
+        (
+            "mostly",
+            Moved {
+                migrated: ALL,
+                ..Moved::default()
+            },
+        ),
+        // A write ends that; the CPU's read then makes a copy, and the GPU keeps its own.
+        ("mostly-written", both_ways(1)),
+        // The GPU gives its copies up, and needs them again.
+        (
+            "mostly-unset",
+            Moved {
+                dropped: ALL,
+                ..both_ways(2)
+            },
+        ),
+        (
+            "stay",
+            Moved {
+                remote: ALL,
+                ..Moved::default()
+            },
+        ),
+        (
+            "stay-faulting",
+            Moved {
+                remote: ALL,
+                ..Moved::default()
+            },
+        ),
+        (
+            "stay-unset",
+            Moved {
+                migrated: ALL,
+                ..Moved::default()
+            },
+        ),
+        ("prefetched", both_ways(1)),
+        (
+            "untouched",
+            Moved {
+                populated: ALL,
+                returned: ALL,
+                ..Moved::default()
+            },
+        ),
+        (
+            "untouched-prefetched",
+            Moved {
+                populated: ALL,
+                ..Moved::default()
+            },
+        ),
+        // The driver's pages of 64 KiB: one goes back, and comes again.
+        (
+            "one-page-back",
+            Moved {
+                populated: ALL,
+                returned: 64 << 10,
+                migrated: 64 << 10,
+                ..Moved::default()
+            },
+        ),
+    ];
+    for (name, expected) in expected {
+        let Some((row, _)) = case(name) else {
+            return;
+        };
+        assert_eq!(moved(&row), expected, "{name}: {row}");
+    }
+}
+
+#[test]
+fn mapped_and_prefetched_memory_does_not_fault() {
+    for (name, faults) in [
+        ("none", true),
+        ("stay", false),
+        ("stay-faulting", true),
+        ("stay-unset", true),
+        ("prefetched", false),
+        ("untouched", true),
+        ("untouched-prefetched", false),
+    ] {
+        let Some((row, _)) = case(name) else {
+            return;
+        };
+        let counted = row["faults"].as_u64().expect("a number");
+        assert_eq!(counted > 0, faults, "{name}: {counted} faults");
+    }
+}
+
+#[test]
+fn a_program_can_ask_for_what_it_said() {
+    let Some((_, printed)) = case("attributes") else {
+        return;
+    };
+    // -2 is cudaInvalidDeviceId, -1 is cudaCpuDeviceId, 0 is the GPU.
+    for line in [
+        "new: read mostly 0, preferred -2, accessed by -2 -2 -2, prefetched -2",
+        "set: read mostly 1, preferred -1, accessed by 0 -2 -2, prefetched 0",
+        "in parts: read mostly 0, preferred -2, accessed by -2 -2 -2, prefetched 0",
+        "first half: preferred 0",
+        "unset: read mostly 0, preferred -2, accessed by -2 -2 -2, prefetched -1",
+    ] {
+        assert!(printed.contains(line), "{line} in {printed}");
+    }
+}
