@@ -29,7 +29,7 @@ pub enum Command {
     Run(RunArguments),
     /// Run a scenario point by point into a folder; a killed run goes on where it stopped
     Sweep(SweepArguments),
-    /// Say which calls make a CUDA program faster, or rank the ways to place data that does not fit GPU memory
+    /// Say which calls speed a CUDA program up, or rank placements of data by simulation
     Advise(Box<crate::advise::AdviseArguments>),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),

@@ -24,7 +24,7 @@ Usage: pagemill <COMMAND>
 Commands:
   run          Run a scenario and show its results
   sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
-  advise       Say which calls make a CUDA program faster, or rank the ways to place data that does not fit GPU memory
+  advise       Say which calls speed a CUDA program up, or rank placements of data by simulation
   compare      Show two results side by side, with the error of each point
   view         Show where the pages of a run were, when and why: one HTML page that needs no network
   report       Make a static site of several runs, which filters and compares them in the browser
