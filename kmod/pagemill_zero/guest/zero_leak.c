@@ -3,7 +3,7 @@
  * Does anybody see what another left in a page, or lose what it wrote?
  *
  *   zero_leak MODE PAGES [--page-bytes N] [--at-once N] [--engine NAME]
- *             [--verify HOW] [--deadline-us N] [--rest-us N] [--kill-helper]
+ *             [--verify HOW] [--deadline-us N] [--rest-us N] [--await-clean] [--kill-helper]
  *             [--helper COMMAND] [--expect-leak] [--expect-clean] [--expect-helper]
  *
  * Every page is checked to be zero when it is first touched, filled with a
@@ -35,6 +35,7 @@ struct options {
 	const char *deadline_us;
 	uint64_t rest_us;	/* at most, between two rounds */
 	const char *helper;	/* another program */
+	bool awaits_clean;	/* every second round waits until the helper has cleaned a page */
 	bool kills_helper;
 	bool expects_leak;
 	bool expects_clean;	/* faults must meet clean pages, in pool by this helper */
@@ -114,13 +115,24 @@ static void *kill_helpers(void *argument)
 	return NULL;
 }
 
+/* Returns once the helper has cleaned a page of the pool, or after 200 s: a busy machine gives the guest little time. */
+static void await_clean_page(uint64_t cleaned_before)
+{
+	for (int waited_ms = 0; waited_ms < 200000; waited_ms += 20) {
+		if (zero_counter("pool_cleaned") != cleaned_before)
+			return;
+		usleep(20000);
+	}
+}
+
 static struct findings all_rounds(const struct options *options)
 {
 	struct findings found = { 0, 0 };
 	uint64_t state = 11;
 
-	for (size_t done = 0; done < options->pages;) {
+	for (size_t done = 0, round = 0; done < options->pages; round++) {
 		size_t count = options->pages - done;
+		uint64_t cleaned = zero_counter("pool_cleaned");
 
 		if (count > options->at_once)
 			count = options->at_once;
@@ -128,6 +140,8 @@ static struct findings all_rounds(const struct options *options)
 		done += count;
 		/* The helper gets time in some rounds and none in others. */
 		usleep(guest_random(&state) % options->rest_us);
+		if (options->awaits_clean && round % 2 == 0)
+			await_clean_page(cleaned);
 	}
 	return found;
 }
@@ -188,6 +202,7 @@ static struct options parse(int argc, char **argv)
 		{ "deadline-us", required_argument, NULL, 'd' },
 		{ "rest-us", required_argument, NULL, 'r' },
 		{ "expect-clean", no_argument, NULL, 'c' },
+		{ "await-clean", no_argument, NULL, 'a' },
 		{ "kill-helper", no_argument, NULL, 'k' },
 		{ "helper", required_argument, NULL, 'h' },
 		{ "expect-helper", no_argument, NULL, 'w' },
@@ -207,6 +222,7 @@ static struct options parse(int argc, char **argv)
 		case 'd': options.deadline_us = optarg; break;
 		case 'r': options.rest_us = strtoull(optarg, NULL, 0) | 1; break;
 		case 'c': options.expects_clean = true; break;
+		case 'a': options.awaits_clean = true; break;
 		case 'k': options.kills_helper = true; break;
 		case 'h': options.helper = optarg; break;
 		case 'w': options.expects_helper = true; break;
