@@ -64,7 +64,23 @@ macro_rules! built_in {
 }
 
 /// The machines that every installation has.
-pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86", "core2-duo", "gtx1080ti", "gtx480", "h100", "h200", "on-die", "pdp", "pni", "qdr", "rtx5090", "v100-nvlink-p9", "v100-pcie3-x86", "zero-epyc", "zero-igpu", "zero-xeon");
+pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86",
+    "core2-duo",
+    "gtx1080ti",
+    "gtx480-paper",
+    "gtx480",
+    "h100",
+    "h200",
+    "on-die",
+    "pdp",
+    "pni",
+    "qdr",
+    "rtx5090",
+    "v100-nvlink-p9",
+    "v100-pcie3-x86",
+    "zero-epyc",
+    "zero-igpu",
+    "zero-xeon");
 
 /// The scenarios that every installation has.
 pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "cachepm-dynamic",

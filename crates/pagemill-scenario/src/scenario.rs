@@ -9,6 +9,7 @@ use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
 use crate::kind::{self, PointInput};
 use crate::machine::MachineFile;
+use crate::machine::base::table_over_base;
 use crate::overrides::Override;
 use crate::point::{Point, PointSpec, parameters};
 use crate::quantity;
@@ -241,6 +242,8 @@ struct MachineFiles<'a> {
     folder: Option<PathBuf>,
     given: &'a [(String, Arc<SourceText>)],
     loaded: Vec<(String, Arc<MachineFile>)>,
+    /// The texts that these are laid over.
+    bases: Vec<(String, Arc<SourceText>)>,
 }
 
 impl<'a> MachineFiles<'a> {
@@ -250,6 +253,7 @@ impl<'a> MachineFiles<'a> {
             folder: source.folder().map(Path::to_path_buf),
             given,
             loaded: Vec::new(),
+            bases: Vec::new(),
         }
     }
 
@@ -278,14 +282,24 @@ impl<'a> MachineFiles<'a> {
         if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
             return Ok(Arc::clone(machine));
         }
-        let source = match self.given.iter().find(|(name, _)| name == given) {
-            Some((_, source)) => Arc::clone(source),
-            None => find_machine(given, node, self.folder.as_deref())?,
-        };
-        let table = parse_document(&source)?;
+        let source = self.find(given, node)?;
+        let mut bases = Vec::new();
+        let table = table_over_base(&source, &mut |name, node| {
+            let base = self.find(name, node)?;
+            bases.push((name.to_owned(), Arc::clone(&base)));
+            Ok(base)
+        })?;
+        self.bases.extend(bases);
         let machine = Arc::new(MachineFile { source, table });
         self.loaded.push((given.to_owned(), Arc::clone(&machine)));
         Ok(machine)
+    }
+
+    fn find(&self, given: &str, node: &Node) -> Result<Arc<SourceText>, Problem> {
+        match self.given.iter().find(|(name, _)| name == given) {
+            Some((_, source)) => Ok(Arc::clone(source)),
+            None => find_machine(given, node, self.folder.as_deref()),
+        }
     }
 }
 
@@ -294,7 +308,8 @@ impl MachineFiles<'_> {
     fn sources(&self) -> Vec<(String, Arc<SourceText>)> {
         let source =
             |(name, file): &(String, Arc<MachineFile>)| (name.clone(), Arc::clone(&file.source));
-        self.loaded.iter().map(source).collect()
+        let bases = self.bases.iter().cloned();
+        self.loaded.iter().map(source).chain(bases).collect()
     }
 }
 

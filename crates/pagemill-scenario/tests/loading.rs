@@ -6,8 +6,8 @@ use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{
     MACHINES, ParameterValue, Point, PointSpec, SCENARIOS, Scenario, load, load_text,
 };
-use pagemill_sim::GpuMachine;
 use pagemill_sim::uvm::UvmMachine;
+use pagemill_sim::{GpuMachine, HostCopies, Validity};
 use proptest::prelude::*;
 
 const SOUND: &str = r#"
@@ -227,6 +227,76 @@ fn a_machine_beside_the_scenario_is_found() {
             .unwrap_or_else(|errors| panic!("{given}: {errors}"));
         assert_eq!(gpu(&scenario.points[0]).machine.spec.sm.count, 3, "{given}");
     }
+}
+
+/// The scenario `SOUND` on a machine `mine` whose text is `machine`, with `others` beside it.
+fn on_machine(machine: &str, others: &[(&str, &str)]) -> Result<Scenario, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    for (name, text) in others.iter().chain([&("mine", machine)]) {
+        std::fs::write(root.join(format!("{name}.toml")), text).expect("a machine");
+    }
+    let path = root.join("test.toml");
+    std::fs::write(&path, SOUND.replace("\"gtx480\"", "\"mine.toml\"")).expect("a scenario");
+    load(path.to_str().expect("UTF-8"), &[]).map_err(|errors| errors.render(false))
+}
+
+#[test]
+fn a_machine_is_its_base_with_what_it_says_laid_over() {
+    let mine = r#"
+base = "first.toml"
+kind = "gpu"
+title = "Mine"
+[sm]
+count = { value = 3, source = "estimate" }
+"#;
+    let first = r#"
+base = "gtx480"
+kind = "gpu"
+title = "First"
+[sm]
+count = { value = 5, source = "estimate" }
+max_blocks = { value = 4, source = "estimate" }
+"#;
+    let scenario = on_machine(mine, &[("first", first)]).expect("it is sound");
+    let machine = &gpu(&scenario.points[0]).machine;
+    assert_eq!(
+        (machine.name.as_str(), machine.title.as_str()),
+        ("mine", "Mine")
+    );
+    assert_eq!(machine.spec.sm.count, 3, "of the machine itself");
+    assert_eq!(machine.spec.sm.max_blocks, 4, "of its base");
+    assert_eq!(machine.spec.sm.max_threads, 1536, "of its base's base");
+}
+
+#[test]
+fn a_base_that_is_no_machine_is_refused() {
+    let head = "kind = \"gpu\"\ntitle = \"Mine\"\n";
+    let error = |base: &str| on_machine(&format!("base = {base}\n{head}"), &[]).unwrap_err();
+    assert!(error("\"gtx840\"").contains("there is no machine \"gtx840\""));
+    assert!(error("3").contains("`base` is 3: it must be the name of a machine"));
+    assert!(error("\"mine.toml\"").contains("lead in a circle"));
+}
+
+#[test]
+fn the_machine_of_the_document_differs_from_its_base_where_it_says_so() {
+    let machine = |name: &str| {
+        let source = SourceText::file(
+            Path::new("scenarios/test.toml"),
+            SOUND.replace("\"gtx480\"", &format!("{name:?}")),
+        );
+        let scenario = load_text(&source, &[]).expect("it is sound");
+        gpu(&scenario.points[0]).machine.spec.clone()
+    };
+    let mut paper = machine("gtx480-paper");
+    let chain = paper.gmmu.transactions.take().expect("a chain");
+    assert_eq!((chain.bytes, chain.in_flight), (128, 1));
+    assert_eq!(paper.gmmu.validity, Validity::AtArrival);
+    assert_eq!(paper.host_copies, HostCopies::Everything);
+    paper.gmmu.validity = Validity::AtRequest;
+    paper.host_copies = HostCopies::Inputs;
+    paper.name = "gtx480".to_owned();
+    assert_eq!(paper, machine("gtx480"));
 }
 
 proptest! {

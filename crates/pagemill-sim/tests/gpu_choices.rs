@@ -4,10 +4,10 @@ mod common;
 
 use common::{compute, exit, load, migrate, shape, wait};
 use pagemill_sim::gpu::{
-    Buffer, Gpu, GpuMachine, HostReads, Options, Placement, Report, StallScope, Step, StepEnd,
-    SyntheticGrid, TransferMode, WarpPlace,
+    Buffer, Gpu, GpuMachine, HostCopies, HostReads, MergeScope, Options, Placement, Report,
+    StallScope, Step, StepEnd, SyntheticGrid, TransactionChain, TransferMode, Validity, WarpPlace,
 };
-use pagemill_types::PageSize;
+use pagemill_types::{PageSize, Picos};
 
 const PAGE: u64 = 2 << 20;
 
@@ -153,4 +153,100 @@ fn a_stall_adds_a_migration_to_what_it_stops() {
     near(compute_beside_a_migration(StallScope::Sm, 16), stopped_ns);
     near(compute_beside_a_migration(StallScope::Gpu, 2), stopped_ns);
     near(compute_beside_a_migration(StallScope::Gpu, 16), stopped_ns);
+}
+
+/// Time of one block that reads a whole page that migrates, in a chain of `transactions`.
+fn one_page_ns(transactions: Option<TransactionChain>) -> u64 {
+    let mut machine = GpuMachine::gtx480();
+    machine.gmmu.transactions = transactions;
+    let mut gpu = gpu(&machine, whole_page());
+    let buffer = gpu.alloc("data", PAGE).unwrap();
+    read(&mut gpu, buffer, 1);
+    gpu.finish().time_ns
+}
+
+#[test]
+fn a_chain_of_transactions_takes_a_round_trip_each() {
+    let burst_ns = one_page_ns(None);
+    let chain = |bytes, round_trip_ns, in_flight| {
+        one_page_ns(Some(TransactionChain {
+            bytes,
+            round_trip: Picos::from_nanos(round_trip_ns),
+            in_flight,
+        }))
+    };
+    // 2 MiB are 16,384 transactions of 128 bytes; the burst's own 131.6 us pass meanwhile.
+    let added = |time_ns: u64| time_ns + PAGE / 16 + 500 - burst_ns;
+    assert!(added(chain(128, 400, 1)).abs_diff(16_384 * 400) <= 1);
+    assert!(added(chain(128, 400, 4)).abs_diff(4_096 * 400) <= 1);
+    assert!(added(chain(100, 400, 1)).abs_diff(20_972 * 400) <= 1);
+    // A chain that is faster than the link leaves the link's time.
+    assert_eq!(chain(4096, 100, 1), burst_ns);
+}
+
+#[test]
+fn a_programmer_who_copies_everything_copies_outputs_once() {
+    let copied = |copies, mode| {
+        let mut machine = GpuMachine::gtx480();
+        machine.host_copies = copies;
+        let mut gpu = gpu(&machine, mode);
+        let input = gpu.alloc("input", PAGE).unwrap();
+        gpu.copy_to_gpu(input, 0..PAGE / 2).unwrap();
+        let output = gpu.alloc("output", 3 * PAGE).unwrap();
+        read(&mut gpu, output, 1);
+        read(&mut gpu, output, 1);
+        gpu.finish().migrated_bytes
+    };
+    let by_hand = || TransferMode::ProgrammerCopy;
+    assert_eq!(copied(HostCopies::Inputs, by_hand()), PAGE / 2);
+    assert_eq!(copied(HostCopies::Everything, by_hand()), 4 * PAGE);
+    // Where pages migrate, the programmer copies nothing.
+    let on_demand = copied(HostCopies::Inputs, whole_page());
+    assert_eq!(copied(HostCopies::Everything, whole_page()), on_demand);
+}
+
+/// Two SMs read bytes of one page at the same time, `apart` bytes from each other.
+fn two_readers(machine: &GpuMachine, policy: &str, apart: u64) -> Report {
+    let mut gpu = gpu(machine, migrate(policy, PageSize::MIB_2, 1024));
+    let buffer = gpu.alloc("data", PAGE).unwrap();
+    let mut grid = SyntheticGrid::new(shape(2, 1), |place: WarpPlace, step: &mut Step| match place
+        .step
+    {
+        0 => load(step, buffer.address.0 + place.block * apart, 0),
+        1 => wait(step, 1),
+        _ => exit(step),
+    });
+    gpu.launch_grid("read", &mut grid).unwrap();
+    gpu.finish()
+}
+
+#[test]
+fn ranges_that_become_valid_at_their_arrival_leave_gaps_where_they_are() {
+    let mut machine = GpuMachine::gtx480();
+    let far = PAGE / 2;
+    // Decided at the request: the second reader brings the gap to the first.
+    let at_request = two_readers(&machine, "single-range", far);
+    assert_eq!(at_request.migrated_bytes, far + 1024);
+    // At the second reader's request nothing has arrived, so it brings its own unit only.
+    machine.gmmu.validity = Validity::AtArrival;
+    let at_arrival = two_readers(&machine, "single-range", far);
+    assert_eq!(at_arrival.migrated_bytes, 2 * 1024);
+    assert_eq!(at_arrival.ranges_per_page, [0, 1]);
+    let many = two_readers(&machine, "multi-range", far);
+    assert_eq!(many.migrated_bytes, 2 * 1024);
+    assert_eq!(many.ranges_per_page, [0, 0, 1]);
+}
+
+#[test]
+fn requests_that_do_not_merge_move_their_own_part_again() {
+    let mut machine = GpuMachine::gtx480();
+    machine.gmmu.validity = Validity::AtArrival;
+    let merged = two_readers(&machine, "multi-range", 0);
+    assert_eq!(merged.migrated_bytes, 1024);
+    assert_eq!(merged.memory.migration.joined_requests, 1);
+    machine.gmmu.merge = MergeScope::Sm;
+    let apart = two_readers(&machine, "multi-range", 0);
+    assert_eq!(apart.migrated_bytes, 2 * 1024);
+    assert_eq!(apart.memory.migration.repeated_bytes, 1024);
+    assert_eq!(apart.ranges_per_page, [0, 1]);
 }

@@ -27,6 +27,14 @@ impl PageRange {
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
+
+    /// The shortest range that contains both.
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
 }
 
 impl std::fmt::Display for PageRange {

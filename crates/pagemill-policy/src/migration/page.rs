@@ -93,6 +93,33 @@ impl Page {
         request: PageRange,
         fetch: &mut Vec<PageRange>,
     ) -> GpuDecision {
+        let planned = fetch.len();
+        if self.plan(migration, request, fetch) == GpuDecision::Local {
+            return GpuDecision::Local;
+        }
+        let bytes = fetch[planned..]
+            .iter()
+            .map(|&range| self.arrive(migration, range))
+            .sum();
+        assert!(
+            self.valid.contains(request),
+            "policy {} left part of request {request} in CPU memory",
+            migration.spec().policy.name
+        );
+        GpuDecision::Fetch { bytes }
+    }
+
+    /// Decides a GPU access as [`Page::gpu_request`] does, and leaves the page as it is: for those who change its state when a
+    /// migration ends, by [`Page::arrive`].
+    ///
+    /// # Panics
+    /// If `request` is empty or reaches past the page.
+    pub fn plan(
+        &self,
+        migration: &Migration,
+        request: PageRange,
+        fetch: &mut Vec<PageRange>,
+    ) -> GpuDecision {
         let page_bytes = migration.page_bytes();
         assert!(
             request.start < request.end && request.end <= page_bytes,
@@ -105,21 +132,19 @@ impl Page {
         migration
             .policy()
             .plan(page_bytes, &self.valid, migration.round_out(request), fetch);
-        let bytes = fetch[planned..]
-            .iter()
-            .map(|&range| self.valid.insert(range))
-            .sum();
-        assert!(
-            self.valid.contains(request),
-            "policy {} left part of request {request} in CPU memory",
-            migration.spec().policy.name
-        );
-        self.state = if self.valid.covered_bytes() == u64::from(page_bytes) {
+        let bytes = fetch[planned..].iter().map(|&range| range.bytes()).sum();
+        GpuDecision::Fetch { bytes }
+    }
+
+    /// `range` is in GPU memory from now on. Returns how many of its bytes were not.
+    pub fn arrive(&mut self, migration: &Migration, range: PageRange) -> u64 {
+        let bytes = self.valid.insert(range);
+        self.state = if self.valid.covered_bytes() == u64::from(migration.page_bytes()) {
             PageState::ValidInGpu
         } else {
             PageState::PartialValid
         };
-        GpuDecision::Fetch { bytes }
+        bytes
     }
 
     /// Decides a CPU access: afterwards the page is wholly in CPU memory.

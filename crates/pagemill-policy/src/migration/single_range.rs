@@ -24,10 +24,7 @@ impl MigrationPolicy for SingleRange {
         request: PageRange,
         fetch: &mut Vec<PageRange>,
     ) {
-        let hull = valid.hull().map_or(request, |hull| PageRange {
-            start: hull.start.min(request.start),
-            end: hull.end.max(request.end),
-        });
+        let hull = valid.hull().map_or(request, |hull| hull.hull(request));
         fetch.extend(valid.missing(hull));
     }
 

@@ -155,7 +155,8 @@ impl Table {
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    /// Lays `other` over the table: tables are merged key by key, anything else is replaced.
+    pub fn merge(&mut self, other: Self) {
         for (key, value) in other.entries {
             match self
                 .entries

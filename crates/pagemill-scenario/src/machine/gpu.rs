@@ -9,9 +9,9 @@ use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
-    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
     InterconnectSpec, Memory, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope,
-    Translation,
+    TransactionChain, Translation, Validity,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -143,6 +143,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         launch_overhead: host.launch_overhead,
         placement: host.placement,
         host_reads: host.reads,
+        host_copies: host.copies,
     })
 }
 
@@ -366,6 +367,15 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
     );
     let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
     let eviction = gmmu.optional("eviction", eviction);
+    let transactions = read_transactions(&mut gmmu);
+    let moments = [
+        ("at-request", Validity::AtRequest),
+        ("at-arrival", Validity::AtArrival),
+    ];
+    let validity = gmmu.optional(
+        "validity",
+        one_of("moments at which ranges become valid", &moments),
+    );
     Some(GmmuSpec {
         buffer_entries: buffer_entries?,
         state_query_cycles: state_query_cycles?,
@@ -376,7 +386,25 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         stall: stall?.unwrap_or_default(),
         concurrent_migrations: concurrent_migrations?,
         eviction: eviction?.unwrap_or(&LeastRecentlyUsed::ENTRY),
+        transactions: transactions?,
+        validity: validity?.unwrap_or_default(),
     })
+}
+
+/// `[gmmu.transactions]`, if a migration goes as a chain of them.
+fn read_transactions(gmmu: &mut SourcedSection<'_>) -> Option<Option<TransactionChain>> {
+    if !gmmu.contains("transactions") {
+        return Some(None);
+    }
+    let mut chain = gmmu.section("transactions")?;
+    let bytes = chain.value("bytes", bytes);
+    let round_trip = chain.value("round_trip", quantity::time);
+    let in_flight = chain.value("in_flight", number);
+    Some(Some(TransactionChain {
+        bytes: bytes?,
+        round_trip: round_trip?,
+        in_flight: in_flight?,
+    }))
 }
 
 /// `[host]`.
@@ -384,6 +412,7 @@ struct Host {
     launch_overhead: Picos,
     placement: Placement,
     reads: HostReads,
+    copies: HostCopies,
 }
 
 fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
@@ -404,10 +433,19 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
         "reads_between_launches",
         one_of("amounts the CPU reads", &reads),
     );
+    let amounts = [
+        ("inputs", HostCopies::Inputs),
+        ("everything", HostCopies::Everything),
+    ];
+    let copies = host.optional(
+        "programmer_copies",
+        one_of("amounts a programmer copies", &amounts),
+    );
     Some(Host {
         launch_overhead: launch_overhead?,
         placement: placement?.unwrap_or_default(),
         reads: reads?.unwrap_or_default(),
+        copies: copies?.unwrap_or_default(),
     })
 }
 

@@ -8,10 +8,11 @@ use pagemill_sim::nic::{
 
 use super::gpu::{bytes, number, one_of};
 use super::{Machine, MachineFile, Refused};
-use crate::document::{Kind, Node, Origin, Reader, SourceText, parse_document};
+use crate::document::{Kind, Node, Origin, Reader, SourceText};
 use crate::error::{InputErrors, Problem};
 use crate::files::find_machine;
 use crate::kind;
+use crate::machine::base::table_over_base;
 use crate::quantity;
 use crate::sourced::SourcedSection;
 
@@ -26,7 +27,7 @@ pub fn load_nic_machine(given: &str) -> Result<Machine<NicMachine>, InputErrors>
         kind: Kind::String(given.to_owned()),
     };
     let source = find_machine(given, &node, None)?;
-    let table = parse_document(&source)?;
+    let table = table_over_base(&source, &mut |name, node| find_machine(name, node, None))?;
     let reader = Reader::default();
     let machine = read(&MachineFile { source, table }, &reader);
     reader.finish()?;

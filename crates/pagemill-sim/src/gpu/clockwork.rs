@@ -304,6 +304,7 @@ impl Clockwork {
 
     /// What the run came to; the host side adds what only it knows.
     pub(super) fn finish(mut self) -> Report {
+        self.path.pages.land_everything();
         let link_rate = self.path.wires.link.bytes_per_second();
         let page_map = self.path.wires.timeline.finish_pages(self.now, link_rate);
         let memory = self.path.stats();

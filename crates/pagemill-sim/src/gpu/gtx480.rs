@@ -1,8 +1,9 @@
 //! The GPU of Zhang et al. 2019.
 
 use super::machine::{
-    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
     InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope, TlbScope, Translation,
+    Validity,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -72,6 +73,7 @@ impl GpuMachine {
             launch_overhead: Picos::ZERO,
             placement: Placement::OwnPage,
             host_reads: HostReads::Nothing,
+            host_copies: HostCopies::Inputs,
         }
     }
 }
@@ -141,6 +143,8 @@ fn gmmu() -> GmmuSpec {
         stall: StallScope::Requester,
         concurrent_migrations: None,
         eviction: &LeastRecentlyUsed::ENTRY,
+        transactions: None,
+        validity: Validity::AtRequest,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::allocated::Allocated;
 use super::clockwork::Clockwork;
 use super::error::GpuError;
-use super::machine::{GpuMachine, HostReads, InstructionTimings, Placement};
+use super::machine::{GpuMachine, HostCopies, HostReads, InstructionTimings, Placement};
 use super::memory_path::{MANAGED_BASE, MemoryPath};
 use super::pages::Pages;
 use super::pages::driver::DriverPages;
@@ -105,6 +105,7 @@ pub struct Gpu {
     pub(super) page: PageSize,
     placement: Placement,
     host_reads: HostReads,
+    host_copies: HostCopies,
     pub(super) memory_bytes: Option<u64>,
     pub(super) memory: DeviceMemory,
     pub(super) output: Output,
@@ -112,6 +113,8 @@ pub struct Gpu {
     pub(super) timings: InstructionTimings,
     pub(super) clockwork: Clockwork,
     buffers: Vec<Buffer>,
+    /// Bytes of each buffer that the host has not copied to the GPU.
+    uncopied: Vec<u64>,
     pub(super) next_address: u64,
     pub(super) allocated: Allocated,
     /// Of `memory_bytes`, taken by memory that never moves.
@@ -167,6 +170,7 @@ impl Gpu {
             page,
             placement: machine.placement,
             host_reads: machine.host_reads,
+            host_copies: machine.host_copies,
             memory_bytes,
             memory: DeviceMemory::new(),
             output: Output::default(),
@@ -175,6 +179,7 @@ impl Gpu {
             clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             buffers: Vec::new(),
+            uncopied: Vec::new(),
             allocated: Allocated::default(),
             fixed_bytes: 0,
             managed_count: 0,
@@ -225,6 +230,7 @@ impl Gpu {
             bytes,
         };
         self.buffers.push(buffer);
+        self.uncopied.push(bytes);
         self.allocated.add(bytes, padded.unwrap_or(bytes));
         Ok(buffer)
     }
@@ -295,6 +301,9 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
         let bytes = range.end - range.start;
+        if direction == Direction::ToGpu {
+            self.note_copied(buffer, bytes);
+        }
         if self.options.timing && bytes > 0 {
             self.clockwork
                 .copy(buffer.address.0 + range.start, bytes, direction);
@@ -333,8 +342,28 @@ impl Gpu {
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError> {
         self.place_data();
+        self.copy_the_rest();
         self.read_between_launches();
         self.clockwork.run_grid(kernel, stream)
+    }
+
+    fn note_copied(&mut self, buffer: Buffer, bytes: u64) {
+        if let Some(index) = self.buffers.iter().position(|other| *other == buffer) {
+            self.uncopied[index] = self.uncopied[index].saturating_sub(bytes);
+        }
+    }
+
+    /// A programmer who copies everything also copies what the GPU only writes.
+    pub(super) fn copy_the_rest(&mut self) {
+        if self.host_copies == HostCopies::Inputs || !self.clockwork.copies() {
+            return;
+        }
+        for uncopied in &mut self.uncopied {
+            let bytes = std::mem::take(uncopied);
+            if bytes > 0 {
+                self.clockwork.transfer(bytes, Direction::ToGpu);
+            }
+        }
     }
 
     /// What the CPU reads before every launch but the first.

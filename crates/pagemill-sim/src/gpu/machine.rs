@@ -51,6 +51,8 @@ pub struct GpuMachine {
     pub placement: Placement,
     /// What the CPU reads between two launches, whatever the program copies.
     pub host_reads: HostReads,
+    /// What a programmer who manages transfers copies to the GPU.
+    pub host_copies: HostCopies,
 }
 
 impl GpuMachine {
@@ -82,6 +84,8 @@ impl GmmuSpec {
             stall: StallScope::Requester,
             concurrent_migrations: None,
             eviction: &LeastRecentlyUsed::ENTRY,
+            transactions: None,
+            validity: Validity::AtRequest,
         }
     }
 }
@@ -176,6 +180,16 @@ pub enum HostReads {
     #[default]
     Nothing,
     /// All buffers.
+    Everything,
+}
+
+/// What a programmer who manages transfers copies to the GPU before the first launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostCopies {
+    /// The program's inputs.
+    #[default]
+    Inputs,
+    /// All buffers, outputs too.
     Everything,
 }
 
@@ -324,4 +338,37 @@ pub struct GmmuSpec {
     pub concurrent_migrations: Option<u32>,
     /// Which page leaves when GPU memory is full.
     pub eviction: &'static EvictionEntry,
+    /// How the bytes of a migration to the GPU go over the link; `None` for in one burst.
+    pub transactions: Option<TransactionChain>,
+    /// When a migration changes the valid ranges of its page.
+    pub validity: Validity,
+}
+
+/// When a migration changes the valid ranges of its page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validity {
+    /// When it is decided: later requests see what is on its way, and ask for nothing of it.
+    #[default]
+    AtRequest,
+    /// When it ends: requests until then plan by what has arrived.
+    AtArrival,
+}
+
+/// A migration as a chain of transactions: a new one starts when an earlier one has been answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionChain {
+    /// Bytes of one transaction.
+    pub bytes: u32,
+    /// From the start of a transaction to its answer.
+    pub round_trip: Picos,
+    /// Transactions of one migration under way at a time.
+    pub in_flight: u32,
+}
+
+impl TransactionChain {
+    /// The least time in which `bytes` move.
+    pub fn time_for(&self, bytes: u64) -> Picos {
+        let at_a_time = u64::from(self.bytes) * u64::from(self.in_flight);
+        Picos(self.round_trip.0.saturating_mul(bytes.div_ceil(at_a_time)))
+    }
 }

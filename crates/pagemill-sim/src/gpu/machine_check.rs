@@ -119,6 +119,10 @@ impl GpuMachine {
         if let Some(most) = self.gmmu.concurrent_migrations {
             within("gmmu.concurrent_migrations", most, 1, 1 << 20)?;
         }
+        if let Some(chain) = self.gmmu.transactions {
+            within("gmmu.transactions.bytes", chain.bytes, 1, 1 << 30)?;
+            within("gmmu.transactions.in_flight", chain.in_flight, 1, 1 << 20)?;
+        }
         within(
             "gmmu.state_query_cycles",
             self.gmmu.state_query_cycles,

@@ -35,9 +35,9 @@ pub use allocated::Allocated;
 pub use error::{GpuError, LaunchFailure};
 pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use machine::{
-    CpuReturn, GmmuSpec, GpuMachine, HostReads, InstructionTiming, InstructionTimings,
+    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
     InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec, StallScope, TlbScope,
-    Translation,
+    TransactionChain, Translation, Validity,
 };
 pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pages::MigrationCounts;

@@ -208,6 +208,7 @@ impl Gpu {
         }
         if self.options.timing {
             self.place_data();
+            self.copy_the_rest();
             self.read_between_launches();
             self.run_timed(module, &launch)
         } else {

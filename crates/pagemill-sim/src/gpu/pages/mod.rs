@@ -364,6 +364,13 @@ impl Pages {
         }
     }
 
+    /// Everything on its way has arrived: the run is over.
+    pub(crate) fn land_everything(&mut self) {
+        if let Self::Ranges(ranges) = self {
+            ranges.land_everything();
+        }
+    }
+
     /// Bytes that are valid in GPU memory now.
     pub(crate) fn resident_bytes(&self) -> u64 {
         match self {

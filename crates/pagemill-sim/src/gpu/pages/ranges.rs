@@ -3,17 +3,19 @@
 //! What moves is decided by `pagemill_policy::migration`, and what leaves a full memory by `pagemill_policy::residency`.
 //! Here it gets a migration-buffer entry and a place on the link.
 
+mod arrivals;
 mod frames;
 mod host;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
-use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope};
+use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity};
 use crate::gpu::page_events;
 use crate::gpu::wires::Wires;
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::flights::{Flight, Flights};
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
+use arrivals::Arrivals;
 use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
@@ -48,6 +50,10 @@ pub(crate) struct RangesSpec {
     pub(crate) memory_bytes: Option<u64>,
     /// Which page leaves when it is full.
     pub(crate) eviction: &'static EvictionEntry,
+    /// How the bytes of a migration go over the link; `None` for in one burst.
+    pub(crate) transactions: Option<TransactionChain>,
+    /// When a migration changes the valid ranges of its page.
+    pub(crate) validity: Validity,
 }
 
 impl RangesSpec {
@@ -66,6 +72,8 @@ impl RangesSpec {
             concurrent: gmmu.concurrent_migrations,
             memory_bytes: machine.program_bytes(),
             eviction: gmmu.eviction,
+            transactions: gmmu.transactions,
+            validity: gmmu.validity,
         }
     }
 
@@ -82,6 +90,8 @@ impl RangesSpec {
             concurrent: None,
             memory_bytes: Some(memory_bytes),
             eviction: &LeastRecentlyUsed::ENTRY,
+            transactions: None,
+            validity: Validity::AtRequest,
         }
     }
 }
@@ -104,6 +114,8 @@ pub(crate) struct Ranges {
     own_flights: BTreeMap<(usize, usize), Flights>,
     /// By page, what was on the GPU once and has left it. Empty until a page leaves.
     departed: BTreeMap<usize, RangeSet>,
+    /// What is on its way, where ranges become valid at their arrival.
+    arrivals: Option<Arrivals>,
     /// `None` while GPU memory is not limited.
     frames: Option<Frames>,
     counts: MigrationCounts,
@@ -126,6 +138,10 @@ impl Ranges {
             slots: spec.concurrent.map(EntryPool::new),
             own_flights: BTreeMap::new(),
             departed: BTreeMap::new(),
+            arrivals: match spec.validity {
+                Validity::AtRequest => None,
+                Validity::AtArrival => Some(Arrivals::default()),
+            },
             frames: frames.map(|frames| Frames::new(frames, spec.eviction)),
             counts: MigrationCounts::default(),
             planned: Vec::new(),
@@ -169,16 +185,15 @@ impl Ranges {
         request: PageRequest,
         wires: &mut Wires,
     ) -> Touch {
+        if self.arrivals.is_some() {
+            return self.request_by_arrivals(at, index, request, wires);
+        }
         if self.flights[index].until() <= at && self.pages[index].state() == PageState::ValidInGpu {
             self.settled[index] = true;
             self.forget_flights(index);
             return Touch::Here(at);
         }
-        let start = (request.address & ((1 << self.page_shift) - 1)) as u32;
-        let range = PageRange {
-            start,
-            end: start + request.bytes,
-        };
+        let range = self.range_of(request);
         let known = at + self.spec.query;
         self.planned.clear();
         let decision = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
@@ -197,6 +212,15 @@ impl Ranges {
         }
         self.counts.joined_requests += 1;
         Touch::Arrives(arrival)
+    }
+
+    /// What a request asks for, within its page.
+    fn range_of(&self, request: PageRequest) -> PageRange {
+        let start = (request.address & ((1 << self.page_shift) - 1)) as u32;
+        PageRange {
+            start,
+            end: start + request.bytes,
+        }
     }
 
     /// A request for bytes on the way that does not merge with every migration: it waits for one of its own, which it
@@ -254,8 +278,15 @@ impl Ranges {
             let done = self.transfer(at, index, needed, asker, wires);
             self.flights[index].insert(at, Flight { range, done });
         }
+        let planned = std::mem::take(&mut self.planned);
+        self.count_refetched(index, &planned, wires);
+        self.planned = planned;
+    }
+
+    /// Counts those of the moved `ranges` that were on the GPU before.
+    fn count_refetched(&mut self, index: usize, ranges: &[PageRange], wires: &mut Wires) {
         if let Some(departed) = self.departed.get(&index) {
-            let came = self.planned.iter();
+            let came = ranges.iter();
             let again = came.map(|&range| overlap(departed, range)).sum::<u64>();
             self.counts.refetched_bytes += again;
             if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
@@ -295,7 +326,7 @@ impl Ranges {
             wires
                 .link
                 .transfer_from(at + overhead, ready, Direction::ToGpu, range.bytes());
-        let done = transfer.done + self.spec.update;
+        let done = transfer.done.max(ready + self.chain_time(range)) + self.spec.update;
         self.buffers[partition].hold_until(done);
         if let Some(slots) = &mut self.slots {
             slots.hold_until(done);
@@ -329,6 +360,12 @@ impl Ranges {
             sm: asker.sm,
         });
         done
+    }
+
+    /// The least time of a migration of `range`, however fast the link is.
+    fn chain_time(&self, range: PageRange) -> Picos {
+        let chain = self.spec.transactions;
+        chain.map_or(Picos::ZERO, |chain| chain.time_for(range.bytes()))
     }
 
     /// What the page has on the GPU, if a page map is recorded.
@@ -435,6 +472,7 @@ impl Ranges {
 
     /// The page goes back to the CPU; returns how many bytes move.
     fn leave_gpu(&mut self, index: usize) -> u64 {
+        self.land_all(index);
         self.settled[index] = false;
         self.forget_flights(index);
         self.moves.left(self.addresses(index));

@@ -1,0 +1,196 @@
+//! Ranges that become valid when their migration ends (Zhang et al. 2019, sections 3.3 and 4.1).
+//!
+//! Until then a request plans by what has arrived: it moves its own part of the page, with the gap to the ranges that are
+//! there, although bytes of it may be on their way for another request that it does not merge with.
+
+use super::{Asker, Move, PageRequest, Ranges, Touch};
+use crate::gpu::machine::MergeScope;
+use crate::gpu::page_events;
+use crate::gpu::wires::Wires;
+use pagemill_policy::migration::{GpuDecision, PageState};
+use pagemill_types::{PageRange, Picos, RangeSet};
+use std::collections::BTreeMap;
+
+/// Migrations that have not ended, by page.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    pages: BTreeMap<usize, Vec<Arrival>>,
+}
+
+/// A range on its way.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    range: PageRange,
+    done: Picos,
+    asker: Asker,
+}
+
+impl Arrivals {
+    /// Takes what has arrived at `at` in a page.
+    fn take(&mut self, index: usize, at: Picos) -> Vec<PageRange> {
+        let Some(pending) = self.pages.get_mut(&index) else {
+            return Vec::new();
+        };
+        let arrived = pending.iter().filter(|arrival| arrival.done <= at);
+        let arrived: Vec<_> = arrived.map(|arrival| arrival.range).collect();
+        if arrived.len() == pending.len() {
+            self.pages.remove(&index);
+        } else if !arrived.is_empty() {
+            pending.retain(|arrival| arrival.done > at);
+        }
+        arrived
+    }
+
+    /// What is on its way to a page for those that `shares` says.
+    fn on_the_way(
+        &self,
+        index: usize,
+        shares: impl Fn(Asker) -> bool,
+    ) -> impl Iterator<Item = &Arrival> {
+        let pending = self.pages.get(&index).into_iter().flatten();
+        pending.filter(move |arrival| shares(arrival.asker))
+    }
+}
+
+impl Ranges {
+    /// A GPU request, where ranges become valid at their arrival.
+    pub(super) fn request_by_arrivals(
+        &mut self,
+        at: Picos,
+        index: usize,
+        request: PageRequest,
+        wires: &mut Wires,
+    ) -> Touch {
+        if self.land(index, at) && self.pages[index].state() == PageState::ValidInGpu {
+            self.settled[index] = true;
+            self.forget_flights(index);
+            return Touch::Here(at);
+        }
+        let known = at + self.spec.query;
+        let range = self.range_of(request);
+        self.planned.clear();
+        let decision = self.pages[index].plan(&self.migration, range, &mut self.planned);
+        if decision == GpuDecision::Local {
+            return Touch::Here(known);
+        }
+        let shared = self.shared_arrivals(index, request.asker);
+        let missing: Vec<_> = self
+            .planned
+            .iter()
+            .flat_map(|&planned| shared.missing(planned))
+            .collect();
+        match missing.is_empty() {
+            true => self.counts.joined_requests += 1,
+            false => self.fetch_missing(known, index, &missing, request.asker, wires),
+        }
+        let arrival = self.arrival_for(index, range, request.asker);
+        Touch::Arrives(arrival.max(known))
+    }
+
+    /// What is on its way to a page that requests of `asker` wait for.
+    fn shared_arrivals(&self, index: usize, asker: Asker) -> RangeSet {
+        let mut shared = RangeSet::new();
+        let arrivals = self.arrivals.iter();
+        for arrival in
+            arrivals.flat_map(|all| all.on_the_way(index, |other| self.merges(asker, other)))
+        {
+            shared.insert(arrival.range);
+        }
+        shared
+    }
+
+    /// Whether a request of `asker` waits for a migration of `other`.
+    fn merges(&self, asker: Asker, other: Asker) -> bool {
+        match self.spec.merge {
+            MergeScope::Gpu => true,
+            MergeScope::Partition => asker.partition == other.partition,
+            MergeScope::Sm => asker.sm == other.sm,
+            MergeScope::Nothing => false,
+        }
+    }
+
+    fn fetch_missing(
+        &mut self,
+        at: Picos,
+        index: usize,
+        missing: &[PageRange],
+        asker: Asker,
+        wires: &mut Wires,
+    ) {
+        self.make_room(at, index, wires);
+        let before = self.all_arrivals(index);
+        for &range in missing {
+            let repeated = range.bytes() - before.missing(range).map(PageRange::bytes).sum::<u64>();
+            self.counts.repeated_bytes += repeated;
+            let cause = match repeated {
+                0 => page_events::FAULT,
+                _ => page_events::REPEAT,
+            };
+            let done = self.transfer(at, index, Move { range, cause }, asker, wires);
+            self.flights[index].extend_until(done);
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals
+                    .pages
+                    .entry(index)
+                    .or_default()
+                    .push(Arrival { range, done, asker });
+            }
+        }
+        self.count_refetched(index, missing, wires);
+    }
+
+    fn all_arrivals(&self, index: usize) -> RangeSet {
+        let mut all = RangeSet::new();
+        let arrivals = self.arrivals.iter();
+        for arrival in arrivals.flat_map(|arrivals| arrivals.on_the_way(index, |_| true)) {
+            all.insert(arrival.range);
+        }
+        all
+    }
+
+    /// When the last byte of `range` is there for `asker`.
+    fn arrival_for(&self, index: usize, range: PageRange, asker: Asker) -> Picos {
+        let arrivals = self.arrivals.iter();
+        let mine =
+            arrivals.flat_map(|all| all.on_the_way(index, |other| self.waits_for(asker, other)));
+        let overlapping = mine.filter(|arrival| arrival.range.overlaps(range));
+        overlapping
+            .map(|arrival| arrival.done)
+            .max()
+            .unwrap_or(Picos::ZERO)
+    }
+
+    /// Whether what moves for `other` is awaited by `asker`: what it merges with, and its own.
+    fn waits_for(&self, asker: Asker, other: Asker) -> bool {
+        self.merges(asker, other) || asker == other
+    }
+
+    /// Makes valid what has arrived in a page at `at`. True where nothing is on its way any more.
+    fn land(&mut self, index: usize, at: Picos) -> bool {
+        let Some(arrivals) = &mut self.arrivals else {
+            return true;
+        };
+        for range in arrivals.take(index, at) {
+            let page = &mut self.pages[index];
+            let range = match (self.migration.policy().range_limit(), page.valid().hull()) {
+                // An entry with one offset and one length covers what lies between two ranges that came on their own.
+                (Some(1), Some(hull)) => hull.hull(range),
+                _ => range,
+            };
+            page.arrive(&self.migration, range);
+        }
+        !arrivals.pages.contains_key(&index)
+    }
+
+    /// Makes valid all that is on its way to a page, before the page leaves the GPU.
+    pub(super) fn land_all(&mut self, index: usize) {
+        self.land(index, Picos(u64::MAX));
+    }
+
+    /// Makes valid all that is on its way to any page, before pages are counted.
+    pub(crate) fn land_everything(&mut self) {
+        for index in 0..self.pages.len() {
+            self.land_all(index);
+        }
+    }
+}
