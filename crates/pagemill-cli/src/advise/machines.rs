@@ -5,7 +5,7 @@ use pagemill_run::advisor::{Answer, Configuration, capacity, time_ns};
 use pagemill_scenario::MACHINES;
 
 use super::AdviseArguments;
-use super::program::{failure, point, scenario};
+use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::note;
 

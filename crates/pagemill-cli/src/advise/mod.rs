@@ -4,6 +4,7 @@ mod arguments;
 mod machines;
 mod pattern;
 mod program;
+mod question;
 mod simulate;
 
 pub use arguments::AdviseArguments;

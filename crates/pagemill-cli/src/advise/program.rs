@@ -6,15 +6,15 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{OutputDir, ResultSet};
+use pagemill_run::Stdout;
 use pagemill_run::advisor::{
     ALLOCATION_ROW, Answer, CHANGE_ROW, Progress, Question, apply, result_set, table_of,
 };
-use pagemill_run::{PointError, Stdout};
-use pagemill_scenario::document::SourceText;
-use pagemill_scenario::{CudaPoint, PointSpec, Scenario, load_text};
+use pagemill_scenario::CudaPoint;
 
 use super::AdviseArguments;
 use super::machines::{self, MACHINE_ROW};
+use super::question::{failure, point, scenario};
 use crate::args::RunFormat;
 use crate::failure::Failure;
 use crate::output::{note, print_results, print_text, write_results};
@@ -63,61 +63,6 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     match applied {
         None | Some(0) => Ok(()),
         Some(code) => Err(Failure::Program(code)),
-    }
-}
-
-/// The question as a scenario; `memory` are the lines about GPU memory.
-pub fn scenario(
-    arguments: &AdviseArguments,
-    machine: &str,
-    memory: &str,
-) -> Result<Scenario, Failure> {
-    let program = &arguments.program;
-    // A JSON string is a TOML string.
-    let string = |text: &str| serde_json::Value::from(text).to_string();
-    let words: Vec<String> = program.command.iter().map(|word| string(word)).collect();
-    let mode = match &program.mode {
-        Some(mode) => format!("mode = {}\n", string(mode)),
-        None => String::new(),
-    };
-    let text = format!(
-        "title = {}\nkind = \"cuda\"\nmachine = {}\nseed = {}\n\n[program]\ncommand = [{}]\n{memory}\n[transfer]\n{mode}",
-        string(&program.command.join(" ")),
-        string(machine),
-        arguments.seed,
-        words.join(", "),
-    );
-    Ok(load_text(
-        &SourceText::built_in("advise.toml", &text),
-        &program.sets,
-    )?)
-}
-
-/// The only point of a scenario, whose pages have to move.
-pub fn point(scenario: &Scenario) -> Result<&CudaPoint, Failure> {
-    let refuse = |text: &str| Err(Failure::Usage(text.to_owned()));
-    let [point] = &scenario.points[..] else {
-        return refuse(
-            "a list of values is more than one question: give --set one value for each key",
-        );
-    };
-    let PointSpec::Cuda(spec) = &point.spec else {
-        return refuse("the scenario is of another kind");
-    };
-    if spec.transfer.migration.is_none() && spec.transfer.driver.is_none() {
-        return Err(Failure::Usage(format!(
-            "`transfer.mode` = {:?} moves no pages, so no hint has an effect: use on-demand on a machine that has a driver, or \
-             multi-range",
-            spec.transfer.mode
-        )));
-    }
-    Ok(spec)
-}
-
-pub fn failure(error: PointError) -> Failure {
-    match error {
-        PointError::Refused(message) => Failure::Usage(message),
-        error => Failure::Run(error.to_string()),
     }
 }
 

@@ -187,13 +187,9 @@ mod tests {
             function: Some(function.to_owned()),
             at: "a.cu:1".to_owned(),
         };
-        assert!(is_own(&place("main"), "/home/a.cu", &["add"]));
-        assert!(!is_own(&place("add"), "/home/a.cu", &["add"]));
-        assert!(!is_own(
-            &place("cudaMallocManaged<float>"),
-            "/home/a.cu",
-            &[]
-        ));
+        assert!(is_own(&place("main"), "src/a.cu", &["add"]));
+        assert!(!is_own(&place("add"), "src/a.cu", &["add"]));
+        assert!(!is_own(&place("cudaMallocManaged<float>"), "src/a.cu", &[]));
         assert!(!is_own(&place("main"), "/usr/include/cuda_runtime.h", &[]));
     }
 

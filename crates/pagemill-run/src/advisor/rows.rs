@@ -113,8 +113,89 @@ fn about(answer: &Answer) -> String {
     format!("{} runs: {advice}.{memory}", answer.runs)
 }
 
+/// What was measured of allocations and changes.
+const METRICS: [(&str, ColumnKind, &str); 22] = [
+    ("function", ColumnKind::Text, "the function that allocates"),
+    (
+        "allocations",
+        ColumnKind::Count,
+        "how many allocations the line makes",
+    ),
+    ("bytes", ColumnKind::Bytes, "their size"),
+    (
+        "pattern",
+        ColumnKind::Text,
+        "how kernels use them, as far as moves tell",
+    ),
+    (
+        "faults",
+        ColumnKind::Count,
+        "pages that faults asked for, or ranges moved on demand",
+    ),
+    (
+        "block_services",
+        ColumnKind::Count,
+        "times that the driver served a block of them",
+    ),
+    ("migrated_bytes", ColumnKind::Bytes, "moved from CPU to GPU"),
+    (
+        "repeated_bytes",
+        ColumnKind::Bytes,
+        "part of migrated_bytes that had been moved before",
+    ),
+    (
+        "populated_bytes",
+        ColumnKind::Bytes,
+        "allocated on the GPU at their first touch",
+    ),
+    ("returned_bytes", ColumnKind::Bytes, "moved from GPU to CPU"),
+    (
+        "dropped_bytes",
+        ColumnKind::Bytes,
+        "left the GPU without a copy",
+    ),
+    (
+        "remote_bytes",
+        ColumnKind::Bytes,
+        "used by the GPU in CPU memory, in segments of 128 bytes",
+    ),
+    (
+        "evictions",
+        ColumnKind::Count,
+        "pages moved out to make room",
+    ),
+    (
+        "first_kernel",
+        ColumnKind::Text,
+        "the kernel that they first moved for",
+    ),
+    (
+        "launches",
+        ColumnKind::Count,
+        "launches during which they moved or were used in place",
+    ),
+    ("call", ColumnKind::Text, "the call to add"),
+    ("place", ColumnKind::Text, "where to add it"),
+    (
+        "time_before_ns",
+        ColumnKind::TimeNs,
+        "the program without it, changes kept before included",
+    ),
+    ("time_ns", ColumnKind::TimeNs, "the program with it"),
+    ("speedup", ColumnKind::Ratio, "time_before_ns over time_ns"),
+    (
+        "verdict",
+        ColumnKind::Text,
+        "kept: part of the advice; otherwise why not",
+    ),
+    (
+        "unheeded_hints",
+        ColumnKind::Count,
+        "hints that have no effect in this transfer mode, if there were any",
+    ),
+];
+
 fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
     let parameters = [
         ("row", "allocation, or a change that was tried"),
         (
@@ -123,72 +204,8 @@ fn columns() -> Vec<Column> {
         ),
         ("change", "what was changed"),
     ];
-    let metrics = [
-        ("function", Text, "the function that allocates"),
-        ("allocations", Count, "how many allocations the line makes"),
-        ("bytes", Bytes, "their size"),
-        (
-            "pattern",
-            Text,
-            "how kernels use them, as far as moves tell",
-        ),
-        (
-            "faults",
-            Count,
-            "pages that faults asked for, or ranges moved on demand",
-        ),
-        (
-            "block_services",
-            Count,
-            "times that the driver served a block of them",
-        ),
-        ("migrated_bytes", Bytes, "moved from CPU to GPU"),
-        (
-            "repeated_bytes",
-            Bytes,
-            "part of migrated_bytes that had been moved before",
-        ),
-        (
-            "populated_bytes",
-            Bytes,
-            "allocated on the GPU at their first touch",
-        ),
-        ("returned_bytes", Bytes, "moved from GPU to CPU"),
-        ("dropped_bytes", Bytes, "left the GPU without a copy"),
-        (
-            "remote_bytes",
-            Bytes,
-            "used by the GPU in CPU memory, in segments of 128 bytes",
-        ),
-        ("evictions", Count, "pages moved out to make room"),
-        ("first_kernel", Text, "the kernel that they first moved for"),
-        (
-            "launches",
-            Count,
-            "launches during which they moved or were used in place",
-        ),
-        ("call", Text, "the call to add"),
-        ("place", Text, "where to add it"),
-        (
-            "time_before_ns",
-            TimeNs,
-            "the program without it, changes kept before included",
-        ),
-        ("time_ns", TimeNs, "the program with it"),
-        ("speedup", Ratio, "time_before_ns over time_ns"),
-        (
-            "verdict",
-            Text,
-            "kept: part of the advice; otherwise why not",
-        ),
-        (
-            "unheeded_hints",
-            Count,
-            "hints that have no effect in this transfer mode, if there were any",
-        ),
-    ];
-    let parameters = parameters.map(|(name, doc)| Column::parameter(name, Text, doc));
-    let metrics = metrics.map(|(name, kind, doc)| Column::metric(name, kind, doc));
+    let parameters = parameters.map(|(name, doc)| Column::parameter(name, ColumnKind::Text, doc));
+    let metrics = METRICS.map(|(name, kind, doc)| Column::metric(name, kind, doc));
     parameters.into_iter().chain(metrics).collect()
 }
 
