@@ -8,9 +8,36 @@ use pagemill_ptx::{
     Block, DeviceMemory, Executor, InstructionCosts, Launch, Linked, Module, Output, Step, StepEnd,
     run_functional,
 };
+use pagemill_testkit::bench::cpu_rate;
 
 fn main() {
     divan::main();
+    figures();
+}
+
+/// A kernel with its buffers.
+type MakeLaunch = fn() -> (Device, Launch);
+
+/// The figures that `cargo xtask bench` keeps: each kernel with both executors, one after the other.
+fn figures() {
+    let kernels: [(&str, MakeLaunch); 3] = [
+        ("vector-add", vector_add_launch),
+        ("stencil", stencil_launch),
+        ("gather", gather_launch),
+    ];
+    for (kernel, make) in kernels {
+        for (label, executor) in ["interpreted", "compiled"].into_iter().zip(EXECUTORS) {
+            let (mut device, launch) = make();
+            let launch = launch.with_executor(executor);
+            let mut output = Output::default();
+            let name = format!("ptx-{kernel}-{label}");
+            cpu_rate(&name, "thread-instructions/cpu-s", || {
+                run_functional(&launch, &mut device.memory, &mut output)
+                    .expect("the kernel is correct")
+                    .thread_instructions
+            });
+        }
+    }
 }
 
 struct Device {

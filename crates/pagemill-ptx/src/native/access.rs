@@ -6,8 +6,8 @@ use super::cache::Name;
 use super::context::fields;
 use super::emit::{ACTIVE, Emitter, K5, Stub};
 use super::encode::{
-    ADD, CMP, Condition, Label, Masking, Mem, Operand, R13, R14, R15, RAX, RBX, RCX, SUB, Width,
-    Zmm, at,
+    ADD, CMP, Condition, Label, Masking, Mem, Operand, R13, R14, R15, RAX, RBX, RCX, SUB, Vector,
+    Width, Zmm, at,
 };
 use super::table::Table;
 use super::vectors::*;
@@ -24,6 +24,7 @@ pub(super) struct Access {
     site: i32,
     offset: i32,
     element_bytes: u8,
+    is_signed: bool,
     is_load: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
     address: Name,
@@ -52,6 +53,22 @@ impl Access {
 
     fn window(&self, field: i32) -> Mem {
         at(R13, fields::WINDOW_BYTES * self.site + field)
+    }
+
+    /// What moves a part of the lanes that lie one behind the other.
+    fn row_instruction(&self) -> Vector {
+        match (self.element_bytes, self.is_load, self.is_signed) {
+            (1, true, false) => VPMOVZXBD,
+            (1, true, true) => VPMOVSXBD,
+            (2, true, false) => VPMOVZXWD,
+            (2, true, true) => VPMOVSXWD,
+            (4, true, _) => VMOVDQU32_LOAD,
+            (_, true, _) => VMOVDQU64_LOAD,
+            (1, false, _) => VPMOVDB,
+            (2, false, _) => VPMOVDW,
+            (4, false, _) => VMOVDQU32_STORE,
+            (_, false, _) => VMOVDQU64_STORE,
+        }
     }
 
     /// How part `part` of the addresses takes part.
@@ -84,7 +101,7 @@ impl Emitter<'_> {
         let memory = &self.code.memory[inst.aux as usize];
         let is_plain = matches!(
             (memory.element_bytes, memory.wide, memory.count),
-            (4, false, 1) | (8, true, 1)
+            (1 | 2 | 4, false, 1) | (8, true, 1)
         );
         let is_reachable = match memory.address {
             AddressOperand::Wide(_) => {
@@ -160,6 +177,7 @@ impl Emitter<'_> {
             site: memory.site as i32,
             offset: memory.offset as i32,
             element_bytes: memory.element_bytes,
+            is_signed: memory.signed,
             is_load,
             address,
             addresses,
@@ -264,7 +282,7 @@ impl Emitter<'_> {
         let label = self.asm.label();
         self.first_address(access);
         if access.is_masked {
-            let shift = if access.element_bytes == 8 { 3 } else { 2 };
+            let shift = access.element_bytes.trailing_zeros() as u8;
             self.asm.shift_left(RCX, shift);
             self.asm.arithmetic(SUB, access.width(), RAX, RCX);
         }
@@ -273,14 +291,10 @@ impl Emitter<'_> {
         self.differs(access);
         self.asm.jump_if(Condition::NotEqual, label);
         self.locate(access, fields::WINDOW_BLOCK_END);
+        let part_bytes = 32 / access.data.len() as i32 * i32::from(access.element_bytes);
+        let op = access.row_instruction();
         for (part, &data) in access.data.iter().enumerate() {
-            let place = Operand::Memory(at(RCX, 64 * part as i32));
-            let op = match (access.bank, access.is_load) {
-                (Bank::Wide, true) => VMOVDQU64_LOAD,
-                (Bank::Wide, false) => VMOVDQU64_STORE,
-                (_, true) => VMOVDQU32_LOAD,
-                (_, false) => VMOVDQU32_STORE,
-            };
+            let place = Operand::Memory(at(RCX, part_bytes * part as i32));
             self.asm
                 .vector(op, data, 0, place, access.data_masking(part));
         }
@@ -333,12 +347,17 @@ impl Emitter<'_> {
 
     fn load_one_place(&mut self, access: &Access) {
         self.locate(access, fields::WINDOW_LANE_END);
-        let op = match access.bank {
-            Bank::Wide => VPBROADCASTQ,
-            _ => VPBROADCASTD,
+        let memory = Operand::Memory(at(RCX, 0));
+        let (op, place) = match access.element_bytes {
+            8 => (VPBROADCASTQ, memory),
+            4 => (VPBROADCASTD, memory),
+            bytes => {
+                self.asm
+                    .load_short(bytes, access.is_signed, RAX, at(RCX, 0));
+                (VPBROADCASTD_GPR, Operand::Register(RAX.0))
+            }
         };
         for (part, &data) in access.data.iter().enumerate() {
-            let place = Operand::Memory(at(RCX, 0));
             self.asm
                 .vector(op, data, 0, place, access.data_masking(part));
         }
@@ -362,6 +381,11 @@ impl Emitter<'_> {
             self.asm.jump(access.slow);
         }
         self.asm.bind(scattered);
+        if !access.is_load && access.element_bytes < 4 {
+            // There is no scatter of so few bytes.
+            self.asm.jump(access.slow);
+            return;
+        }
         let indices = self.indices(access);
         self.asm
             .load(Width::W64, RCX, access.window(fields::WINDOW_HOST));
@@ -371,7 +395,24 @@ impl Emitter<'_> {
             (_, true) => self.move_narrow_by_wide(access, &indices),
             (_, false) => self.move_narrow(access, &indices),
         }
+        if access.element_bytes < 4 {
+            self.cut_gathered(access);
+        }
         self.asm.jump(access.done);
+    }
+
+    /// Extends the first one or two bytes of the four that were gathered.
+    fn cut_gathered(&mut self, access: &Access) {
+        let spare_bits = 32 - 8 * access.element_bytes;
+        let right = if access.is_signed { 4 } else { 2 };
+        for (part, &data) in access.data.iter().enumerate() {
+            let source = (data, Operand::Register(data));
+            let masking = access.data_masking(part);
+            for number in [6, right] {
+                self.asm
+                    .vector_imm(SHIFT_D_IMM, number, source, spare_bits, masking);
+            }
+        }
     }
 
     /// Each lane's offset in the window, aligned and inside where it is active.
@@ -430,7 +471,7 @@ impl Emitter<'_> {
         })
     }
 
-    fn gather(&mut self, op: super::encode::Vector, data: Zmm, index: Zmm) {
+    fn gather(&mut self, op: Vector, data: Zmm, index: Zmm) {
         self.asm
             .vector(op, data, 0, Self::indexed(index), Masking::Merge(K5));
     }

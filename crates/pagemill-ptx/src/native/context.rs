@@ -56,6 +56,9 @@ pub(super) mod fields {
     pub const WINDOW_BYTES: i32 = size_of::<Window>() as i32;
 }
 
+/// Bytes that a gather reads for a lane at least.
+const GATHERED_BYTES: u64 = 4;
+
 /// The run of bytes that a memory instruction touched last. All zero where nothing is known: nothing is inside then.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -66,19 +69,23 @@ pub(super) struct Window {
     host: usize,
     /// Offsets below this leave room for all 32 lanes, one behind the other.
     block_end: u64,
-    /// Offsets below this leave room for one lane.
+    /// Offsets below this leave room for one lane, and for what a gather reads for it.
     lane_end: u64,
 }
 
 impl Window {
     fn new(base: u64, host: usize, bytes: u64, inst: &MemoryInst) -> Self {
         let lane_bytes = u64::from(inst.lane_bytes());
+        // Compiled code looks at the alignment of offsets.
+        if !base.is_multiple_of(lane_bytes) {
+            return Self::default();
+        }
         let end = |needed: u64| bytes.checked_sub(needed).map_or(0, |room| room + 1);
         Self {
             base,
             host,
             block_end: end(lane_bytes * LANES as u64),
-            lane_end: end(lane_bytes),
+            lane_end: end(lane_bytes.max(GATHERED_BYTES)),
         }
     }
 }

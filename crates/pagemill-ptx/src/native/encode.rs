@@ -330,6 +330,14 @@ impl Assembler {
         self.with_memory(width, 0x8b, dst.0, mem);
     }
 
+    /// One or two bytes, extended to 32 bits.
+    pub(super) fn load_short(&mut self, bytes: u8, is_signed: bool, dst: Gpr, mem: Mem) {
+        let opcode = 0xb6 | u8::from(bytes == 2) | u8::from(is_signed) << 3;
+        self.rex(Width::W32, dst.0, 0, mem.base.0);
+        self.bytes(&[0x0f, opcode]);
+        self.address(dst.0, mem);
+    }
+
     pub(super) fn store(&mut self, width: Width, mem: Mem, src: Gpr) {
         self.with_memory(width, 0x89, src.0, mem);
     }

@@ -2,20 +2,17 @@
 
 use super::encode::{Mem, R11, at};
 
-/// Bytes from lane to lane times the lane's number, in 64 bits, for elements of 4 bytes.
-const STEPS4: i32 = 0;
-/// The same for elements of 8 bytes.
-const STEPS8: i32 = 256;
-/// Both in 32 bits.
-const STEPS4_NARROW: i32 = 512;
-const STEPS8_NARROW: i32 = 640;
+/// Bytes from lane to lane times the lane's number, for elements of 1, 2, 4 and 8 bytes: in 64 bits.
+const STEPS: i32 = 0;
+/// The same in 32 bits.
+const STEPS_NARROW: i32 = 1024;
 /// Indices of 32-bit halves in two registers of 64-bit lanes.
-pub(super) const LOW_HALVES: i32 = 768;
-pub(super) const HIGH_HALVES: i32 = 832;
+pub(super) const LOW_HALVES: i32 = 1536;
+pub(super) const HIGH_HALVES: i32 = 1600;
 /// Indices that alternate between the lanes of two registers, for the lower and the upper eight.
-pub(super) const JOIN_LOWER: i32 = 896;
-pub(super) const JOIN_UPPER: i32 = 960;
-const FIXED_BYTES: usize = 1024;
+pub(super) const JOIN_LOWER: i32 = 1664;
+pub(super) const JOIN_UPPER: i32 = 1728;
+const FIXED_BYTES: usize = 1792;
 
 /// The table under construction.
 #[derive(Debug)]
@@ -26,10 +23,10 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new() -> Self {
         let mut bytes = Vec::with_capacity(FIXED_BYTES);
-        for step in [4, 8] {
+        for step in [1, 2, 4, 8] {
             bytes.extend((0..32u64).flat_map(|lane| (lane * step).to_le_bytes()));
         }
-        for step in [4, 8] {
+        for step in [1, 2, 4, 8] {
             bytes.extend((0..32u32).flat_map(|lane| (lane * step).to_le_bytes()));
         }
         let indices: [&dyn Fn(u32) -> u32; 4] = [
@@ -46,11 +43,10 @@ impl Table {
 
     /// Where the offsets of eight 64-bit or sixteen 32-bit addresses begin.
     pub(super) fn steps(element_bytes: u8, is_wide: bool, part: usize) -> Mem {
-        let first = match (element_bytes, is_wide) {
-            (4, true) => STEPS4,
-            (_, true) => STEPS8,
-            (4, false) => STEPS4_NARROW,
-            (_, false) => STEPS8_NARROW,
+        let size = element_bytes.trailing_zeros() as i32;
+        let first = match is_wide {
+            true => STEPS + 256 * size,
+            false => STEPS_NARROW + 128 * size,
         };
         at(R11, first + 64 * part as i32)
     }
