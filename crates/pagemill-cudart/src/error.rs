@@ -242,6 +242,7 @@ fn trap_code(kind: &TrapKind) -> CudaError {
         TrapKind::Misaligned { .. } => CudaError::MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CudaError::ASSERT,
         TrapKind::StackOverflow { .. } => CudaError::HARDWARE_STACK_ERROR,
+        TrapKind::BadFree { .. } => CudaError::ILLEGAL_ADDRESS,
         TrapKind::BadCall { .. } => CudaError::INVALID_PC,
         TrapKind::InstructionLimit { .. }
         | TrapKind::NoProgress { .. }

@@ -154,6 +154,9 @@ pub enum CacheHint {
 /// Registers of a vector access at most.
 pub(crate) const VECTOR_MAX: usize = 8;
 
+/// Which of an atomic's registers is the destination of the upper half, of 128 bits.
+pub(crate) const HIGH_RESULT: usize = VECTOR_MAX - 1;
+
 /// The operand index of a destination that is thrown away.
 pub(crate) const SINK: u16 = u16::MAX;
 
@@ -461,6 +464,10 @@ pub(crate) enum Service {
     Trap,
     /// Makes room up to the stack pointer in this narrow slot.
     GrowStack { pointer: u16 },
+    /// `malloc(bytes)`: a wide operand; the wide destination gets the address, or 0.
+    Malloc { bytes: u16, dst: u16 },
+    /// `free(address)`: a wide operand.
+    Free { address: u16 },
     /// A clock register into a narrow or wide slot.
     Clock { dst: u16, part: ClockPart },
 }

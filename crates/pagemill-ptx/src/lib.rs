@@ -10,6 +10,7 @@ mod code;
 mod cost;
 mod error;
 mod exec;
+mod heap;
 mod kernel;
 mod launch;
 mod lower;

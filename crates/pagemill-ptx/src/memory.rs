@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::heap::Heap;
 use crate::texture::Texture;
 
 /// First address handed out to ordinary allocations.
@@ -11,6 +12,9 @@ const FIRST_ADDRESS: u64 = 0x10_0000_0000;
 
 /// Where the generic windows begin; ordinary allocations end below.
 const ADDRESS_LIMIT: u64 = crate::window::SHARED;
+
+/// Size of the heap of kernels unless something else is asked for: as with CUDA's drivers.
+const HEAP_BYTES: u64 = 8 << 20;
 
 /// Freed allocations that are remembered for diagnostics.
 const FREED_KEPT: usize = 1024;
@@ -219,6 +223,9 @@ pub struct DeviceMemory {
     /// Changes whenever allocations come or go.
     generation: u32,
     activity: Activity,
+    heap_bytes: u64,
+    /// Address and parts of the heap of kernels, once one has asked for memory.
+    heap: Option<(u64, Heap)>,
 }
 
 impl Default for DeviceMemory {
@@ -248,7 +255,43 @@ impl DeviceMemory {
             next_texture: 1,
             generation: 0,
             activity: Activity::default(),
+            heap_bytes: HEAP_BYTES,
+            heap: None,
         }
+    }
+
+    /// Gives `malloc` in kernels a heap of `bytes` in place of 8 MiB; false once a kernel has used it.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        if self.heap.is_none() {
+            self.heap_bytes = bytes;
+        }
+        self.heap.is_none()
+    }
+
+    /// What `malloc(bytes)` in a kernel returns: an address, or 0.
+    pub(crate) fn malloc(&mut self, bytes: u64) -> u64 {
+        if self.heap.is_none() {
+            let Ok(address) = self.alloc("heap of malloc in kernels", self.heap_bytes, 256) else {
+                return 0;
+            };
+            self.heap = Some((address, Heap::new(self.heap_bytes)));
+        }
+        self.note_write();
+        let taken = self
+            .heap
+            .as_mut()
+            .map(|(start, heap)| (*start, heap.take(bytes)));
+        match taken {
+            Some((start, Some(offset))) => start + offset,
+            _ => 0,
+        }
+    }
+
+    /// `free(address)` in a kernel; whether it was something that `malloc` had returned.
+    pub(crate) fn free_on_heap(&mut self, address: u64) -> bool {
+        self.note_write();
+        let heap = self.heap.as_mut();
+        heap.is_some_and(|(start, heap)| heap.give_back(address.wrapping_sub(*start)))
     }
 
     /// Allocates `bytes` zero bytes aligned to `align` (rounded up to a power of two, at least 1) and returns their address.

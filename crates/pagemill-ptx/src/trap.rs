@@ -120,6 +120,11 @@ pub enum TrapKind {
         /// The address.
         address: u64,
     },
+    /// `free` of what `malloc` did not return, or a second time.
+    BadFree {
+        /// The address.
+        address: u64,
+    },
     /// A texture or surface instruction with a handle that stands for nothing.
     NoTexture {
         /// The handle.
@@ -259,6 +264,10 @@ impl fmt::Display for TrapKind {
             Self::BadCall { address } => write!(
                 f,
                 "call of {address:#x}, which is no device function with the parameters of this call"
+            ),
+            Self::BadFree { address } => write!(
+                f,
+                "free of {address:#x}, which malloc did not return, or which is free already"
             ),
             Self::NoTexture { handle } => {
                 write!(f, "there is no texture or surface object {handle:#x}")

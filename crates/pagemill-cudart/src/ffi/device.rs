@@ -37,6 +37,8 @@ unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Don
 
 /// `cudaLimitStackSize`.
 const STACK_LIMIT: c_int = 0;
+/// `cudaLimitMallocHeapSize`.
+const HEAP_LIMIT: c_int = 2;
 
 /// Stack of a thread, buffer of `printf` and heap of `malloc` in kernels, in bytes, as CUDA has them at first.
 static LIMITS: [AtomicUsize; 3] = [
@@ -226,14 +228,17 @@ api! {
 
     fn cudaDeviceSetLimit(limit: c_int, value: usize) {
         // What is printed has room whatever its limit says.
-        known_limit(limit)?.store(value, Ordering::Relaxed);
+        let known = known_limit(limit)?;
         match limit {
             STACK_LIMIT => with_runtime(|runtime| {
                 runtime.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
                 Ok(())
-            }),
-            _ => Ok(()),
+            })?,
+            HEAP_LIMIT => with_runtime(|runtime| runtime.set_heap_bytes(value as u64))?,
+            _ => {}
         }
+        known.store(value, Ordering::Relaxed);
+        Ok(())
     }
 
     fn cudaProfilerStart() {

@@ -78,6 +78,20 @@ impl Runtime {
         self.gpu.set_stack_bytes(bytes);
     }
 
+    /// Gives `malloc` in kernels a heap of `bytes`.
+    ///
+    /// # Errors
+    /// Once a kernel has used the heap.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
+        match self.gpu.set_heap_bytes(bytes) {
+            true => Ok(()),
+            false => Err(Fault::new(
+                CudaError::INVALID_VALUE,
+                "cudaLimitMallocHeapSize cannot change once a kernel has called malloc",
+            )),
+        }
+    }
+
     /// Runs a kernel that was prepared.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use super::line::{Frame, LANE_BITS, Line, lanes_of};
 use super::pattern::{self, bank_replays};
 use super::transfer::{extend, little_endian};
 use crate::ast::Space;
-use crate::code::{MemoryInst, SINK};
+use crate::code::{HIGH_RESULT, MemoryInst, SINK};
 use crate::trap::{Fault, TrapKind};
 
 impl Stores<'_> {
@@ -44,23 +44,7 @@ impl Stores<'_> {
         let bytes = inst.lane_bytes() as usize;
         let data = match target {
             Target::Shared => {
-                let found = pattern::find(
-                    &Line::splat(address),
-                    LANE_BITS[lane],
-                    (0, self.shared.len()),
-                    bytes as u32,
-                    &mut Line::splat(0),
-                );
-                if let Err(stray) = found {
-                    return Err(window_fault(
-                        inst,
-                        LANE_BITS[lane],
-                        &Line::splat(address),
-                        "shared",
-                        self.shared.len(),
-                        stray,
-                    ));
-                }
+                self.check_shared_lane(inst, lane, address)?;
                 &mut self.shared[address as usize..address as usize + bytes]
             }
             Target::Memory => {
@@ -72,6 +56,13 @@ impl Stores<'_> {
                 return Err(Fault::at_lane(lane as u32, TrapKind::Misuse { reason }));
             }
         };
+        if inst.count == 2 {
+            let changes = swap_wide(frame, inst, lane, data);
+            if changes {
+                self.memory.note_write();
+            }
+            return Ok(());
+        }
         let operand = |register: u16| match (register, inst.wide) {
             (SINK, _) => 0,
             (register, true) => frame.wide(register)[lane],
@@ -98,4 +89,42 @@ impl Stores<'_> {
         }
         Ok(())
     }
+
+    /// Checks that one lane may access shared memory as it wants to.
+    fn check_shared_lane(
+        &self,
+        inst: &MemoryInst,
+        lane: usize,
+        address: u64,
+    ) -> Result<(), Box<Fault>> {
+        let (mask, addresses) = (LANE_BITS[lane], Line::splat(address));
+        let size = self.shared.len();
+        let bytes = inst.lane_bytes();
+        let found = pattern::find(&addresses, mask, (0, size), bytes, &mut Line::splat(0));
+        match found {
+            Ok(_) => Ok(()),
+            Err(stray) => Err(window_fault(inst, mask, &addresses, "shared", size, stray)),
+        }
+    }
+}
+
+/// `cas` and `exch` of 128 bits for one lane; whether memory changed. The registers are the halves of what to compare with,
+/// if there is that, then those of the new value.
+fn swap_wide(frame: &mut Frame<'_>, inst: &MemoryInst, lane: usize, data: &mut [u8]) -> bool {
+    let halves = |first: usize| {
+        let half = |register: u16| u128::from(frame.wide(register)[lane]);
+        half(inst.registers[first]) | half(inst.registers[first + 1]) << 64
+    };
+    let old = u128::from(little_endian(&data[..8])) | u128::from(little_endian(&data[8..])) << 64;
+    let compares = inst.registers[2] != SINK;
+    let new = match compares {
+        true if old == halves(0) => halves(2),
+        true => old,
+        false => halves(0),
+    };
+    data.copy_from_slice(&new.to_le_bytes());
+    for (register, half) in [(inst.result, old), (inst.registers[HIGH_RESULT], old >> 64)] {
+        frame.wide[usize::from(register)].0[lane] = half as u64;
+    }
+    new != old
 }

@@ -155,6 +155,11 @@ pub(crate) fn execute(
             let ends = *frame.narrow(pointer);
             stores.grow_stack(mask, |lane| ends[lane])
         }
+        Service::Malloc { bytes, dst } => {
+            allocate(frame, stores, (bytes, dst), mask);
+            Ok(())
+        }
+        Service::Free { address } => free(frame, stores, address, mask),
         Service::Trap => Err(Fault::at_lane(mask.trailing_zeros(), TrapKind::Trap)),
         Service::Clock { dst, part } => {
             match part {
@@ -165,6 +170,31 @@ pub(crate) fn execute(
             Ok(())
         }
     }
+}
+
+/// `malloc` for each lane, lowest first.
+fn allocate(frame: &mut Frame<'_>, stores: &mut Stores<'_>, (bytes, dst): (u16, u16), mask: u32) {
+    let wanted = *frame.wide(bytes);
+    for lane in lanes_of(mask) {
+        let address = stores.memory.malloc(wanted[lane]);
+        frame.set_wide(dst, LANE_BITS[lane], [address; LANES]);
+    }
+}
+
+fn free(
+    frame: &Frame<'_>,
+    stores: &mut Stores<'_>,
+    address: u16,
+    mask: u32,
+) -> Result<(), Box<Fault>> {
+    let addresses = frame.wide(address);
+    for lane in lanes_of(mask) {
+        let address = addresses[lane];
+        if address != 0 && !stores.memory.free_on_heap(address) {
+            return Err(Fault::at_lane(lane as u32, TrapKind::BadFree { address }));
+        }
+    }
+    Ok(())
 }
 
 /// Prints for one thread; the number of arguments, or -1 when the format cannot be read.

@@ -7,8 +7,9 @@ use super::liveness::Liveness;
 use super::saved;
 use crate::code::{
     AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, CallInst, CallTarget, Code,
-    Element, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK, ScalarInst,
-    Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK,
+    ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX,
+    WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -41,16 +42,7 @@ pub(super) fn emit(
         let info = program.micros[bounds.start].info as usize;
         infos[info].block_leader = true;
     }
-    if let Some(stack) = &program.stack {
-        let slot = |register: VReg| slots.slot[register.index()];
-        code.stack = Some(StackSlots {
-            pointer: slot(stack.pointer),
-            frame: slot(stack.frame),
-            arguments: slot(stack.arguments),
-            bottom: 0,
-            margin: argument_bytes(program),
-        });
-    }
+    code.stack = stack_slots(program, slots);
     let subroutines = program.subroutines.iter();
     code.subroutines = subroutines
         .map(|&(_, frame_bytes)| Subroutine { frame_bytes })
@@ -92,6 +84,19 @@ pub(super) fn emit(
     code.functional = emitter.stream(false)?;
     code.stepped = emitter.stream(true)?;
     Some(code)
+}
+
+/// Where the registers of the stack are; where it begins is decided later.
+fn stack_slots(program: &Program, slots: &Slots) -> Option<StackSlots> {
+    let stack = program.stack?;
+    let slot = |register: VReg| slots.slot[register.index()];
+    Some(StackSlots {
+        pointer: slot(stack.pointer),
+        frame: slot(stack.frame),
+        arguments: slot(stack.arguments),
+        bottom: 0,
+        margin: argument_bytes(program),
+    })
 }
 
 /// Most bytes of results and parameters of a call.
@@ -487,6 +492,12 @@ impl Tables<'_> {
                 .collect(),
         };
         registers[..values.len()].copy_from_slice(&values);
+        // Of 128 bits, the upper half of the old value.
+        if aux.kind == AccessKind::Atomic
+            && let [_, high] = micro.dsts[..]
+        {
+            registers[HIGH_RESULT] = self.slot(high);
+        }
         let result = match aux.kind {
             AccessKind::Atomic => micro.dsts.first().map_or(SINK, |dst| self.slot(*dst)),
             _ => SINK,
@@ -556,6 +567,13 @@ impl Tables<'_> {
             ServiceAux::Trap => Service::Trap,
             ServiceAux::GrowStack => Service::GrowStack {
                 pointer: operand(0),
+            },
+            ServiceAux::Malloc => Service::Malloc {
+                bytes: operand(0),
+                dst,
+            },
+            ServiceAux::Free => Service::Free {
+                address: operand(0),
             },
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }

@@ -140,6 +140,8 @@ pub(super) enum ServiceAux {
     Clock(ClockPart),
     /// Source: the stack pointer.
     GrowStack,
+    Malloc,
+    Free,
 }
 
 impl Micro {

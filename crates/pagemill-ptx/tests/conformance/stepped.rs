@@ -10,7 +10,7 @@ const PLACES: u64 = 3;
 const BUDGET: u32 = 40;
 
 /// Kernels whose result or instruction count depends on the order in which warps run.
-const ORDER_DEPENDENT: [&str; 9] = [
+const ORDER_DEPENDENT: [&str; 16] = [
     "exchange",
     "swap",
     "shared_swap",
@@ -20,6 +20,13 @@ const ORDER_DEPENDENT: [&str; 9] = [
     "producers",
     "there_and_back",
     "together_again",
+    "heap_lists",
+    "heap_fill",
+    "phase_relay",
+    "phase_stages",
+    "phase_leaving",
+    "phase_copies",
+    "pairs",
 ];
 
 /// One resident block.

@@ -221,6 +221,11 @@ impl Gpu {
         self.stack_bytes = Some(bytes);
     }
 
+    /// Gives `malloc` in kernels a heap of `bytes`; false once a kernel has used it.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        self.memory.set_heap_bytes(bytes)
+    }
+
     /// Where the blocks of cooperative launches count who has come; the same for all, one after the other.
     fn grid_workspace(&mut self) -> Result<u64, GpuError> {
         const BYTES: u32 = 8;

@@ -6,4 +6,5 @@ pub(crate) mod convert;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+pub(crate) mod mbarrier;
 pub(crate) mod rounding;

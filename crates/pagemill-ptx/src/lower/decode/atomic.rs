@@ -1,11 +1,11 @@
 //! Atomics and reductions.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, MemoryAux, VReg};
+use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::Decoder;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
-use crate::ast::{Operand, Space};
+use crate::ast::{Operand, Space, Type};
 use crate::code::{AccessKind, Atomic, CacheHint};
 use crate::exec::functions::atomic;
 use crate::exec::op::Op;
@@ -38,6 +38,9 @@ fn atomic_access(
         return Err(decoder.bad_form());
     }
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if ty == Type::B128 {
+        return wide_access(decoder, operation, space);
+    }
     let apply = atomic::function(operation, ty).ok_or_else(|| decoder.bad_form())?;
     let first = usize::from(returns);
     let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(first)?, space)? else {
@@ -76,6 +79,31 @@ fn atomic_access(
         signed: false,
         ..aux
     };
+    decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
+    Ok(())
+}
+
+/// `cas` and `exch` of 128 bits: the old value and the operands are two registers each.
+fn wide_access(decoder: &mut Decoder<'_>, operation: &str, space: Space) -> Result<(), Fail> {
+    let operands = match operation {
+        "exch" => 2..3,
+        "cas" => 2..4,
+        _ => return Err(decoder.bad_form()),
+    };
+    let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(1)?, space)? else {
+        return Err(decoder.fail("atomic access to parameters"));
+    };
+    let mut srcs = vec![base];
+    for index in operands {
+        let operand = decoder.operand(index)?;
+        srcs.extend(decoder.halves(operand)?.map(Value::Reg));
+    }
+    let dsts = match decoder.operand(0)? {
+        Operand::Sink => [Class::Wide; 2].map(|class| decoder.temporary(class)),
+        operand => decoder.halves(operand)?,
+    };
+    let (kind, class, hint) = (AccessKind::Atomic, Class::Wide, CacheHint::Default);
+    let aux = memory_aux(decoder, kind, space, offset, Type::B64, class, 2, hint)?;
     decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
     Ok(())
 }

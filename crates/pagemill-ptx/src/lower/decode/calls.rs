@@ -60,9 +60,23 @@ impl<'a> Decoder<'a> {
                 let dst = self.temporary(Class::Narrow);
                 self.push(Op::Service, &[dst], &srcs, Aux::Service(ServiceAux::Print));
                 match results {
-                    [result] => self.store_result(result, Value::Reg(dst)),
+                    [result] => self.store_result(result, Type::B32, Value::Reg(dst)),
                     _ => Ok(()),
                 }
+            }
+            ("malloc", [bytes]) => {
+                let srcs = [self.argument(bytes, Type::B64)?];
+                let dst = self.temporary(Class::Wide);
+                self.push(Op::Service, &[dst], &srcs, Aux::Service(ServiceAux::Malloc));
+                match results {
+                    [result] => self.store_result(result, Type::B64, Value::Reg(dst)),
+                    _ => Ok(()),
+                }
+            }
+            ("free", [address]) => {
+                let srcs = [self.argument(address, Type::B64)?];
+                self.push(Op::Service, &[], &srcs, Aux::Service(ServiceAux::Free));
+                Ok(())
             }
             ("__assertfail", [message, file, line, function, ..]) => {
                 let srcs = [
@@ -76,7 +90,7 @@ impl<'a> Decoder<'a> {
             }
             _ => Err(self
                 .fail(format!("function `{name}` is called and not defined"))
-                .help("of the system functions, vprintf and __assertfail are supported; link everything else into one PTX text")),
+                .help("of the system functions, vprintf, malloc, free and __assertfail are supported; link everything else into one PTX text")),
         }
     }
 
@@ -88,11 +102,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn store_result(&mut self, operand: &'a Operand, value: Value) -> Result<(), Fail> {
+    fn store_result(&mut self, operand: &'a Operand, ty: Type, value: Value) -> Result<(), Fail> {
         match self.call_param(operand) {
-            Some(param) => self.store_param(param, 0, Type::B32, value),
+            Some(param) => self.store_param(param, 0, ty, value),
             None => {
-                let dst = self.destination_of(operand, Type::B32)?;
+                let dst = self.destination_of(operand, ty)?;
                 self.copy(dst, value);
                 Ok(())
             }

@@ -6,6 +6,7 @@
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::Decoder;
+use super::mbarrier;
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Space, Type};
@@ -15,6 +16,9 @@ use crate::exec::op::Op;
 pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     if !modifiers.take("async") {
         return Err(decoder.bad_form());
+    }
+    if modifiers.take("mbarrier") {
+        return mbarrier::copies_arrive(decoder, modifiers);
     }
     match modifiers.take_one(&["commit_group", "wait_group", "wait_all"]) {
         Some("commit_group") => {

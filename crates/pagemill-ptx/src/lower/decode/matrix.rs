@@ -45,7 +45,7 @@ pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 }
 
 /// Registers of floats may be declared as floats or as bits.
-fn matrix_value<'a>(
+pub(super) fn matrix_value<'a>(
     decoder: &mut Decoder<'a>,
     operand: &'a Operand,
     element: Element,
@@ -53,14 +53,14 @@ fn matrix_value<'a>(
     decoder.value(operand, register_type(element))
 }
 
-fn register_type(element: Element) -> Type {
+pub(super) fn register_type(element: Element) -> Type {
     match element {
         Element::F64 => Type::F64,
         _ => Type::B32,
     }
 }
 
-fn parts(operand: &Operand) -> &[Operand] {
+pub(super) fn parts(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Vector(parts) => parts,
         single => std::slice::from_ref(single),
@@ -100,7 +100,7 @@ fn product_form(modifiers: &mut Modifiers<'_>) -> Option<ProductForm> {
     is_possible(&form).then_some(form)
 }
 
-fn element(part: &str) -> Option<Element> {
+pub(super) fn element(part: &str) -> Option<Element> {
     Some(match part {
         "f16" => Element::F16,
         "bf16" => Element::Bf16,

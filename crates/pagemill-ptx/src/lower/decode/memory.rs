@@ -78,7 +78,8 @@ fn cache_hint(part: &str) -> Option<CacheHint> {
         | "L1::evict_last"
         | "L2::evict_last"
         | "L1::evict_unchanged"
-        | "L2::evict_normal" => CacheHint::Default,
+        | "L2::evict_normal"
+        | "L2::cache_hint" => CacheHint::Default,
         "cg" => CacheHint::GlobalLevel,
         "cs" | "lu" | "L1::no_allocate" | "L1::evict_first" | "L2::evict_first" => {
             CacheHint::Streaming
@@ -142,31 +143,7 @@ pub(super) fn place<'a>(
             })
         }
         Operand::Symbol(name, addend) => {
-            let total = addend.wrapping_add(*offset);
-            match decoder.storage(name) {
-                Some(Storage::KernelParam { offset, .. }) => Ok(Place::Argument(
-                    u64::from(offset).wrapping_add(total as u64),
-                )),
-                Some(Storage::CallParam(param)) => Ok(Place::CallParam(param, total as u64)),
-                Some(Storage::Frame(offset)) => Ok(Place::Memory {
-                    space: Space::Local,
-                    base: Value::Reg(decoder.program.stack().frame),
-                    offset: total.wrapping_add(offset.into()),
-                }),
-                Some(Storage::Argument(offset)) => Ok(Place::Memory {
-                    space: Space::Local,
-                    base: Value::Reg(decoder.program.stack().arguments),
-                    offset: total.wrapping_add(offset.into()),
-                }),
-                _ => {
-                    let base = decoder.symbol(name, 0, Class::Wide)?;
-                    Ok(Place::Memory {
-                        space,
-                        base,
-                        offset: total,
-                    })
-                }
-            }
+            variable(decoder, name, addend.wrapping_add(*offset), space)
         }
         Operand::Integer(address) => {
             let base = decoder.bits(Class::Wide, *address)?;
@@ -178,6 +155,33 @@ pub(super) fn place<'a>(
         }
         _ => Err(decoder.fail("the address must be a register, a variable or a number")),
     }
+}
+
+/// The place `total` bytes behind where variable `name` begins.
+fn variable(
+    decoder: &mut Decoder<'_>,
+    name: &str,
+    total: i64,
+    space: Space,
+) -> Result<Place, Fail> {
+    let on_stack = |base, offset: u32| Place::Memory {
+        space: Space::Local,
+        base: Value::Reg(base),
+        offset: total.wrapping_add(offset.into()),
+    };
+    Ok(match decoder.storage(name) {
+        Some(Storage::KernelParam { offset, .. }) => {
+            Place::Argument(u64::from(offset).wrapping_add(total as u64))
+        }
+        Some(Storage::CallParam(param)) => Place::CallParam(param, total as u64),
+        Some(Storage::Frame(offset)) => on_stack(decoder.program.stack().frame, offset),
+        Some(Storage::Argument(offset)) => on_stack(decoder.program.stack().arguments, offset),
+        _ => Place::Memory {
+            space,
+            base: decoder.symbol(name, 0, Class::Wide)?,
+            offset: total,
+        },
+    })
 }
 
 fn class_of_space(space: Space) -> InstructionClass {

@@ -15,6 +15,7 @@ mod half;
 mod integer;
 mod logic;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod modifiers;
 mod moves;
@@ -24,6 +25,7 @@ mod real_calls;
 mod stack;
 mod texture;
 mod warp;
+mod wmma;
 
 use context::Decoder;
 pub(super) use context::{Decoded, Names, SharedLayout, decode};
@@ -81,7 +83,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("alloca", Class::Integer, stack::alloca, "{u32 u64} of the thread's stack"),
     row("and", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
     row("applypriority", Class::Control, control::ignore, "global L2::evict_normal: no effect"),
-    row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
+    row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64 b128} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
     row("bar", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} | warp.sync"),
     row("barrier", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} [aligned]"),
     row("bfe", Class::Integer, bits::bfe, "{u32 s32 u64 s64}"),
@@ -92,12 +94,13 @@ static OPCODES: &[SupportedOpcode] = &[
     row("brev", Class::Integer, bits::brev, "{b32 b64}"),
     row("brkpt", Class::Control, control::trap, "stops the kernel"),
     row("brx", Class::Control, control::brx, "idx [uni]"),
-    row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, of a function by its address, of vprintf or __assertfail"),
+    row("call", Class::Control, control::misplaced_call, "[uni] of a defined function, of a function by its address, of vprintf, malloc, free or __assertfail"),
     row("clz", Class::Integer, bits::clz, "{b32 b64}"),
     row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
-    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all}"),
+    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64"),
+    row("createpolicy", Class::Integer, moves::create_policy, "{fractional range cvt} b64: no effect"),
     row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; rna tf32.f32; pack.sat"),
     row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
     row("discard", Class::Control, control::ignore, "global L2: no effect"),
@@ -122,6 +125,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("madc", Class::IntegerMultiply, carry::madc, "{lo hi} [cc] {u32 s32 u64 s64}"),
     row("match", Class::Integer, warp::match_lanes, "{any all}.sync.{b32 b64}"),
     row("max", Class::Integer, integer::max, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
+    row("mbarrier", Class::Atomic, mbarrier::mbarrier, "{init inval arrive arrive_drop expect_tx complete_tx} [expect_tx] [noComplete] [sem] [scope] [shared] b64 | {test_wait try_wait} [parity] [sem] [scope] [shared] b64 | pending_count.b64"),
     row("membar", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
     row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
     row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4}"),
@@ -169,6 +173,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("tld4", Class::GlobalMemory, texture::tld4, "{r g b a}.2d.v4.{u32 s32 f32}.f32 of a texture object"),
     row("trap", Class::Control, control::trap, "stops the kernel"),
     row("vote", Class::Integer, warp::vote, "[sync] {all any uni}.pred | [sync] ballot.b32"),
+    row("wmma", Class::Special, wmma::wmma, "{load.a load.b load.c store.d} sync [aligned] {row col} {m16n16k16 m8n32k16 m32n8k16}.{f16 bf16 s8 u8 f32 s32} | m16n16k8.{tf32 f32} | m8n8k4.f64 | m8n8k32.{s4 u4 s32} | mma.sync of these"),
     row("xor", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
 ];
 

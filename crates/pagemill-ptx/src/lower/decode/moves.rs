@@ -217,3 +217,15 @@ pub(super) fn isspacep(
 fn is_in_window(address: u64, _: u64, _: u64, window: u32) -> u64 {
     u64::from(Window::of(address) as u32 == window)
 }
+
+/// A cache policy is good for instructions that take one, which here do without.
+pub(super) fn create_policy(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    modifiers.take_all();
+    let dst = decoder.destination(0, Type::B64)?;
+    let none = decoder.bits(Class::Wide, 0)?;
+    decoder.copy(dst, none);
+    Ok(())
+}

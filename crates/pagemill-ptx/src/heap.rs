@@ -1,0 +1,103 @@
+//! The heap of `malloc` and `free` in kernels: one allocation, parts of which are handed out, first fit.
+
+use std::collections::BTreeMap;
+
+/// Everything on the heap begins at multiples of this.
+const ALIGN: u64 = 16;
+
+/// Which parts of the heap are taken; offsets from its start.
+#[derive(Clone, Debug)]
+pub(crate) struct Heap {
+    /// Free stretches: start and bytes, never touching each other.
+    free: BTreeMap<u64, u64>,
+    /// What was handed out: start and bytes.
+    taken: BTreeMap<u64, u64>,
+}
+
+impl Heap {
+    /// `bytes` of free heap.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let bytes = bytes / ALIGN * ALIGN;
+        Self {
+            free: (bytes > 0).then_some((0, bytes)).into_iter().collect(),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// Where `bytes` are now taken, if there is room; `None` for 0 bytes.
+    pub(crate) fn take(&mut self, bytes: u64) -> Option<u64> {
+        let bytes = bytes
+            .checked_next_multiple_of(ALIGN)
+            .filter(|bytes| *bytes > 0)?;
+        let mut stretches = self.free.iter();
+        let (&start, &room) = stretches.find(|(_, room)| **room >= bytes)?;
+        self.free.remove(&start);
+        if room > bytes {
+            self.free.insert(start + bytes, room - bytes);
+        }
+        self.taken.insert(start, bytes);
+        Some(start)
+    }
+
+    /// Gives back what was handed out at `start`; false if nothing was.
+    pub(crate) fn give_back(&mut self, start: u64) -> bool {
+        let Some(bytes) = self.taken.remove(&start) else {
+            return false;
+        };
+        let (mut start, mut bytes) = (start, bytes);
+        if let Some((&before, &room)) = self.free.range(..start).next_back()
+            && before + room == start
+        {
+            self.free.remove(&before);
+            (start, bytes) = (before, room + bytes);
+        }
+        if let Some(room) = self.free.remove(&(start + bytes)) {
+            bytes += room;
+        }
+        self.free.insert(start, bytes);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a map of single units: what is handed out is free, large enough, and free again behind its end.
+        #[test]
+        fn parts_never_overlap_and_come_back(steps in prop::collection::vec((any::<bool>(), 0u64..200, any::<prop::sample::Index>()), 1..80)) {
+            const BYTES: u64 = 1024;
+            let mut heap = Heap::new(BYTES + 7);
+            let mut units = vec![false; (BYTES / ALIGN) as usize];
+            let mut held: Vec<(u64, u64)> = Vec::new();
+            for (takes, bytes, pick) in steps {
+                if takes {
+                    let wanted = bytes.div_ceil(ALIGN) as usize;
+                    let fits = wanted > 0 && units.windows(wanted.max(1)).any(|run| run.iter().all(|taken| !taken));
+                    let found = heap.take(bytes);
+                    prop_assert_eq!(found.is_some(), fits);
+                    if let Some(start) = found {
+                        prop_assert_eq!(start % ALIGN, 0);
+                        for unit in &mut units[(start / ALIGN) as usize..][..wanted] {
+                            prop_assert!(!*unit);
+                            *unit = true;
+                        }
+                        held.push((start, bytes));
+                    }
+                } else if !held.is_empty() {
+                    let (start, bytes) = held.swap_remove(pick.index(held.len()));
+                    prop_assert!(!heap.give_back(start + 1));
+                    prop_assert!(heap.give_back(start));
+                    prop_assert!(!heap.give_back(start));
+                    units[(start / ALIGN) as usize..][..bytes.div_ceil(ALIGN) as usize].fill(false);
+                }
+            }
+            for (start, _) in held {
+                heap.give_back(start);
+            }
+            prop_assert_eq!(heap.take(BYTES), Some(0));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Barriers that are objects in memory: `mbarrier`, and the arrival of asynchronous copies at them.
+//!
+//! Every operation is one atomic change of the object's 64 bits, and waiting is a load. The state that an arrival returns
+//! is the object as it was. See [`functions::mbarrier`](crate::exec::functions::mbarrier).
+
+use super::super::Fail;
+use super::super::ir::{Aux, Class, MemoryAux, Value};
+use super::context::Decoder;
+use super::memory::{ORDERS, Place, memory_aux, place, space_of};
+use super::modifiers::Modifiers;
+use crate::ast::{Operand, Space, Type};
+use crate::code::{AccessKind, Atomic, CacheHint};
+use crate::exec::functions::mbarrier as state;
+use crate::exec::op::Op;
+
+fn space(modifiers: &mut Modifiers<'_>) -> Space {
+    while modifiers.take_one(&ORDERS).is_some() {}
+    modifiers.take("release");
+    // One block is a cluster of its own.
+    match modifiers.take("shared::cluster") {
+        true => Space::Shared,
+        false => modifiers.take_map(space_of).unwrap_or(Space::Generic),
+    }
+}
+
+/// The address of the object that operand `index` names.
+fn object(
+    decoder: &mut Decoder<'_>,
+    index: usize,
+    space: Space,
+) -> Result<(Value, i64, Space), Fail> {
+    let operand = decoder.operand(index)?;
+    match place(decoder, operand, space)? {
+        Place::Memory {
+            base,
+            offset,
+            space,
+        } => Ok((base, offset, space)),
+        _ => Err(decoder.fail("an mbarrier object lies in shared memory")),
+    }
+}
+
+/// Changes the object by `apply`, with one operand; its old value goes to destination 0 if there is one.
+fn change(
+    decoder: &mut Decoder<'_>,
+    (base, offset, space): (Value, i64, Space),
+    apply: fn(u64, u64, u64) -> u64,
+    operand: Value,
+    returns: bool,
+) -> Result<(), Fail> {
+    let dsts = match returns && !matches!(decoder.operand(0)?, Operand::Sink) {
+        true => vec![decoder.destination(0, Type::B64)?],
+        false => Vec::new(),
+    };
+    let kind = match dsts.is_empty() {
+        true => AccessKind::Reduction,
+        false => AccessKind::Atomic,
+    };
+    let (class, hint) = (Class::Wide, CacheHint::Default);
+    let aux = memory_aux(decoder, kind, space, offset, Type::B64, class, 1, hint)?;
+    let aux = MemoryAux {
+        atomic: Some(Atomic { apply }),
+        ..aux
+    };
+    decoder.push(Op::Atomic, &dsts, &[base, operand], Aux::Memory(aux));
+    Ok(())
+}
+
+/// Source operand `index` of 32 bits, as 64; `default` if there is none.
+fn count(decoder: &mut Decoder<'_>, index: usize, default: u64) -> Result<Value, Fail> {
+    if index >= decoder.operand_count() {
+        return decoder.bits(Class::Wide, default);
+    }
+    let value = decoder.source(index, Type::B32)?;
+    Ok(match decoder.literal(value) {
+        Some(bits) => decoder.bits(Class::Wide, bits)?,
+        None => decoder.fresh(Op::ZeroExtend32, Class::Wide, &[value]),
+    })
+}
+
+pub(super) fn mbarrier(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    let Some(operation) = modifiers.take_one(&[
+        "init",
+        "inval",
+        "arrive",
+        "arrive_drop",
+        "expect_tx",
+        "complete_tx",
+        "test_wait",
+        "try_wait",
+        "pending_count",
+    ]) else {
+        return Err(decoder.bad_form());
+    };
+    let has_parity = modifiers.take("parity");
+    let expects = operation.starts_with("arrive") && modifiers.take("expect_tx");
+    modifiers.take("noComplete");
+    let space = space(modifiers);
+    if !modifiers.take("b64") {
+        return Err(decoder.bad_form());
+    }
+    if operation == "pending_count" {
+        let value = decoder.source(1, Type::B64)?;
+        let dst = decoder.destination(0, Type::B32)?;
+        decoder.scalar(state::pending_count, 0, dst, &[value]);
+        return Ok(());
+    }
+    if operation.ends_with("wait") {
+        return wait(decoder, space, has_parity);
+    }
+    let returns = operation.starts_with("arrive") && decoder.operand_count() > 1 && {
+        // `mbarrier.arrive [object], 2` returns nothing.
+        !matches!(decoder.operand(0)?, Operand::Address(_))
+    };
+    let first = usize::from(returns);
+    let object = object(decoder, first, space)?;
+    let (apply, default): (fn(u64, u64, u64) -> u64, u64) = match (operation, expects) {
+        ("init", _) => (state::init, 0),
+        ("inval", _) => (state::init, 0),
+        ("arrive", false) => (state::arrive, 1),
+        ("arrive", true) => (state::arrive_expecting, 0),
+        ("arrive_drop", false) => (state::drop, 1),
+        ("arrive_drop", true) => (state::drop_expecting, 0),
+        ("expect_tx", _) => (state::expect, 0),
+        _ => (state::complete, 0),
+    };
+    let operand = count(decoder, first + 1, default)?;
+    change(decoder, object, apply, operand, returns)
+}
+
+/// Whether the phase of a state, or of a parity, is over.
+fn wait(decoder: &mut Decoder<'_>, space: Space, has_parity: bool) -> Result<(), Fail> {
+    let (base, offset, space) = object(decoder, 1, space)?;
+    let (kind, class, hint) = (AccessKind::Load, Class::Wide, CacheHint::Volatile);
+    let aux = memory_aux(decoder, kind, space, offset, Type::B64, class, 1, hint)?;
+    let now = decoder.temporary(Class::Wide);
+    decoder.push(Op::Load, &[now], &[base], Aux::Memory(aux));
+    let dst = decoder.destination(0, Type::Pred)?;
+    match has_parity {
+        true => {
+            let parity = decoder.source(2, Type::B32)?;
+            decoder.scalar(state::is_past_parity, 0, dst, &[Value::Reg(now), parity]);
+        }
+        false => {
+            let then = decoder.source(2, Type::B64)?;
+            decoder.scalar(state::is_past, 0, dst, &[Value::Reg(now), then]);
+        }
+    }
+    Ok(())
+}
+
+/// `cp.async.mbarrier.arrive`: the copies before it are done here, so the arrival is at once. Without `.noinc`, it counts
+/// for one more than was expected, and so changes nothing.
+pub(super) fn copies_arrive(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    if !modifiers.take("arrive") {
+        return Err(decoder.bad_form());
+    }
+    let counts = modifiers.take("noinc");
+    let space = space(modifiers);
+    if !modifiers.take("b64") {
+        return Err(decoder.bad_form());
+    }
+    decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
+    let object = object(decoder, 0, space)?;
+    let one = decoder.bits(Class::Wide, u64::from(counts))?;
+    change(decoder, object, state::arrive, one, false)
+}
