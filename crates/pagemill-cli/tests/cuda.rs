@@ -267,6 +267,11 @@ fn managed_variables_have_one_address() {
 }
 
 #[test]
+fn programs_of_textbooks_are_right() {
+    is_right("samples", &[], "samples, 0 wrong");
+}
+
+#[test]
 fn translation_units_are_linked() {
     let other = source("parts_other.cu").display().to_string();
     let said = "one: other\none: other\ntwo: other\nparts, 0 wrong, no error";

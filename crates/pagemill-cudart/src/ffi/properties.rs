@@ -141,9 +141,9 @@ const IMAGE_LIMITS: [(i32, i32); 30] = [
     (70, 131_072), (71, 65_000), (72, 2_097_120),
 ];
 
-/// Compute capability times ten: what the default of CUDA 13's compiler is for.
-pub(super) fn compute_capability(_runtime: &Runtime) -> i32 {
-    75
+/// Compute capability times ten.
+pub(super) fn compute_capability(runtime: &Runtime) -> i32 {
+    runtime.compute_capability() as i32
 }
 
 /// The highest attribute that CUDA 13 knows.

@@ -8,7 +8,7 @@ use pagemill_sim::{Gpu, ModuleId};
 
 use super::Runtime;
 use crate::error::{CudaError, Fault};
-use crate::fatbin::ptx_images;
+use crate::fatbin::{PtxImage, ptx_images};
 use crate::linked_ptx;
 use crate::plan::Stack;
 
@@ -56,6 +56,8 @@ struct Variable {
 /// All device code.
 #[derive(Default)]
 pub(super) struct Images {
+    /// Compute capability of the GPU, times ten: which PTX is the best.
+    capability: u32,
     images: Vec<Image>,
     kernels: Vec<KernelName>,
     /// By the address of the host stub: index into `kernels`.
@@ -65,6 +67,14 @@ pub(super) struct Images {
 }
 
 impl Images {
+    /// No device code, for a GPU of this compute capability.
+    pub(super) fn new(capability: u32) -> Self {
+        Self {
+            capability,
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, code: Code) -> usize {
         self.images.push(Image {
             code,
@@ -85,6 +95,7 @@ impl Images {
     }
 
     fn module(&mut self, image: usize, gpu: &mut Gpu) -> Result<ModuleId, Fault> {
+        let capability = self.capability;
         let at = &mut self.images[image];
         let Image {
             code,
@@ -97,8 +108,25 @@ impl Images {
             return Err(Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message));
         }
         loaded
-            .get_or_insert_with(|| load(code, managed, image, gpu))
+            .get_or_insert_with(|| load(code, managed, image, (gpu, capability)))
             .clone()
+    }
+}
+
+/// The PTX in a fat binary, what suits the GPU best first: the newest for GPUs that are not newer, then the oldest of the
+/// others, which may be executed all the same.
+fn best_first(binary: &[u8], capability: u32) -> Result<Vec<PtxImage>, Fault> {
+    let mut images = ptx_images(binary)
+        .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+    images.sort_by_key(|image| distance(image.arch, capability));
+    Ok(images)
+}
+
+/// How far the PTX of an architecture is from what suits a GPU best.
+fn distance(arch: u32, capability: u32) -> (bool, u32) {
+    match arch <= capability {
+        true => (false, capability - arch),
+        false => (true, arch),
     }
 }
 
@@ -106,7 +134,7 @@ fn load(
     code: &Code,
     managed: &BTreeMap<String, u64>,
     number: usize,
-    gpu: &mut Gpu,
+    (gpu, capability): (&mut Gpu, u32),
 ) -> Result<ModuleId, Fault> {
     let name = format!("module {number}");
     match code {
@@ -114,15 +142,13 @@ fn load(
         Code::Linked(parts) => {
             let mut sources = Vec::new();
             for part in parts {
-                let images = ptx_images(part)
-                    .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+                let images = best_first(part, capability)?;
                 sources.extend(images.into_iter().next().map(|image| image.text));
             }
             Ok(gpu.load_module_placed(&name, &linked_ptx::link(&sources), managed)?)
         }
         Code::Fat(binary) => {
-            let images = ptx_images(binary)
-                .map_err(|error| Fault::new(CudaError::NO_KERNEL_IMAGE, error.to_string()))?;
+            let images = best_first(binary, capability)?;
             let mut first_error = None;
             for image in images {
                 let name = format!("{name} compute_{}", image.arch);
@@ -317,5 +343,23 @@ impl Runtime {
             let message = format!("the device code has no variable {name:?}");
             Fault::new(CudaError::INVALID_SYMBOL, message)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn the_newest_ptx_that_the_gpu_is_new_enough_for_comes_first() {
+        for (capability, wanted) in [
+            (75, [75, 60, 80, 90]),
+            (86, [80, 75, 60, 90]),
+            (90, [90, 80, 75, 60]),
+        ] {
+            let mut archs = [60, 75, 80, 90];
+            archs.sort_by_key(|&arch| distance(arch, capability));
+            assert_eq!(archs, wanted, "compute capability {capability}");
+        }
     }
 }

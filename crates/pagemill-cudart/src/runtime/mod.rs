@@ -56,7 +56,20 @@ pub struct Runtime {
     planned: Option<Planned>,
 }
 
+/// The least that CUDA 13's compiler makes code for.
+const CAPABILITY_MIN: u32 = 75;
+
+fn reported_capability(machine: &GpuMachine) -> u32 {
+    machine.sm.compute_capability.max(CAPABILITY_MIN)
+}
+
 impl Runtime {
+    /// Compute capability times ten, as programs are told: that of the machine, but at least what today's compilers make
+    /// code for.
+    pub fn compute_capability(&self) -> u32 {
+        reported_capability(&self.setting.machine)
+    }
+
     /// An idle GPU with nothing on it.
     ///
     /// # Errors
@@ -70,6 +83,7 @@ impl Runtime {
         let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
         gpu.listen_to_moves();
+        let capability = reported_capability(&setting.machine);
         Ok(Self {
             planned: setting.plan.clone().map(Planned::new),
             setting,
@@ -78,7 +92,7 @@ impl Runtime {
             blocks: Blocks::new(),
             arrays: Arrays::default(),
             graphs: Graphs::default(),
-            images: Images::default(),
+            images: Images::new(capability),
             lost: None,
             failed: Vec::new(),
         })

@@ -391,3 +391,51 @@ fn launches_that_fail_are_counted_by_kernel_and_cause() {
     ];
     assert_eq!(found, wanted);
 }
+
+#[test]
+fn programs_get_the_compute_capability_of_the_machine_but_at_least_what_compilers_make() {
+    for (machine, told) in [(20, 75), (70, 75), (75, 75), (80, 80), (90, 90), (120, 120)] {
+        let mut setting = Setting::from_text(SCENARIO).expect("it is sound");
+        setting.machine.sm.compute_capability = machine;
+        let runtime = Runtime::new(setting).expect("it can be built");
+        assert_eq!(runtime.compute_capability(), told);
+    }
+}
+
+#[test]
+fn the_heap_of_kernels_cannot_change_once_it_is_used() {
+    const PTX: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b64 r) malloc(.param .b64 bytes);
+.visible .entry take(.param .u64 to, .param .u32 unused) {
+  .reg .b64 %rd<3>;
+  .param .b64 bytes;
+  .param .b64 place;
+  st.param.b64 [bytes], 48;
+  call (place), malloc, (bytes);
+  ld.param.b64 %rd1, [place];
+  ld.param.u64 %rd2, [to];
+  st.global.u64 [%rd2], %rd1;
+  ret;
+}
+";
+    let mut runtime = runtime();
+    runtime.set_heap_bytes(64).expect("nobody has used it");
+    let to = runtime.malloc(8).expect("there is room");
+    let to = to.expect("not empty");
+    let image = runtime.register_ptx(PTX.to_owned());
+    let take = |runtime: &mut Runtime| {
+        let key = runtime.kernel_of_image(image, "take").expect("it is there");
+        let launch = one_thread(StreamId::LEGACY);
+        let launched = runtime.launch(key, &launch, |_, _| Ok(arguments(to, 0)));
+        launched.expect("it runs");
+        let bytes = runtime.bytes_mut(to, 8).expect("it is allocated");
+        bytes.iter().any(|&byte| byte != 0)
+    };
+    assert!(take(&mut runtime));
+    assert!(!take(&mut runtime), "64 bytes hold 48 once");
+    let refused = runtime.set_heap_bytes(1 << 20).expect_err("it is in use");
+    assert_eq!(refused.code, CudaError::INVALID_VALUE);
+}

@@ -158,8 +158,46 @@ fn read_one_level(root: &mut SourcedSection<'_>) -> Option<Translation> {
     })
 }
 
+/// Compute capabilities, times ten: "CUDA C++ Programming Guide", and "CUDA C Programming Guide" of CUDA 8 for the old ones.
+const COMPUTE_CAPABILITIES: [(&str, u32); 24] = [
+    ("2.0", 20),
+    ("2.1", 21),
+    ("3.0", 30),
+    ("3.2", 32),
+    ("3.5", 35),
+    ("3.7", 37),
+    ("5.0", 50),
+    ("5.2", 52),
+    ("5.3", 53),
+    ("6.0", 60),
+    ("6.1", 61),
+    ("6.2", 62),
+    ("7.0", 70),
+    ("7.2", 72),
+    ("7.5", 75),
+    ("8.0", 80),
+    ("8.6", 86),
+    ("8.7", 87),
+    ("8.9", 89),
+    ("9.0", 90),
+    ("10.0", 100),
+    ("10.3", 103),
+    ("12.0", 120),
+    ("12.1", 121),
+];
+
+/// Of a machine file that does not say: what CUDA 13's compiler compiles for unless asked otherwise.
+const DEFAULT_CAPABILITY: u32 = 75;
+
 fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
     let count = sm.value("count", number);
+    let compute_capability = match sm.contains("compute_capability") {
+        true => sm.value(
+            "compute_capability",
+            one_of("compute capabilities", &COMPUTE_CAPABILITIES),
+        ),
+        false => Some(DEFAULT_CAPABILITY),
+    };
     let schedulers = sm.value("schedulers", number);
     let max_threads = sm.value("max_threads", number);
     let max_warps = sm.value("max_warps", number);
@@ -176,6 +214,7 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
     let timings = sm.section("timings").and_then(read_timings);
     Some(SmSpec {
         count: count?,
+        compute_capability: compute_capability?,
         schedulers: schedulers?,
         max_threads: max_threads?,
         max_warps: max_warps?,

@@ -152,6 +152,7 @@ fn gmmu() -> GmmuSpec {
 fn fermi(count: u32) -> SmSpec {
     SmSpec {
         count,
+        compute_capability: 20,
         schedulers: 2,
         max_threads: 1536,
         max_warps: 48,

@@ -241,6 +241,8 @@ pub struct InstructionTimings {
 pub struct SmSpec {
     /// How many the GPU has.
     pub count: u32,
+    /// Compute capability times ten: 75 for 7.5.
+    pub compute_capability: u32,
     /// Warp schedulers of an SM; a warp belongs to one of them.
     pub schedulers: u32,
     /// Resident threads.
