@@ -35,7 +35,7 @@ pub(crate) struct Code {
     pub zeroed: [Vec<u16>; 3],
     /// Memory instructions, each with its own allocation hint.
     pub sites: u32,
-    /// The functional stream as machine code, once somebody has asked for it.
+    /// The functional stream as machine code, made at its first use.
     pub routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Loads and stores of one register a lane. Three patterns are told apart while the code runs, as the interpreter does:
+//! Loads and stores of one register a lane. The code distinguishes three patterns as it runs, as the interpreter does:
 //! all lanes one behind the other, all at one place, each at its own. What is not inside the bytes that the instruction
 //! touched last time ([`super::context::Window`]), or is not aligned, is left to the interpreter.
 

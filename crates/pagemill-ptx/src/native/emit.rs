@@ -314,7 +314,7 @@ impl Emitter<'_> {
                 return Done::BENT;
             }
         };
-        // What nobody reads any more need not be kept.
+        // Lines that are not read again need not be kept.
         let next = self.pc + 1;
         let live = &self.live;
         self.cache.retain(|entry| {
