@@ -1,6 +1,7 @@
 //! What lowering hands to execution: flat instructions and the side tables they index.
 
 use crate::ast::Space;
+pub(crate) use crate::bank::Bank;
 use crate::exec::op::Inst;
 use crate::native::{Routine, Unavailable};
 use std::sync::{Arc, OnceLock};
@@ -382,15 +383,6 @@ pub(crate) struct ScalarInst {
 
 /// Operand bits (zero-extended; predicates as 0 or 1) to result bits.
 pub(crate) type ScalarFn = fn(a: u64, b: u64, c: u64, immediate: u32) -> u64;
-
-/// Which arena an operand index refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Bank {
-    Narrow,
-    Wide,
-    Predicate,
-    None,
-}
 
 /// A call of a subroutine.
 #[derive(Clone, Debug)]

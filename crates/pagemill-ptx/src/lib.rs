@@ -4,6 +4,7 @@
 //! -> [`Kernel`] -> `exec` (warps that step). See `docs/adr/0002-ptx-execution.md`.
 
 pub mod ast;
+mod bank;
 mod barrier;
 mod block;
 mod code;

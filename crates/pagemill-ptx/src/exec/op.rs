@@ -5,7 +5,7 @@ use super::float::{
     min32, min64, root32, root64, saturate32, saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, Lane, map1, map2, map3};
-use crate::code::Bank;
+use crate::bank::Bank;
 
 /// One decoded instruction. Operand indices name lines of the warp's register file or constant lines.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,9 +28,8 @@ enum Simple {
 
 /// Which operations take one instruction, and whether they do not tell NaNs apart.
 fn simple(op: Op) -> Option<(Simple, bool)> {
-    use Simple::{Compare, Fused, One, Round, Two};
+    use Simple::{Compare, One, Two};
     let exact = |simple| Some((simple, false));
-    let float = |simple| Some((simple, true));
     match op {
         Op::Add32 => exact(Two(VPADDD)),
         Op::Sub32 => exact(Two(VPSUBD)),
@@ -71,41 +70,50 @@ fn simple(op: Op) -> Option<(Simple, bool)> {
         Op::LessEqualU64 => exact(Compare(VPCMPUQ, integer::LESS_EQUAL)),
         Op::LessS64 => exact(Compare(VPCMPQ, integer::LESS)),
         Op::LessEqualS64 => exact(Compare(VPCMPQ, integer::LESS_EQUAL)),
-        Op::EqualF32 => float(Compare(VCMPPS, float::EQUAL)),
-        Op::LessF32 => float(Compare(VCMPPS, float::LESS)),
-        Op::LessEqualF32 => float(Compare(VCMPPS, float::LESS_EQUAL)),
-        Op::UnorderedF32 => float(Compare(VCMPPS, float::UNORDERED)),
-        Op::EqualF64 => float(Compare(VCMPPD, float::EQUAL)),
-        Op::LessF64 => float(Compare(VCMPPD, float::LESS)),
-        Op::LessEqualF64 => float(Compare(VCMPPD, float::LESS_EQUAL)),
-        Op::UnorderedF64 => float(Compare(VCMPPD, float::UNORDERED)),
-        Op::AddF32 => float(Two(VADDPS)),
-        Op::SubF32 => float(Two(VSUBPS)),
-        Op::MulF32 => float(Two(VMULPS)),
-        Op::DivF32 => float(Two(VDIVPS)),
-        Op::FmaF32 => float(Fused(VFMADD231PS)),
-        Op::SqrtF32 => float(One(VSQRTPS)),
-        // Bit 3: no exception for inexact results.
-        Op::RintF32 => float(Round(VRNDSCALEPS, 8)),
-        Op::FloorF32 => float(Round(VRNDSCALEPS, 9)),
-        Op::CeilF32 => float(Round(VRNDSCALEPS, 10)),
-        Op::TruncF32 => float(Round(VRNDSCALEPS, 11)),
-        Op::AddF64 => float(Two(VADDPD)),
-        Op::SubF64 => float(Two(VSUBPD)),
-        Op::MulF64 => float(Two(VMULPD)),
-        Op::DivF64 => float(Two(VDIVPD)),
-        Op::FmaF64 => float(Fused(VFMADD231PD)),
-        Op::SqrtF64 => float(One(VSQRTPD)),
-        Op::RintF64 => float(Round(VRNDSCALEPD, 8)),
-        Op::FloorF64 => float(Round(VRNDSCALEPD, 9)),
-        Op::CeilF64 => float(Round(VRNDSCALEPD, 10)),
-        Op::TruncF64 => float(Round(VRNDSCALEPD, 11)),
         Op::S32ToF32 => exact(One(VCVTDQ2PS)),
         Op::U32ToF32 => exact(One(VCVTUDQ2PS)),
         Op::S64ToF64 => exact(One(VCVTQQ2PD)),
         Op::U64ToF64 => exact(One(VCVTUQQ2PD)),
-        _ => None,
+        _ => simple_float(op).map(|simple| (simple, true)),
     }
+}
+
+/// The same for operations that do not tell NaNs apart.
+fn simple_float(op: Op) -> Option<Simple> {
+    use Simple::{Compare, Fused, One, Round, Two};
+    let simple = match op {
+        Op::EqualF32 => Compare(VCMPPS, float::EQUAL),
+        Op::LessF32 => Compare(VCMPPS, float::LESS),
+        Op::LessEqualF32 => Compare(VCMPPS, float::LESS_EQUAL),
+        Op::UnorderedF32 => Compare(VCMPPS, float::UNORDERED),
+        Op::EqualF64 => Compare(VCMPPD, float::EQUAL),
+        Op::LessF64 => Compare(VCMPPD, float::LESS),
+        Op::LessEqualF64 => Compare(VCMPPD, float::LESS_EQUAL),
+        Op::UnorderedF64 => Compare(VCMPPD, float::UNORDERED),
+        Op::AddF32 => Two(VADDPS),
+        Op::SubF32 => Two(VSUBPS),
+        Op::MulF32 => Two(VMULPS),
+        Op::DivF32 => Two(VDIVPS),
+        Op::FmaF32 => Fused(VFMADD231PS),
+        Op::SqrtF32 => One(VSQRTPS),
+        // Bit 3: no exception for inexact results.
+        Op::RintF32 => Round(VRNDSCALEPS, 8),
+        Op::FloorF32 => Round(VRNDSCALEPS, 9),
+        Op::CeilF32 => Round(VRNDSCALEPS, 10),
+        Op::TruncF32 => Round(VRNDSCALEPS, 11),
+        Op::AddF64 => Two(VADDPD),
+        Op::SubF64 => Two(VSUBPD),
+        Op::MulF64 => Two(VMULPD),
+        Op::DivF64 => Two(VDIVPD),
+        Op::FmaF64 => Fused(VFMADD231PD),
+        Op::SqrtF64 => One(VSQRTPD),
+        Op::RintF64 => Round(VRNDSCALEPD, 8),
+        Op::FloorF64 => Round(VRNDSCALEPD, 9),
+        Op::CeilF64 => Round(VRNDSCALEPD, 10),
+        Op::TruncF64 => Round(VRNDSCALEPD, 11),
+        _ => return None,
+    };
+    Some(simple)
 }
 
 /// Whether [`Emitter::lane_operation`] knows `op`.
