@@ -76,6 +76,7 @@ impl Runtime {
         let address = self.gpu.next_managed_address().0;
         let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.managed_granule())?;
         let buffer = self.gpu.lend_managed("cudaMallocManaged", memory)?;
+        self.gpu.starts_untouched(buffer)?;
         let kind = Kind::Managed(buffer, pages);
         self.blocks.insert(address, Block { bytes, kind });
         Ok(address)

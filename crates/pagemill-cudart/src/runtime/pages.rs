@@ -147,9 +147,9 @@ impl Runtime {
         self.clocks.host_waits(self.gpu.now());
     }
 
-    /// Before the driver looks at pages: those that the CPU has touched first are in its memory.
+    /// Before the page manager looks at pages: those that the CPU has touched first are in its memory.
     pub(super) fn tell_first_touches(&mut self) {
-        if !self.is_driven() {
+        if !self.gpu.migrates() {
             return;
         }
         for block in self.blocks.values_mut() {

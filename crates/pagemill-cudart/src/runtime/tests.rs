@@ -119,6 +119,21 @@ fn managed_pages_close_when_they_leave_and_come_back_when_touched() {
 }
 
 #[test]
+fn pages_that_only_a_kernel_touches_are_allocated_on_the_gpu_and_do_not_move() {
+    let mut runtime = runtime();
+    let memory = runtime.malloc_managed(3 * 4096).expect("there is room");
+    // SAFETY: the managed memory is mapped, and no page of it is on the GPU.
+    unsafe { (memory as *mut u32).byte_add(2 * 4096).write_volatile(1) };
+    for page in 1..3 {
+        store(&mut runtime, memory + page * 4096, 5, StreamId::LEGACY).expect("it runs");
+    }
+    let report = runtime.finish();
+    let migration = report.memory.migration;
+    assert_eq!(migration.populated_bytes, 4096, "the CPU never had page 1");
+    assert_eq!(migration.migrated_bytes, 4096, "the CPU wrote page 2");
+}
+
+#[test]
 fn a_stray_kernel_loses_the_gpu() {
     let mut runtime = runtime();
     let fault = store(&mut runtime, 12, 0, StreamId::LEGACY).expect_err("nothing is there");

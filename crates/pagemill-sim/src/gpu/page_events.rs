@@ -14,6 +14,8 @@ pub(crate) const EVICTION: u8 = 3;
 pub(crate) const HOST_TOUCH: u8 = 4;
 /// The program freed the page.
 pub(crate) const FREED: u8 = 5;
+/// A kernel was the first to touch the bytes: they were allocated, and nothing moved.
+pub(crate) const FIRST_TOUCH: u8 = 6;
 
 /// The causes in the order of their numbers.
 pub(crate) fn legend() -> Legend {
@@ -34,6 +36,7 @@ pub(crate) fn legend() -> Legend {
             cause("eviction", Effect::Leave),
             cause("CPU touch", Effect::Leave),
             cause("freed", Effect::Leave),
+            cause("first touch", Effect::Arrive),
         ],
     }
 }

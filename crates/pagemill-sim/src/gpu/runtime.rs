@@ -294,10 +294,20 @@ impl Gpu {
     /// If `range` is not within the buffer.
     pub fn touched_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
-        if let Pages::Driver(pages) = &mut self.clockwork.path.pages {
-            let start = buffer.address.0 - MANAGED_BASE;
-            pages.first_touched_by_host(start + range.start..start + range.end);
-        }
+        let pages = &mut self.clockwork.path.pages;
+        pages.touched_by_host(buffer.address.0 + range.start, range.end - range.start);
+        Ok(())
+    }
+
+    /// No byte of `buffer`, which is new, has been touched: its pages are in neither memory. The caller promises to report
+    /// the CPU's first touches ([`Gpu::touched_by_host`]) before they matter.
+    ///
+    /// # Errors
+    /// If `buffer` is not of this GPU.
+    pub fn starts_untouched(&mut self, buffer: Buffer) -> Result<(), GpuError> {
+        self.check_range(buffer, &(0..buffer.bytes))?;
+        let pages = &mut self.clockwork.path.pages;
+        pages.start_untouched(buffer.address.0, buffer.bytes);
         Ok(())
     }
 

@@ -7,6 +7,8 @@ use pagemill_types::{PageRange, Picos};
 pub(crate) struct Flight {
     pub(crate) range: PageRange,
     pub(crate) done: Picos,
+    /// Whether bytes cross the link; without, they are allocated where they are asked for.
+    pub(crate) is_moved: bool,
 }
 
 /// Time side of one page: ranges on the way, ascending and disjoint; those that have arrived are forgotten now and then.

@@ -154,7 +154,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "populated_bytes",
         ColumnKind::Bytes,
-        "under a driver: allocated on the GPU at their first touch; nothing moved for them",
+        "of CUDA programs, and under a driver: allocated on the GPU at their first touch; nothing moved for them",
     ),
     (
         "dropped_bytes",
@@ -296,7 +296,11 @@ fn add_driver(row: Row, report: &Report) -> Row {
         hints => row.metric("unheeded_hints", hints),
     };
     if !report.driven {
-        return row;
+        // Only of CUDA programs is it known what their CPU has touched.
+        return match did.populated_bytes {
+            0 => row,
+            bytes => row.metric("populated_bytes", bytes),
+        };
     }
     row.metric("populated_bytes", did.populated_bytes)
         .metric("dropped_bytes", did.dropped_bytes)

@@ -276,6 +276,23 @@ impl Pages {
         }
     }
 
+    /// The bytes from `address`, all of a new allocation, are in neither memory until one side touches them.
+    pub(crate) fn start_untouched(&mut self, address: u64, bytes: u64) {
+        // A driver takes all allocations for that.
+        if let Self::Ranges(ranges) = self {
+            ranges.start_untouched(address, bytes);
+        }
+    }
+
+    /// The CPU has touched those of the bytes from `address` that were in neither memory.
+    pub(crate) fn touched_by_host(&mut self, address: u64, bytes: u64) {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => ranges.touched_by_host(address, bytes),
+            Self::Driver(pages) => pages.first_touched_by_host(offsets(address, bytes)),
+        }
+    }
+
     /// Which memory an access to managed 4 KiB page `page` would meet.
     #[inline]
     pub(crate) fn place(&self, at: Picos, page: u32, kind: AccessKind) -> Place {

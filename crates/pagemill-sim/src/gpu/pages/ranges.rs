@@ -4,6 +4,7 @@
 //! Here it gets a migration-buffer entry and a place on the link.
 
 mod arrivals;
+mod first_touch;
 mod frames;
 mod host;
 
@@ -16,6 +17,7 @@ use crate::parts::flights::{Flight, Flights};
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
 use arrivals::Arrivals;
+use first_touch::Untouched;
 use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
@@ -118,8 +120,11 @@ pub(crate) struct Ranges {
     arrivals: Option<Arrivals>,
     /// `None` while GPU memory is not limited.
     frames: Option<Frames>,
+    untouched: Untouched,
     counts: MigrationCounts,
     planned: Vec<PageRange>,
+    /// Of what was planned, what no side had touched.
+    fresh: Vec<PageRange>,
     pub(crate) moves: Moves,
 }
 
@@ -143,8 +148,10 @@ impl Ranges {
                 Validity::AtArrival => Some(Arrivals::default()),
             },
             frames: frames.map(|frames| Frames::new(frames, spec.eviction)),
+            untouched: Untouched::default(),
             counts: MigrationCounts::default(),
             planned: Vec::new(),
+            fresh: Vec::new(),
             moves: Moves::default(),
             spec,
             migration,
@@ -243,6 +250,11 @@ impl Ranges {
         let Some(first) = self.flights[index].on_the_way(at, request) else {
             return at;
         };
+        if !first.is_moved {
+            // Allocated, and for all.
+            self.counts.joined_requests += 1;
+            return first.done;
+        }
         self.counts.repeated_bytes += first.range.bytes();
         if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
             traffic.repeated_bytes += first.range.bytes();
@@ -269,6 +281,7 @@ impl Ranges {
     /// Moves the planned ranges: an entry and a transfer each.
     fn fetch(&mut self, at: Picos, index: usize, asker: Asker, wires: &mut Wires) {
         self.make_room(at, index, wires);
+        self.populate(at, index, wires);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
             let needed = Move {
@@ -276,7 +289,13 @@ impl Ranges {
                 cause: page_events::FAULT,
             };
             let done = self.transfer(at, index, needed, asker, wires);
-            self.flights[index].insert(at, Flight { range, done });
+            let is_moved = true;
+            let flight = Flight {
+                range,
+                done,
+                is_moved,
+            };
+            self.flights[index].insert(at, flight);
         }
         let planned = std::mem::take(&mut self.planned);
         self.count_refetched(index, &planned, wires);
@@ -333,7 +352,13 @@ impl Ranges {
         }
         if let Some(owner) = self.owner(asker) {
             let own = self.own_flights.entry((index, owner)).or_default();
-            own.insert(at, Flight { range, done });
+            let is_moved = true;
+            let flight = Flight {
+                range,
+                done,
+                is_moved,
+            };
+            own.insert(at, flight);
         }
         self.counts.migrations += 1;
         self.counts.migrated_bytes += range.bytes();
@@ -510,6 +535,7 @@ impl Ranges {
         if bytes == 0 {
             return (at, 0);
         }
+        self.touched_by_host(address, bytes);
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
             if self.pages[index].state() == PageState::ValidInCpu {

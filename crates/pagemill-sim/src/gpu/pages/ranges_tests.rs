@@ -434,3 +434,109 @@ fn migrations_that_do_not_overlap_wait_for_each_other() {
     assert_eq!(bench.request(0, PAGE, 1), 5 + unit + 256);
     assert_eq!(bench.request(0, 2 * PAGE, 2), 5 + 2 * unit);
 }
+
+/// Where a byte is. A third model: no times, all else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Byte {
+    Untouched,
+    Cpu,
+    Gpu,
+}
+
+/// What is done to the bytes `from..to`.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    Kernel,
+    Prefetch,
+    HostFirst,
+    HostRequest,
+}
+
+fn uses() -> impl Strategy<Value = (Use, u64, u64)> {
+    let what = prop_oneof![
+        4 => Just(Use::Kernel),
+        1 => Just(Use::Prefetch),
+        2 => Just(Use::HostFirst),
+        1 => Just(Use::HostRequest),
+    ];
+    (what, 0..PAGE * PAGES, 1..PAGE)
+        .prop_map(|(what, from, bytes)| (what, from, (from + bytes).min(PAGE * PAGES)))
+}
+
+proptest! {
+    #[test]
+    fn nothing_moves_for_bytes_that_no_side_has_touched(
+        whole_page in any::<bool>(), untouched_pages in 0..=PAGES, uses in prop::collection::vec(uses(), 1..60),
+    ) {
+        let unit = if whole_page { PAGE } else { UNIT };
+        let mut bench = Bench::new(&machine(CpuReturn::Valid), if whole_page { "whole-page" } else { "multi-range" });
+        let mut model = vec![Byte::Cpu; (PAGE * PAGES) as usize];
+        // As an allocation that fills its last page half.
+        let untouched_bytes = (untouched_pages * PAGE).saturating_sub(PAGE / 2);
+        bench.ranges.start_untouched(0, untouched_bytes);
+        model[..(untouched_pages * PAGE) as usize].fill(Byte::Untouched);
+        let (mut populated, mut migrated) = (0, 0);
+        for (number, (what, from, to)) in (0_u64..).zip(uses) {
+            let at = number * 1_000_000;
+            match what {
+                Use::Kernel | Use::Prefetch => {
+                    // A request is of one segment.
+                    let (from, to) = match what {
+                        Use::Kernel => (from / 128 * 128, from / 128 * 128 + 128),
+                        _ => (from, to),
+                    };
+                    match what {
+                        Use::Kernel => {
+                            bench.request(at, from, 0);
+                        }
+                        _ => {
+                            let _ = bench.ranges.prefetch(Picos::from_nanos(at), from, to - from, &mut bench.wires);
+                        }
+                    }
+                    for byte in &mut model[(from / unit * unit) as usize..to.next_multiple_of(unit) as usize] {
+                        populated += u64::from(*byte == Byte::Untouched);
+                        migrated += u64::from(*byte == Byte::Cpu);
+                        *byte = Byte::Gpu;
+                    }
+                }
+                Use::HostFirst => bench.ranges.touched_by_host(from, to - from),
+                Use::HostRequest => {
+                    bench.ranges.cpu_request(Picos::from_nanos(at), from, to - from, &mut bench.wires);
+                    for byte in &mut model[(from / PAGE * PAGE) as usize..to.next_multiple_of(PAGE) as usize] {
+                        if *byte == Byte::Gpu {
+                            *byte = Byte::Cpu;
+                        }
+                    }
+                }
+            }
+            if matches!(what, Use::HostFirst | Use::HostRequest) {
+                for byte in &mut model[from as usize..to as usize] {
+                    if *byte == Byte::Untouched {
+                        *byte = Byte::Cpu;
+                    }
+                }
+            }
+            let counts = bench.ranges.counts();
+            prop_assert_eq!(counts.populated_bytes, populated);
+            prop_assert_eq!(counts.migrated_bytes, migrated);
+            prop_assert_eq!(bench.wires.link.traffic(Direction::ToGpu).bytes, migrated);
+            let resident = model.iter().filter(|byte| **byte == Byte::Gpu).count() as u64;
+            prop_assert_eq!(bench.ranges.resident_bytes(), resident);
+        }
+    }
+}
+
+#[test]
+fn a_first_touch_takes_query_and_update_and_is_shared() {
+    for merge in [MergeScope::Gpu, MergeScope::Nothing] {
+        let mut bench = Bench::new(&merging(merge), "whole-page");
+        bench.ranges.start_untouched(0, PAGE);
+        for (at, partition) in [(0, 0), (2, 1)] {
+            assert_eq!(bench.request(at, 0, partition), 5 + 7);
+        }
+        assert_eq!(bench.wires.link.traffic(Direction::ToGpu).bytes, 0);
+        assert_eq!(bench.ranges.counts().populated_bytes, PAGE);
+        assert_eq!(bench.ranges.counts().migrations, 0);
+        assert_eq!(bench.cpu_request(100, 1).1, PAGE, "what a kernel wrote");
+    }
+}

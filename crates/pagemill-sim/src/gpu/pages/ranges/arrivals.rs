@@ -23,6 +23,8 @@ struct Arrival {
     range: PageRange,
     done: Picos,
     asker: Asker,
+    /// Whether bytes cross the link; what is allocated instead is for all.
+    is_moved: bool,
 }
 
 impl Arrivals {
@@ -48,7 +50,7 @@ impl Arrivals {
         shares: impl Fn(Asker) -> bool,
     ) -> impl Iterator<Item = &Arrival> {
         let pending = self.pages.get(&index).into_iter().flatten();
-        pending.filter(move |arrival| shares(arrival.asker))
+        pending.filter(move |arrival| !arrival.is_moved || shares(arrival.asker))
     }
 }
 
@@ -119,7 +121,20 @@ impl Ranges {
     ) {
         self.make_room(at, index, wires);
         let before = self.all_arrivals(index);
-        for &range in missing {
+        self.planned.clear();
+        self.planned.extend_from_slice(missing);
+        let there = self.populate(at, index, wires);
+        let moved = std::mem::take(&mut self.planned);
+        if let Some(arrivals) = &mut self.arrivals {
+            let fresh = self.fresh.iter().map(|&range| Arrival {
+                range,
+                done: there,
+                asker,
+                is_moved: false,
+            });
+            arrivals.pages.entry(index).or_default().extend(fresh);
+        }
+        for &range in &moved {
             let repeated = range.bytes() - before.missing(range).map(PageRange::bytes).sum::<u64>();
             self.counts.repeated_bytes += repeated;
             let cause = match repeated {
@@ -129,14 +144,16 @@ impl Ranges {
             let done = self.transfer(at, index, Move { range, cause }, asker, wires);
             self.flights[index].extend_until(done);
             if let Some(arrivals) = &mut self.arrivals {
-                arrivals
-                    .pages
-                    .entry(index)
-                    .or_default()
-                    .push(Arrival { range, done, asker });
+                arrivals.pages.entry(index).or_default().push(Arrival {
+                    range,
+                    done,
+                    asker,
+                    is_moved: true,
+                });
             }
         }
-        self.count_refetched(index, missing, wires);
+        self.count_refetched(index, &moved, wires);
+        self.planned = moved;
     }
 
     fn all_arrivals(&self, index: usize) -> RangeSet {

@@ -34,6 +34,7 @@ impl Ranges {
             let missing = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
             if missing != GpuDecision::Local {
                 self.make_room(at, index, wires);
+                all_done = all_done.max(self.populate(at, index, wires));
                 let overhead = self.spec.fault_overhead;
                 let ready = at.max(self.frame_free_at(index)) + overhead;
                 for place in 0..self.planned.len() {
@@ -44,7 +45,13 @@ impl Ranges {
                             .link
                             .transfer_from(start, ready, Direction::ToGpu, range.bytes());
                     let done = transfer.done;
-                    self.flights[index].insert(at, Flight { range, done });
+                    let is_moved = true;
+                    let flight = Flight {
+                        range,
+                        done,
+                        is_moved,
+                    };
+                    self.flights[index].insert(at, flight);
                     self.counts.migrations += 1;
                     self.counts.migrated_bytes += range.bytes();
                     if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
@@ -89,6 +96,7 @@ impl Ranges {
             self.pages[index] = Page::new();
             self.settled[index] = false;
             self.forget_flights(index);
+            self.untouched.forget(index);
             self.moves.left(self.addresses(index));
             if let Some(frames) = &mut self.frames {
                 frames.release(index);
