@@ -9,5 +9,5 @@ mod stream;
 
 pub use auth::{Token, TokenError};
 pub use client::{Remote, RemoteError, read_metrics};
-pub use server::{Server, ServerConfig, ServerError};
+pub use server::{Server, ServerConfig, ServerError, converse};
 pub use stream::{Address, AddressError};

@@ -64,8 +64,14 @@ pub fn read_u64(stream: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_le_bytes(read_array(stream)?))
 }
 
-/// As many bytes as said, at most `limit`.
+/// Longest text in bytes.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// As many bytes as said, if a text may be so long.
 pub fn read_text(stream: &mut impl Read, bytes: usize) -> io::Result<String> {
+    if bytes > TEXT_BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     let mut text = vec![0; bytes];
     stream.read_exact(&mut text)?;
     String::from_utf8(text).map_err(|_| io::ErrorKind::InvalidData.into())

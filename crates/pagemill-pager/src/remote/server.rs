@@ -109,24 +109,7 @@ impl Server {
         }
         let incoming = Incoming::bind(&config.address).map_err(failed)?;
         let address = incoming.address(&config.address);
-        let tenants = config.tenants.into_iter().map(|(name, token, quota)| {
-            let tenant = Tenant {
-                name,
-                quota_units: quota / UNIT_BYTES as u64,
-                units: AtomicU64::new(0),
-            };
-            (Arc::new(tenant), token)
-        });
-        let shared = Arc::new(Shared {
-            sessions: Sessions::default(),
-            tenants: tenants.collect(),
-            store,
-            grace: config.grace,
-            is_stopping: AtomicBool::new(false),
-            connections: AtomicU64::new(0),
-            streams: Mutex::default(),
-            counts: Counts::default(),
-        });
+        let shared = Arc::new(Shared::new(config.tenants, config.grace, store));
         let listener = Arc::clone(&shared);
         let reaper = Arc::clone(&shared);
         let threads = vec![
@@ -184,7 +167,44 @@ impl Drop for Server {
     }
 }
 
+/// What a server answers to the `requests` of one session, and the units that its tenant keeps after the session has ended: the
+/// protocol behind the greeting, without sockets and clocks. For tests.
+pub fn converse(requests: &[u8], store: &Arc<dyn Store>, quota_bytes: u64) -> (Vec<u8>, u64) {
+    let tenants = vec![("tenant".to_owned(), Token::empty(), quota_bytes)];
+    let shared = Shared::new(tenants, Duration::ZERO, Arc::clone(store));
+    let (id, tenant) = ([1; 16], Arc::clone(&shared.tenants[0].0));
+    let session = shared.sessions.open(id, &tenant, &shared.store);
+    let mut answers = Vec::new();
+    // What ends a connection is the client's affair.
+    let _ = shared.answer_all(&mut BufReader::new(requests), &mut answers, id, &session);
+    drop(session);
+    shared.sessions.end(id);
+    shared.sessions.leave(id);
+    (answers, tenant.units.load(Ordering::Relaxed))
+}
+
 impl Shared {
+    fn new(tenants: Vec<(String, Token, u64)>, grace: Duration, store: Arc<dyn Store>) -> Self {
+        let tenants = tenants.into_iter().map(|(name, token, quota)| {
+            let tenant = Tenant {
+                name,
+                quota_units: quota / UNIT_BYTES as u64,
+                units: AtomicU64::new(0),
+            };
+            (Arc::new(tenant), token)
+        });
+        Self {
+            sessions: Sessions::default(),
+            tenants: tenants.collect(),
+            store,
+            grace,
+            is_stopping: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
+            streams: Mutex::default(),
+            counts: Counts::default(),
+        }
+    }
+
     fn streams(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Stream)>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -258,7 +278,7 @@ impl Shared {
         let greeted = stream
             .write_all(&[&[OK], &id[..]].concat())
             .and_then(|()| stream.prepare(None))
-            .and_then(|()| self.answer_all(stream, id, &session));
+            .and_then(|()| self.answer_stream(stream, id, &session));
         drop(session);
         self.sessions.leave(id);
         greeted
@@ -283,28 +303,38 @@ impl Shared {
         Ok((id, self.sessions.open(id, tenant, &self.store)))
     }
 
-    fn answer_all(&self, stream: Stream, id: SessionId, session: &Session) -> io::Result<()> {
+    fn answer_stream(&self, stream: Stream, id: SessionId, session: &Session) -> io::Result<()> {
         let mut input = BufReader::with_capacity(128 << 10, stream.duplicate()?);
         let mut output = BufWriter::with_capacity(128 << 10, stream);
+        self.answer_all(&mut input, &mut output, id, session)
+    }
+
+    fn answer_all(
+        &self,
+        input: &mut BufReader<impl Read>,
+        output: &mut impl Write,
+        id: SessionId,
+        session: &Session,
+    ) -> io::Result<()> {
         loop {
             if input.buffer().is_empty() {
                 output.flush()?;
             }
-            let Ok(request) = read_u8(&mut input) else {
+            let Ok(request) = read_u8(input) else {
                 return Ok(());
             };
-            let count = usize::from(read_u8(&mut input)?);
+            let count = usize::from(read_u8(input)?);
             if count > UNITS_MAX {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             match request {
-                PUT => self.put(session, count, &mut input, &mut output)?,
-                GET => self.get(session, count, &mut input, &mut output)?,
+                PUT => self.put(session, count, input, output)?,
+                GET => self.get(session, count, input, output)?,
                 FREE => {
-                    session.free(&read_slots(&mut input, count)?);
+                    session.free(&read_slots(input, count)?);
                     output.write_all(&[OK])?;
                 }
-                CHANGE => self.change(session, count, &mut input, &mut output)?,
+                CHANGE => self.change(session, count, input, output)?,
                 METRICS => {
                     let text = self.metrics();
                     output.write_all(&(text.len() as u32).to_le_bytes())?;

@@ -71,16 +71,18 @@ impl Session {
         booked.map(drop).map_err(|_| Refusal::Full)
     }
 
+    /// Keeps a unit for each of `slots`; the last one where a slot is named more than once.
     pub fn put(&self, slots: &[Slot], bytes: &[u8]) -> Result<(), Refusal> {
         let mut known = self.slots();
+        let (units, _) = bytes.as_chunks::<UNIT_BYTES>();
+        let last: BTreeMap<Slot, &Unit> = slots.iter().copied().zip(units).collect();
+        let (slots, units): (Vec<Slot>, Vec<&Unit>) = last.into_iter().unzip();
         let mut inner: Vec<Slot> = slots
             .iter()
             .map(|slot| known.get(slot).copied().unwrap_or(NO_SLOT))
             .collect();
         let fresh = inner.iter().filter(|slot| **slot == NO_SLOT).count() as u64;
         self.book(fresh)?;
-        let (units, _) = bytes.as_chunks::<UNIT_BYTES>();
-        let units: Vec<&Unit> = units.iter().collect();
         let result = self.store.put(&units, &mut inner);
         for (slot, inner) in slots.iter().zip(&inner) {
             if *inner != NO_SLOT {
