@@ -3,6 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod board;
+mod coordinator;
+mod execute;
+mod maps;
+mod pager;
 
 use pagemill_color::protocol as color;
 use pagemill_color::{Roster, Task};
@@ -16,6 +20,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use board::board;
+pub use coordinator::coordinator;
+pub use execute::execute;
+pub use maps::map;
+pub use pager::pager;
 
 /// References of a trace that are looked at.
 const REFERENCES_MAX: usize = 1 << 16;
@@ -166,11 +174,15 @@ fn coordinate(bytes: &[u8]) {
         }
     }
     roster.settle();
-    let ranges: Vec<_> = (0..40)
+    no_color_is_shared(&roster, COLORS);
+}
+
+fn no_color_is_shared(roster: &Roster, colors: u16) {
+    let ranges: Vec<_> = (0..64)
         .filter_map(|number| roster.task(number)?.colors)
         .collect();
     for (index, range) in ranges.iter().enumerate() {
-        assert!(range.end().0 <= COLORS);
+        assert!(range.end().0 <= colors);
         assert!(
             ranges[..index]
                 .iter()
@@ -183,14 +195,18 @@ fn coordinate(bytes: &[u8]) {
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 13] = [
     ("ptx", ptx),
+    ("execute", execute),
     ("scenario", scenario),
     ("machine", machine),
     ("goal", goal),
     ("trace", trace),
     ("fatbin", fatbin),
     ("results", results),
+    ("map", map),
     ("messages", messages),
+    ("coordinator", coordinator),
+    ("pager", pager),
     ("board", board),
 ];

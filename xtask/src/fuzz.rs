@@ -19,19 +19,23 @@ struct Target {
     bytes_max: usize,
 }
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 13] = [
     target(
         "ptx",
         &[("workloads", "ptx"), ("crates/pagemill-ptx/tests", "ptx")],
         8192,
     ),
+    target("execute", &[], 4096),
     target("scenario", &[("scenarios", "toml")], 8192),
     target("machine", &[("machines", "toml")], 16384),
     target("goal", &[], 4096),
     target("trace", &[], 4096),
     target("fatbin", &[], 4096),
     target("results", &[], 16384),
+    target("map", &[], 4096),
     target("messages", &[], 2048),
+    target("coordinator", &[], 4096),
+    target("pager", &[], 256),
     target("board", &[], 4096),
 ];
 

@@ -1,0 +1,4 @@
+#![allow(missing_docs)]
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pagemill_fuzz::execute(bytes));
