@@ -149,7 +149,7 @@ fn instruction(source: &mut Source<'_>) -> String {
                 line.push_str(word);
             }
             Part::OneOf(words, is_optional) => {
-                if !is_optional || source.next() % 2 == 0 {
+                if !is_optional || source.next().is_multiple_of(2) {
                     line.push('.');
                     line.push_str(source.one_of(&words));
                 }
