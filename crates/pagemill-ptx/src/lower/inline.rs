@@ -425,19 +425,7 @@ impl<'a> Expander<'a, '_> {
                 },
             );
         };
-        if function.params.len() != arguments.len() || function.returns.len() != results.len() {
-            return Err(fail(
-                line,
-                format!(
-                    "{name} takes {} parameters and returns {}, the call has {} and {}",
-                    function.params.len(),
-                    function.returns.len(),
-                    arguments.len(),
-                    results.len()
-                ),
-            )
-            .into());
-        }
+        check_arity(function, line, (results, arguments))?;
         if self.called.all || self.called.names.contains(name) {
             let callee = self.subroutine_of(function, line)?;
             let signature = self.flat.subroutines[callee].signature.clone();
@@ -554,4 +542,26 @@ impl<'a> Expander<'a, '_> {
         }
         self.call_param(formal)
     }
+}
+
+/// The call must have as many results and arguments as the function.
+fn check_arity(
+    function: &Function,
+    line: u32,
+    (results, arguments): (&[Operand], &[Operand]),
+) -> Result<(), Fail> {
+    if function.params.len() == arguments.len() && function.returns.len() == results.len() {
+        return Ok(());
+    }
+    Err(fail(
+        line,
+        format!(
+            "{} takes {} parameters and returns {}, the call has {} and {}",
+            function.name,
+            function.params.len(),
+            function.returns.len(),
+            arguments.len(),
+            results.len()
+        ),
+    ))
 }

@@ -96,20 +96,7 @@ pub(crate) struct Shared<'a> {
 
 /// Lowers one `.entry`.
 pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel, Fail> {
-    let total: u64 = function
-        .params
-        .iter()
-        .map(|param| param.bytes.saturating_add(param.align))
-        .fold(0, u64::saturating_add);
-    if total > 2 * PARAM_BYTES_MAX {
-        return Err(fail(
-            function.line,
-            format!(
-                "kernel {} has more than {PARAM_BYTES_MAX} bytes of parameters",
-                function.name
-            ),
-        ));
-    }
+    check_params(function)?;
     let flat = inline::expand(shared.module, &shared.functions, function)?;
     let placed = params::place(&flat);
     let layout = shared_layout(shared.module, &flat)?;
@@ -167,6 +154,25 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         code: Arc::new(code),
         module_id: shared.module_id,
     })
+}
+
+/// Parameters must fit, before anything is laid out by them.
+fn check_params(function: &Function) -> Result<(), Fail> {
+    let total: u64 = function
+        .params
+        .iter()
+        .map(|param| param.bytes.saturating_add(param.align))
+        .fold(0, u64::saturating_add);
+    if total <= 2 * PARAM_BYTES_MAX {
+        return Ok(());
+    }
+    Err(fail(
+        function.line,
+        format!(
+            "kernel {} has more than {PARAM_BYTES_MAX} bytes of parameters",
+            function.name
+        ),
+    ))
 }
 
 fn param((variable, (offset, bytes)): (&Variable, (u32, u32))) -> Param {

@@ -314,16 +314,8 @@ impl Ranges {
         }
     }
 
-    /// Moves one range to the GPU; returns when it is there.
-    fn transfer(
-        &mut self,
-        at: Picos,
-        index: usize,
-        Move { range, cause }: Move,
-        asker: Asker,
-        wires: &mut Wires,
-    ) -> Picos {
-        let partition = asker.partition;
+    /// A migration gets its entry in the buffer of `partition`; returns when.
+    fn enter_buffer(&mut self, at: Picos, partition: usize, wires: &mut Wires) -> Picos {
         let slot = match &mut self.slots {
             Some(slots) => slots.admit(at),
             None => at,
@@ -338,6 +330,20 @@ impl Ranges {
                 bytes: 0,
             });
         }
+        start
+    }
+
+    /// Moves one range to the GPU; returns when it is there.
+    fn transfer(
+        &mut self,
+        at: Picos,
+        index: usize,
+        Move { range, cause }: Move,
+        asker: Asker,
+        wires: &mut Wires,
+    ) -> Picos {
+        let partition = asker.partition;
+        let start = self.enter_buffer(at, partition, wires);
         let overhead = self.spec.fault_overhead;
         // Every range of a page waits for the page's frame, not only the first.
         let ready = start.max(self.frame_free_at(index)) + overhead;
