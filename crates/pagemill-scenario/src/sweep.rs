@@ -50,11 +50,10 @@ impl Sweep {
 
     /// Lays an override over everything said before about the same key.
     pub fn set(&mut self, new: Override) -> Result<(), Problem> {
-        self.fixed
-            .retain(|fixed| !fixed.path.starts_with(&new.path));
+        self.fixed.retain(|fixed| !replaces(&new, &fixed.path));
         let place = self.axes.iter().position(|axis| axis.path == new.path);
         let Kind::Array(values) = new.value.kind else {
-            self.axes.retain(|axis| !axis.path.starts_with(&new.path));
+            self.axes.retain(|axis| !replaces(&new, &axis.path));
             self.fixed.push(new);
             return Ok(());
         };
@@ -145,6 +144,15 @@ fn add_leaves(paths: &mut Vec<Vec<String>>, path: &[String], node: &Node) {
         }
     } else if !paths.iter().any(|known| known == path) {
         paths.push(path.to_vec());
+    }
+}
+
+/// Whether `new` takes the place of what was said about `path`. Another machine by name leaves what is said of its values.
+fn replaces(new: &Override, path: &[String]) -> bool {
+    let names_machine = new.path == ["machine"] && matches!(new.value.kind, Kind::String(_));
+    match names_machine {
+        true => path == new.path,
+        false => path.starts_with(&new.path),
     }
 }
 

@@ -200,6 +200,24 @@ fn an_override_is_stronger_than_a_sweep() {
 }
 
 #[test]
+fn another_machine_keeps_the_sweep_of_its_values() {
+    let text =
+        format!("{SOUND}\n[sweep]\n\"machine.link.bandwidth\" = [\"16 GB/s\", \"32 GB/s\"]\n");
+    let sets = ["machine.sm.count=3", "machine=gtx480-paper"];
+    let scenario = load_with(&text, &sets);
+    assert_eq!(scenario.points.len(), 2);
+    for (point, gigabytes) in scenario.points.iter().zip([16, 32]) {
+        let machine = &gpu(point).machine;
+        assert_eq!(
+            (machine.name.as_str(), machine.spec.sm.count),
+            ("gtx480-paper", 3)
+        );
+        let bandwidth = machine.spec.link.to_gpu.bytes_per_second();
+        assert_eq!(bandwidth, gigabytes * 1_000_000_000);
+    }
+}
+
+#[test]
 fn a_key_that_only_some_modes_heed_is_known() {
     let text = format!(
         "{SOUND}\nunit = \"128 B\"\n[sweep]\n\"transfer.mode\" = [\"ideal-overlap\", \"multi-range\"]\n"
