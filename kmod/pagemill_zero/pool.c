@@ -105,12 +105,13 @@ static struct page *take_dirty(void)
 /* By a call of ours, so that the mark is not dropped on the way. */
 static void put_back(struct page *page, bool clean)
 {
-	if (clean) {
+	if (clean)
 		pmz_mark_set(page);
-		pmz_count(PMZ_POOL_CLEANED);
-	}
 	if (put_page_testzero(page))
 		pmz_symbols.free_huge_page(page);
+	/* Who waits for the counter may ask for the page at once. */
+	if (clean)
+		pmz_count(PMZ_POOL_CLEANED);
 }
 
 static void settle(struct pool_page *held)

@@ -119,8 +119,11 @@ static void *kill_helpers(void *argument)
 static void await_clean_page(uint64_t cleaned_before)
 {
 	for (int waited_ms = 0; waited_ms < 200000; waited_ms += 20) {
-		if (zero_counter("pool_cleaned") != cleaned_before)
+		if (zero_counter("pool_cleaned") != cleaned_before) {
+			/* The page may still be on its way back to the kernel's list. */
+			usleep(500000);
 			return;
+		}
 		usleep(20000);
 	}
 }
