@@ -84,7 +84,7 @@ fn allocations_are_named_by_line_and_have_what_moved_for_them() {
     assert_eq!(input["pattern"], "all of it, once");
     assert_eq!(input["function"], "main");
     assert_eq!(input["first_kernel"], "walk");
-    // What only the GPU writes is allocated there, and comes back for the CPU.
+    // Memory that only the GPU writes is allocated there, and moves back for the CPU.
     let output = of("cudaMallocManaged(&out");
     assert_eq!(number(output, "migrated_bytes"), 0);
     assert_eq!(number(output, "populated_bytes"), 2 * MIB);
@@ -155,7 +155,7 @@ fn every_hint_does_what_the_same_call_in_the_source_does() {
         assert_eq!(
             row["allocation"],
             line.as_str(),
-            "the one with most traffic comes first"
+            "the one with most traffic is first"
         );
         assert_eq!(number(&row, "time_before_ns"), as_it_is);
         let by_hand = match row["change"].as_str().expect("text") {

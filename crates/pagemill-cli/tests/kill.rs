@@ -189,7 +189,7 @@ fn borrow_until_gone(socket: &Path) -> u64 {
     while let Ok(lease) = client.lease(&request) {
         let mut memory = lease.map(true).expect("mapped");
         let bytes = memory.bytes_mut();
-        assert!(bytes.iter().all(|byte| *byte == 0), "somebody's bytes");
+        assert!(bytes.iter().all(|byte| *byte == 0), "bytes of another user");
         bytes.fill(0xA5);
         drop(memory);
         pages += 1;
@@ -428,7 +428,7 @@ impl Pages {
             .expect("it starts")
     }
 
-    /// The answer of a program that nobody disturbs, and how long it takes.
+    /// The answer of an undisturbed program, and how long it takes.
     fn run_whole(&self) -> Duration {
         let begun = Instant::now();
         let output = self.program().wait_with_output().expect("our child");

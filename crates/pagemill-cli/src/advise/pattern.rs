@@ -107,7 +107,7 @@ fn wanted(point: &UvmPoint) -> AdvicePoint {
     }
 }
 
-/// What a strategy comes to when its calls count too.
+/// A strategy's time with its calls.
 struct Rated<'a> {
     advice: &'a Advice,
     scaling_error: Option<f64>,

@@ -109,7 +109,7 @@ fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
     });
     let text = tables.collect::<Vec<String>>().join("\n") + "\n" + &set.about + "\n";
     if arguments.program.apply {
-        // Nobody is left to read it when standard error is closed.
+        // With standard error closed there is no reader left.
         let _ = write!(std::io::stderr(), "{text}");
         return Ok(());
     }

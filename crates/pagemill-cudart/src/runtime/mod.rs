@@ -64,7 +64,7 @@ fn reported_capability(machine: &GpuMachine) -> u32 {
 }
 
 impl Runtime {
-    /// Compute capability times ten, as programs are told: that of the machine, but at least what today's compilers make
+    /// Compute capability times ten, as programs read it: that of the machine, but at least what today's compilers make
     /// code for.
     pub fn compute_capability(&self) -> u32 {
         reported_capability(&self.setting.machine)

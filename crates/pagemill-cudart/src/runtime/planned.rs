@@ -90,7 +90,7 @@ impl Runtime {
         }
     }
 
-    /// Copies to the GPU what is planned before the launch that comes now in `stream`.
+    /// Copies to the GPU what is planned before the next launch in `stream`.
     pub(super) fn prefetch_planned(&mut self, stream: StreamId) -> Result<(), Fault> {
         let Some(planned) = &mut self.planned else {
             return Ok(());

@@ -437,7 +437,7 @@ fn the_heap_of_kernels_cannot_change_once_it_is_used() {
 }
 ";
     let mut runtime = runtime();
-    runtime.set_heap_bytes(64).expect("nobody has used it");
+    runtime.set_heap_bytes(64).expect("it is unused");
     let to = runtime.malloc(8).expect("there is room");
     let to = to.expect("not empty");
     let image = runtime.register_ptx(PTX.to_owned());

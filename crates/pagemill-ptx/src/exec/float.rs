@@ -132,7 +132,7 @@ pub(crate) fn max64(a: f64, b: f64) -> f64 {
 }
 
 /// 1.5 * 2^52: a double plus this holds the rounded integer in its low bits.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
+pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 /// Toward zero, saturating, NaN is 0. The cast operator does the same lane by lane; this vectorises.
 #[inline(always)]
@@ -163,6 +163,20 @@ pub(crate) fn to_u32(value: f64) -> u32 {
     (clamped.trunc() + MAGIC).to_bits() as u32
 }
 
+/// Taylor's coefficients of the exponential, the highest first. On |x| <= 0.347 the tenth term is below 2^-38.
+pub(crate) const EXPONENTIAL: [f64; 10] = [
+    1.0 / 362_880.0,
+    1.0 / 40_320.0,
+    1.0 / 5_040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+    1.0,
+    1.0,
+];
+
 /// 2^x within one unit in the last place: a polynomial in doubles on [-1/2, 1/2], scaled by the exponent.
 #[inline(always)]
 pub(crate) fn exp2_f32(x: f32) -> f32 {
@@ -171,19 +185,8 @@ pub(crate) fn exp2_f32(x: f32) -> f32 {
     let clamped = if low < 200.0 { low } else { 200.0 };
     let shifted = clamped + MAGIC;
     let fraction = (clamped - (shifted - MAGIC)) * std::f64::consts::LN_2;
-    // Taylor of exp on |fraction| <= 0.347: the tenth term is below 2^-38.
-    let mut series = 1.0 / 362_880.0;
-    for coefficient in [
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-        1.0,
-        1.0,
-    ] {
+    let [mut series, rest @ ..] = EXPONENTIAL;
+    for coefficient in rest {
         series = series * fraction + coefficient;
     }
     let exponent = (shifted.to_bits() & 0xfff).wrapping_add(1023) & 0x7ff;

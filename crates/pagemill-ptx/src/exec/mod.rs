@@ -17,6 +17,8 @@ pub(crate) mod path;
 mod pattern;
 mod printf;
 pub(crate) mod run;
+#[cfg(test)]
+pub(crate) mod samples;
 mod scalar;
 pub(crate) mod service;
 pub(crate) mod step;

@@ -227,7 +227,7 @@ impl Engine<'_, '_> {
                 Some(native) => native.routine.entries(active),
                 None => &[],
             };
-            // Lane operations need nothing but the registers: a tight loop until something else comes, or machine code.
+            // Lane operations need nothing but the registers: a tight loop up to the next other instruction, or machine code.
             let (inst, mask) = loop {
                 let inst = &insts[pc];
                 let (mask, inactive) = guarded(inst, frame, active);

@@ -47,7 +47,7 @@ pub(super) struct Emitted {
     pub entries: Entries,
 }
 
-/// Code that is rarely run, and comes behind all other.
+/// Code that is rarely run: it is placed behind all other code.
 pub(super) enum Stub {
     /// Back to the interpreter, before instruction `pc`.
     Exit {
@@ -326,7 +326,7 @@ impl Emitter<'_> {
         done
     }
 
-    /// A way in before instruction `pc`, which comes next.
+    /// An entry point before instruction `pc`, the next one.
     fn entry(&mut self, pc: usize) -> Label {
         let resume = self.asm.label();
         self.asm.bind(resume);
@@ -721,7 +721,7 @@ impl Emitter<'_> {
 
 /// How an instruction leaves the code.
 struct Done {
-    /// Control comes to the next instruction from nowhere else.
+    /// Only the instruction before leads to the next one.
     is_straight: bool,
 }
 

@@ -562,7 +562,7 @@ impl Emitter<'_> {
         self.finish(bank, inst.dst, &out, false);
     }
 
-    /// The low word comes first. Shifts by 32 give zero, so both counts may be anything from 0 to 32.
+    /// The low word is the first operand. Shifts by 32 give zero, so both counts may be anything from 0 to 32.
     fn funnel(&mut self, inst: &Inst) {
         let (low, high, n) = (
             self.narrow(inst.a),

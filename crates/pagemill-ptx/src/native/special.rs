@@ -6,6 +6,7 @@ use super::encode::{Masking, Operand};
 use super::lanes::{kind_of, reg};
 use super::vectors::*;
 use crate::code::Bank;
+use crate::exec::float::{EXPONENTIAL, MAGIC};
 use crate::exec::op::{Inst, Op};
 
 impl Emitter<'_> {
@@ -53,23 +54,12 @@ impl Emitter<'_> {
         let out = self.take_line::<2>();
         let [x, shifted, series, upper] = self.take_line::<4>();
         let number = |emitter: &mut Self, value: f64| emitter.constant64(value.to_bits());
-        const MAGIC: f64 = 6_755_399_441_055_744.0;
         let magic = number(self, MAGIC);
         let (lowest, highest) = (number(self, -200.0), number(self, 200.0));
         let logarithm = number(self, std::f64::consts::LN_2);
-        let first = self.table.constant64((1.0f64 / 362_880.0).to_bits());
-        let coefficients = [
-            1.0 / 40_320.0,
-            1.0 / 5_040.0,
-            1.0 / 720.0,
-            1.0 / 120.0,
-            1.0 / 24.0,
-            1.0 / 6.0,
-            0.5,
-            1.0,
-            1.0,
-        ]
-        .map(|value| number(self, value));
+        let [first, rest @ ..] = EXPONENTIAL;
+        let first = self.table.constant64(first.to_bits());
+        let coefficients = rest.map(|value| number(self, value));
         let (mantissa, bias) = (self.constant64(0xfff), self.constant64(1023));
         let exponent = self.constant64(0x7ff);
         for (half, &dst) in out.iter().enumerate() {

@@ -6,44 +6,11 @@ use crate::code::{Bank, Code, Stream};
 use crate::exec::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
 use crate::exec::op::{Inst, Op, lane_operation};
 use crate::exec::path::{NEVER, Path};
+use crate::exec::samples::word;
 use proptest::prelude::*;
 
 /// Registers of each kind; constants are as many.
 const SLOTS: u16 = 5;
-
-/// Bits that are numbers, extremes and neighbours of both formats.
-fn word() -> impl Strategy<Value = u64> {
-    let edge = prop::sample::select(vec![
-        0,
-        1,
-        31,
-        32,
-        64,
-        0x7fff_ffff,
-        0x8000_0000,
-        0xffff_ffff,
-        0x3f80_0000,
-        0x7f80_0000,
-        0x7fc0_0000,
-        0xff80_0001,
-        0x0080_0000,
-        0x4f00_0000,
-        0x3ff0_0000_0000_0000,
-        0x7ff0_0000_0000_0000,
-        0x7ff8_0000_0000_0000,
-        1 << 63,
-        u64::MAX,
-        0x41e0_0000_0000_0000,
-        0xc1e0_0000_0000_0000,
-    ]);
-    prop_oneof![
-        any::<u64>(),
-        edge,
-        (0u64..64),
-        any::<f32>().prop_map(|x| x.to_bits().into()),
-        any::<f64>().prop_map(f64::to_bits)
-    ]
-}
 
 fn registers() -> impl Strategy<Value = (Registers, ConstantLines)> {
     let count = usize::from(SLOTS);

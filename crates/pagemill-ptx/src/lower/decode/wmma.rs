@@ -178,6 +178,14 @@ struct Transfer {
 }
 
 impl Transfer {
+    /// Element `index` of register `register` of the whole operand.
+    fn cell_of(&self, register: usize, index: usize) -> Cell {
+        let (shape, role, element) = (self.shape, self.role(), self.element);
+        let per_tile = shape.tile_registers(role, element);
+        let (tile, register) = (register / per_tile, register % per_tile);
+        cell(shape, role, element, tile, register, index)
+    }
+
     fn take(
         decoder: &Decoder<'_>,
         modifiers: &mut Modifiers<'_>,
@@ -384,16 +392,7 @@ fn load(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
     // All of it is loaded before a register of the address may be overwritten.
     let mut values = Vec::new();
     for register in 0..used {
-        let at = |index| {
-            cell(
-                shape,
-                role,
-                element,
-                register / per_tile,
-                register % per_tile,
-                index,
-            )
-        };
+        let at = |index| transfer.cell_of(register, index);
         if transfer.is_contiguous() || element.per_register() == 8 {
             let access = AccessKind::Load;
             let (aux, base) = addresses.access(decoder, &transfer, access, at(0), whole)?;
@@ -434,19 +433,9 @@ fn store(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(),
     let address = decoder.operand(0)?;
     let mut addresses = Addresses::new(decoder, &transfer, address, stride)?;
     let (whole, single) = types(&transfer);
-    let per_tile = shape.tile_registers(role, element);
     for (register, operand) in operands.iter().enumerate() {
         let value = matrix_value(decoder, operand, element)?;
-        let at = |index| {
-            cell(
-                shape,
-                role,
-                element,
-                register / per_tile,
-                register % per_tile,
-                index,
-            )
-        };
+        let at = |index| transfer.cell_of(register, index);
         if transfer.is_contiguous() {
             let access = AccessKind::Store;
             let (aux, base) = addresses.access(decoder, &transfer, access, at(0), whole)?;

@@ -114,7 +114,7 @@ fn what_gains_is_kept_and_adds_up() {
     assert!(has(&answer.best, "a", &Hint::ReadMostly));
     assert!(has(&answer.best, "a", &prefetch));
     assert_eq!(answer.best.hints.len(), 3);
-    // The allocation with more traffic comes first.
+    // The allocation with more traffic is tried first.
     let first = answer
         .tried
         .iter()

@@ -54,7 +54,7 @@ fn measure(spec: &CudaPoint) -> Result<Allocated, PointError> {
         let mut text = Vec::new();
         errors.rewind().map_err(failed)?;
         errors.read_to_end(&mut text).map_err(failed)?;
-        // Nobody is left to read it when standard error is closed.
+        // With standard error closed there is no reader left.
         let _ = std::io::stderr().write_all(&text);
         return Err(PointError::Failed(format!(
             "{} ended with exit code {} when it was run to see how much memory it allocates",
@@ -106,7 +106,7 @@ pub fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, Str
 }
 
 fn note(text: &str) {
-    // Nobody is left to read it when standard error is closed.
+    // With standard error closed there is no reader left.
     let _ = writeln!(std::io::stderr(), "pagemill: {text}");
 }
 
