@@ -198,3 +198,46 @@ fn rules_are_found_by_their_names() {
         .to_string();
     assert!(message.contains("smallest-gap, nearest-range"), "{message}");
 }
+
+/// The valid ranges after migrations of `ranges` have ended, in KiB.
+fn after_arrivals(spec: &MigrationSpec, ranges: &[PageRange]) -> Vec<(u32, u32)> {
+    let migration = spec.build().unwrap();
+    let mut page = Page::new();
+    for &range in ranges {
+        page.arrive(&migration, range);
+    }
+    let in_kib = |range: &PageRange| (range.start / KIB, range.end / KIB);
+    page.valid().iter().map(in_kib).collect()
+}
+
+#[test]
+fn an_entry_that_is_too_small_for_what_arrives_covers_the_smallest_gap() {
+    let arrivals = [kib(30, 31), kib(10, 11), kib(50, 51)];
+    assert_eq!(after_arrivals(&spec("single-range"), &arrivals), [(10, 51)]);
+    let mut two = spec("multi-range");
+    two.range_slots = Some(2);
+    assert_eq!(after_arrivals(&two, &arrivals), [(10, 31), (50, 51)]);
+    let many = spec("multi-range");
+    assert_eq!(
+        after_arrivals(&many, &arrivals),
+        [(10, 11), (30, 31), (50, 51)]
+    );
+}
+
+#[test]
+fn a_plan_leaves_the_page_as_it_is() {
+    let migration = spec("single-range").build().unwrap();
+    let mut page = Page::new();
+    page.arrive(&migration, kib(30, 31));
+    let before = page.clone();
+    let mut planned = Vec::new();
+    let decision = page.plan(&migration, kib(10, 11), &mut planned);
+    assert_eq!(planned, [kib(10, 30)]);
+    assert_eq!(
+        decision,
+        GpuDecision::Fetch {
+            bytes: 20 * u64::from(KIB)
+        }
+    );
+    assert_eq!(page, before);
+}

@@ -99,7 +99,7 @@ impl Page {
         }
         let bytes = fetch[planned..]
             .iter()
-            .map(|&range| self.arrive(migration, range))
+            .map(|&range| self.insert(migration, range))
             .sum();
         assert!(
             self.valid.contains(request),
@@ -136,8 +136,24 @@ impl Page {
         GpuDecision::Fetch { bytes }
     }
 
-    /// `range` is in GPU memory from now on. Returns how many of its bytes were not.
-    pub fn arrive(&mut self, migration: &Migration, range: PageRange) -> u64 {
+    /// A migration of `range` has ended. Migrations that were planned beside each other can leave more ranges than the page's
+    /// entry holds: the two with the smallest gap then become one, which covers bytes that never moved (Zhang et al. 2019,
+    /// section 4.1: an entry of one range has one offset and one length).
+    pub fn arrive(&mut self, migration: &Migration, range: PageRange) {
+        self.insert(migration, range);
+        let Some(limit) = migration.policy().range_limit() else {
+            return;
+        };
+        while self.valid.len() > limit as usize {
+            let Some(gap) = self.valid.gaps().min_by_key(|gap| gap.bytes()) else {
+                return;
+            };
+            self.insert(migration, gap);
+        }
+    }
+
+    /// `range` is valid from now on. Returns how many of its bytes were not.
+    fn insert(&mut self, migration: &Migration, range: PageRange) -> u64 {
         let bytes = self.valid.insert(range);
         self.state = if self.valid.covered_bytes() == u64::from(migration.page_bytes()) {
             PageState::ValidInGpu

@@ -269,7 +269,7 @@ impl Ranges {
         done
     }
 
-    /// Who shares a migration with `asker`, where that is neither everybody nor nobody.
+    /// The partition or SM whose requests share a migration with `asker`; `None` where all do, or none.
     fn owner(&self, asker: Asker) -> Option<usize> {
         match self.spec.merge {
             MergeScope::Partition => Some(asker.partition),
@@ -356,7 +356,9 @@ impl Ranges {
         if let Some(slots) = &mut self.slots {
             slots.hold_until(done);
         }
-        if let Some(owner) = self.owner(asker) {
+        if self.arrivals.is_none()
+            && let Some(owner) = self.owner(asker)
+        {
             let own = self.own_flights.entry((index, owner)).or_default();
             let is_moved = true;
             let flight = Flight {

@@ -75,7 +75,8 @@ impl Ranges {
         if decision == GpuDecision::Local {
             return Touch::Here(known);
         }
-        let shared = self.shared_arrivals(index, request.asker);
+        let asker = request.asker;
+        let shared = self.ranges_on_the_way(index, |other| self.merges(asker, other));
         let missing: Vec<_> = self
             .planned
             .iter()
@@ -83,31 +84,26 @@ impl Ranges {
             .collect();
         match missing.is_empty() {
             true => self.counts.joined_requests += 1,
-            false => self.fetch_missing(known, index, &missing, request.asker, wires),
+            false => self.fetch_missing(known, index, &missing, asker, wires),
         }
-        let arrival = self.arrival_for(index, range, request.asker);
-        Touch::Arrives(arrival.max(known))
+        Touch::Arrives(self.arrival_for(known, index, range, asker))
     }
 
-    /// What is on its way to a page that requests of `asker` wait for.
-    fn shared_arrivals(&self, index: usize, asker: Asker) -> RangeSet {
-        let mut shared = RangeSet::new();
+    /// What is on its way to a page for those that `shares` says.
+    fn ranges_on_the_way(&self, index: usize, shares: impl Fn(Asker) -> bool) -> RangeSet {
+        let mut ranges = RangeSet::new();
         let arrivals = self.arrivals.iter();
-        for arrival in
-            arrivals.flat_map(|all| all.on_the_way(index, |other| self.merges(asker, other)))
-        {
-            shared.insert(arrival.range);
+        for arrival in arrivals.flat_map(|all| all.on_the_way(index, &shares)) {
+            ranges.insert(arrival.range);
         }
-        shared
+        ranges
     }
 
     /// Whether a request of `asker` waits for a migration of `other`.
     fn merges(&self, asker: Asker, other: Asker) -> bool {
-        match self.spec.merge {
-            MergeScope::Gpu => true,
-            MergeScope::Partition => asker.partition == other.partition,
-            MergeScope::Sm => asker.sm == other.sm,
-            MergeScope::Nothing => false,
+        match self.owner(asker) {
+            Some(owner) => self.owner(other) == Some(owner),
+            None => self.spec.merge == MergeScope::Gpu,
         }
     }
 
@@ -120,7 +116,7 @@ impl Ranges {
         wires: &mut Wires,
     ) {
         self.make_room(at, index, wires);
-        let before = self.all_arrivals(index);
+        let before = self.ranges_on_the_way(index, |_| true);
         self.planned.clear();
         self.planned.extend_from_slice(missing);
         let there = self.populate(at, index, wires);
@@ -156,30 +152,14 @@ impl Ranges {
         self.planned = moved;
     }
 
-    fn all_arrivals(&self, index: usize) -> RangeSet {
-        let mut all = RangeSet::new();
+    /// When the last byte of `range` is there for `asker`, `known` at the earliest: of what it merges with, and its own.
+    fn arrival_for(&self, known: Picos, index: usize, range: PageRange, asker: Asker) -> Picos {
+        let waits_for = |other| self.merges(asker, other) || asker == other;
         let arrivals = self.arrivals.iter();
-        for arrival in arrivals.flat_map(|arrivals| arrivals.on_the_way(index, |_| true)) {
-            all.insert(arrival.range);
-        }
-        all
-    }
-
-    /// When the last byte of `range` is there for `asker`.
-    fn arrival_for(&self, index: usize, range: PageRange, asker: Asker) -> Picos {
-        let arrivals = self.arrivals.iter();
-        let mine =
-            arrivals.flat_map(|all| all.on_the_way(index, |other| self.waits_for(asker, other)));
-        let overlapping = mine.filter(|arrival| arrival.range.overlaps(range));
-        overlapping
-            .map(|arrival| arrival.done)
-            .max()
-            .unwrap_or(Picos::ZERO)
-    }
-
-    /// Whether what moves for `other` is awaited by `asker`: what it merges with, and its own.
-    fn waits_for(&self, asker: Asker, other: Asker) -> bool {
-        self.merges(asker, other) || asker == other
+        let awaited = arrivals.flat_map(|all| all.on_the_way(index, waits_for));
+        awaited
+            .filter(|arrival| arrival.range.overlaps(range))
+            .fold(known, |latest, arrival| latest.max(arrival.done))
     }
 
     /// Makes valid what has arrived in a page at `at`. True where nothing is on its way any more.
@@ -188,13 +168,7 @@ impl Ranges {
             return true;
         };
         for range in arrivals.take(index, at) {
-            let page = &mut self.pages[index];
-            let range = match (self.migration.policy().range_limit(), page.valid().hull()) {
-                // An entry with one offset and one length covers what lies between two ranges that came on their own.
-                (Some(1), Some(hull)) => hull.hull(range),
-                _ => range,
-            };
-            page.arrive(&self.migration, range);
+            self.pages[index].arrive(&self.migration, range);
         }
         !arrivals.pages.contains_key(&index)
     }
