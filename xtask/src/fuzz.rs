@@ -96,6 +96,9 @@ pub fn run(seconds: u32, names: &[String], keep: bool) -> Result<Tally> {
 /// Builds the programs with coverage counters in our own crates; returns their folder.
 fn build() -> Result<PathBuf> {
     let wrapper = workspace::root().join("xtask/coverage-rustc.sh");
+    // A folder of their own: libraries that C programs load have no hash in their names, so those with counters would take the
+    // place of the plain ones.
+    let target = workspace::root().join("target/fuzz/build");
     let mut build = cargo(&[
         "build",
         "-p",
@@ -106,10 +109,11 @@ fn build() -> Result<PathBuf> {
     ]);
     build
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
+        .env("CARGO_TARGET_DIR", &target)
         // A compiler cache does not know the wrapper.
         .env("RUSTC_WRAPPER", "");
     process::run(&mut build)?;
-    Ok(workspace::root().join("target/debug"))
+    Ok(target.join("debug"))
 }
 
 fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result<Counts> {
