@@ -29,9 +29,19 @@ fn program() -> Option<&'static PathBuf> {
 
 /// The row of the whole program for one of its cases, and what it printed; on an A100 with room for everything.
 fn case(name: &str) -> Option<(Value, String)> {
+    case_on(&["--machine", "a100-pcie4-x86"], name)
+}
+
+/// As [`case`], on another machine.
+fn case_on(machine: &[&str], name: &str) -> Option<(Value, String)> {
     let program = program()?.to_str().expect("UTF-8");
-    let machine = ["cuda", "--machine", "a100-pcie4-x86", "--format", "json"];
-    let finished = run(&[&machine[..], &["--", program, name]].concat());
+    let command = [
+        &["cuda", "--format", "json"],
+        machine,
+        &["--", program, name],
+    ]
+    .concat();
+    let finished = run(&command);
     assert_eq!(finished.code, Some(0), "{name}: {}", finished.stderr);
     assert!(
         finished.stderr.contains("done"),
@@ -42,7 +52,7 @@ fn case(name: &str) -> Option<(Value, String)> {
     Some((results["rows"][0].clone(), finished.stderr))
 }
 
-/// What has to move: to the GPU, to the CPU, allocated on the GPU, dropped there, used in place.
+/// What has to move: to the GPU, to the CPU, allocated on the GPU, dropped there, used in place by the GPU.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Moved {
     migrated: u64,
@@ -185,4 +195,128 @@ fn a_program_can_ask_for_what_it_said() {
     ] {
         assert!(printed.contains(line), "{line} in {printed}");
     }
+}
+
+/// A machine whose GPU walks the host's page tables, on which nothing moves unless it is asked for.
+const STILL: [&str; 4] = [
+    "--machine",
+    "gh200",
+    "--set",
+    "machine.policy.access_counters=false",
+];
+
+#[test]
+fn with_the_hosts_page_tables_bytes_are_used_where_they_are() {
+    let in_place = |times: u64| Moved {
+        remote: times * ALL,
+        ..Moved::default()
+    };
+    let expected = [
+        // The CPU touched it first: three launches read it there.
+        ("none", in_place(3), 0),
+        // No page is ever in both memories.
+        ("mostly", in_place(3), 0),
+        ("mostly-written", in_place(3), 0),
+        ("stay", in_place(1), 0),
+        ("stay-faulting", in_place(1), 0),
+        (
+            "prefetched",
+            Moved {
+                migrated: ALL,
+                returned: ALL,
+                ..Moved::default()
+            },
+            0,
+        ),
+        // The GPU touched it first: the CPU reads it there.
+        (
+            "untouched",
+            Moved {
+                populated: ALL,
+                returned: ALL,
+                ..Moved::default()
+            },
+            ALL,
+        ),
+        (
+            "one-page-back",
+            Moved {
+                populated: ALL,
+                returned: 64 << 10,
+                ..Moved::default()
+            },
+            64 << 10,
+        ),
+    ];
+    for (name, mut expected, by_cpu) in expected {
+        let Some((row, said)) = case_on(&STILL, name) else {
+            return;
+        };
+        if name == "mostly-written" {
+            // Of these launches one writes, over the link to the CPU.
+            expected.migrated = 0;
+            expected.returned = ALL;
+        }
+        assert_eq!(moved_in_place(&row), expected, "{name}: {row}");
+        assert_eq!(
+            row["host_remote_bytes"].as_u64().unwrap_or(0),
+            by_cpu,
+            "{name}"
+        );
+        assert_eq!(row["evictions"], 0, "{name}");
+        let first_touch = expected.populated > 0;
+        assert_eq!(
+            row["faults"].as_u64() > Some(0),
+            first_touch,
+            "{name}: {row}"
+        );
+        let unheeded = name.starts_with("mostly") || name == "stay";
+        assert_eq!(said.contains("no effect"), unheeded, "{name}: {said}");
+    }
+}
+
+/// As [`moved`], where stores may go to CPU memory in place.
+fn moved_in_place(row: &Value) -> Moved {
+    let number = |name: &str| row[name].as_u64().expect("a number");
+    let loads = number("migrated_bytes").min(number("remote_bytes"));
+    Moved {
+        migrated: number("migrated_bytes") - loads,
+        returned: number("returned_bytes"),
+        populated: number("populated_bytes"),
+        dropped: number("dropped_bytes"),
+        remote: number("remote_bytes"),
+    }
+}
+
+#[test]
+fn access_counters_bring_what_the_gpu_reads_often() {
+    let Some((row, _)) = case_on(&["--machine", "gh200"], "none") else {
+        return;
+    };
+    let number = |name: &str| row[name].as_u64().expect("a number");
+    // 256 reads of each block of 2 MiB are enough, and a launch makes 16,384.
+    assert_eq!(number("counter_migrations"), 2, "{row}");
+    assert_eq!(number("migrated_bytes") - number("remote_bytes"), ALL);
+    assert!(
+        (256 * 128 * 2..3 * ALL).contains(&number("remote_bytes")),
+        "{row}"
+    );
+    assert_eq!(number("faults"), 0, "{row}");
+    assert_eq!(number("returned_bytes"), number("host_remote_bytes"));
+}
+
+#[test]
+fn what_does_not_fit_stays_with_the_cpu() {
+    let small = [&STILL[..], &["--gpu-memory", "3MiB"]].concat();
+    let Some((row, _)) = case_on(&small, "untouched") else {
+        return;
+    };
+    // 4 bytes are the program's own, so 47 of 48 pages of 64 KiB are free.
+    let there = 47 * (64 << 10);
+    let number = |name: &str| row[name].as_u64().expect("a number");
+    assert_eq!(number("populated_bytes"), there, "{row}");
+    assert_eq!(number("remote_bytes"), ALL - there, "{row}");
+    assert_eq!(number("host_remote_bytes"), there, "{row}");
+    assert_eq!(number("evictions"), 0, "{row}");
+    assert_eq!(number("migrated_bytes"), 0, "{row}");
 }

@@ -66,6 +66,7 @@ macro_rules! built_in {
 /// The machines that every installation has.
 pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86",
     "core2-duo",
+    "gh200",
     "gtx1080ti",
     "gtx480-paper",
     "gtx480",

@@ -58,6 +58,7 @@ fn machine() -> GpuMachine {
             block: ns(8000),
             chunk: ns(5000),
             host_page_unmap: ns(60),
+            host_page_populate: Picos::ZERO,
             eviction: ns(10_000),
             eviction_waits: true,
             replay: ns(5000),

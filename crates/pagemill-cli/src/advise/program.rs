@@ -67,12 +67,20 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
 }
 
 fn warn_of_unheeded(spec: &CudaPoint, answer: &Answer) {
-    if answer.tried.iter().any(|tried| tried.unheeded_hints > 0) {
-        note(&format!(
-            "pagemill: hints of cudaMemAdvise have no effect under {}: choose on-demand, on a machine that has a driver",
-            spec.transfer.mode
-        ));
+    if answer.tried.iter().all(|tried| tried.unheeded_hints == 0) {
+        return;
     }
+    let text = match spec.transfer.driver {
+        Some(_) => format!(
+            "read-mostly and accessed-by have no effect on {}, whose GPU walks the host's page tables",
+            spec.machine.name
+        ),
+        None => format!(
+            "hints of cudaMemAdvise have no effect under {}: choose on-demand, on a machine that has a driver",
+            spec.transfer.mode
+        ),
+    };
+    note(&format!("pagemill: {text}"));
 }
 
 /// Runs the program as the user sees it, with the calls that are advised; answers with its exit code.

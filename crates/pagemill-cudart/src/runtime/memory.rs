@@ -254,7 +254,7 @@ impl Runtime {
         self.tell_first_touches();
         self.gpu.set_now(self.clocks.host());
         if !self.gpu.advise(buffer, range, action)? {
-            warn_of_hints();
+            warn_of_hints(self.is_driven());
         }
         self.clocks.host_waits(self.gpu.now());
         self.close_pages_on_gpu();
@@ -301,15 +301,21 @@ impl Runtime {
     }
 }
 
-fn warn_of_hints() {
+fn warn_of_hints(is_driven: bool) {
     use std::sync::Once;
     static ONCE: Once = Once::new();
+    let text = match is_driven {
+        true => {
+            "read-mostly and accessed-by have no effect on this machine, whose GPU walks the host's page tables: use \
+             cudaMemPrefetchAsync or a preferred location"
+        }
+        false => {
+            "hints of cudaMemAdvise have no effect in this transfer mode: choose one of a unified-memory driver, such as \
+             on-demand, on a machine that has one"
+        }
+    };
     ONCE.call_once(|| {
         // Nobody is left to read it when standard error is closed.
-        let _ = writeln!(
-            std::io::stderr(),
-            "pagemill: hints of cudaMemAdvise have no effect in this transfer mode: choose one of a unified-memory driver, such as \
-             on-demand, on a machine that has one"
-        );
+        let _ = writeln!(std::io::stderr(), "pagemill: {text}");
     });
 }

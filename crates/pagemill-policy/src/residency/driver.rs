@@ -1,5 +1,6 @@
 mod advice;
 mod host;
+mod host_tables;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use super::places::Places;
 use super::thrashing::Thrashing;
 use super::{
     BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverPolicy, DriverSpec, DriverSpecError,
-    PAGE_BYTES, PageMask, ThrashingHint,
+    PAGE_BYTES, PageMask, PageTables, ThrashingHint,
 };
 use advice::Advice;
 pub use advice::PageAdvice;
@@ -64,6 +65,8 @@ pub struct Effects {
     pub new_chunk: bool,
     /// Pages that were copied to CPU memory and are in both now.
     pub duplicated: PageMask,
+    /// Pages of GPU memory that the CPU uses where they are.
+    pub in_place: PageMask,
     /// What had to leave first, in order.
     pub evictions: Vec<Evicted>,
 }
@@ -85,6 +88,7 @@ impl Effects {
         self.host_unmapped = PageMask::EMPTY;
         self.new_chunk = false;
         self.duplicated = PageMask::EMPTY;
+        self.in_place = PageMask::EMPTY;
         self.evictions.clear();
     }
 }
@@ -122,6 +126,8 @@ pub struct Driver {
     duplicates: Masks,
     chunks: ChunkList,
     chunk_limit: u32,
+    /// Pages that GPU memory holds, where pages are taken one by one.
+    page_limit: u64,
     thrashing: Option<Thrashing>,
     counters: Option<Counters>,
     traffic: Traffic,
@@ -151,7 +157,11 @@ impl Driver {
             duplicates: Masks::default(),
             chunks: ChunkList::new(0),
             chunk_limit: chunk_limit(gpu_bytes),
-            thrashing: policy.thrashing.map(Thrashing::new),
+            page_limit: gpu_bytes / PAGE_BYTES,
+            thrashing: match policy.page_tables {
+                PageTables::Gpu => policy.thrashing.map(Thrashing::new),
+                PageTables::Host => None,
+            },
             counters: policy.access_counters.map(Counters::new),
             traffic: Traffic::default(),
             policy: *policy,
@@ -182,9 +192,13 @@ impl Driver {
             self.extents.insert(last, extent);
             self.places.limit(last, &extent);
         }
-        if !in_cpu_memory {
-            for block in first..end {
-                self.untouched.add(block, &self.extent(block));
+        for block in first..end {
+            let pages = self.extent(block);
+            match in_cpu_memory {
+                true => self
+                    .places
+                    .map(block, &pages.and(&self.always_mapped(block))),
+                false => self.untouched.add(block, &pages),
             }
         }
     }
@@ -277,8 +291,12 @@ impl Driver {
         effects.mapped = effects.mapped.or(&stay);
         self.untouched.remove(block, &effects.mapped);
         self.places.map(block, &effects.mapped);
-        if !moving.is_empty() {
-            let fetched = self.grown(block, &moving);
+        if moving.is_empty() {
+            return;
+        }
+        let fetched = self.fitting(&self.grown(block, &moving), &moving);
+        self.stay_with_host(block, &moving.without(&fetched), effects);
+        if !fetched.is_empty() {
             self.bring(block, &fetched, written, effects);
             self.note_migrated(block, now, effects);
         }
@@ -323,10 +341,13 @@ impl Driver {
             .and(self.places.mapped(block))
             .without(&advice.prefers_cpu);
         let moving = self.without_pinned(block, &moving);
-        if moving.is_empty() {
-            return;
+        let fetched = match moving.is_empty() {
+            true => moving,
+            false => self.fitting(&self.grown(block, &moving), &moving),
+        };
+        if fetched.is_empty() {
+            return self.report_no_more(block, &accessed);
         }
-        let fetched = self.grown(block, &moving);
         self.bring(block, &fetched, &PageMask::EMPTY, effects);
         self.note_migrated(block, now, effects);
     }
@@ -340,7 +361,7 @@ impl Driver {
     ) {
         for (block, pages) in blocks_of(call.bytes.clone(), self.blocks()) {
             effects.clear();
-            let pages = pages.and(&self.extent(block));
+            let pages = self.called_pages(block, &pages);
             self.call_block(block, &pages, call.action, effects);
             each(block, effects);
         }
@@ -355,7 +376,7 @@ impl Driver {
     pub fn release(&mut self, now: Picos) -> u64 {
         let mut released = 0;
         while let Some((block, page)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
-            let page = PageMask::range(page..page + 1).without(&self.advised_mapping(block));
+            let page = PageMask::range(page..page + 1).without(&self.always_mapped(block));
             self.places.unmap(block, &page);
             released += 1;
         }
@@ -399,6 +420,9 @@ impl Driver {
         if !advice.prefers_cpu.is_empty() {
             return *moving;
         }
+        if let Some(preferred) = self.preferred_region(block, moving) {
+            return preferred.without(&barred);
+        }
         let grown = self.growth.grow(&GrowthContext {
             resident: *self.places.resident(block),
             faulted: *moving,
@@ -427,7 +451,7 @@ impl Driver {
         if self.chunks.contains(block) {
             self.eviction.brought(&mut self.chunks, block);
         } else {
-            while self.chunks.len() >= self.chunk_limit {
+            while self.is_full() {
                 let Some(victim) = self.eviction.victim(&self.chunks, block) else {
                     break;
                 };
@@ -436,11 +460,11 @@ impl Driver {
                 effects.evictions.push(evicted);
             }
             self.chunks.push(block);
-            effects.new_chunk = true;
+            effects.new_chunk = !self.walks_host_tables();
         }
         let populated = fetched.and(&self.untouched.get(block));
         self.untouched.remove(block, &populated);
-        let kept = self.advice_of(block).read_mostly.without(written);
+        let kept = self.duplicable(block).without(written);
         self.duplicates
             .add(block, &kept.and(fetched).without(&populated));
         let unmapped = self.places.bring(block, fetched, &kept);
@@ -462,9 +486,10 @@ impl Driver {
         let stays_mapped = if self.counters.is_some() {
             *leaving
         } else {
-            leaving.and(&self.advised_mapping(block))
+            leaving.and(&self.always_mapped(block))
         };
         self.places.map(block, &stays_mapped);
+        self.report_again(block);
         self.traffic.pages_out += u64::from(copied.count());
         self.traffic.pages_dropped += u64::from(dropped.count());
         Evicted {

@@ -46,7 +46,10 @@ pub use pattern::{
     AccessPattern, ELEMENT_BYTES, PatternError, PatternSpec, Variant, WARP_LANES, WarpRead,
 };
 pub use reader::{WarpReader, lcg};
-pub use spec::{AccessCounterSpec, DriverPolicy, DriverSpec, DriverSpecError, HostPage};
+pub use spec::{
+    AccessCounterSpec, CounterRegion, DriverPolicy, DriverSpec, DriverSpecError, HostPage,
+    PageTables,
+};
 pub use strategies::{
     Action, Call, Mechanism, Placement, STRATEGIES, Side, Strategy, StrategyEntry, UnknownStrategy,
     find_strategy,

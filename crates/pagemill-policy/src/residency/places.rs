@@ -15,6 +15,8 @@ struct BlockPlaces {
 pub(super) struct Places {
     blocks: Vec<BlockPlaces>,
     touches: Vec<u64>,
+    /// Pages in GPU memory, of all blocks.
+    resident_pages: u64,
 }
 
 const FAULT: u64 = 0;
@@ -28,6 +30,7 @@ impl Places {
         Self {
             blocks: Vec::new(),
             touches: Vec::new(),
+            resident_pages: 0,
         }
     }
 
@@ -86,6 +89,11 @@ impl Places {
         &self.blocks[block as usize].resident
     }
 
+    /// Pages in GPU memory, of all blocks.
+    pub(super) fn resident_pages(&self) -> u64 {
+        self.resident_pages
+    }
+
     pub(super) fn mapped(&self, block: u32) -> &PageMask {
         &self.blocks[block as usize].mapped
     }
@@ -113,7 +121,9 @@ impl Places {
         let unmapped = places.host_mapped.and(pages).without(kept);
         places.host_mapped = places.host_mapped.without(&unmapped);
         places.mapped = places.mapped.without(pages);
+        let new = pages.without(&places.resident);
         places.resident = places.resident.or(pages);
+        self.resident_pages += u64::from(new.count());
         self.note(block, pages);
         unmapped
     }
@@ -121,7 +131,9 @@ impl Places {
     /// Moves `pages` back to CPU memory; answers whether none of the block is left.
     pub(super) fn send_back(&mut self, block: u32, pages: &PageMask) -> bool {
         let places = &mut self.blocks[block as usize];
+        let left = pages.and(&places.resident);
         places.resident = places.resident.without(pages);
+        self.resident_pages -= u64::from(left.count());
         let is_empty = places.resident.is_empty();
         self.note(block, pages);
         is_empty

@@ -29,17 +29,43 @@ impl HostPage {
     }
 }
 
+/// Whose page tables the GPU walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageTables {
+    /// Its own: a page that the driver has not mapped for it faults.
+    #[default]
+    Gpu,
+    /// The host's, by address translation services (ATS): the GPU reaches every page that has memory, and the CPU reaches
+    /// pages in GPU memory. Only pages that have no memory yet fault.
+    Host,
+}
+
+/// Bytes that one access counter stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CounterRegion {
+    /// 64 KiB.
+    Kib64,
+    /// 2 MiB, what NVIDIA's driver 595.45.04 sets.
+    #[default]
+    Mib2,
+}
+
 /// Remote accesses are counted, and a busy region moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessCounterSpec {
-    /// Remote accesses to a 2 MiB region after which it is reported.
+    /// Remote accesses to a region after which it is reported.
     pub threshold: u32,
+    /// The region.
+    pub region: CounterRegion,
 }
 
 impl Default for AccessCounterSpec {
     /// The default of NVIDIA's driver 595.45.04.
     fn default() -> Self {
-        Self { threshold: 256 }
+        Self {
+            threshold: 256,
+            region: CounterRegion::default(),
+        }
     }
 }
 
@@ -58,6 +84,8 @@ pub struct DriverPolicy {
     pub thrashing: Option<ThrashingSpec>,
     /// Access counters, if the platform has them on. Then evicted pages stay mapped for the GPU as well.
     pub access_counters: Option<AccessCounterSpec>,
+    /// Whose page tables the GPU walks. With the host's, nothing thrashes: an access that is served needs no page to move.
+    pub page_tables: PageTables,
 }
 
 impl Default for DriverPolicy {
@@ -70,6 +98,7 @@ impl Default for DriverPolicy {
             eviction: &EVICTIONS[0],
             thrashing: Some(ThrashingSpec::default()),
             access_counters: None,
+            page_tables: PageTables::default(),
         }
     }
 }

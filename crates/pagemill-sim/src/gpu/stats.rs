@@ -105,6 +105,7 @@ fieldwise!(MigrationCounts {
     pins,
     counter_migrations,
     remote_bytes,
+    host_remote_bytes,
     buffer_stalls,
     buffer_stalled,
 });

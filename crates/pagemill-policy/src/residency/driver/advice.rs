@@ -41,8 +41,20 @@ impl Driver {
         self.advice.get(block as usize).unwrap_or(&NO_ADVICE)
     }
 
-    pub(super) fn advised_mapping(&self, block: u32) -> PageMask {
-        self.advice_of(block).accessed_by_gpu
+    /// The pages of `block` that the GPU has mapped wherever they are.
+    pub(super) fn always_mapped(&self, block: u32) -> PageMask {
+        match self.walks_host_tables() {
+            true => PageMask::FULL,
+            false => self.advice_of(block).accessed_by_gpu,
+        }
+    }
+
+    /// The pages of `block` that may be in both memories.
+    pub(super) fn duplicable(&self, block: u32) -> PageMask {
+        match self.walks_host_tables() {
+            true => PageMask::EMPTY,
+            false => self.advice_of(block).read_mostly,
+        }
     }
 
     /// What was said about page `page` of `block`.
@@ -72,6 +84,7 @@ impl Driver {
         if self.advice.len() < blocks {
             self.advice.resize(blocks, Advice::default());
         }
+        let is_heeded = self.heeds(action);
         let advice = &mut self.advice[block as usize];
         let prefer = |advice: &mut Advice, cpu: &PageMask, gpu: &PageMask| {
             advice.prefers_cpu = advice.prefers_cpu.without(pages).or(cpu);
@@ -97,10 +110,12 @@ impl Driver {
             Action::NotAccessedByGpu => {
                 advice.accessed_by_gpu = advice.accessed_by_gpu.without(pages);
                 let unmapped = self.without_pinned(block, pages);
+                let unmapped = unmapped.without(&self.always_mapped(block));
                 self.places.unmap(block, &unmapped);
             }
             Action::Prefetch(side) => self.prefetch(block, pages, side, effects),
-            Action::Discard => self.discard(block, pages),
+            Action::Discard if is_heeded => self.discard(block, pages),
+            Action::Discard => {}
         }
     }
 
@@ -111,7 +126,8 @@ impl Driver {
         match side {
             Side::Gpu => {
                 advice.prefetched_to_gpu = advice.prefetched_to_gpu.or(pages);
-                let fetched = pages.without(self.places.resident(block));
+                let missing = pages.without(self.places.resident(block));
+                let fetched = self.fitting(&missing, &missing);
                 if !fetched.is_empty() {
                     self.bring(block, &fetched, &PageMask::EMPTY, effects);
                 }
@@ -120,6 +136,8 @@ impl Driver {
                 advice.prefetched_to_cpu = advice.prefetched_to_cpu.or(pages);
                 self.untouched.remove(block, pages);
                 let leaving = pages.and(self.places.resident(block));
+                let mapped = pages.without(&leaving).and(&self.always_mapped(block));
+                self.places.map(block, &mapped);
                 if !leaving.is_empty() {
                     let evicted = self.send_back(block, &leaving);
                     effects.evictions.push(evicted);

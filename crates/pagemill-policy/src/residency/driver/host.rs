@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::{Driver, Effects, blocks_of, chunk_limit};
-use crate::residency::PageMask;
+use crate::residency::{PAGE_BYTES, PageMask};
 
 impl Driver {
     /// The CPU reads or writes the bytes `bytes`, all at once; `each` sees what that changes, block by block. Pages that
     /// only GPU memory has come back: they are among the evictions. A page that is read mostly stays on the GPU as well
-    /// while the CPU only reads it.
+    /// while the CPU only reads it. Where both sides walk the same page tables, no page moves.
     pub fn host_touch(
         &mut self,
         bytes: Range<u64>,
@@ -31,6 +31,9 @@ impl Driver {
         writes: bool,
         effects: &mut Effects,
     ) {
+        if self.walks_host_tables() {
+            return self.use_in_place(block, pages, effects);
+        }
         let first = pages.and(&self.untouched.get(block));
         self.untouched.remove(block, &first);
         let on_gpu = pages.and(self.places.resident(block));
@@ -39,7 +42,7 @@ impl Driver {
             true => (on_gpu, PageMask::EMPTY),
             false => {
                 let only_on_gpu = on_gpu.without(&duplicates);
-                let kept = only_on_gpu.and(&self.advice_of(block).read_mostly);
+                let kept = only_on_gpu.and(&self.duplicable(block));
                 (only_on_gpu.without(&kept), kept)
             }
         };
@@ -54,7 +57,7 @@ impl Driver {
         }
         self.places.map_host(block, pages);
         let mapped = pages
-            .and(&self.advised_mapping(block))
+            .and(&self.always_mapped(block))
             .without(self.places.resident(block));
         self.places.map(block, &mapped);
     }
@@ -62,11 +65,7 @@ impl Driver {
     /// The CPU has touched those of the bytes that nobody had touched before.
     pub fn first_touched_by_host(&mut self, bytes: Range<u64>) {
         for (block, pages) in blocks_of(bytes, self.blocks()) {
-            let first = pages.and(&self.untouched.get(block));
-            self.untouched.remove(block, &first);
-            self.places.map_host(block, &first);
-            let mapped = first.and(&self.advised_mapping(block));
-            self.places.map(block, &mapped);
+            self.first_touch_by_host(block, &pages);
         }
     }
 
@@ -86,7 +85,8 @@ impl Driver {
     pub fn shrink(&mut self, gpu_bytes: u64, effects: &mut Effects) -> bool {
         effects.clear();
         self.chunk_limit = chunk_limit(gpu_bytes);
-        if self.chunks.len() <= self.chunk_limit {
+        self.page_limit = gpu_bytes / PAGE_BYTES;
+        if !self.is_too_full() {
             return false;
         }
         let Some(victim) = self.eviction.victim(&self.chunks, u32::MAX) else {

@@ -167,6 +167,11 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "under a driver: used by the GPU in CPU memory, in segments of 128 bytes",
     ),
     (
+        "host_remote_bytes",
+        ColumnKind::Bytes,
+        "where the GPU walks the host's page tables: used by the CPU in GPU memory, over the link",
+    ),
+    (
         "faults",
         ColumnKind::Count,
         "under a driver: accesses that faulted and slept",
@@ -302,6 +307,10 @@ fn add_driver(row: Row, report: &Report) -> Row {
             bytes => row.metric("populated_bytes", bytes),
         };
     }
+    let row = match did.host_remote_bytes {
+        0 => row,
+        bytes => row.metric("host_remote_bytes", bytes),
+    };
     row.metric("populated_bytes", did.populated_bytes)
         .metric("dropped_bytes", did.dropped_bytes)
         .metric("remote_bytes", did.remote_bytes)

@@ -1,7 +1,8 @@
 //! The values of a machine with a unified-memory driver.
 
 use pagemill_policy::residency::{
-    AccessCounterSpec, DriverPolicy, GROWTHS, HostPage, ThrashingSpec, find_growth,
+    AccessCounterSpec, CounterRegion, DriverPolicy, GROWTHS, HostPage, PageTables, ThrashingSpec,
+    find_growth,
 };
 use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
 use pagemill_sim::{
@@ -9,6 +10,8 @@ use pagemill_sim::{
 };
 
 use super::{GpuMemory, bytes, eviction, number, one_of};
+use pagemill_types::Picos;
+
 use crate::document::Node;
 use crate::quantity::{self, Wrong};
 use crate::sourced::SourcedSection;
@@ -121,6 +124,7 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
     let block = driver.value("block", quantity::time);
     let chunk = driver.value("chunk", quantity::time);
     let host_page_unmap = driver.value("host_page_unmap", quantity::time);
+    let host_page_populate = driver.optional("host_page_populate", quantity::time);
     let eviction = driver.value("eviction", quantity::time);
     let eviction_waits = driver.value("eviction_waits", quantity::boolean);
     let replay = driver.value("replay", quantity::time);
@@ -130,6 +134,7 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
         block: block?,
         chunk: chunk?,
         host_page_unmap: host_page_unmap?,
+        host_page_populate: host_page_populate?.unwrap_or(Picos::ZERO),
         eviction: eviction?,
         eviction_waits: eviction_waits?,
         replay: replay?,
@@ -148,7 +153,9 @@ fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
     let thrashing = read_thrashing(&mut policy);
     let access_counters = policy.value("access_counters", quantity::boolean);
     let threshold = policy.optional("access_counter_threshold", number);
-    let (access_counters, threshold) = (access_counters?, threshold?);
+    let region = policy.optional("access_counter_region", counter_region);
+    let page_tables = policy.optional("page_tables", page_tables);
+    let (access_counters, threshold, region) = (access_counters?, threshold?, region?);
     let default = AccessCounterSpec::default();
     Some(DriverPolicy {
         host_page: host_page?,
@@ -158,7 +165,9 @@ fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
         thrashing: thrashing?,
         access_counters: access_counters.then_some(AccessCounterSpec {
             threshold: threshold.unwrap_or(default.threshold),
+            region: region.unwrap_or(default.region),
         }),
+        page_tables: page_tables?.unwrap_or_default(),
     })
 }
 
@@ -178,6 +187,19 @@ fn read_thrashing(policy: &mut SourcedSection<'_>) -> Option<Option<ThrashingSpe
         ..default
     };
     Some(detected?.then_some(spec))
+}
+
+fn page_tables(node: &Node) -> Result<PageTables, Wrong> {
+    let tables = [("gpu", PageTables::Gpu), ("host", PageTables::Host)];
+    one_of("page tables", &tables)(node)
+}
+
+fn counter_region(node: &Node) -> Result<CounterRegion, Wrong> {
+    let sizes = [
+        ("64 KiB", CounterRegion::Kib64),
+        ("2 MiB", CounterRegion::Mib2),
+    ];
+    one_of("regions of an access counter", &sizes)(node)
 }
 
 fn host_page(node: &Node) -> Result<HostPage, Wrong> {

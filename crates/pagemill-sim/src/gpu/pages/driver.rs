@@ -3,12 +3,14 @@
 
 mod fault_buffer;
 mod handler;
+mod host_tables;
 mod spec;
 
 use std::ops::Range;
 
 use pagemill_policy::residency::{
-    BLOCK_PAGES, Call, Driver, DriverSpec, DriverSpecError, PAGE_BYTES, PageAdvice, PageMask, Touch,
+    Action, BLOCK_PAGES, Call, Driver, DriverSpec, DriverSpecError, PAGE_BYTES, PageAdvice,
+    PageMask, Touch,
 };
 use pagemill_types::Picos;
 
@@ -207,6 +209,11 @@ impl<W: Waiter> DriverPages<W> {
         self.handler.call(call, at, wires)
     }
 
+    /// Whether a call of the program changes anything, now or later.
+    pub(crate) fn heeds(&self, action: Action) -> bool {
+        self.handler.driver().heeds(action)
+    }
+
     /// The CPU touches the bytes at offsets `bytes`; returns when all of them are in its memory, and how many moved.
     pub(crate) fn host_touch(
         &mut self,
@@ -316,6 +323,7 @@ impl DriverCounts {
             throttles: did.throttles,
             pins: did.pins,
             counter_migrations: did.counter_migrations,
+            host_remote_bytes: did.host_remote_bytes,
             ..MigrationCounts::default()
         }
     }

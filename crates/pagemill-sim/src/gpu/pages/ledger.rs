@@ -25,6 +25,8 @@ pub struct Traffic {
     pub dropped_bytes: u64,
     /// Bytes that the GPU used in CPU memory, in segments of 128 bytes.
     pub remote_bytes: u64,
+    /// Bytes of GPU memory that the CPU used where they are.
+    pub host_remote_bytes: u64,
     /// Pages moved out to make room, in the page manager's pages.
     pub evictions: u64,
     /// The launch that it first moved for or was used in place by, counted from 0.
@@ -49,7 +51,7 @@ pub struct AllocationReport {
 impl Traffic {
     /// Bytes that crossed the link, either way.
     pub fn link_bytes(&self) -> u64 {
-        self.migrated_bytes + self.returned_bytes + self.remote_bytes
+        self.migrated_bytes + self.returned_bytes + self.remote_bytes + self.host_remote_bytes
     }
 
     fn note_launch(&mut self, launch: u32) {
@@ -70,6 +72,7 @@ impl Traffic {
         self.returned_bytes += other.returned_bytes;
         self.dropped_bytes += other.dropped_bytes;
         self.remote_bytes += other.remote_bytes;
+        self.host_remote_bytes += other.host_remote_bytes;
         self.evictions += other.evictions;
         self.launches = self.launches.max(other.launches);
         let earlier = match (self.first_launch, other.first_launch) {

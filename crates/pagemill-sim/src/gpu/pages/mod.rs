@@ -186,6 +186,8 @@ pub struct MigrationCounts {
     pub counter_migrations: u64,
     /// Bytes that the GPU used in CPU memory, over the link.
     pub remote_bytes: u64,
+    /// Bytes of GPU memory that the CPU used where they are, over the link.
+    pub host_remote_bytes: u64,
     /// Migrations that found their partition's buffer full.
     pub buffer_stalls: u64,
     /// How long those waited for an entry, summed over them.
@@ -208,7 +210,8 @@ pub(crate) enum Pages {
     Fixed,
     /// Valid ranges, moved by the GPU.
     Ranges(Box<Ranges>),
-    /// The unified-memory driver. Offsets are from `MANAGED_BASE`.
+    /// The unified-memory driver, with page tables of the GPU (`driver`) or of the host (`ats`). Offsets are from
+    /// `MANAGED_BASE`.
     Driver(Box<DriverPages<Sleeping>>),
 }
 
@@ -337,7 +340,8 @@ impl Pages {
             return None;
         };
         let bytes = offsets(address, bytes);
-        Some(pages.call(at, &Call { bytes, action }, wires))
+        let called = pages.call(at, &Call { bytes, action }, wires);
+        pages.heeds(action).then_some(called)
     }
 
     /// The bytes from `address` are no longer anything; nothing moves.

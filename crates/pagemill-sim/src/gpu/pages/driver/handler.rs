@@ -8,6 +8,7 @@ use pagemill_policy::residency::{
 use pagemill_types::Picos;
 
 use super::fault_buffer::{Fault, FaultBuffer, Waiter};
+use super::host_tables::{populating, use_gpu_memory};
 use super::spec::{DriverCosts, DriverMachine};
 use crate::gpu::pages::Moves;
 use crate::gpu::pages::ledger::Ledger;
@@ -38,6 +39,8 @@ pub struct HandlerCounts {
     pub host_faults: u64,
     /// Bytes copied to GPU memory that had been there before.
     pub refetched_bytes: u64,
+    /// Bytes of GPU memory that the CPU used where they are.
+    pub host_remote_bytes: u64,
     /// Time at work.
     pub busy: Picos,
 }
@@ -210,7 +213,16 @@ impl FaultHandler {
             ..
         } = self;
         let (mut now, mut moved) = (at, 0);
-        driver.host_touch(bytes, writes, effects, |block, effects| {
+        driver.host_touch(bytes.clone(), writes, effects, |block, effects| {
+            let landed = now.max(ready_at[block as usize]);
+            if !effects.in_place.is_empty() {
+                let used = use_gpu_memory(landed, block, &effects.in_place, &bytes, writes, wires);
+                now = used.0;
+                moved += used.1;
+                counts.host_remote_bytes += used.1;
+                note_in_place(moves, &mut wires.ledger, base, block, used.1);
+                return;
+            }
             let left = effects.evictions.iter();
             let pages = left.map(|left| left.copied.count()).sum::<u32>();
             let bytes = u64::from(pages + effects.duplicated.count()) * PAGE_BYTES;
@@ -428,6 +440,15 @@ fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
     }
 }
 
+/// The CPU used `bytes` of `block` in GPU memory. The host side looks at the block again: the next use costs as much.
+fn note_in_place(moves: &mut Moves, ledger: &mut Ledger, base: u64, block: u32, bytes: u64) {
+    let start = base + u64::from(block) * BLOCK_BYTES;
+    moves.came(start..start + BLOCK_BYTES);
+    if let Some(traffic) = ledger.at(start) {
+        traffic.host_remote_bytes += bytes;
+    }
+}
+
 /// By block, pages that have left the GPU.
 type Departed = BTreeMap<u32, PageMask>;
 
@@ -498,5 +519,6 @@ fn processing(effects: &Effects, costs: &DriverCosts, host_page_pages: u64) -> P
         Picos::ZERO
     };
     let unmapped = u64::from(effects.host_unmapped.count()).div_ceil(host_page_pages);
-    costs.block + chunk + Picos(costs.host_page_unmap.0 * unmapped)
+    let unmapping = Picos(costs.host_page_unmap.0 * unmapped);
+    costs.block + chunk + unmapping + populating(effects, costs, host_page_pages)
 }

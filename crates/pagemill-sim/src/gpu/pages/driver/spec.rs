@@ -40,6 +40,8 @@ pub struct DriverCosts {
     pub chunk: Picos,
     /// Of a host page whose mapping is taken from the CPU.
     pub host_page_unmap: Picos,
+    /// Of a host page that the first touch of the GPU allocates.
+    pub host_page_populate: Picos,
     /// Of an evicted block, without its copy.
     pub eviction: Picos,
     /// Whether the driver waits for the copy of an evicted block before it goes on.
