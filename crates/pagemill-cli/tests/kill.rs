@@ -1,6 +1,6 @@
 //! SIGKILL at random moments: nothing is left after the next start, no byte is wrong, no neighbor waits.
 //!
-//! `PAGEMILL_TEST_FULL` makes it 200 kills of each command instead of a few.
+//! `cargo xtask test --full` makes it 200 kills of each command instead of a few.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use common::{names, pagemill};
 use pagemill_linux::hugetlb::{HugeSize, Stock};
 use pagemill_linux::userfault::{Feature, Support};
-use pagemill_testkit::skip;
+use pagemill_testkit::{few_or_many, skip};
 use pagemill_zero_client::{Client, Exhausted, Request};
 use serde_json::Value;
 
@@ -21,11 +21,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn kills(few: u64) -> u64 {
-    if std::env::var_os("PAGEMILL_TEST_FULL").is_some() {
-        200
-    } else {
-        few
-    }
+    few_or_many(few, 200)
 }
 
 /// The same moments in every run, as parts of `most` (splitmix64).

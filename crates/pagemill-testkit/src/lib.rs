@@ -5,12 +5,14 @@
 pub mod bench;
 mod c_program;
 pub mod fake_cuda;
+mod full;
 pub mod migration;
 pub mod real_programs;
 mod skip;
 pub mod translation;
 
 pub use c_program::{CProgram, Conversation};
+pub use full::few_or_many;
 pub use migration::{ContractReport, migration_policy_contract};
 pub use skip::skip;
 pub use translation::translation_organisation_contract;

@@ -48,7 +48,7 @@ run test.test_mmap
 run -k test_fork -k ThreadTests.test_various test.test_threading
 run -k MmapTests -k ForkTests -k test_pipe -k test_posix_fallocate test.test_os
 run -k WithProcessesTestQueue.test_put -k WithProcessesTestValue -k WithProcessesTestHeap test.test_multiprocessing_fork
-[ -z "$PAGEMILL_LONG_TESTS" ] || run test.test_threading test.test_os test.test_multiprocessing_fork test.test_multiprocessing_spawn
+[ -z "$PAGEMILL_TEST_FULL" ] || run test.test_threading test.test_os test.test_multiprocessing_fork test.test_multiprocessing_spawn
 echo done
 "#,
 };

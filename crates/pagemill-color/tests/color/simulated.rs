@@ -427,11 +427,7 @@ fn fault_at_the_end(world: &World, given: &[Option<Colors>]) -> Option<String> {
 }
 
 fn seeds() -> u64 {
-    if std::env::var_os("PAGEMILL_TEST_FULL").is_some() {
-        10_000
-    } else {
-        1_000
-    }
+    pagemill_testkit::few_or_many(1_000, 10_000)
 }
 
 #[test]

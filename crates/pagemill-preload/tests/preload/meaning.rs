@@ -6,7 +6,7 @@ use std::process::Command;
 use pagemill_testkit::real_programs::{
     CPYTHON, GCC, GIT, POSTGRESQL, REDIS, RealProgram, SQLITE, missing, run,
 };
-use pagemill_testkit::skip;
+use pagemill_testkit::{few_or_many, skip};
 
 use crate::{Memory, build, stand_in, succeed, under_library};
 
@@ -16,8 +16,7 @@ const SHARED_PROGRAMS: &str = "../../../pagemill-mapping/tests/programs";
 fn random_calls_on_heap_memory_leave_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = build(folder.path(), &format!("{SHARED_PROGRAMS}/random_calls.c"));
-    let set = std::env::var("PAGEMILL_MEMORY_CALL_STEPS").ok();
-    let steps = set.unwrap_or_else(|| "4000".to_owned());
+    let steps = few_or_many(4_000, 1_000_000).to_string();
     let words = ["heap", "5", steps.as_str()];
     let mut plain = Command::new(&program);
     plain.args(words);

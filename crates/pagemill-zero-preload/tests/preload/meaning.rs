@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use pagemill_testkit::skip;
+use pagemill_testkit::{few_or_many, skip};
 
 use crate::pool::{TestPool, build};
 
@@ -107,14 +107,9 @@ fn the_checks_describe_the_kernel() {
     }
 }
 
-/// Steps of the random program, of which each is one call or one write.
-fn steps(short: usize) -> usize {
-    let set = std::env::var("PAGEMILL_MEMORY_CALL_STEPS").ok();
-    set.map_or(short, |steps| steps.parse().expect("a number of steps"))
-}
-
 /// Runs the random program with and without the library, and compares what memory holds after every step.
-fn compare(mode: &str, seed: usize, steps: usize) {
+/// Each of the `steps` is one call or one write.
+fn compare(mode: &str, seed: u64, steps: u64) {
     let Some(mut pool) = TestPool::start(24) else {
         return skip("there are no huge pages");
     };
@@ -126,26 +121,26 @@ fn compare(mode: &str, seed: usize, steps: usize) {
     let mut preloaded = pool.command(&program);
     preloaded.args(&words).env("PAGEMILL_ZERO_MMAP", "1");
     let found = run(preloaded, "with the library").stdout;
-    assert_eq!(expected.len(), steps * 8);
+    assert_eq!(expected.len() as u64, steps * 8);
     let pairs = expected.chunks(8).zip(found.chunks(8));
     if let Some(step) = pairs.into_iter().position(|(one, other)| one != other) {
         panic!("seed {seed}: memory differs after step {step}");
     }
     assert_eq!(found.len(), expected.len());
     let leases = pool.status().counters.leases;
-    assert!(leases > steps as u64 / 1000, "{leases} leases");
+    assert!(leases > steps / 1000, "{leases} leases");
     pool.wait_until_clean();
 }
 
 #[test]
 fn random_calls_on_mappings_leave_the_same_bytes() {
-    compare("map", 1, steps(6_000));
+    compare("map", 1, few_or_many(20_000, 1_000_000));
     compare("map", 2, 1_000);
 }
 
 #[test]
 fn random_calls_on_heap_memory_leave_the_same_bytes() {
-    compare("heap", 3, steps(4_000));
+    compare("heap", 3, few_or_many(6_000, 1_000_000));
 }
 
 /// A program that ends in the midst of its work leaves nothing behind.
