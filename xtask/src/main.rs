@@ -15,6 +15,7 @@ mod package;
 mod preload;
 mod process;
 mod python;
+mod sanitize;
 mod system;
 mod tally;
 mod test;
@@ -55,6 +56,14 @@ enum Command {
         #[arg(long)]
         keep: bool,
         /// Only targets whose name contains one of these.
+        names: Vec<String>,
+    },
+    /// Runs the tests of the crates with unsafe code under a sanitizer.
+    Sanitize {
+        /// What is looked for.
+        #[arg(value_enum, default_value = "address")]
+        sanitizer: sanitize::Sanitizer,
+        /// Only crates whose name contains one of these.
         names: Vec<String>,
     },
     /// Builds the Python package and runs its tests: a part of `test`.
@@ -132,6 +141,11 @@ fn run(command: Command) -> Result<bool> {
             names,
         } => {
             let tally = fuzz::run(seconds, &names, keep)?;
+            tally.print();
+            Ok(tally.all_passed())
+        }
+        Command::Sanitize { sanitizer, names } => {
+            let tally = sanitize::run(sanitizer, &names)?;
             tally.print();
             Ok(tally.all_passed())
         }
