@@ -321,6 +321,26 @@ pub enum Listing {
     Scenarios,
 }
 
+/// Where the virtual time of computing is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComputeArgument {
+    None,
+    Measured,
+    File(PathBuf),
+}
+
+impl std::str::FromStr for ComputeArgument {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "none" => Self::None,
+            "measured" => Self::Measured,
+            path => Self::File(path.into()),
+        })
+    }
+}
+
 /// Bytes really move between the processes; the time they take is the simulated interface's, and MPI_Wtime shows it.
 #[derive(Args, Debug)]
 pub struct MpiArguments {
@@ -336,7 +356,20 @@ pub struct MpiArguments {
     #[arg(long, value_enum, default_value_t = Clock::Mpi)]
     pub clock: Clock,
 
-    /// Real seconds to wait for processes that make no progress before their order is given up, or, if they are stopped, the job [default: 20]
+    /// Virtual time of computing between calls: none, measured (its CPU time), or a file that --compute-out wrote, for the same times in every run
+    #[arg(long, value_name = "none|measured|FILE", default_value = "none")]
+    pub compute: ComputeArgument,
+
+    /// With --compute measured: virtual seconds for a second of CPU time; 2 is a processor of half the speed [default: 1]
+    #[arg(long, value_name = "FACTOR")]
+    pub cpu_factor: Option<f64>,
+
+    /// Write the times of computing to a file
+    #[arg(long, value_name = "FILE")]
+    pub compute_out: Option<PathBuf>,
+
+    /// Real seconds to wait for processes that make no progress before their order is given up, or, if they are stopped, the job [default: 20;
+    /// 600 where computing takes time]
     #[arg(long = "patience", value_name = "SECONDS")]
     pub patience_seconds: Option<u64>,
 

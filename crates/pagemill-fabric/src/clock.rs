@@ -58,7 +58,7 @@ fn is_wanted() -> bool {
 
 fn virtual_time() -> Option<libc::timeval> {
     let mut process = process::lock();
-    let microseconds = process.as_mut()?.station.read_clock() / MICROSECOND_PS;
+    let microseconds = process.as_mut()?.read_clock() / MICROSECOND_PS;
     Some(libc::timeval {
         tv_sec: (microseconds / 1_000_000) as libc::time_t,
         tv_usec: (microseconds % 1_000_000) as libc::suseconds_t,

@@ -45,6 +45,10 @@ counters! {
     RejectedOutOfBounds = "rejected_out_of_bounds", "Accesses of others outside of the registration.";
     RejectedWrongKey = "rejected_wrong_key", "Accesses of others with the key of an earlier registration.";
     RejectedForeignPort = "rejected_foreign_port", "Accesses of others through a port that is not theirs.";
+    ComputePs = "compute_ps", "Virtual time between calls, for what the program computed.";
+    ComputeLeftOutNs = "compute_left_out_ns", "CPU time between calls that took no virtual time.";
+    ComputeUnreached = "compute_unreached", "Recorded charges for computing that the program did not reach.";
+    ClockReadings = "clock_readings", "Times that the program read the virtual clock.";
     LateSteps = "late_steps", "Events that came to light after a later one had been processed.";
     ForcedSteps = "forced_steps", "Times that the order was given up because others made no progress.";
 }
@@ -70,6 +74,12 @@ impl Counters {
         word.fetch_add(amount, Ordering::Relaxed);
     }
 
+    /// Replaces one.
+    pub fn set(&self, counter: Counter, value: u64) {
+        let word = self.board.counter(self.station, counter as usize);
+        word.store(value, Ordering::Relaxed);
+    }
+
     /// Takes over what the interface counted.
     pub fn set_all(&self, counts: &NicCounts) {
         let values = [
@@ -87,8 +97,7 @@ impl Counters {
             (Counter::RejectedForeignPort, counts.rejected.foreign_port),
         ];
         for (counter, value) in values {
-            let word = self.board.counter(self.station, counter as usize);
-            word.store(value, Ordering::Relaxed);
+            self.set(counter, value);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! How this process finds its job: from the environment that `pagemill mpi` and the MPI launcher set.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pagemill_linux::{children, scratch};
 use pagemill_sim::nic::NicMachine;
 
 use crate::board::{JoinError, SegmentError, segment};
+use crate::compute::{Compute, Mode, Record};
 use crate::machine::{self, MachineTextError};
 use crate::memory::Memory;
 use crate::process::{self, Process};
@@ -18,6 +19,15 @@ pub const PATIENCE_VARIABLE: &str = "PAGEMILL_FABRIC_PATIENCE";
 
 /// What it is where the variable is not set.
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
+
+/// How computing becomes virtual time: a factor of CPU time, or the path of a record. Not set, it takes none.
+pub const COMPUTE_VARIABLE: &str = "PAGEMILL_FABRIC_COMPUTE";
+
+/// What the value starts with where a factor follows, not a path.
+pub const COMPUTE_FACTOR: &str = "factor=";
+
+/// The folder that each rank writes its charges for computing to.
+pub const RECORD_VARIABLE: &str = "PAGEMILL_FABRIC_RECORD";
 
 /// Why this process has no part in a job.
 #[derive(Debug)]
@@ -30,6 +40,8 @@ pub enum JobError {
     MachineText(MachineTextError),
     /// The machine cannot be.
     Machine(SpecError),
+    /// How computing takes time cannot be read.
+    Compute(String),
 }
 
 impl fmt::Display for JobError {
@@ -38,6 +50,7 @@ impl fmt::Display for JobError {
             Self::Segment(error) => error.fmt(f),
             Self::MachineText(error) => error.fmt(f),
             Self::Machine(error) => error.fmt(f),
+            Self::Compute(error) => write!(f, "the times of computing cannot be used: {error}"),
             Self::Join(JoinError::Full) => write!(
                 f,
                 "the job has more processes than the {} that one board holds",
@@ -89,8 +102,33 @@ pub fn enter(
     };
     let station =
         Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
-    *slot = Some(Process::new(station));
+    let compute = Compute::new(compute_mode(index).map_err(JobError::Compute)?);
+    let folder = std::env::var_os(RECORD_VARIABLE).map(PathBuf::from);
+    let record = folder.map(|folder| folder.join(record_name(index)));
+    *slot = Some(Process::new(station, compute, record));
     Ok(())
+}
+
+/// The file in the folder of records that is `rank`'s.
+pub fn record_name(rank: u32) -> String {
+    format!("compute-{rank}")
+}
+
+fn compute_mode(rank: u32) -> Result<Mode, String> {
+    let Some(value) = std::env::var_os(COMPUTE_VARIABLE) else {
+        return Ok(Mode::None);
+    };
+    let factor = value
+        .to_str()
+        .and_then(|text| text.strip_prefix(COMPUTE_FACTOR));
+    if let Some(factor) = factor {
+        let factor = factor.parse().map_err(|_| format!("{value:?}"))?;
+        return Ok(Mode::Measured(factor));
+    }
+    let path = Path::new(&value);
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let record: Record = text.parse()?;
+    Ok(Mode::Recorded(record.of_rank(rank)))
 }
 
 fn number(variables: &[&str]) -> Option<u32> {

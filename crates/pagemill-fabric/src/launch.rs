@@ -11,8 +11,11 @@ use pagemill_sim::nic::NicMachine;
 
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};
+use crate::compute::Record;
 use crate::ffi::PROVIDER_NAME;
-use crate::job::PATIENCE_VARIABLE;
+use crate::job::{
+    COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE, record_name,
+};
 use crate::machine;
 use crate::preload::CLOCK_VARIABLE;
 
@@ -28,7 +31,8 @@ const OPEN_MPI: &[(&str, &str)] = &[
     ("OMPI_MCA_mtl", "ofi"),
     ("OMPI_MCA_mtl_ofi_provider_include", PROVIDER_NAME),
     ("OMPI_MCA_btl", "self,vader"),
-    ("OMPI_MCA_osc", "pt2pt"),
+    // `sm` for shared windows only (`windows.rs`).
+    ("OMPI_MCA_osc", "pt2pt,sm"),
     // Virtual time does not mind that cores are shared.
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
@@ -44,6 +48,31 @@ pub enum Clocks {
     Mpi,
     /// Also `gettimeofday`, when the program itself calls it, not one of its libraries.
     Program,
+}
+
+/// How computing becomes virtual time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ComputeTime {
+    /// It takes none.
+    #[default]
+    None,
+    /// It takes its CPU time, times a factor.
+    Measured(f64),
+    /// It takes what an earlier job recorded in a file ([`Job::compute_record`]).
+    Recorded(PathBuf),
+}
+
+/// What a job's processes do beside calling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Behavior {
+    /// Which clocks show virtual time.
+    pub clocks: Clocks,
+    /// How computing takes time.
+    pub compute: ComputeTime,
+    /// Whether it is recorded.
+    pub records_compute: bool,
+    /// Real time that others wait for a process that makes no progress, if not the default.
+    pub patience: Option<Duration>,
 }
 
 /// Why a job cannot start.
@@ -92,15 +121,27 @@ impl Job {
     }
 
     /// Sets the environment of a command whose processes are to belong to the job.
-    pub fn prepare(&self, command: &mut Command, clocks: Clocks, patience: Option<Duration>) {
+    pub fn prepare(&self, command: &mut Command, behavior: &Behavior) {
         command.env(JOB_VARIABLE, self.shared.path());
         command.env("FI_PROVIDER_PATH", self.folder.path());
         command.env("LD_PRELOAD", self.preloaded(std::env::var_os("LD_PRELOAD")));
         command.envs(OPEN_MPI.iter().copied());
-        if clocks == Clocks::Program {
+        if behavior.clocks == Clocks::Program {
             command.env(CLOCK_VARIABLE, "program");
         }
-        if let Some(patience) = patience {
+        match &behavior.compute {
+            ComputeTime::None => {}
+            ComputeTime::Measured(factor) => {
+                command.env(COMPUTE_VARIABLE, format!("{COMPUTE_FACTOR}{factor}"));
+            }
+            ComputeTime::Recorded(path) => {
+                command.env(COMPUTE_VARIABLE, path);
+            }
+        }
+        if behavior.records_compute {
+            command.env(RECORD_VARIABLE, self.folder.path());
+        }
+        if let Some(patience) = behavior.patience {
             command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
         }
     }
@@ -108,6 +149,24 @@ impl Job {
     /// What each process of the job left on the board.
     pub fn stations(&self) -> Vec<StationView> {
         self.shared.board.views()
+    }
+
+    /// What all processes computed, as text of a [`Record`](crate::compute::Record), after a job that records it.
+    ///
+    /// # Errors
+    /// A process left no record: it did not end by `MPI_Finalize`.
+    pub fn compute_record(&self) -> Result<String, String> {
+        let part = |station: &StationView| {
+            let path = self.folder.path().join(record_name(station.index));
+            std::fs::read_to_string(path).map_err(|error| {
+                format!(
+                    "rank {} (process {}) left no record of its computing ({error}): a rank writes it in MPI_Finalize",
+                    station.index, station.process
+                )
+            })
+        };
+        let parts: Result<Vec<String>, String> = self.stations().iter().map(part).collect();
+        Ok(Record::text(&parts?))
     }
 
     fn preloaded(&self, others: Option<OsString>) -> OsString {

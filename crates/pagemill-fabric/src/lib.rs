@@ -7,6 +7,7 @@
 pub mod addresses;
 pub mod board;
 pub mod clock;
+pub mod compute;
 pub mod counters;
 pub mod ffi;
 pub mod job;
@@ -16,3 +17,4 @@ pub mod memory;
 pub mod preload;
 pub mod process;
 pub mod station;
+pub mod windows;

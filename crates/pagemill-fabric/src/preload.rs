@@ -22,20 +22,22 @@ pub fn is_starting() -> bool {
 }
 
 /// MPI's own function behind one of ours.
-struct Behind {
+pub struct Behind {
     name: &'static CStr,
     address: AtomicUsize,
 }
 
 impl Behind {
-    const fn new(name: &'static CStr) -> Self {
+    /// The function of this name.
+    pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
             address: AtomicUsize::new(0),
         }
     }
 
-    fn find(&self) -> *mut c_void {
+    /// Its address; null where no MPI library is loaded.
+    pub fn find(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
             return std::ptr::with_exposed_provenance_mut(known);
@@ -75,7 +77,7 @@ fn initialise(call: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// MPI is not there: nothing was preloaded that could have called us.
-const NO_MPI: c_int = 16;
+pub const NO_MPI: c_int = 16;
 
 type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
 type InitThread =
@@ -141,9 +143,9 @@ thread_initialisers! {
 /// Seconds of virtual time.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPI_Wtime() -> f64 {
-    process::lock().as_mut().map_or(0.0, |process| {
-        process.station.read_clock() as f64 / SECOND_PS
-    })
+    process::lock()
+        .as_mut()
+        .map_or(0.0, |process| process.read_clock() as f64 / SECOND_PS)
 }
 
 /// Seconds of virtual time.

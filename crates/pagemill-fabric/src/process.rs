@@ -1,8 +1,14 @@
 //! This process' endpoints and completion queues over its one station. Safe code: libfabric's view of a [`Station`].
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::compute::Compute;
 use crate::memory::Buffer;
 use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket};
 
@@ -87,6 +93,9 @@ impl Match {
 pub struct Process {
     /// Its station.
     pub station: Station,
+    compute: Compute,
+    /// Where the charges for computing are written at the end.
+    record: Option<PathBuf>,
     queues: BTreeMap<QueueId, VecDeque<Entry>>,
     posted: BTreeMap<u64, Posted>,
     claims: BTreeMap<u64, (usize, Claim)>,
@@ -95,15 +104,44 @@ pub struct Process {
 }
 
 impl Process {
-    /// Over a station.
-    pub fn new(station: Station) -> Self {
+    /// Over a station; the charges for computing go to the file `record` at the end.
+    pub fn new(station: Station, compute: Compute, record: Option<PathBuf>) -> Self {
         Self {
             station,
+            compute,
+            record,
             queues: BTreeMap::new(),
             posted: BTreeMap::new(),
             claims: BTreeMap::new(),
             next: 0,
             ports: 0,
+        }
+    }
+
+    /// The program calls, and has used its processor for `cpu_ns` since its last call.
+    fn enter(&mut self, cpu_ns: u64) {
+        if self.station.is_started() {
+            let span_ps = self.compute.charge(cpu_ns);
+            self.station.compute(span_ps);
+        }
+    }
+
+    /// The program reads its clock, in picoseconds.
+    pub fn read_clock(&mut self) -> u64 {
+        self.compute.act();
+        self.station.read_clock()
+    }
+
+    /// Ends this process' part: what is on its way is sent, and what was charged for computing is written down.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn leave(&mut self) -> std::io::Result<()> {
+        self.station.publish_compute(&self.compute);
+        self.station.leave();
+        match &self.record {
+            Some(path) => std::fs::write(path, self.compute.record(self.station.index())),
+            None => Ok(()),
         }
     }
 
@@ -202,6 +240,9 @@ impl Process {
             self.route(&done);
         }
         let found = self.station.peek(source, from.word(), from.ignored());
+        if found.is_some() {
+            self.compute.act();
+        }
         if let (Some(outcome), true) = (found, claims) {
             self.claim(&outcome, notify.context);
         }
@@ -235,6 +276,7 @@ impl Process {
 
     /// Takes back the receive of a context.
     pub fn cancel(&mut self, context: usize) -> bool {
+        self.compute.act();
         let matching = self
             .posted
             .iter()
@@ -264,6 +306,7 @@ impl Process {
     }
 
     fn post(&mut self, notify: Notify, is_tagged: bool, address: u64) -> Ticket {
+        self.compute.act();
         self.next += 1;
         let posted = Posted {
             notify,
@@ -277,6 +320,7 @@ impl Process {
 
     /// Ends an operation to an endpoint that is not there.
     fn refuse(&mut self, kind: Kind, is_tagged: bool, address: u64, notify: Notify) {
+        self.compute.act();
         let outcome = Outcome {
             status: Status::ForeignPort,
             ..Outcome::of_nothing()
@@ -293,6 +337,7 @@ impl Process {
     }
 
     fn route(&mut self, done: &Done) {
+        self.compute.act();
         if let Some((_, claim)) = self.claims.get_mut(&done.ticket.0) {
             claim.outcome = Some(done.outcome);
             return self.hand_over(done.ticket.0);
@@ -368,8 +413,47 @@ impl Process {
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
+thread_local! {
+    /// This thread's CPU time in nanoseconds at the end of its last call.
+    static LEFT_AT_NS: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// This process' part of the job, in a call of the program. What lies between two calls of a thread is computing.
+pub struct Call(MutexGuard<'static, Option<Process>>);
+
+impl Deref for Call {
+    type Target = Option<Process>;
+
+    fn deref(&self) -> &Option<Process> {
+        &self.0
+    }
+}
+
+impl DerefMut for Call {
+    fn deref_mut(&mut self) -> &mut Option<Process> {
+        &mut self.0
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        LEFT_AT_NS.set(Some(cpu_ns()));
+    }
+}
+
 /// This process' part of the job, once it has one.
-pub fn lock() -> MutexGuard<'static, Option<Process>> {
+pub fn lock() -> Call {
+    let now_ns = cpu_ns();
     // A panic in between is an abort at the border to C; there is nothing half done to fear.
-    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+    let mut slot = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let (Some(process), Some(left_ns)) = (slot.as_mut(), LEFT_AT_NS.get()) {
+        process.enter(now_ns.saturating_sub(left_ns));
+    }
+    Call(slot)
+}
+
+/// CPU time that the calling thread has used.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

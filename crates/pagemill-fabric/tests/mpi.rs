@@ -288,3 +288,22 @@ fn a_program_without_mpi_is_left_alone() {
     let seconds: u64 = finished.stdout.trim().parse().expect("a time");
     assert!(seconds > 1_700_000_000);
 }
+
+#[test]
+fn shared_windows_are_shared_memory_and_others_go_through_the_interface() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "windows", &[]);
+    let finished = run_ranks(3, &program);
+    assert_eq!(
+        (finished.code, sorted(&finished.stdout)),
+        (
+            Some(0),
+            vec!["rank 0: right", "rank 1: right", "rank 2: right"]
+        ),
+        "{}",
+        finished.stderr
+    );
+}

@@ -1,5 +1,6 @@
 //! `pagemill mpi`: real MPI programs over the simulated network interface.
 
+mod compute;
 mod report;
 mod supervise;
 
@@ -10,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
-use pagemill_fabric::launch::{self, Clocks, Job};
+use pagemill_fabric::launch::{self, Behavior, Clocks, ComputeTime, Job};
 use pagemill_linux::children::{self, AtKill};
 
 use crate::args::{Clock, MpiArguments};
@@ -19,23 +20,23 @@ use crate::preload::find_library;
 
 use supervise::{Stopped, wait_for_stopped};
 
+/// Real time that processes wait for one that computes.
+const COMPUTE_PATIENCE: Duration = Duration::from_secs(600);
+
 /// Runs the command; its exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     let machine = pagemill_scenario::load_nic_machine(&arguments.machine)?;
     let library = find_library(None, launch::LIBRARY, "pagemill-fabric")?;
     let job = Job::new(&machine.spec, &library).map_err(failed)?;
-    let clocks = match arguments.clock {
-        Clock::Mpi => Clocks::Mpi,
-        Clock::Program => Clocks::Program,
-    };
-    let patience = arguments.patience_seconds.map(Duration::from_secs);
+    let behavior = behavior(arguments)?;
+    let patience = behavior.patience.unwrap_or(PATIENCE);
     let (program, rest) = split(&arguments.command)?;
     let mut command = Command::new(program);
     command.args(rest);
-    job.prepare(&mut command, clocks, patience);
+    job.prepare(&mut command, &behavior);
     // The launcher ends its processes; the counters are still to be shown.
     let _ = ctrlc::set_handler(children::end_all);
-    let (status, stopped) = run_supervised(&mut command, &job, patience.unwrap_or(PATIENCE));
+    let (status, stopped) = run_supervised(&mut command, &job, patience);
     let status = status.map_err(|error| {
         let program = program.to_string_lossy();
         Failure::Run(format!(
@@ -51,17 +52,36 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     } else if arguments.report {
         eprint!("{}", report::table(&machine.name, &stations));
     }
-    if let Some(warning) = report::order_warning(&stations) {
+    for warning in report::warnings(&stations) {
         eprintln!("{warning}");
     }
     if let Some(Stopped { rank, process }) = stopped {
         return Err(Failure::Run(format!(
             "rank {rank} (process {process}) was stopped for {} s, and the job was ended: continue it earlier (`kill -CONT {process}`), \
              or set --patience",
-            patience.unwrap_or(PATIENCE).as_secs()
+            patience.as_secs()
         )));
     }
+    if let (Some(path), true) = (&arguments.compute_out, status.success()) {
+        compute::keep(&job, path)?;
+    }
     Ok(exit_code(status.code(), status.signal()))
+}
+
+fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
+    let compute = compute::time_of(arguments)?;
+    let patience = arguments.patience_seconds.map(Duration::from_secs);
+    // A rank that computes for long makes the others wait.
+    let computes = compute != ComputeTime::None;
+    Ok(Behavior {
+        clocks: match arguments.clock {
+            Clock::Mpi => Clocks::Mpi,
+            Clock::Program => Clocks::Program,
+        },
+        compute,
+        records_compute: arguments.compute_out.is_some(),
+        patience: patience.or_else(|| computes.then_some(COMPUTE_PATIENCE)),
+    })
 }
 
 /// Runs the launcher to its end, or until a process of the job has been stopped for too long.

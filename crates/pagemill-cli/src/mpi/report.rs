@@ -6,6 +6,9 @@ use pagemill_fabric::counters::Counter;
 /// Picoseconds in a microsecond.
 const MICROSECOND_PS: f64 = 1e6;
 
+/// Nanoseconds in a second.
+const SECOND_NS: f64 = 1e9;
+
 /// What each process' interface counted: one column a process, one line a counter that is not zero everywhere.
 pub fn table(machine: &str, stations: &[StationView]) -> String {
     let mut table = Table::new();
@@ -35,15 +38,58 @@ pub fn table(machine: &str, stations: &[StationView]) -> String {
     table.trim_fmt() + "\n"
 }
 
-/// Says so if the times may differ from run to run.
-pub fn order_warning(stations: &[StationView]) -> Option<String> {
-    let sum = |counter: Counter| -> u64 {
-        stations
-            .iter()
-            .map(|station| value(station, counter as usize))
-            .sum()
+/// CPU seconds of one rank from which a program that reads the clock is taken to measure its computing.
+const LEFT_OUT_S: f64 = 0.01;
+
+/// What the user has to know of the times, a line each.
+pub fn warnings(stations: &[StationView]) -> Vec<String> {
+    let all = [
+        order_warning(stations),
+        left_out_warning(stations),
+        unreached_warning(stations),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Computing took no time, and the program reads its clock.
+fn left_out_warning(stations: &[StationView]) -> Option<String> {
+    let reads = |station: &&StationView| value(station, Counter::ClockReadings as usize) > 1;
+    let left_out_s = |station: &StationView| {
+        value(station, Counter::ComputeLeftOutNs as usize) as f64 / SECOND_NS
     };
-    let (late, forced) = (sum(Counter::LateSteps), sum(Counter::ForcedSteps));
+    let most_s = (stations.iter().filter(reads).map(left_out_s)).fold(0.0, f64::max);
+    (most_s >= LEFT_OUT_S).then(|| {
+        format!(
+            "warning: the program measures itself, and its computing (up to {most_s:.2} s of CPU time a rank) takes no virtual time; \
+             --compute measured charges it"
+        )
+    })
+}
+
+/// The record of computing is of another program or of other arguments.
+fn unreached_warning(stations: &[StationView]) -> Option<String> {
+    let unreached = sum(stations, Counter::ComputeUnreached);
+    (unreached > 0).then(|| {
+        format!(
+            "warning: {unreached} recorded times of computing were not reached: the file of --compute is of another program, other \
+             arguments, or another number of ranks"
+        )
+    })
+}
+
+fn sum(stations: &[StationView], counter: Counter) -> u64 {
+    let values = stations
+        .iter()
+        .map(|station| value(station, counter as usize));
+    values.sum()
+}
+
+/// Says so if the times may differ from run to run.
+fn order_warning(stations: &[StationView]) -> Option<String> {
+    let (late, forced) = (
+        sum(stations, Counter::LateSteps),
+        sum(stations, Counter::ForcedSteps),
+    );
     (late + forced > 0).then(|| {
         format!(
             "warning: virtual times may differ from run to run: {late} events came after later ones, and {forced} times others were \

@@ -1,5 +1,5 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab03");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;

@@ -227,8 +227,9 @@ unsafe extern "C" fn close(handle: *mut fid) -> c_int {
         let mut process = process::lock();
         if let Some(process) = process.as_mut()
             && process.close_port(port)
+            && let Err(error) = process.leave()
         {
-            process.station.leave();
+            eprintln!("pagemill: cannot write down what was computed: {error}");
         }
         free::<Endpoint>(handle);
     }

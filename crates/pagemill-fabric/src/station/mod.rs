@@ -18,6 +18,7 @@ use pagemill_types::Picos;
 
 use crate::addresses::AddressMap;
 use crate::board::Board;
+use crate::compute::Compute;
 use crate::counters::{Counter, Counters};
 use crate::memory::{Buffer, Memory};
 
@@ -147,7 +148,34 @@ impl Station {
             self.clock_ps += READING_PS;
         }
         self.read_ps = Some(self.clock_ps);
+        self.counters.add(Counter::ClockReadings, 1);
         self.clock_ps
+    }
+
+    /// The program computed for `span_ps` before it called.
+    pub fn compute(&mut self, span_ps: u64) {
+        if !self.is_started || span_ps == 0 {
+            return;
+        }
+        self.clock_ps = self.clock_ps.saturating_add(span_ps);
+        self.counters.add(Counter::ComputePs, span_ps);
+        if self.idle_polls < IDLE_POLLS {
+            // It does not only wait.
+            self.idle_polls = 0;
+        }
+    }
+
+    /// Leaves on the board what `compute` did not charge.
+    pub fn publish_compute(&self, compute: &Compute) {
+        self.counters
+            .set(Counter::ComputeLeftOutNs, compute.left_out_ns());
+        self.counters
+            .set(Counter::ComputeUnreached, compute.unreached());
+    }
+
+    /// Whether it has crossed the start line.
+    pub fn is_started(&self) -> bool {
+        self.is_started
     }
 
     /// Sends the bytes of `buffer`. What becomes of it is told by [`Station::poll`], under `ticket`.

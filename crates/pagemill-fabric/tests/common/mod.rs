@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
-use pagemill_fabric::launch::{Clocks, Job, LIBRARY};
+use pagemill_fabric::launch::{Behavior, Clocks, Job, LIBRARY};
 use pagemill_sim::nic::NicMachine;
 
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
@@ -130,11 +130,28 @@ pub fn mpirun(ranks: u32) -> Command {
 }
 
 /// Runs a command as a job with an interface of `machine` a process.
-pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finished {
+pub fn run(machine: &NicMachine, clocks: Clocks, command: Command) -> Finished {
+    let behavior = Behavior {
+        clocks,
+        ..Behavior::default()
+    };
+    run_with(machine, behavior, command).0
+}
+
+/// The same for any behavior; also the record of what was computed, where that is asked for.
+pub fn run_with(
+    machine: &NicMachine,
+    behavior: Behavior,
+    mut command: Command,
+) -> (Finished, Option<String>) {
+    let behavior = Behavior {
+        patience: Some(PATIENCE),
+        ..behavior
+    };
     let library =
         pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
     let job = Job::new(machine, &library).expect("a job");
-    job.prepare(&mut command, clocks, Some(PATIENCE));
+    job.prepare(&mut command, &behavior);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -143,12 +160,14 @@ pub fn run(machine: &NicMachine, clocks: Clocks, mut command: Command) -> Finish
     let stdout = reader(child.stdout.take().expect("piped"));
     let stderr = reader(child.stderr.take().expect("piped"));
     let code = wait(&mut child);
-    Finished {
+    let finished = Finished {
         code,
         stdout: stdout.join().expect("a reader"),
         stderr: stderr.join().expect("a reader"),
         stations: job.stations(),
-    }
+    };
+    let record = behavior.records_compute.then(|| job.compute_record());
+    (finished, record.map(|record| record.expect("a record")))
 }
 
 fn reader(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {

@@ -1,0 +1,67 @@
+//! Where the virtual time of computing is from, and the file that keeps it.
+
+use std::io::Write;
+use std::path::Path;
+
+use pagemill_fabric::compute::Record;
+use pagemill_fabric::launch::{ComputeTime, Job};
+
+use crate::args::{ComputeArgument, MpiArguments};
+use crate::failure::Failure;
+
+/// What `--compute` and `--cpu-factor` ask for.
+///
+/// # Errors
+/// The factor has no meaning, or the file is no record.
+pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
+    if let Some(factor) = arguments.cpu_factor {
+        if arguments.compute != ComputeArgument::Measured {
+            return Err(Failure::Usage(
+                "--cpu-factor goes with --compute measured only".to_owned(),
+            ));
+        }
+        if !factor.is_finite() || factor <= 0.0 {
+            return Err(Failure::Usage(format!(
+                "--cpu-factor is {factor}; it has to be a number above 0"
+            )));
+        }
+    }
+    match &arguments.compute {
+        ComputeArgument::None => Ok(ComputeTime::None),
+        ComputeArgument::Measured => Ok(ComputeTime::Measured(arguments.cpu_factor.unwrap_or(1.0))),
+        ComputeArgument::File(path) => recorded(path),
+    }
+}
+
+fn recorded(path: &Path) -> Result<ComputeTime, Failure> {
+    let unusable = |error: String| {
+        Failure::Usage(format!(
+            "--compute {}: {error}; it is `none`, `measured`, or a file that --compute-out wrote",
+            path.display()
+        ))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    text.parse::<Record>().map_err(unusable)?;
+    let whole = path
+        .canonicalize()
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok(ComputeTime::Recorded(whole))
+}
+
+/// Writes what the job's processes computed; the file is whole or not there.
+///
+/// # Errors
+/// A rank left no record, or the file cannot be written.
+pub fn keep(job: &Job, path: &Path) -> Result<(), Failure> {
+    let text = job.compute_record().map_err(Failure::Run)?;
+    let failed =
+        |error: std::io::Error| Failure::Run(format!("cannot write {}: {error}", path.display()));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

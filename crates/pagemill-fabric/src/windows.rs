@@ -1,0 +1,78 @@
+//! Windows of one-sided communication: those that are shared memory are shared memory, all others go through the interface.
+//!
+//! Open MPI's component `osc sm` serves `MPI_Win_allocate_shared`. It would take `MPI_Win_allocate` as well, past the network, wherever no
+//! process of the communicator is on another node. So none counts as near, but for windows that are to be shared.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+
+use crate::preload::{Behind, NO_MPI};
+
+thread_local! {
+    static IS_SHARING: Cell<bool> = const { Cell::new(false) };
+}
+
+type AllocateShared = unsafe extern "C" fn(
+    isize,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut *mut c_void,
+) -> c_int;
+type HaveRemotePeers = unsafe extern "C" fn(*mut c_void) -> bool;
+
+macro_rules! allocators {
+    ($($name:ident($behind:ident: $text:literal);)*) => {$(
+        static $behind: Behind = Behind::new($text);
+
+        /// MPI's function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            bytes: isize,
+            unit: c_int,
+            info: *mut c_void,
+            communicator: *mut c_void,
+            base: *mut c_void,
+            window: *mut *mut c_void,
+        ) -> c_int {
+            let behind = $behind.find();
+            if behind.is_null() {
+                return NO_MPI;
+            }
+            let was_sharing = IS_SHARING.replace(true);
+            // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
+            let result = unsafe {
+                std::mem::transmute::<*mut c_void, AllocateShared>(behind)(
+                    bytes, unit, info, communicator, base, window,
+                )
+            };
+            IS_SHARING.set(was_sharing);
+            result
+        }
+    )*};
+}
+
+allocators! {
+    MPI_Win_allocate_shared(MPI_WIN_ALLOCATE_SHARED: c"MPI_Win_allocate_shared");
+    PMPI_Win_allocate_shared(PMPI_WIN_ALLOCATE_SHARED: c"PMPI_Win_allocate_shared");
+}
+
+static HAVE_REMOTE_PEERS: Behind = Behind::new(c"ompi_group_have_remote_peers");
+
+/// Open MPI's own question whether processes of a group are on other nodes, which its components for shared memory ask.
+///
+/// # Safety
+/// As Open MPI calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompi_group_have_remote_peers(group: *mut c_void) -> bool {
+    let behind = HAVE_REMOTE_PEERS.find();
+    if behind.is_null() || !IS_SHARING.get() {
+        return true;
+    }
+    // SAFETY: Open MPI's function of this name has this type; its caller's promises are passed on.
+    unsafe { std::mem::transmute::<*mut c_void, HaveRemotePeers>(behind)(group) }
+}

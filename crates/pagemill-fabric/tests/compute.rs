@@ -1,0 +1,82 @@
+//! Computing takes virtual time when it is asked to: as measured, or the same in every run.
+
+mod common;
+
+use common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
+use pagemill_fabric::counters::Counter;
+use pagemill_fabric::launch::{Behavior, ComputeTime};
+use pagemill_sim::nic::NicMachine;
+
+fn run(program: &std::path::Path, compute: ComputeTime) -> (Finished, String) {
+    let behavior = Behavior {
+        compute,
+        records_compute: true,
+        ..Behavior::default()
+    };
+    let mut command = mpirun(2);
+    command.arg(program);
+    let (finished, record) = run_with(&NicMachine::pni(), behavior, command);
+    (finished, record.expect("it was asked for"))
+}
+
+/// CPU seconds within the two readings of the virtual clock, seconds of that clock, CPU seconds around them; for each rank.
+fn brackets(text: &str) -> Vec<[f64; 3]> {
+    let lines = text.lines().filter(|line| line.contains("bracket"));
+    let numbers = |line: &str| -> Vec<f64> {
+        let words = line.split(' ').skip(3);
+        words.map(|word| word.parse().expect("a number")).collect()
+    };
+    lines
+        .map(|line| numbers(line).try_into().expect("three numbers"))
+        .collect()
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().filter(|line| line.contains("ends")).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn computing_takes_its_cpu_time_and_replays_exactly() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "compute", &[]);
+
+    let (none, record) = run(&program, ComputeTime::None);
+    assert_eq!(record.lines().count(), 1, "{record}");
+    assert!(none.sum(Counter::ComputeLeftOutNs) > 0);
+    for [_, virtual_s, _] in brackets(&none.result()) {
+        // The two readings.
+        assert!(virtual_s < 1e-7, "{virtual_s}");
+    }
+
+    for factor in [1.0, 3.0] {
+        let (measured, _) = run(&program, ComputeTime::Measured(factor));
+        let found = brackets(&measured.result());
+        assert_eq!(found.len(), 2);
+        for [inner, virtual_s, outer] in found {
+            let is_within = inner * factor <= virtual_s && virtual_s <= outer * factor;
+            assert!(is_within, "{inner} x {factor}, {virtual_s}, {outer}");
+        }
+    }
+
+    let (measured, record) = run(&program, ComputeTime::Measured(1.0));
+    let file = programs.path().join("record");
+    std::fs::write(&file, &record).expect("a file");
+    let ends = measured.result();
+    for _ in 0..2 {
+        let (replayed, again) = run(&program, ComputeTime::Recorded(file.clone()));
+        assert_eq!(replayed.sum(Counter::ComputeUnreached), 0);
+        assert_eq!(again, record);
+        assert_eq!(sorted(&replayed.result()), sorted(&ends));
+    }
+
+    // A record of another program is noticed.
+    let other = format!("{record}0,999999,1\n");
+    std::fs::write(&file, other).expect("a file");
+    let (replayed, _) = run(&program, ComputeTime::Recorded(file));
+    assert_eq!(replayed.sum(Counter::ComputeUnreached), 1);
+}
