@@ -151,7 +151,7 @@ impl Job {
         self.shared.board.views()
     }
 
-    /// What all processes computed, as text of a [`Record`](crate::compute::Record), after a job that records it.
+    /// What all processes computed, as text of a [`Record`], after a job that records it.
     ///
     /// # Errors
     /// A process left no record: it did not end by `MPI_Finalize`.

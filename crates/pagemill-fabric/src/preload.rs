@@ -69,7 +69,7 @@ fn initialise(call: impl FnOnce() -> c_int) -> c_int {
     let result = call();
     if is_outer {
         if let Some(process) = process::lock().as_mut() {
-            process.station.start();
+            process.start();
         }
         IS_STARTING.store(false, Ordering::Relaxed);
     }

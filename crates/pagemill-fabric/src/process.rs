@@ -126,6 +126,12 @@ impl Process {
         }
     }
 
+    /// Crosses the start line; what is computed counts from here.
+    pub fn start(&mut self) {
+        self.station.start();
+        self.compute.start();
+    }
+
     /// The program reads its clock, in picoseconds.
     pub fn read_clock(&mut self) -> u64 {
         self.compute.act();

@@ -52,7 +52,8 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     } else if arguments.report {
         eprint!("{}", report::table(&machine.name, &stations));
     }
-    for warning in report::warnings(&stations) {
+    let is_measured = matches!(behavior.compute, ComputeTime::Measured(_));
+    for warning in report::warnings(&stations, is_measured) {
         eprintln!("{warning}");
     }
     if let Some(Stopped { rank, process }) = stopped {

@@ -41,10 +41,10 @@ pub fn table(machine: &str, stations: &[StationView]) -> String {
 /// CPU seconds of one rank from which a program that reads the clock is taken to measure its computing.
 const LEFT_OUT_S: f64 = 0.01;
 
-/// What the user has to know of the times, a line each.
-pub fn warnings(stations: &[StationView]) -> Vec<String> {
+/// What the user has to know of the times, a line each. Times that are measured differ from run to run in any case.
+pub fn warnings(stations: &[StationView], is_measured: bool) -> Vec<String> {
     let all = [
-        order_warning(stations),
+        order_warning(stations).filter(|_| !is_measured),
         left_out_warning(stations),
         unreached_warning(stations),
     ];

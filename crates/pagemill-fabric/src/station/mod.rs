@@ -159,10 +159,8 @@ impl Station {
         }
         self.clock_ps = self.clock_ps.saturating_add(span_ps);
         self.counters.add(Counter::ComputePs, span_ps);
-        if self.idle_polls < IDLE_POLLS {
-            // It does not only wait.
-            self.idle_polls = 0;
-        }
+        // It does not only wait.
+        self.stop_idling();
     }
 
     /// Leaves on the board what `compute` did not charge.

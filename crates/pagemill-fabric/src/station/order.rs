@@ -54,13 +54,18 @@ impl Station {
 
     /// Before the program does something: all that happened until now has happened.
     pub(super) fn act(&mut self) {
+        self.stop_idling();
+        self.is_looking = false;
+        self.settle();
+    }
+
+    /// The program does something else than wait.
+    pub(super) fn stop_idling(&mut self) {
         if self.idle_polls >= IDLE_POLLS && self.base_ps > self.clock_ps {
             // The others were told that nothing would come before `base_ps`.
             self.counters.add(Counter::LateSteps, 1);
         }
         self.idle_polls = 0;
-        self.is_looking = false;
-        self.settle();
     }
 
     /// Before the program looks: the same, unless it has looked already.
