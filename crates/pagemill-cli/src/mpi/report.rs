@@ -93,7 +93,7 @@ fn order_warning(stations: &[StationView]) -> Option<String> {
     (late + forced > 0).then(|| {
         format!(
             "warning: virtual times may differ from run to run: {late} events came after later ones, and {forced} times others were \
-             not waited for; see \"What is deterministic\" in docs/mpi.md"
+             not waited for; see \"Determinism\" in docs/mpi.md"
         )
     })
 }
