@@ -19,12 +19,14 @@
 mod ledger;
 mod read_ahead;
 mod spec;
+mod trace;
 
 pub use ledger::{Fault, Ledger, Move, Plan};
 pub use read_ahead::{
     READ_AHEADS, ReadAhead, ReadAheadEntry, Streams, UNITS_AHEAD_MAX, find_read_ahead,
 };
 pub use spec::{PagingSpec, PagingSpecError};
+pub use trace::{Trace, TraceError, TraceEvent};
 
 /// Bytes of a unit: the least that moves.
 pub const UNIT_BYTES: u32 = 4 << 10;
