@@ -1,4 +1,5 @@
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use pagemill_policy::paging::{PagingSpec, PagingSpecError};
 
@@ -25,6 +26,8 @@ pub struct Config {
     pub when_store_fails: WhenStoreFails,
     /// Whether what a store returns is checked against what it was given.
     pub verify: bool,
+    /// File that gets the page trace of the program; then one handler answers faults, of one shard.
+    pub record: Option<PathBuf>,
     /// Whether system calls may touch the memory; needs a privilege.
     pub system_calls: bool,
 }
@@ -40,6 +43,7 @@ impl Config {
             shards: NonZeroUsize::MIN,
             when_store_fails: WhenStoreFails::default(),
             verify: true,
+            record: None,
             system_calls: true,
         }
     }

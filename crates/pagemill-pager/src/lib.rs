@@ -10,6 +10,7 @@ mod counters;
 mod gate;
 mod pager;
 mod record;
+mod recorder;
 mod regions;
 pub mod remote;
 mod setup;

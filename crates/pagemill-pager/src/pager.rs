@@ -1,14 +1,14 @@
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
-use pagemill_linux::channel::wait_readable;
 use pagemill_linux::process::{SignalsHeld, end_now};
 use pagemill_linux::userfault::{Paged, Userfault};
+use pagemill_policy::paging::TraceEvent;
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
 use crate::config::{Config, ConfigError, WhenStoreFails};
@@ -95,7 +95,7 @@ impl Pager {
         let spec = config.of_shard()?;
         let userfault = Arc::new(Userfault::open(config.system_calls)?);
         let shards = (0..config.shards.get())
-            .map(|_| Shard::new(&spec))
+            .map(|_| Shard::new(&spec, config.record.as_deref()))
             .collect::<Result<Vec<_>, _>>();
         let stop = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)
             .map_err(|error| OsError::new("make an event", error))?;
@@ -235,6 +235,9 @@ impl Pager {
     pub fn in_child(&self) -> Result<(), PagerError> {
         let core = &self.core;
         core.freeze();
+        core.shards
+            .iter()
+            .for_each(|shard| shard.lock().end_record());
         core.store.enter_child()?;
         let userfault = Arc::new(Userfault::open(core.config.system_calls)?);
         for region in core.regions.all() {
@@ -269,6 +272,11 @@ impl Allocation {
     pub fn range(&self) -> Range<u64> {
         self.region.memory.range()
     }
+
+    /// The memory.
+    pub(crate) fn memory(&self) -> &Paged {
+        &self.region.memory
+    }
 }
 
 impl Drop for Allocation {
@@ -288,19 +296,19 @@ impl Core {
         Arc::clone(&userfault)
     }
 
-    /// Waits for a fault; whether the pager goes on.
-    pub fn wait_for_fault(&self, userfault: &Userfault) -> bool {
-        match wait_readable(&[userfault.as_fd(), self.stop.as_fd()], None) {
-            Ok(ready) => !ready[1],
-            Err(_) => true,
-        }
+    /// Readable from when the pager stops.
+    pub fn stop(&self) -> BorrowedFd<'_> {
+        self.stop.as_fd()
     }
 
     pub fn site(&self, region: &Region, address: u64) -> Site {
         Site::new(region.unit_at(address), self.shards.len(), self.page_units)
     }
 
-    pub fn note_fault(&self, _site: &Site, _is_write: bool) {}
+    /// Whether a page trace is written: then nothing of a fault is left to do once it is answered.
+    pub fn is_recording(&self) -> bool {
+        self.config.record.is_some()
+    }
 
     pub fn note_resident(&self, shard: usize, units: u32) {
         use std::sync::atomic::Ordering::Relaxed;
@@ -363,6 +371,11 @@ impl Core {
             state = shard.wait(state);
         }
         let gone = state.ledger.discard(site.page, units);
+        state.record(|page_units| TraceEvent::Discard {
+            first: u64::from(site.page) * page_units + u64::from(site.unit),
+            units: units.count(),
+            is_gone: fate == Fate::Gone,
+        });
         let records = state.take_records(site.page, units);
         match fate {
             Fate::Zeros if !gone.is_empty() => region.memory.drop_pages(range),
@@ -391,6 +404,11 @@ impl Core {
                 state = shard.wait(state);
             }
             let resident = state.ledger.discard(site.page, units);
+            state.record(|page_units| TraceEvent::Discard {
+                first: u64::from(site.page) * page_units + u64::from(site.unit),
+                units: 1,
+                is_gone: true,
+            });
             let records = state.take_records(site.page, units);
             state.ledger.set_absent(site.page, units);
             drop(state);

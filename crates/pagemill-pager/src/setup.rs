@@ -91,6 +91,8 @@ pub struct Setup {
     pub tenant: String,
     /// File with the secret of a page server.
     pub token_file: Option<PathBuf>,
+    /// File that gets the page trace.
+    pub record: Option<PathBuf>,
     /// Folder in which each process counts in a file of its own.
     pub counters: Option<PathBuf>,
 }
@@ -164,6 +166,7 @@ impl Setup {
             least_bytes: 128 << 10,
             tenant: "default".to_owned(),
             token_file: None,
+            record: None,
             counters: None,
         }
     }
@@ -214,6 +217,11 @@ impl Setup {
         config.handlers = self.handlers;
         config.shards = self.shards;
         config.verify = self.verify;
+        config.record.clone_from(&self.record);
+        if self.record.is_some() {
+            config.handlers = NonZeroUsize::MIN;
+            config.shards = NonZeroUsize::MIN;
+        }
         if self.waits_for_store {
             config.when_store_fails = WhenStoreFails::Wait;
         }

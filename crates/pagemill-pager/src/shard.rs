@@ -1,9 +1,11 @@
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use pagemill_policy::paging::{Ledger, Move, PagingSpec, PagingSpecError};
+use pagemill_policy::paging::{Ledger, Move, PagingSpec, PagingSpecError, TraceEvent};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
 use crate::record::Record;
+use crate::recorder::Recorder;
 use crate::regions::Region;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
 
@@ -27,6 +29,10 @@ pub struct State {
     blocks: Vec<Option<(Arc<Region>, u64)>>,
     /// By page: a record for each unit, once one of them was kept.
     records: Vec<Option<Box<[Record]>>>,
+    /// Threads that wait for a page in transit.
+    waiting: u32,
+    /// Writes the page trace, where one is wanted.
+    recorder: Option<Recorder>,
 }
 
 /// Where a unit is accounted for.
@@ -49,6 +55,22 @@ pub struct Job {
     pub records: Vec<Record>,
 }
 
+impl Job {
+    /// Bytes that move.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.units.count()) * UNIT_BYTES as u64
+    }
+
+    /// Whether the unit at `address` moves.
+    pub fn holds(&self, address: u64) -> bool {
+        let within = address.checked_sub(self.address);
+        within.is_some_and(|within| {
+            let unit = within / UNIT_BYTES as u64;
+            unit < self.records.len() as u64 && self.units.contains(unit as u32)
+        })
+    }
+}
+
 impl Site {
     pub fn new(unit: u64, shards: usize, page_units: u32) -> Self {
         let (block, within) = (unit / BLOCK_UNITS, (unit % BLOCK_UNITS) as u32);
@@ -63,12 +85,14 @@ impl Site {
 }
 
 impl Shard {
-    pub fn new(spec: &PagingSpec) -> Result<Self, PagingSpecError> {
+    pub fn new(spec: &PagingSpec, record: Option<&Path>) -> Result<Self, PagingSpecError> {
         let state = State {
             ledger: Ledger::new(spec)?,
             page_units: spec.page_units(),
             blocks: Vec::new(),
             records: Vec::new(),
+            waiting: 0,
+            recorder: record.map(|path| Recorder::new(path, spec)),
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -81,15 +105,21 @@ impl Shard {
     }
 
     /// Waits until some page has arrived or left.
-    pub fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
+    pub fn wait<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let waited = self.changed.wait(state);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
     }
 
-    /// Tells those who wait.
-    pub fn tell(&self) {
-        self.changed.notify_all();
+    /// Some page has arrived or left: wakes those who wait. A system call is made only if there are any.
+    pub fn notify(&self, state: MutexGuard<'_, State>) {
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.changed.notify_all();
+        }
     }
 }
 
@@ -104,12 +134,48 @@ impl State {
             self.ledger.extend_to((index as u32 + 1) * pages);
         }
         self.blocks[index] = Some((Arc::clone(region), block));
+        self.record(|_| TraceEvent::Enter {
+            first: own_block * BLOCK_UNITS,
+            units,
+        });
         for page in 0..pages {
             let start = page * self.page_units;
             let present = units.saturating_sub(start).min(self.page_units);
             let page = index as u32 * pages + page;
             self.ledger.set_present(page, PageMask::range(0..present));
         }
+    }
+
+    /// Adds an event to the page trace, if there is one. `event` gets the units of a page.
+    pub fn record(&mut self, event: impl FnOnce(u64) -> TraceEvent) {
+        let page_units = u64::from(self.page_units);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(&event(page_units));
+        }
+    }
+
+    /// Adds a fault to the page trace.
+    pub fn record_fault(&mut self, site: &Site, is_write: bool) {
+        if let Some(recorder) = &mut self.recorder {
+            let first = u64::from(site.page) * u64::from(self.page_units);
+            recorder.fault(first + u64::from(site.unit), is_write);
+        }
+    }
+
+    /// Writes the page trace up to here: a fault has been answered.
+    pub fn record_answered(&mut self) {
+        let Some(recorder) = &mut self.recorder else {
+            return;
+        };
+        if let Err(error) = recorder.answered() {
+            eprintln!("pagemill pager: cannot write the page trace: {error}; it ends here");
+            self.recorder = None;
+        }
+    }
+
+    /// Writes no page trace from now on.
+    pub fn end_record(&mut self) {
+        self.recorder = None;
     }
 
     /// Forgets a block all of whose units were discarded.

@@ -2,11 +2,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pagemill_linux::clock;
-use pagemill_linux::userfault::{Frames, PagedFault, Taken, Userfault};
-use pagemill_policy::paging::{Fault, Plan};
+use pagemill_linux::userfault::{FaultWaiter, Frames, PagedFault, Taken, Userfault};
+use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
 
-use crate::counters::Count;
+use crate::counters::{Count, Counters};
 use crate::pager::Core;
 use crate::record::{self, Record};
 use crate::shard::{Job, Shard};
@@ -19,11 +19,33 @@ const KEPT_BYTES: u64 = 512 << 10;
 /// Room for what one fault evicts and fetches, several pages of 2 MiB each.
 const ROOM_BYTES: u64 = 4 * BLOCK_BYTES;
 
+/// Faults between two looks at the CPU clock, which is a system call.
+const FAULTS_A_LOOK: u32 = 16;
+
+/// Counts the CPU time of its thread.
+#[derive(Debug, Default)]
+struct CpuClock {
+    faults: u32,
+    counted_ns: u64,
+}
+
+impl CpuClock {
+    fn tick(&mut self, counters: &Counters) {
+        self.faults += 1;
+        if self.faults.is_multiple_of(FAULTS_A_LOOK) {
+            let now_ns = clock::thread_cpu_ns();
+            counters.add(Count::HandlerCpuNs, now_ns - self.counted_ns);
+            self.counted_ns = now_ns;
+        }
+    }
+}
+
 /// Answers faults, one at a time. What it evicts makes the frames for what it fetches.
 #[derive(Debug)]
 pub struct Worker {
     core: Arc<Core>,
     userfault: Arc<Userfault>,
+    waiter: FaultWaiter,
     frames: Frames,
     taken: Taken,
     plan: Plan,
@@ -34,6 +56,7 @@ impl Worker {
         Ok(Self {
             core: Arc::clone(core),
             userfault: Arc::clone(userfault),
+            waiter: FaultWaiter::new(userfault, core.stop())?,
             frames: Frames::new(userfault, ROOM_BYTES)?,
             taken: Taken::default(),
             plan: Plan::default(),
@@ -43,17 +66,17 @@ impl Worker {
     /// Works until the pager stops.
     pub fn run(&mut self) {
         pagemill_linux::process::refuse_signals();
-        let mut cpu_ns = 0;
-        while self.core.wait_for_fault(&self.userfault) {
-            while let Ok(Some(fault)) = self.userfault.next() {
-                let start = Instant::now();
-                self.serve(fault);
-                let counters = &self.core.counters;
-                counters.add(Count::ServiceNs, start.elapsed().as_nanos() as u64);
-            }
-            let now_ns = clock::thread_cpu_ns();
-            self.core.counters.add(Count::HandlerCpuNs, now_ns - cpu_ns);
-            cpu_ns = now_ns;
+        let mut clock = CpuClock::default();
+        while self.waiter.wait() {
+            // Another worker may have taken it.
+            let Ok(Some(fault)) = self.userfault.next() else {
+                continue;
+            };
+            let start = Instant::now();
+            self.serve(fault);
+            let counters = &self.core.counters;
+            counters.add(Count::ServiceNs, start.elapsed().as_nanos() as u64);
+            clock.tick(counters);
         }
     }
 
@@ -85,7 +108,7 @@ impl Worker {
             Count::ReadFaults
         };
         core.counters.add(kind, 1);
-        core.note_fault(&site, fault.is_write);
+        state.record_fault(&site, fault.is_write);
         let evicts: Vec<Job> = (self.plan.evict.iter())
             .filter_map(|planned| state.job(planned))
             .collect();
@@ -95,15 +118,31 @@ impl Worker {
         let resident = state.ledger.resident_units();
         drop(state);
         core.note_resident(site.shard, resident);
+        let is_fetched = fetches.iter().any(|job| job.holds(fault.address));
+        self.carry_out(shard, evicts, &fetches);
+        self.frames.shrink_to(KEPT_BYTES);
+        if !is_fetched {
+            // It has just left the pager: the touch is the kernel's to answer.
+            self.userfault.wake(unit);
+        }
+        if core.is_recording() {
+            shard.lock().record_answered();
+        }
+    }
+
+    /// Fetches before it evicts where there are frames enough: the program need not wait for what leaves.
+    fn carry_out(&mut self, shard: &Shard, evicts: Vec<Job>, fetches: &[Job]) {
+        let needed: u64 = fetches.iter().map(Job::bytes).sum();
+        let is_room_left = needed <= self.frames.len() && !self.core.is_recording();
+        if is_room_left {
+            fetches.iter().for_each(|job| self.fetch(shard, job));
+        }
         for job in evicts {
             self.evict(shard, job);
         }
-        for job in fetches {
-            self.fetch(shard, &job);
+        if !is_room_left {
+            fetches.iter().for_each(|job| self.fetch(shard, job));
         }
-        self.frames.shrink_to(KEPT_BYTES);
-        // What has just left the pager is in no plan: its touch is the kernel's to answer.
-        self.userfault.wake(unit);
     }
 
     /// Takes the frames of a page, and keeps the bytes of those that have changed.
@@ -128,7 +167,7 @@ impl Worker {
                 freed.push(record.own_slot());
             }
         }
-        self.keep(&taken, &mut job.records, &mut freed);
+        let (changed, zero) = self.keep(&taken, &mut job.records, &mut freed);
         freed.retain(|slot| *slot != NO_SLOT);
         core.counters.add(Count::EvictedPages, 1);
         core.counters.add(Count::EvictedUnits, taken.len() as u64);
@@ -136,22 +175,34 @@ impl Worker {
         let mut state = shard.lock();
         state.note(job.page, &job.records);
         state.ledger.left(job.page, kept);
-        drop(state);
-        shard.tell();
+        state.record(|page_units| TraceEvent::Evicted {
+            first: u64::from(job.page) * page_units,
+            changed,
+            zero,
+        });
+        shard.notify(state);
         core.store.free(&freed);
     }
 
-    /// Puts the units on top of the frames into the store where they differ from what is there. Those without a slot any more are `freed`.
-    fn keep(&mut self, taken: &[u32], records: &mut [Record], freed: &mut Vec<Slot>) {
+    /// Puts the units on top of the frames into the store where they differ from what is there; returns those, and those of zeros.
+    /// Those without a slot any more are `freed`.
+    fn keep(
+        &mut self,
+        taken: &[u32],
+        records: &mut [Record],
+        freed: &mut Vec<Slot>,
+    ) -> (PageMask, PageMask) {
         let core = &*self.core;
         let bytes = self.frames.top(taken.len() as u64 * UNIT_BYTES as u64);
         let (all, _) = bytes.as_chunks::<UNIT_BYTES>();
         let mut units: Vec<&Unit> = Vec::new();
         let mut slots = Vec::new();
         let mut changed = Vec::new();
+        let mut zero = PageMask::EMPTY;
         for (unit, &index) in all.iter().zip(taken) {
             let record = &mut records[index as usize];
             if record::is_zero(unit) {
+                zero.insert(index);
                 freed.push(std::mem::take(record).own_slot());
                 continue;
             }
@@ -165,7 +216,7 @@ impl Worker {
         core.counters
             .add(Count::CleanUnits, (taken.len() - units.len()) as u64);
         if units.is_empty() {
-            return;
+            return (PageMask::EMPTY, zero);
         }
         core.until_it_works(|| core.store.put(&units, &mut slots));
         core.counters.add(Count::WrittenUnits, units.len() as u64);
@@ -174,6 +225,7 @@ impl Worker {
         for (&(index, hash), &slot) in changed.iter().zip(&slots) {
             records[index as usize].keep(slot, hash);
         }
+        (changed.iter().map(|(index, _)| *index).collect(), zero)
     }
 
     /// Fills frames with the bytes of units, and makes them the program's.
@@ -189,8 +241,7 @@ impl Worker {
         }
         let mut state = shard.lock();
         state.ledger.arrived(job.page);
-        drop(state);
-        shard.tell();
+        shard.notify(state);
     }
 }
 

@@ -120,7 +120,8 @@ impl Frames {
         let mut is_complete = true;
         while done < bytes {
             let to = range.start + done;
-            let (moved, stopped) = self.userfault.move_pages(to, from + done, bytes - done);
+            let rest = bytes - done;
+            let (moved, stopped) = (self.userfault).move_pages_and_wake(to, from + done, rest);
             done += moved;
             if stopped.is_err() {
                 // The kernel still holds a frame for a moment that direct I/O has filled: its bytes can be copied. Where there is no
@@ -134,8 +135,8 @@ impl Frames {
             self.held -= bytes;
         } else {
             self.shrink_to(self.held - bytes);
+            self.userfault.wake(range);
         }
-        self.userfault.wake(range);
     }
 
     /// The topmost `bytes`, to read and write.

@@ -10,9 +10,11 @@ mod frames;
 mod paged;
 pub(crate) mod raw;
 mod support;
+mod waiter;
 mod watch;
 
 pub use frames::{Frames, Taken};
 pub use paged::{Paged, PagedFault, Userfault};
 pub use support::{Feature, Support};
+pub use waiter::FaultWaiter;
 pub use watch::FaultWatch;

@@ -3,6 +3,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -116,6 +117,16 @@ impl Userfault {
     /// Moves pages; returns how many bytes of them, and what stopped it short of `bytes`. Wakes nobody.
     pub(super) fn move_pages(&self, to: u64, from: u64, bytes: u64) -> (u64, io::Result<()>) {
         self.transfer(IOCTL_MOVE, to, from, bytes, MODE_DONTWAKE)
+    }
+
+    /// The same, and wakes those who wait for the pages that were moved.
+    pub(super) fn move_pages_and_wake(
+        &self,
+        to: u64,
+        from: u64,
+        bytes: u64,
+    ) -> (u64, io::Result<()>) {
+        self.transfer(IOCTL_MOVE, to, from, bytes, 0)
     }
 
     fn transfer(
@@ -283,6 +294,33 @@ impl Paged {
         let bytes = (range.end - range.start) as usize;
         // SAFETY: the range is this mapping's, and no reference of ours leads there.
         let _ = unsafe { madvise(pointer(range.start), bytes, Advice::LinuxDontNeed) };
+    }
+
+    /// The word at `offset`, a multiple of 8: a touch like any of the program's.
+    ///
+    /// # Panics
+    /// If it is not in memory that is mapped.
+    pub fn read(&self, offset: u64) -> u64 {
+        self.with_word(offset, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// Writes the word at `offset`, a multiple of 8: a touch like any of the program's.
+    ///
+    /// # Panics
+    /// If it is not in memory that is mapped.
+    pub fn write(&self, offset: u64, value: u64) {
+        self.with_word(offset, |word| word.store(value, Ordering::Relaxed));
+    }
+
+    fn with_word<T>(&self, offset: u64, act: impl FnOnce(&AtomicU64) -> T) -> T {
+        let address = self.start + offset;
+        let mapped = self.mapped();
+        let is_mapped =
+            (mapped.iter()).any(|part| part.start <= address && address + 8 <= part.end);
+        assert!(is_mapped && offset.is_multiple_of(8), "no word at {offset}");
+        // SAFETY: the word is mapped, readable and writable for as long as `mapped` is locked, and all of this process that know of
+        // it use it as an atomic.
+        act(unsafe { AtomicU64::from_ptr(pointer(address).cast()) })
     }
 
     /// Unmaps the memory now rather than when it is dropped.

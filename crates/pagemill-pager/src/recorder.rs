@@ -1,0 +1,85 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use pagemill_linux::clock;
+use pagemill_policy::paging::{PagingSpec, Trace, TraceEvent};
+
+/// Writes the page trace of this process, an event at a time, so that a killed program leaves all but the last.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    file: Option<File>,
+    bytes: Vec<u8>,
+    has_fault: bool,
+    /// When the fault before was answered.
+    answered_ns: u64,
+}
+
+impl Recorder {
+    /// Makes no file yet: many a process of a program has no paged memory.
+    pub fn new(path: &Path, spec: &PagingSpec) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: None,
+            bytes: Trace::head(&program(), spec),
+            has_fault: false,
+            answered_ns: clock::monotonic_ns(),
+        }
+    }
+
+    /// Adds an event to what is written next.
+    pub fn note(&mut self, event: &TraceEvent) {
+        event.write(&mut self.bytes);
+    }
+
+    /// Notes a fault that was read at this moment.
+    pub fn fault(&mut self, unit: u64, is_write: bool) {
+        self.has_fault = true;
+        let think_ns = clock::monotonic_ns() - self.answered_ns;
+        self.note(&TraceEvent::Fault {
+            unit,
+            is_write,
+            think_ns,
+        });
+    }
+
+    /// Writes everything, as the fault has been answered.
+    ///
+    /// # Errors
+    /// The file cannot be made or written.
+    pub fn answered(&mut self) -> io::Result<()> {
+        if !self.has_fault {
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some(create(&self.path)?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(&self.bytes)?;
+        }
+        self.bytes.clear();
+        self.answered_ns = clock::monotonic_ns();
+        Ok(())
+    }
+}
+
+/// A new file at `path`, or beside it with the number of this process where another process of the program was first.
+fn create(path: &Path) -> io::Result<File> {
+    let new = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+    new(path).or_else(|error| {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            return Err(error);
+        }
+        let mut other = path.as_os_str().to_owned();
+        other.push(format!(".{}", std::process::id()));
+        new(Path::new(&other))
+    })
+}
+
+/// The name of this program.
+fn program() -> String {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    let name = path.as_deref().and_then(Path::file_name);
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
