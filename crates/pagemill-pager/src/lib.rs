@@ -9,6 +9,7 @@ mod config;
 mod counters;
 mod gate;
 mod pager;
+pub mod probe;
 mod record;
 mod recorder;
 mod regions;

@@ -1,0 +1,48 @@
+//! CPU time and rate of faults, by order and kind of data. `validation/pager/README.md` has the limits beside them.
+
+use pagemill_pager::Config;
+use pagemill_pager::probe::{DataKind, FaultRun, Order, Touch};
+use pagemill_pager::store::Compressed;
+
+const BYTES: u64 = 256 << 20;
+
+fn main() {
+    let filter: Vec<String> = (std::env::args().skip(1))
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    for data in DataKind::ALL {
+        for (order, order_name) in [(Order::Random, "random"), (Order::Ascending, "ascending")] {
+            for (touch, touch_name) in [(Touch::Read, "read"), (Touch::Write, "write")] {
+                let name = format!("pager-{order_name}-{touch_name}-{}", data.name());
+                if filter.is_empty() || filter.iter().any(|part| name.contains(part)) {
+                    measure(&name, data, order, touch);
+                }
+            }
+        }
+    }
+}
+
+fn measure(name: &str, data: DataKind, order: Order, touch: Touch) {
+    let touches = BYTES / 4096;
+    let run = FaultRun {
+        bytes: BYTES,
+        data: Some(data),
+        order,
+        touch,
+        touches,
+    };
+    let config = Config::new(BYTES / 4);
+    let runs = (0..3).map(|_| run.cost(&config, Box::new(Compressed::new(u64::MAX))));
+    let Ok(costs) = runs.collect::<Result<Vec<_>, _>>() else {
+        return println!("{name}: this user may not answer page faults");
+    };
+    let least = |of: &dyn Fn(&pagemill_pager::probe::FaultCost) -> f64| {
+        costs.iter().map(of).fold(f64::INFINITY, f64::min)
+    };
+    let per_unit = least(&|cost| cost.cpu_ns as f64 / cost.units as f64);
+    let per_fault = least(&|cost| cost.cpu_ns as f64 / cost.faults as f64);
+    let elapsed = least(&|cost| cost.time_ns as f64 / (cost.units * 4096) as f64);
+    println!("pagemill-bench {name}-cpu-unit {per_unit:.0} ns");
+    println!("pagemill-bench {name}-cpu-fault {per_fault:.0} ns");
+    println!("pagemill-bench {name}-rate {:.0} bytes/s", 1e9 / elapsed);
+}
