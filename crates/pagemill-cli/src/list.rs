@@ -7,7 +7,7 @@ use pagemill_policy::migration::{FullSlotRule, POLICIES};
 use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANISATIONS;
 use pagemill_scenario::{
-    MACHINES, NIC_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
+    MACHINES, NIC_WORKLOADS, PAGER_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
 };
 use pagemill_workloads::{Parameter, Unit, cpu_programs};
 use serde_json::{Value, json};
@@ -96,6 +96,11 @@ fn workloads() -> Vec<Item> {
         summary: format!("zeroing: {summary}"),
         keys: Vec::new(),
     });
+    let pager = PAGER_WORKLOADS.iter().map(|(name, summary)| Item {
+        name: (*name).to_owned(),
+        summary: format!("pager: {summary}"),
+        keys: Vec::new(),
+    });
     let cpu = cpu_programs().iter().map(|info| Item {
         name: info.name.to_owned(),
         summary: format!("coloring: {}", info.summary),
@@ -107,6 +112,7 @@ fn workloads() -> Vec<Item> {
         .chain(cpu)
         .chain(network)
         .chain(zeroing)
+        .chain(pager)
         .collect()
 }
 

@@ -27,6 +27,7 @@ pub use kind::coloring::{ColoringPages, ColoringPoint, NOBODY, TaskSource};
 pub use kind::cuda::{CudaPoint, CudaRun};
 pub use kind::gpu::GpuPoint;
 pub use kind::nic::{NIC_WORKLOADS, NicPoint, NicWorkload};
+pub use kind::pager::{PAGER_WORKLOADS, PagerPoint, PagerSource};
 pub use kind::residency::ResidencyPoint;
 pub use kind::zeroing::{ZEROING_WORKLOADS, ZeroingPoint};
 pub use machine::Machine;

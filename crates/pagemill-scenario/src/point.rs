@@ -3,7 +3,7 @@ use std::fmt;
 use crate::document::{Kind, Node};
 use crate::kind::{
     self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint,
-    residency::ResidencyPoint, zeroing::ZeroingPoint,
+    pager::PagerPoint, residency::ResidencyPoint, zeroing::ZeroingPoint,
 };
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
@@ -37,6 +37,8 @@ pub enum PointSpec {
     Zeroing(Box<ZeroingPoint>),
     /// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
     Coloring(Box<ColoringPoint>),
+    /// `kind = "pager"`: a program whose memory is paged.
+    Pager(Box<PagerPoint>),
 }
 
 impl PointSpec {
@@ -49,6 +51,7 @@ impl PointSpec {
             Self::Cuda(_) => kind::CUDA,
             Self::Zeroing(_) => kind::ZEROING,
             Self::Coloring(_) => kind::COLORING,
+            Self::Pager(_) => kind::PAGER,
         }
     }
 
@@ -61,6 +64,7 @@ impl PointSpec {
             Self::Cuda(point) => point.machine.description(),
             Self::Zeroing(point) => point.machine.description(),
             Self::Coloring(point) => point.machine.description(),
+            Self::Pager(point) => point.machine.description(),
         }
     }
 

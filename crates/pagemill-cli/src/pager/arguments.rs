@@ -17,6 +17,8 @@ pub struct PagerArguments {
 pub enum PagerCommand {
     /// Run a program whose large memory lives beyond a budget
     Run(Box<RunArguments>),
+    /// Measure what the pager costs on this computer, and write a machine file for simulations
+    Probe(ProbeArguments),
     /// Keep memory of other programs and machines
     Serve(ServeArguments),
     /// Show the counters of a page server, in the text format of Prometheus
@@ -81,6 +83,10 @@ pub struct RunArguments {
 
     #[command(flatten)]
     pub tenant: TenantArguments,
+
+    /// Write the page trace of the program there, for scenarios of kind "pager". One thread answers faults then
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 
     /// libpagemill_pager_preload.so [default: beside pagemill, or in ../lib/pagemill]
     #[arg(long, value_name = "PATH")]
@@ -148,6 +154,31 @@ pub struct ServeArguments {
     /// A further tenant, with a secret of its own; may be repeated
     #[arg(long = "also", value_name = "NAME=FILE")]
     pub others: Vec<String>,
+}
+
+/// Costs of faults, of moving units, of hashing and compressing, and of the stores: compressed memory, a folder, and a page server on
+/// this computer. Takes about 20 seconds. Exit code 3: this user may not answer page faults, or the kernel is too old.
+#[derive(Args, Debug)]
+pub struct ProbeArguments {
+    /// Folder for the store in a file
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
+    pub folder: PathBuf,
+
+    /// Bytes that are kept: records, numbers, noise
+    #[arg(long, value_name = "KIND", default_value = "records")]
+    pub data: String,
+
+    /// Write a machine file of kind "pager" there
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+
+    /// The form of the results
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -17,6 +17,7 @@ pub fn results(folder: &Path, setup: &Setup, program: &str, time_ns: u64) -> Res
         .parameter("to", setup.to.as_str())
         .parameter("page_bytes", setup.page_bytes)
         .parameter("policy", setup.policy.as_str())
+        .parameter("growth", setup.growth.as_str())
         .parameter("read_ahead", setup.read_ahead.as_str())
         .parameter("eviction", setup.eviction.as_str())
         .metric("time_ns", time_ns)
@@ -47,6 +48,7 @@ fn columns() -> Vec<Column> {
         Column::parameter("to", Text, "the store"),
         Column::parameter("page_bytes", Bytes, "what is evicted as one"),
         Column::parameter("policy", Text, "migration policy"),
+        Column::parameter("growth", Text, "growth policy"),
         Column::parameter("read_ahead", Text, "read-ahead policy"),
         Column::parameter("eviction", Text, "eviction policy"),
     ];

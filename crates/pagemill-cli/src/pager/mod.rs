@@ -2,6 +2,7 @@
 
 mod arguments;
 mod counts;
+mod probe;
 mod run;
 mod serve;
 
@@ -16,6 +17,7 @@ use arguments::PagerCommand;
 pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
         PagerCommand::Run(arguments) => run::run(arguments),
+        PagerCommand::Probe(arguments) => probe::probe(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Status(arguments) => serve::status(arguments).map(|()| ExitCode::SUCCESS),
     }

@@ -1,5 +1,5 @@
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
@@ -72,12 +72,24 @@ fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
     setup.read_ahead.clone_from(&arguments.read_ahead);
     setup.eviction.clone_from(&arguments.eviction);
     setup.handlers = arguments.handlers;
+    setup.record = arguments.record.as_deref().map(absolute).transpose()?;
     setup.waits_for_store = arguments.when_store_fails == WhenStoreFails::Wait;
     setup.verify = !arguments.no_verify;
     setup.least_bytes = arguments.least;
     setup.tenant.clone_from(&arguments.tenant.tenant);
     setup.token_file.clone_from(&arguments.tenant.token_file);
     Ok(setup)
+}
+
+/// The program may change its folder before it has a fault.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    if path.exists() {
+        let path = path.display();
+        let text = format!("--record {path}: there is such a file; remove it, or name another");
+        return Err(Failure::Usage(text));
+    }
+    let failed = |error| Failure::Usage(format!("--record {}: {error}", path.display()));
+    std::path::absolute(path).map_err(failed)
 }
 
 /// As the setup has it: with a number of bytes in place of a size.
@@ -92,7 +104,7 @@ fn place(text: &str) -> Result<String, Failure> {
     Ok(format!("compressed:{bytes},{then}"))
 }
 
-fn check_kernel() -> Result<(), Failure> {
+pub fn check_kernel() -> Result<(), Failure> {
     let found = Support::probe();
     if !found.is_some_and(|support| support.has(Feature::Move)) {
         return Err(Failure::NoDevice(

@@ -4,6 +4,7 @@ mod coloring;
 pub(crate) mod cuda;
 mod gpu;
 mod nic;
+mod pager;
 mod residency;
 mod zeroing;
 
@@ -68,11 +69,13 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Cuda(_) => &cuda::VIEW,
         PointSpec::Zeroing(_) => &zeroing::VIEW,
         PointSpec::Coloring(_) => &coloring::VIEW,
+        PointSpec::Pager(_) => &pager::VIEW,
     }
 }
 
 /// All kinds, those first whose rows have columns that others' rows have too.
-static VIEWS: [(&str, &View); 6] = [
+static VIEWS: [(&str, &View); 7] = [
+    ("pager", &pager::VIEW),
     ("cuda", &cuda::VIEW),
     ("coloring", &coloring::VIEW),
     ("zeroing", &zeroing::VIEW),
@@ -100,5 +103,6 @@ pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),
         PointSpec::Coloring(spec) => coloring::run(point, spec, options),
+        PointSpec::Pager(spec) => pager::run(point, spec),
     }
 }

@@ -246,7 +246,7 @@ fn read_task(
 }
 
 /// A file that is there; a path is relative to the file that says so.
-fn existing_file(node: &Node) -> Result<PathBuf, Wrong> {
+pub(super) fn existing_file(node: &Node) -> Result<PathBuf, Wrong> {
     let given = quantity::text(node)?;
     let folder = node.origin.source.folder().unwrap_or(Path::new(""));
     let path = folder.join(&given);

@@ -4,6 +4,7 @@ pub mod coloring;
 pub mod cuda;
 pub mod gpu;
 pub mod nic;
+pub mod pager;
 pub mod residency;
 pub mod zeroing;
 
@@ -29,8 +30,11 @@ pub(crate) const ZEROING: &str = "zeroing";
 /// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
 pub(crate) const COLORING: &str = "coloring";
 
+/// `kind = "pager"`: a program whose memory is paged.
+pub(crate) const PAGER: &str = "pager";
+
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING, COLORING];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING, COLORING, PAGER];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -59,6 +63,9 @@ pub(crate) fn read(
             .map(|point| PointSpec::Zeroing(Box::new(point))),
         COLORING => coloring::ColoringPoint::read(root, input)
             .map(|point| PointSpec::Coloring(Box::new(point))),
+        PAGER => {
+            pager::PagerPoint::read(root, input).map(|point| PointSpec::Pager(Box::new(point)))
+        }
         _ => unreachable!("`{kind}` is in NAMES and has no reader"),
     }
 }
@@ -72,6 +79,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
         CUDA => cuda::SHORT_NAMES,
         ZEROING => zeroing::SHORT_NAMES,
         COLORING => coloring::SHORT_NAMES,
+        PAGER => pager::SHORT_NAMES,
         _ => &[],
     }
 }

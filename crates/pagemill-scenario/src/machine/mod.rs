@@ -4,6 +4,7 @@ pub(crate) mod base;
 pub(crate) mod coloring;
 pub(crate) mod gpu;
 pub(crate) mod nic;
+pub(crate) mod pager;
 pub(crate) mod zeroing;
 
 use std::cell::RefCell;

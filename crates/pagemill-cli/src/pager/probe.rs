@@ -1,0 +1,240 @@
+//! `pagemill pager probe`: what the pager costs on this computer.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pagemill_pager::probe::{
+    Batch, DataKind, Limits, PartCosts, StoreCosts, limits, part_costs, store_costs,
+};
+use pagemill_pager::remote::{Address, Remote, Server, ServerConfig, Token};
+use pagemill_pager::store::{Compressed, Directory};
+use pagemill_report::{Column, ColumnKind, ResultSet, Row};
+
+use super::arguments::ProbeArguments;
+use super::run::check_kernel;
+use crate::failure::Failure;
+use crate::output;
+
+/// All that is measured.
+struct Found {
+    data: DataKind,
+    limits: Limits,
+    parts: PartCosts,
+    /// By name.
+    stores: Vec<(&'static str, StoreCosts)>,
+}
+
+/// Measures, and writes what was found.
+pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
+    check_kernel()?;
+    let names = DataKind::ALL.map(DataKind::name);
+    let data = DataKind::ALL
+        .into_iter()
+        .find(|data| data.name() == arguments.data);
+    let data = data.ok_or_else(|| {
+        let known = names.join(", ");
+        Failure::Usage(format!("--data {}: use one of {known}", arguments.data))
+    })?;
+    let limits = limits(data);
+    let parts = part_costs(data, &limits).map_err(failed)?;
+    let found = Found {
+        data,
+        limits,
+        parts,
+        stores: stores(&arguments.folder, data)?,
+    };
+    let set = results(&found);
+    if let Some(path) = &arguments.machine {
+        let write = std::fs::write(path, machine_file(&found));
+        write.map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))?;
+    }
+    if let Some(out) = &arguments.out {
+        output::write_results(out, &set)?;
+    }
+    output::print_results(&set, arguments.format)
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+fn stores(folder: &Path, data: DataKind) -> Result<Vec<(&'static str, StoreCosts)>, Failure> {
+    let compressed = store_costs(&Compressed::new(u64::MAX), data).map_err(failed)?;
+    let file = Directory::open(folder, u64::MAX)
+        .map_err(|error| Failure::Usage(format!("--folder: {error}")))?;
+    let file = store_costs(&file, data).map_err(failed)?;
+    let server = store_costs(&*server()?, data).map_err(failed)?;
+    Ok(vec![
+        ("compressed", compressed),
+        ("folder", file),
+        ("server", server),
+    ])
+}
+
+/// A page server of this process, and its client.
+fn server() -> Result<Box<dyn pagemill_pager::store::Store>, Failure> {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let word = || RandomState::new().build_hasher().finish();
+    let token = Token::new(&format!("{:x}{:x}{:x}", word(), word(), word())).map_err(failed)?;
+    let config = ServerConfig {
+        address: Address::Tcp("127.0.0.1:0".to_owned()),
+        tenants: vec![("probe".to_owned(), token.clone(), u64::MAX)],
+        grace: Duration::from_secs(1),
+    };
+    let server = Server::start(config, Arc::new(Compressed::new(u64::MAX))).map_err(failed)?;
+    let client = Remote::connect(server.address(), "probe", &token).map_err(failed)?;
+    // Ended with this process.
+    std::mem::forget(server);
+    Ok(Box::new(client))
+}
+
+fn results(found: &Found) -> ResultSet {
+    let mut rows = Vec::new();
+    let mut add = |cost: &str, ns: f64, what: &str| {
+        let row = Row::new()
+            .parameter("cost", cost)
+            .parameter("data", found.data.name());
+        rows.push(row.metric("ns", ns).metric("what", what));
+    };
+    let limits = &found.limits;
+    add("copy", limits.copy_ns, "limit: copying a unit, CPU time");
+    add(
+        "first_touch",
+        limits.first_touch_ns,
+        "limit: first touch of a unit of the kernel's, CPU time",
+    );
+    add(
+        "compress",
+        limits.compress_ns,
+        "limit: LZ4 of a unit alone, CPU time",
+    );
+    add(
+        "decompress",
+        limits.decompress_ns,
+        "limit: LZ4 of a unit alone, CPU time",
+    );
+    add("hash", limits.hash_ns, "hash of a unit, CPU time");
+    add("zero", limits.zero_ns, "zeros of a unit, CPU time");
+    add(
+        "round_trip",
+        found.parts.round_trip_ns,
+        "from touch to handler and back, elapsed",
+    );
+    add(
+        "decide",
+        found.parts.decide_ns,
+        "rest of a fault: what the handler does beside moving units",
+    );
+    let batch = |name: &str| (format!("{name}.call"), format!("{name}.unit"));
+    let mut both = |name: &str, cost: Batch, what: &str| {
+        let (call, unit) = batch(name);
+        add(&call, cost.call_ns, &format!("{what}: a call"));
+        add(&unit, cost.unit_ns, &format!("{what}: each unit"));
+    };
+    both(
+        "take",
+        found.parts.take,
+        "taking neighboring units from the program, CPU time",
+    );
+    both(
+        "give",
+        found.parts.give,
+        "giving them to the program, CPU time",
+    );
+    for (name, store) in &found.stores {
+        both(
+            &format!("{name}.put"),
+            store.put,
+            "writing to the store, elapsed",
+        );
+        both(
+            &format!("{name}.get"),
+            store.get,
+            "reading from the store, elapsed",
+        );
+    }
+    for (name, store) in &found.stores {
+        let cost = format!("{name}.bytes");
+        let row = Row::new()
+            .parameter("cost", cost)
+            .parameter("data", found.data.name());
+        rows.push(
+            row.metric("bytes", store.unit_bytes)
+                .metric("what", "room that a unit takes up"),
+        );
+    }
+    ResultSet {
+        scenario: "pager-probe".to_owned(),
+        title: format!("Costs of the pager on {}", computer()),
+        about: "Measured, least of several runs each. A unit is 4 KiB.".to_owned(),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        columns: vec![
+            Column::parameter("cost", ColumnKind::Text, "what is measured"),
+            Column::parameter("data", ColumnKind::Text, "bytes that are kept"),
+            Column::metric("ns", ColumnKind::TimeNs, "the cost"),
+            Column::metric("bytes", ColumnKind::Bytes, "bytes of a unit in the store"),
+            Column::metric("what", ColumnKind::Text, "what it is"),
+        ],
+        rows,
+        ..ResultSet::default()
+    }
+}
+
+/// The processor and the kernel.
+fn computer() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = (cpuinfo.lines()).find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let name = name.map_or("an unknown processor", |(_, name)| name.trim());
+    format!("{name}, {cores} cores, Linux {}", release.trim()).replace(['"', '\\'], "")
+}
+
+/// A machine of kind "pager" in TOML.
+fn machine_file(found: &Found) -> String {
+    let computer = computer();
+    let source = format!(
+        "measured by `pagemill pager probe --data {}`",
+        found.data.name()
+    );
+    let mut text = format!(
+        "# Costs of the pager on one computer, as `pagemill pager probe` measured them.\n\n\
+         title = \"Pager on {computer}\"\nkind = \"pager\"\n"
+    );
+    let mut section = |name: &str, values: &[(&str, f64)]| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n[{name}]");
+        for (key, ns) in values {
+            let ns = ns.round();
+            let _ = writeln!(
+                text,
+                "{key} = {{ value = \"{ns} ns\", source = \"{source}\" }}"
+            );
+        }
+    };
+    let parts = &found.parts;
+    let fault = [
+        ("round_trip", parts.round_trip_ns),
+        ("decide", parts.decide_ns),
+    ];
+    section("fault", &fault);
+    section(
+        "unit",
+        &[
+            ("hash", found.limits.hash_ns),
+            ("zero", found.limits.zero_ns),
+        ],
+    );
+    let mut batch = |name: &str, cost: Batch| {
+        section(name, &[("call", cost.call_ns), ("unit", cost.unit_ns)]);
+    };
+    batch("take", parts.take);
+    batch("give", parts.give);
+    for (name, store) in &found.stores {
+        batch(&format!("stores.{name}.put"), store.put);
+        batch(&format!("stores.{name}.get"), store.get);
+    }
+    text
+}

@@ -1,0 +1,81 @@
+//! `kind = "pager"`: a program whose memory is paged, from its page trace or as a pattern.
+
+mod metrics;
+
+use pagemill_policy::paging::{PagingSpec, Trace, UNIT_BYTES};
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{PagerPoint, PagerSource, Point};
+use pagemill_sim::paging::{Touches, replay};
+
+use super::View;
+use crate::Outcome;
+use crate::pool::PointError;
+use crate::results::parameters;
+
+pub const VIEW: View = View {
+    identity: &[
+        ("machine", ColumnKind::Text, "the machine file"),
+        ("workload", ColumnKind::Text, "a page trace, or a pattern"),
+        ("program", ColumnKind::Text, "the program"),
+        ("memory_bytes", ColumnKind::Bytes, "frames for paged memory"),
+        ("to", ColumnKind::Text, "the store"),
+        ("page_bytes", ColumnKind::Bytes, "what is evicted as one"),
+        ("policy", ColumnKind::Text, "migration policy"),
+        ("growth", ColumnKind::Text, "growth policy"),
+        ("read_ahead", ColumnKind::Text, "read-ahead policy"),
+        ("eviction", ColumnKind::Text, "eviction policy"),
+    ],
+    metrics: metrics::METRICS,
+    headline: &[
+        "time_ns",
+        "read_faults",
+        "write_faults",
+        "fetched_bytes",
+        "written_bytes",
+    ],
+    ratio: None,
+    plots: |_, _| Vec::new(),
+};
+
+/// Replays the program to its end.
+pub fn run(point: &Point, spec: &PagerPoint) -> Result<Outcome, PointError> {
+    let (program, usual, touches) = touches(spec)?;
+    let rules = spec.rules.over(usual);
+    let report = replay(&touches, &rules, &spec.machine.spec, &spec.store)
+        .map_err(|error| PointError::Refused(error.to_string()))?;
+    let row = Row::new()
+        .parameter("machine", spec.machine.name.as_str())
+        .parameter("workload", spec.workload)
+        .parameter("program", program)
+        .parameter(
+            "memory_bytes",
+            u64::from(rules.budget_units) * u64::from(UNIT_BYTES),
+        )
+        .parameter("to", spec.store.name.as_str())
+        .parameter("page_bytes", rules.migration.page.bytes())
+        .parameter("policy", rules.migration.policy.name)
+        .parameter("growth", rules.growth.name)
+        .parameter("read_ahead", rules.read_ahead.name)
+        .parameter("eviction", rules.eviction.name);
+    let row = parameters(point, row);
+    Ok(Outcome::of(metrics::add(&report, row)))
+}
+
+/// The program's name, the rules where the scenario sets none, and what the program does.
+fn touches(spec: &PagerPoint) -> Result<(String, PagingSpec, Touches), PointError> {
+    let path = match &spec.source {
+        PagerSource::Pattern(pattern) => {
+            let usual = PagingSpec::new(u32::MAX);
+            let name = spec.workload.to_owned();
+            return Ok((name, usual, Touches::of_pattern(pattern)));
+        }
+        PagerSource::Trace(path) => path,
+    };
+    let failed =
+        |error: &dyn std::fmt::Display| PointError::Refused(format!("{}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
+    let trace = Trace::parse(&bytes).map_err(|error| failed(&error))?;
+    let (program, usual) = (trace.program.clone(), trace.spec.clone());
+    let touches = Touches::of_trace(trace).map_err(|error| failed(&error))?;
+    Ok((program, usual, touches))
+}
