@@ -11,7 +11,6 @@ pub struct Recorder {
     path: PathBuf,
     file: Option<File>,
     bytes: Vec<u8>,
-    has_fault: bool,
     /// When the fault before was answered.
     answered_ns: u64,
 }
@@ -23,7 +22,6 @@ impl Recorder {
             path: path.to_owned(),
             file: None,
             bytes: Trace::head(&program(), spec),
-            has_fault: false,
             answered_ns: clock::monotonic_ns(),
         }
     }
@@ -35,7 +33,6 @@ impl Recorder {
 
     /// Notes a fault that was read at this moment.
     pub fn fault(&mut self, unit: u64, is_write: bool) {
-        self.has_fault = true;
         let think_ns = clock::monotonic_ns() - self.answered_ns;
         self.note(&TraceEvent::Fault {
             unit,
@@ -44,14 +41,11 @@ impl Recorder {
         });
     }
 
-    /// Writes everything, as the fault has been answered.
+    /// Writes everything, before the fault is answered: the program may end at once.
     ///
     /// # Errors
     /// The file cannot be made or written.
-    pub fn answered(&mut self) -> io::Result<()> {
-        if !self.has_fault {
-            return Ok(());
-        }
+    pub fn write(&mut self) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(create(&self.path)?);
         }
@@ -59,8 +53,12 @@ impl Recorder {
             file.write_all(&self.bytes)?;
         }
         self.bytes.clear();
-        self.answered_ns = clock::monotonic_ns();
         Ok(())
+    }
+
+    /// Notes that the fault has been answered at this moment.
+    pub fn answered(&mut self) {
+        self.answered_ns = clock::monotonic_ns();
     }
 }
 

@@ -162,12 +162,19 @@ impl State {
         }
     }
 
-    /// Writes the page trace up to here: a fault has been answered.
+    /// Notes in the page trace that the fault has been answered.
     pub fn record_answered(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.answered();
+        }
+    }
+
+    /// Writes the page trace up to here: a fault is about to be answered.
+    pub fn write_record(&mut self) {
         let Some(recorder) = &mut self.recorder else {
             return;
         };
-        if let Err(error) = recorder.answered() {
+        if let Err(error) = recorder.write() {
             eprintln!("pagemill pager: cannot write the page trace: {error}; it ends here");
             self.recorder = None;
         }

@@ -140,6 +140,9 @@ impl Worker {
         for job in evicts {
             self.evict(shard, job);
         }
+        if self.core.is_recording() {
+            shard.lock().write_record();
+        }
         if !is_room_left {
             fetches.iter().for_each(|job| self.fetch(shard, job));
         }
