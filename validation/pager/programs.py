@@ -166,6 +166,8 @@ def paged(arguments, folder, command, budget, policy, redis):
     pager = [arguments.pagemill, "pager", "run", "--memory", f"{budget}B", "--to", arguments.to, "--policy", policy, "--out", out]
     # Whole pages are followed by no others: they are large enough.
     pager += ["--read-ahead", "none"] if policy == "whole-page" else []
+    # SQLite takes its pages one at a time.
+    pager += ["--least", "4KiB"] if command[0] == "sqlite3" else []
     output, taken = run([*pager, "--", *command], redis)
     with open(os.path.join(out, "results.json")) as file:
         return output, taken, json.load(file)["rows"][0]

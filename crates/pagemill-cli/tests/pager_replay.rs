@@ -195,7 +195,7 @@ fn what_is_no_trace_is_refused() {
     std::fs::write(folder.path().join("trace"), "something").expect("written");
     std::fs::write(folder.path().join("replay.toml"), SCENARIO).expect("written");
     let finished = run_in(folder.path(), &["run", "replay.toml"]);
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
     assert!(
         finished.stderr.contains("this is no page trace"),
         "{}",
