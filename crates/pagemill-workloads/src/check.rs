@@ -17,9 +17,8 @@ impl Check {
         Self {
             workload,
             checked: Checked {
-                values: 0,
-                largest_error: 0.0,
                 tolerance,
+                ..Checked::default()
             },
         }
     }

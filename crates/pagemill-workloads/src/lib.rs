@@ -23,8 +23,10 @@ mod laplace3d;
 mod libor;
 mod mum;
 mod nn;
+mod pointer_chase;
 mod ray;
 mod sto;
+mod streams;
 mod vector_add;
 mod wp;
 

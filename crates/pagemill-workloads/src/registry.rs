@@ -1,4 +1,7 @@
-use crate::{WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, nn, ray, sto, vector_add, wp};
+use crate::{
+    WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, nn, pointer_chase, ray, sto, streams,
+    vector_add, wp,
+};
 
 static REGISTRY: &[WorkloadInfo] = &[
     vector_add::INFO,
@@ -12,6 +15,8 @@ static REGISTRY: &[WorkloadInfo] = &[
     ray::INFO,
     sto::INFO,
     wp::INFO,
+    pointer_chase::INFO,
+    streams::INFO,
 ];
 
 /// Every built-in program.

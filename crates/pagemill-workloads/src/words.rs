@@ -24,7 +24,7 @@ macro_rules! word {
     )*};
 }
 
-word!(u8, u32, i32, f32);
+word!(u8, u32, i32, f32, u64, f64);
 
 /// The word at `index`.
 pub(crate) fn get<T: Word>(bytes: &[u8], index: usize) -> T {

@@ -23,6 +23,10 @@ pub struct Checked {
     pub largest_error: f64,
     /// The largest share that would have been accepted. 0 when results must be bit-exact.
     pub tolerance: f64,
+    /// Accesses of the last launch, each of which needed the one before. 0 where a program does not say.
+    pub accesses: u64,
+    /// Bytes that the last launch read and wrote, as the program counts them. 0 where it does not say.
+    pub streamed_bytes: u64,
 }
 
 /// A result that is not what the CPU reference says.

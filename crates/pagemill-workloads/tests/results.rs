@@ -73,6 +73,29 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
             ("seed", 6),
         ],
     ),
+    ("pointer-chase", &[("footprint", 128), ("hops", 32)]),
+    (
+        "pointer-chase",
+        &[("footprint", 128 * 1001), ("hops", 96), ("seed", 3)],
+    ),
+    ("streams", &[("elements", 32), ("threads", 32)]),
+    (
+        "streams",
+        &[("elements", 1056), ("threads", 96), ("writes", 1)],
+    ),
+    (
+        "streams",
+        &[
+            ("elements", 1024),
+            ("reads", 0),
+            ("writes", 1),
+            ("shared", 64),
+        ],
+    ),
+    (
+        "streams",
+        &[("elements", 1024), ("reads", 3), ("writes", 1), ("seed", 4)],
+    ),
     ("sto", &[("file_bytes", 4), ("window_bytes", 4)]),
     ("sto", &[("file_bytes", 1040), ("window_bytes", 52)]),
     (

@@ -2,6 +2,7 @@
 
 use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::Report;
+use pagemill_types::Clock;
 use pagemill_workloads::Checked;
 
 use crate::quotient::quotient;
@@ -192,6 +193,11 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "under a driver: time that it served batches",
     ),
     (
+        "batch_time_ns",
+        ColumnKind::TimeNs,
+        "under a driver: time of a batch, on average",
+    ),
+    (
         "throttles",
         ColumnKind::Count,
         "under a driver: faults put off because their page thrashes",
@@ -210,6 +216,16 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "unheeded_hints",
         ColumnKind::Count,
         "hints of the program that have no effect in this transfer mode, if there were any",
+    ),
+    (
+        "cycles_per_access",
+        ColumnKind::Number,
+        "of pointer-chase: core cycles of the last launch over its loads, each of which needs the one before",
+    ),
+    (
+        "bandwidth_bytes_per_second",
+        ColumnKind::BytesPerSecond,
+        "of streams: what the last launch read and wrote over its time",
     ),
     (
         "checked_values",
@@ -254,6 +270,28 @@ pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row 
             .metric("checked_values", checked.values)
             .metric("largest_error", checked.largest_error),
         None => row,
+    }
+}
+
+/// What a program that measures says of its last launch, which had cores of `clock`.
+pub fn add_last_launch(row: Row, report: &Report, checked: &Checked, clock: Clock) -> Row {
+    let Some(launch) = report.launches.last().filter(|launch| launch.time().0 > 0) else {
+        return row;
+    };
+    let (time, cycle) = (
+        launch.time().0 as f64,
+        clock.cycles(1_000_000).0 as f64 / 1e6,
+    );
+    let row = match checked.accesses {
+        0 => row,
+        accesses => row.metric("cycles_per_access", time / cycle / accesses as f64),
+    };
+    match checked.streamed_bytes {
+        0 => row,
+        bytes => row.metric(
+            "bandwidth_bytes_per_second",
+            (bytes as f64 / time * 1e12).round() as u64,
+        ),
     }
 }
 
@@ -318,6 +356,10 @@ fn add_driver(row: Row, report: &Report) -> Row {
         .metric("batches", did.batches)
         .metric("block_services", did.block_services)
         .metric("driver_busy_ns", did.driver_busy.as_nanos())
+        .metric(
+            "batch_time_ns",
+            did.driver_busy.as_nanos() / did.batches.max(1),
+        )
         .metric("throttles", did.throttles)
         .metric("pins", did.pins)
         .metric("counter_migrations", did.counter_migrations)

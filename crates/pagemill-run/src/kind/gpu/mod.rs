@@ -75,6 +75,7 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
             .parameter("mode", spec.transfer.mode),
     );
     let row = add_metrics(row, &report, Some(&checked));
+    let row = metrics::add_last_launch(row, &report, &checked, spec.machine.spec.core_clock);
     Ok(Outcome {
         events: Some(Box::new(std::mem::take(&mut report.timeline))),
         page_map: report.page_map,
