@@ -288,6 +288,89 @@ fn other_factors_are_judged() {
     assert!(about.contains("is bearable"), "{about}");
 }
 
+/// The machines of the repository that have a driver, by name.
+fn driven_machines() -> Vec<String> {
+    let files = std::fs::read_dir(root().join("machines")).expect("machines");
+    let paths = files.map(|file| file.expect("a file").path());
+    let driven = paths.filter(|path| {
+        let text = std::fs::read_to_string(path).expect("a machine");
+        text.lines().any(|line| line == "[driver]")
+    });
+    let name = |path: PathBuf| {
+        path.file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut names: Vec<String> = driven.map(name).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn all_machines_are_judged_and_everything_is_written() {
+    let Some(program) = walk("walk_machines", &["-g"]) else {
+        return;
+    };
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("advise-all-machines");
+    // What an earlier run left does not count.
+    let _ = std::fs::remove_dir_all(&out);
+    let folder = out.to_str().expect("UTF-8");
+    let all = [
+        "--runs",
+        "1",
+        "--machines",
+        "all",
+        "--factors",
+        "1.5",
+        "--out",
+        folder,
+    ];
+    let results = advise(&[&A100[..], &all].concat(), &program, &["4"]);
+    let rows = rows_of(&results, "machine");
+    let mut judged: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["machine"].as_str())
+        .collect();
+    judged.sort_unstable();
+    assert_eq!(judged, driven_machines());
+    for row in &rows {
+        assert!(number(row, "time_ns") > 0, "{row}");
+        let ratio = row["oversubscription"].as_f64().expect("a ratio");
+        assert!((1.0..=1.5).contains(&ratio), "{row}");
+    }
+    let read = |file: &str| std::fs::read_to_string(out.join(file)).expect(file);
+    let written: Value = serde_json::from_str(&read("results.json")).expect("JSON");
+    assert_eq!(written["rows"], results["rows"]);
+    let lines = read("results.csv").lines().count();
+    assert_eq!(lines, 1 + results["rows"].as_array().expect("rows").len());
+    let page = read("report.html");
+    for part in [
+        line_of("cudaMallocManaged(&in").as_str(),
+        "gh200",
+        "bearable",
+    ] {
+        assert!(page.contains(part), "no {part} in report.html");
+    }
+}
+
+#[test]
+fn hints_that_shared_page_tables_make_idle_are_said() {
+    let Some(program) = walk("walk_shared_tables", &[]) else {
+        return;
+    };
+    let options = ["--machine", "gh200", "--runs", "8", "--format", "json"];
+    let finished = pagemill("advise", &options, &program, &["4"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = "have no effect on gh200, whose GPU walks the host's page tables";
+    assert_eq!(
+        finished.stderr.matches(said).count(),
+        1,
+        "{}",
+        finished.stderr
+    );
+}
+
 #[test]
 fn what_cannot_be_advised_on_is_refused() {
     let error = run(&["advise", "--mode", "ideal-overlap", "--", "/bin/true"]).error(2);
