@@ -162,6 +162,35 @@ fn bytes_move_as_the_touches_say() {
 }
 
 #[test]
+fn an_allocation_has_a_row_in_the_results_the_table_and_the_report() {
+    let Some(program) = program() else {
+        return;
+    };
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hints-allocations");
+    let folder = out.to_str().expect("UTF-8");
+    let program = program.to_str().expect("UTF-8");
+    let machine = ["cuda", "--machine", "a100-pcie4-x86", "--out", folder];
+    let finished = run(&[&machine[..], &["--", program, "none"]].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let name = "cudaMallocManaged #1";
+    let table = finished.stdout + &finished.stderr;
+    assert!(table.contains(name), "{table}");
+    let read = |file: &str| std::fs::read_to_string(out.join(file)).expect(file);
+    assert!(read("report.html").contains(name));
+    let results: Value = serde_json::from_str(&read("results.json")).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["kernel"] == name);
+    let row = row.unwrap_or_else(|| panic!("no row {name}: {rows:?}"));
+    // To the GPU for the first launch, back for the CPU, and to the GPU once more.
+    assert_eq!(row["allocated_bytes"], ALL);
+    assert_eq!(row["migrated_bytes"], 2 * ALL);
+    assert_eq!(row["returned_bytes"], ALL);
+    assert_eq!(row["repeated_bytes"], ALL);
+    assert_eq!(row["launches"], 2);
+    assert!(row["faults"].as_u64() > Some(0), "{row}");
+}
+
+#[test]
 fn mapped_and_prefetched_memory_does_not_fault() {
     for (name, faults) in [
         ("none", true),

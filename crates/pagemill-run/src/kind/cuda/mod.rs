@@ -1,6 +1,7 @@
 //! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
 
 mod advice;
+mod allocations;
 mod capacity;
 mod child;
 mod failures;
@@ -49,7 +50,7 @@ pub const VIEW: View = View {
         (
             "kernel",
             ColumnKind::Text,
-            "the kernel; (all) is the whole program with its copies",
+            "the kernel; (all) is the whole program with its copies, cudaMallocManaged #N an allocation",
         ),
         ("program", ColumnKind::Text, "the program"),
         (
@@ -64,6 +65,8 @@ pub const VIEW: View = View {
         TIME_RATIO,
         "launches",
         "failed_launches",
+        "allocated_bytes",
+        "faults",
         "migrations",
         "migrated_bytes",
         "returned_bytes",
@@ -129,7 +132,8 @@ pub fn summarize(rows: &[Row], summary: &mut Summary) {
     failures::summarize(rows, summary);
 }
 
-/// One row for the program, and one for each kernel that was launched, also in vain.
+/// One row for the program, one for each kernel that was launched, also in vain, and one for each allocation of managed
+/// memory that anything moved for.
 fn rows(
     point: &Point,
     spec: &CudaPoint,
@@ -155,6 +159,11 @@ fn rows(
         let row = row(point, spec, program, &readable_name(kernel)).metric("launches", 0u64);
         let own = failed.iter().filter(|other| other.kernel == *kernel);
         rows.push(failures::add_status(row, own));
+    }
+    for (number, allocation) in allocations::moved(&report.allocations) {
+        let name = format!("cudaMallocManaged #{number}");
+        let row = row(point, spec, program, &name);
+        rows.push(allocations::add_traffic(row, &allocation));
     }
     rows
 }

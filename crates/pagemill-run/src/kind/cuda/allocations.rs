@@ -1,0 +1,71 @@
+//! Rows of managed memory: what moved for each allocation.
+
+use std::cmp::Reverse;
+
+use pagemill_report::Row;
+use pagemill_sim::AllocationReport;
+
+/// The most rows of allocations.
+const ROWS: usize = 50;
+
+/// The allocations that anything moved for, or that were used in place, numbered from 1 in the order in which they were
+/// made. Where there are more than 50, those with the most bytes over the link.
+pub fn moved(allocations: &[AllocationReport]) -> Vec<(usize, AllocationReport)> {
+    let numbered = (1..).zip(allocations.iter().copied());
+    let mut moved: Vec<(usize, AllocationReport)> = numbered
+        .filter(|(_, allocation)| {
+            let traffic = &allocation.traffic;
+            traffic.link_bytes() + traffic.populated_bytes > 0
+        })
+        .collect();
+    moved.sort_by_key(|(_, allocation)| Reverse(allocation.traffic.link_bytes()));
+    moved.truncate(ROWS);
+    moved.sort_by_key(|(number, _)| *number);
+    moved
+}
+
+/// The row with the size of an allocation and what moved for it.
+pub fn add_traffic(row: Row, allocation: &AllocationReport) -> Row {
+    let traffic = &allocation.traffic;
+    row.metric("allocated_bytes", allocation.bytes)
+        .metric("launches", u64::from(traffic.launches))
+        .metric("faults", traffic.faults)
+        .metric("migrated_bytes", traffic.migrated_bytes)
+        .metric("repeated_bytes", traffic.repeated_bytes)
+        .metric("returned_bytes", traffic.returned_bytes)
+        .metric("populated_bytes", traffic.populated_bytes)
+        .metric("dropped_bytes", traffic.dropped_bytes)
+        .metric("remote_bytes", traffic.remote_bytes)
+        .metric("host_remote_bytes", traffic.host_remote_bytes)
+        .metric("evictions", traffic.evictions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagemill_sim::Traffic;
+
+    fn allocation(migrated_bytes: u64, populated_bytes: u64) -> AllocationReport {
+        let mut report = AllocationReport {
+            bytes: 100,
+            traffic: Traffic::default(),
+        };
+        report.traffic.migrated_bytes = migrated_bytes;
+        report.traffic.populated_bytes = populated_bytes;
+        report
+    }
+
+    #[test]
+    fn what_moved_keeps_its_number() {
+        let all = [allocation(0, 0), allocation(7, 0), allocation(0, 3)];
+        let numbers: Vec<usize> = moved(&all).iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [2, 3]);
+    }
+
+    #[test]
+    fn the_most_traffic_stays_where_there_are_many() {
+        let all: Vec<_> = (1..=60).map(|bytes| allocation(bytes, 0)).collect();
+        let numbers: Vec<usize> = moved(&all).iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, (11..=60).collect::<Vec<_>>());
+    }
+}
