@@ -9,6 +9,7 @@ pub mod document;
 mod error;
 mod files;
 mod kind;
+mod kind_names;
 mod machine;
 mod names;
 mod overrides;

@@ -5,6 +5,7 @@ use crate::kind::{
     self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint,
     pager::PagerPoint, residency::ResidencyPoint, zeroing::ZeroingPoint,
 };
+use crate::kind_names;
 use crate::quantity::{Dimension, Quantity, parse_any};
 use crate::sourced::{Setting, as_written};
 
@@ -45,13 +46,13 @@ impl PointSpec {
     /// The `kind` of the scenario.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Gpu(_) => kind::GPU,
-            Self::Residency(_) => kind::RESIDENCY,
-            Self::Nic(_) => kind::NIC,
-            Self::Cuda(_) => kind::CUDA,
-            Self::Zeroing(_) => kind::ZEROING,
-            Self::Coloring(_) => kind::COLORING,
-            Self::Pager(_) => kind::PAGER,
+            Self::Gpu(_) => kind_names::GPU,
+            Self::Residency(_) => kind_names::RESIDENCY,
+            Self::Nic(_) => kind_names::NIC,
+            Self::Cuda(_) => kind_names::CUDA,
+            Self::Zeroing(_) => kind_names::ZEROING,
+            Self::Coloring(_) => kind_names::COLORING,
+            Self::Pager(_) => kind_names::PAGER,
         }
     }
 

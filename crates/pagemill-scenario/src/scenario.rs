@@ -8,6 +8,7 @@ use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_docum
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
 use crate::kind::{self, PointInput};
+use crate::kind_names;
 use crate::machine::MachineFile;
 use crate::machine::base::table_over_base;
 use crate::overrides::Override;
@@ -323,8 +324,10 @@ fn read_point(
     let about = root.or("about", String::new(), quantity::text);
     let seed = root.or("seed", 1, quantity::any_count);
     root.required("machine", quantity::text);
-    let Some(kind) = root.required("kind", quantity::choice("kinds of scenario", kind::NAMES))
-    else {
+    let Some(kind) = root.required(
+        "kind",
+        quantity::choice("kinds of scenario", kind_names::NAMES),
+    ) else {
         root.abandon();
         return None;
     };

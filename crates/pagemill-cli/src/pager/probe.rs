@@ -90,81 +90,83 @@ fn server() -> Result<Box<dyn pagemill_pager::store::Store>, Failure> {
     Ok(Box::new(client))
 }
 
-fn results(found: &Found) -> ResultSet {
-    let mut rows = Vec::new();
-    let mut add = |cost: &str, ns: f64, what: &str| {
-        let row = Row::new()
-            .parameter("cost", cost)
-            .parameter("data", found.data.name());
-        rows.push(row.metric("ns", ns).metric("what", what));
-    };
-    let limits = &found.limits;
-    add("copy", limits.copy_ns, "limit: copying a unit, CPU time");
-    add(
-        "first_touch",
-        limits.first_touch_ns,
-        "limit: first touch of a unit of the kernel's, CPU time",
-    );
-    add(
-        "compress",
-        limits.compress_ns,
-        "limit: LZ4 of a unit alone, CPU time",
-    );
-    add(
-        "decompress",
-        limits.decompress_ns,
-        "limit: LZ4 of a unit alone, CPU time",
-    );
-    add("hash", limits.hash_ns, "hash of a unit, CPU time");
-    add("zero", limits.zero_ns, "zeros of a unit, CPU time");
-    add(
-        "round_trip",
-        found.parts.round_trip_ns,
-        "from touch to handler and back, elapsed",
-    );
-    add(
-        "decide",
-        found.parts.decide_ns,
-        "rest of a fault: what the handler does beside moving units",
-    );
-    let batch = |name: &str| (format!("{name}.call"), format!("{name}.unit"));
-    let mut both = |name: &str, cost: Batch, what: &str| {
-        let (call, unit) = batch(name);
-        add(&call, cost.call_ns, &format!("{what}: a call"));
-        add(&unit, cost.unit_ns, &format!("{what}: each unit"));
-    };
-    both(
-        "take",
-        found.parts.take,
-        "taking neighboring units from the program, CPU time",
-    );
-    both(
-        "give",
-        found.parts.give,
-        "giving them to the program, CPU time",
-    );
+/// The costs that are one number: name, nanoseconds, what it is.
+fn single_costs(found: &Found) -> [(&'static str, f64, &'static str); 8] {
+    let (limits, parts) = (&found.limits, &found.parts);
+    let touch = "limit: first touch of a unit of the kernel's, CPU time";
+    let rest = "rest of a fault: what the handler does beside moving units";
+    [
+        ("copy", limits.copy_ns, "limit: copying a unit, CPU time"),
+        ("first_touch", limits.first_touch_ns, touch),
+        (
+            "compress",
+            limits.compress_ns,
+            "limit: LZ4 of a unit alone, CPU time",
+        ),
+        (
+            "decompress",
+            limits.decompress_ns,
+            "limit: LZ4 of a unit alone, CPU time",
+        ),
+        ("hash", limits.hash_ns, "hash of a unit, CPU time"),
+        ("zero", limits.zero_ns, "zeros of a unit, CPU time"),
+        (
+            "round_trip",
+            parts.round_trip_ns,
+            "from touch to handler and back, elapsed",
+        ),
+        ("decide", parts.decide_ns, rest),
+    ]
+}
+
+/// The costs of calls with several units: name, cost, what it is.
+fn batch_costs(found: &Found) -> Vec<(String, Batch, &'static str)> {
+    let parts = &found.parts;
+    let take = "taking neighboring units from the program, CPU time";
+    let give = "giving them to the program, CPU time";
+    let mut costs = vec![
+        ("take".to_owned(), parts.take, take),
+        ("give".to_owned(), parts.give, give),
+    ];
     for (name, store) in &found.stores {
-        both(
-            &format!("{name}.put"),
+        costs.push((
+            format!("{name}.put"),
             store.put,
             "writing to the store, elapsed",
-        );
-        both(
-            &format!("{name}.get"),
+        ));
+        costs.push((
+            format!("{name}.get"),
             store.get,
             "reading from the store, elapsed",
-        );
+        ));
+    }
+    costs
+}
+
+fn rows(found: &Found) -> Vec<Row> {
+    let row = |cost: &str| {
+        let row = Row::new().parameter("cost", cost);
+        row.parameter("data", found.data.name())
+    };
+    let timed = |cost: &str, ns: f64, what: &str| row(cost).metric("ns", ns).metric("what", what);
+    let mut rows = Vec::new();
+    for (name, ns, what) in single_costs(found) {
+        rows.push(timed(name, ns, what));
+    }
+    for (name, cost, what) in batch_costs(found) {
+        let call = format!("{what}: a call");
+        rows.push(timed(&format!("{name}.call"), cost.call_ns, &call));
+        let unit = format!("{what}: each unit");
+        rows.push(timed(&format!("{name}.unit"), cost.unit_ns, &unit));
     }
     for (name, store) in &found.stores {
-        let cost = format!("{name}.bytes");
-        let row = Row::new()
-            .parameter("cost", cost)
-            .parameter("data", found.data.name());
-        rows.push(
-            row.metric("bytes", store.unit_bytes)
-                .metric("what", "room that a unit takes up"),
-        );
+        let row = row(&format!("{name}.bytes")).metric("bytes", store.unit_bytes);
+        rows.push(row.metric("what", "room that a unit takes up"));
     }
+    rows
+}
+
+fn results(found: &Found) -> ResultSet {
     ResultSet {
         scenario: "pager-probe".to_owned(),
         title: format!("Costs of the pager on {}", computer()),
@@ -177,7 +179,7 @@ fn results(found: &Found) -> ResultSet {
             Column::metric("bytes", ColumnKind::Bytes, "bytes of a unit in the store"),
             Column::metric("what", ColumnKind::Text, "what it is"),
         ],
-        rows,
+        rows: rows(found),
         ..ResultSet::default()
     }
 }

@@ -9,32 +9,9 @@ pub mod residency;
 pub mod zeroing;
 
 use crate::document::{Reader, Section};
+use crate::kind_names::{COLORING, CUDA, GPU, NIC, PAGER, RESIDENCY, ZEROING};
 use crate::machine::MachineFile;
 use crate::point::PointSpec;
-
-/// `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
-pub(crate) const GPU: &str = "gpu";
-
-/// `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
-pub(crate) const RESIDENCY: &str = "residency";
-
-/// `kind = "nic"`: communication over simulated network interfaces.
-pub(crate) const NIC: &str = "nic";
-
-/// `kind = "cuda"`: a CUDA program on the GPU of `kind = "gpu"`.
-pub(crate) const CUDA: &str = "cuda";
-
-/// `kind = "zeroing"`: huge page faults, and who clears the pages.
-pub(crate) const ZEROING: &str = "zeroing";
-
-/// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
-pub(crate) const COLORING: &str = "coloring";
-
-/// `kind = "pager"`: a program whose memory is paged.
-pub(crate) const PAGER: &str = "pager";
-
-/// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING, COLORING, PAGER];
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {
@@ -46,7 +23,7 @@ pub(crate) struct PointInput<'a> {
     pub seed: u64,
 }
 
-/// Reads the sections of a point of `kind`, which is one of [`NAMES`]. `None` when something is wrong, which is then
+/// Reads the sections of a point of `kind`, which is one of [`NAMES`](crate::kind_names::NAMES). `None` when something is wrong, which is then
 /// noted.
 pub(crate) fn read(
     kind: &str,

@@ -5,13 +5,13 @@ use pagemill_sim::shared_cache::{CoreSpec, MemorySpec, PagingSpec, SharedCacheMa
 
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Node, Reader};
-use crate::kind;
+use crate::kind_names;
 use crate::quantity::{self, Wrong};
 use crate::sourced::SourcedSection;
 
 /// Reads and checks the cores and caches of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<SharedCacheMachine>> {
-    Machine::read(file, kind::COLORING, reader, |root| {
+    Machine::read(file, kind_names::COLORING, reader, |root| {
         let machine = read_machine(root, file.source.stem())?;
         if let Err(error) = machine.check() {
             let refused = Refused {

@@ -17,7 +17,7 @@ use pagemill_types::{PageSize, Picos};
 
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Node, Reader};
-use crate::kind;
+use crate::kind_names;
 use crate::quantity::{self, Wrong, show_bytes};
 use crate::sourced::SourcedSection;
 
@@ -27,7 +27,7 @@ pub(crate) fn read(
     page: PageSize,
     reader: &Reader,
 ) -> Option<Machine<GpuMachine>> {
-    Machine::read(file, kind::GPU, reader, |root| {
+    Machine::read(file, kind_names::GPU, reader, |root| {
         let gpu = read_gpu(root, &file.source.stem(), page)?;
         if let Err(error) = check(&gpu) {
             let refused = Refused {

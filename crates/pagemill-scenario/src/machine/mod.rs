@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table};
 use crate::error::Problem;
-use crate::kind;
+use crate::kind_names;
 use crate::quantity;
 use crate::sourced::{Setting, SourcedSection};
 
@@ -79,7 +79,7 @@ impl<S> Machine<S> {
 }
 
 fn of_kind(node: &Node, wanted: &'static str) -> Result<(), quantity::Wrong> {
-    let found = quantity::choice("kinds of machine", kind::NAMES)(node)?;
+    let found = quantity::choice("kinds of machine", kind_names::NAMES)(node)?;
     if found == wanted {
         return Ok(());
     }

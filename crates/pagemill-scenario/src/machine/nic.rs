@@ -11,7 +11,7 @@ use super::{Machine, MachineFile, Refused};
 use crate::document::{Kind, Node, Origin, Reader, SourceText};
 use crate::error::{InputErrors, Problem};
 use crate::files::find_machine;
-use crate::kind;
+use crate::kind_names;
 use crate::machine::base::table_over_base;
 use crate::quantity;
 use crate::sourced::SourcedSection;
@@ -36,7 +36,7 @@ pub fn load_nic_machine(given: &str) -> Result<Machine<NicMachine>, InputErrors>
 
 /// Reads and checks the network interface of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<NicMachine>> {
-    Machine::read(file, kind::NIC, reader, |root| {
+    Machine::read(file, kind_names::NIC, reader, |root| {
         let nic = read_nic(root, file.source.stem())?;
         if let Err(error) = nic.check() {
             let refused = Refused {

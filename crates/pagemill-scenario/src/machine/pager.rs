@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 
 use super::{Machine, MachineFile};
 use crate::document::{Node, Reader};
-use crate::kind;
+use crate::kind_names;
 use crate::quantity::{self, Wrong};
 use crate::sourced::SourcedSection;
 
@@ -14,7 +14,7 @@ pub(crate) const STORES: &[&str] = &["compressed", "folder", "server"];
 
 /// Reads and checks the costs of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<PagerMachine>> {
-    Machine::read(file, kind::PAGER, reader, read_machine)
+    Machine::read(file, kind_names::PAGER, reader, read_machine)
 }
 
 fn read_machine(root: &mut SourcedSection<'_>) -> Option<PagerMachine> {

@@ -4,7 +4,7 @@ use pagemill_sim::fault_path::{CoreSpec, EngineSpec, FaultPathMachine, HelperSpe
 
 use super::{Machine, MachineFile, Refused};
 use crate::document::Reader;
-use crate::kind;
+use crate::kind_names;
 use crate::quantity;
 use crate::sourced::SourcedSection;
 
@@ -13,7 +13,7 @@ pub(crate) const ENGINES: &[&str] = &["memset", "streaming", "opencl"];
 
 /// Reads and checks the fault path of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<FaultPathMachine>> {
-    Machine::read(file, kind::ZEROING, reader, |root| {
+    Machine::read(file, kind_names::ZEROING, reader, |root| {
         let machine = read_machine(root, file.source.stem())?;
         if let Err(error) = machine.check() {
             let refused = Refused {
