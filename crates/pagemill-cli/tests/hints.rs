@@ -172,7 +172,7 @@ fn an_allocation_has_a_row_in_the_results_the_table_and_the_report() {
     let machine = ["cuda", "--machine", "a100-pcie4-x86", "--out", folder];
     let finished = run(&[&machine[..], &["--", program, "none"]].concat());
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    let name = "cudaMallocManaged #1";
+    let name = "managed #1";
     let table = finished.stdout + &finished.stderr;
     assert!(table.contains(name), "{table}");
     let read = |file: &str| std::fs::read_to_string(out.join(file)).expect(file);

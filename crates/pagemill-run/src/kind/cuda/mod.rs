@@ -50,7 +50,7 @@ pub const VIEW: View = View {
         (
             "kernel",
             ColumnKind::Text,
-            "the kernel; (all) is the whole program with its copies, cudaMallocManaged #N an allocation",
+            "the kernel; (all) is the whole program with its copies, managed #N an allocation",
         ),
         ("program", ColumnKind::Text, "the program"),
         (
@@ -161,7 +161,7 @@ fn rows(
         rows.push(failures::add_status(row, own));
     }
     for (number, allocation) in allocations::moved(&report.allocations) {
-        let name = format!("cudaMallocManaged #{number}");
+        let name = format!("managed #{number}");
         let row = row(point, spec, program, &name);
         rows.push(allocations::add_traffic(row, &allocation));
     }
