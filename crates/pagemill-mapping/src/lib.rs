@@ -12,6 +12,7 @@ pub mod kernel;
 mod lent_memory;
 mod lock;
 mod memory_calls;
+pub mod next;
 pub mod plain;
 mod range_table;
 mod remap;

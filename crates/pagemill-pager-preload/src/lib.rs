@@ -10,6 +10,5 @@
 
 mod allocator;
 mod calls;
-mod next;
 mod paged;
 mod symbols;

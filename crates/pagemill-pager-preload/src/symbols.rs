@@ -1,10 +1,10 @@
 //! The replaced functions.
 
+use pagemill_mapping::next;
 use std::ffi::c_void;
 use std::ptr;
 
 use crate::calls::{CALLS, LENT, give_up};
-use crate::next;
 use crate::paged::least_bytes;
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
@@ -46,7 +46,7 @@ pub extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
 pub unsafe extern "C" fn free(memory: *mut c_void) {
     match paged_bytes(memory) {
         Some(bytes) => free_paged(memory, bytes),
-        // SAFETY: it is not paged, so it is of the C library.
+        // SAFETY: it is not paged, so it is the next allocator's.
         None => unsafe { next::free(memory) },
     }
 }
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn free(memory: *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
     let Some(old_bytes) = paged_bytes(memory) else {
-        // SAFETY: it is not paged, so it is of the C library.
+        // SAFETY: it is not paged, so it is the next allocator's.
         return unsafe { next::realloc(memory, bytes) };
     };
     if bytes != 0 && bytes <= old_bytes {
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
 pub unsafe extern "C" fn malloc_usable_size(memory: *mut c_void) -> usize {
     match paged_bytes(memory) {
         Some(bytes) => bytes,
-        // SAFETY: it is not paged, so it is of the C library, or null.
+        // SAFETY: it is not paged, so it is the next allocator's, or null.
         None => unsafe { next::malloc_usable_size(memory) },
     }
 }

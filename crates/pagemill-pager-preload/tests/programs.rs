@@ -58,6 +58,47 @@ fn programs_keep_every_promise_at_a_fraction_of_their_memory() {
     }
 }
 
+/// Its aligned memory is jemalloc's, so all of it has to be, and to be asked for its size.
+#[test]
+fn a_program_linked_with_jemalloc_keeps_it() {
+    const SOURCE: &str = r#"
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void) {
+    for (size_t bytes = 1; bytes < 1 << 20; bytes *= 3) {
+        char *plain = malloc(bytes), *aligned = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        if (malloc_usable_size(plain) < bytes || malloc_usable_size(aligned) < bytes) return 1;
+        memset(plain, 1, bytes);
+        memset(aligned, 2, bytes);
+        plain = realloc(plain, 2 * bytes);
+        if (plain[bytes - 1] != 1 || aligned[bytes - 1] != 2) return 2;
+        free(aligned);
+        free(plain);
+    }
+    return 0;
+}
+"#;
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("program.c");
+    let program = folder.path().join("program");
+    std::fs::write(&source, SOURCE).expect("written");
+    let built = Command::new("cc")
+        .args(["-O1", "-fno-builtin", "-o"])
+        .args([&program, &source])
+        .arg("-ljemalloc")
+        .output();
+    if !built.is_ok_and(|built| built.status.success()) {
+        return skip("there is no jemalloc to link with");
+    }
+    let output = run(Command::new(&program), &Setup::new(2 << 20, "compressed"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
 /// Runs a program with and without the pager, which may change nothing but its memory.
 fn is_as_ever(command: impl Fn() -> Command, setup: &Setup) {
     if !has_userfault() {

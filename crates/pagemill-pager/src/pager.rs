@@ -126,15 +126,24 @@ impl Pager {
 
     fn start_workers(&self) -> Result<(), PagerError> {
         let userfault = self.core.userfault();
+        let (ready, is_ready) = std::sync::mpsc::channel();
         for number in 0..self.core.config.handlers.get() {
             let mut worker = Worker::new(&self.core, &userfault)?;
+            let ready = ready.clone();
+            let start = move || {
+                let _ = ready.send(());
+                worker.run();
+            };
             let thread = std::thread::Builder::new()
                 .name(format!("pagemill-pager-{number}"))
-                .spawn(move || worker.run())
+                .spawn(start)
                 .map_err(PagerError::Thread)?;
             let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
             threads.push(thread);
         }
+        // A thread that starts calls the program's allocator, whose memory must not be paged before.
+        drop(ready);
+        (is_ready.iter().take(self.core.config.handlers.get())).for_each(|()| {});
         Ok(())
     }
 

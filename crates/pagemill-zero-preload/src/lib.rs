@@ -12,7 +12,7 @@
 //!
 //! Unsafe code is in the exported symbols and the calls of the C library behind them.
 
-mod next;
+mod allocator;
 mod pool;
 mod settings;
 mod symbols;

@@ -1,9 +1,9 @@
 //! The replaced functions.
 
+use pagemill_mapping::next;
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::next;
 use crate::pool::POOL;
 use crate::settings::least_bytes;
 
