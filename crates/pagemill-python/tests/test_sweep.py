@@ -88,8 +88,37 @@ def test_a_damaged_part_is_run_again(small, tmp_path):
 def test_workers_of_another_build_are_refused(small):
     shipped = pagemill.Scenario(small)._loaded.shipped()
     assert len(pagemill._sweep._run_task(pagemill._native.BUILD, shipped, [0])) == 1
+    refused = pagemill._sweep._run_task("0123456789abcdef", shipped, [0])
     with pytest.raises(pagemill.RunError, match="another build .*install the same wheel"):
-        pagemill._sweep._run_task("0123456789abcdef", shipped, [0])
+        raise refused
+
+
+class Losing(Counting):
+    """Loses results on their way: the errors are the executor's own, of any class."""
+
+    def __init__(self, losses):
+        super().__init__()
+        self.losses = losses
+
+    def submit(self, function, shipped, task):
+        future = super().submit(function, shipped, task)
+        if self.losses == 0:
+            return future
+        self.losses -= 1
+        concurrent.futures.wait([future])
+        lost = concurrent.futures.Future()
+        lost.set_exception(ValueError("too many values to unpack"))
+        return lost
+
+
+def test_what_an_executor_raises_itself_loses_a_task_and_no_sweep(small, tmp_path):
+    overrides = {"workload.elements": list(range(64, 104))}
+    with Losing(3) as executor:
+        result = pagemill.sweep(small, overrides, out=tmp_path / "some", executor=executor, workers=1, points_per_task=4)
+    assert result.to_json() == pagemill.run(small, overrides).to_json()
+    assert len(executor.points) == 40 + 3 * 4
+    with Losing(10**6) as executor, pytest.raises(pagemill.RunError, match="lost 5 times, 40 points.*too many values"):
+        pagemill.sweep(small, overrides, out=tmp_path / "all", executor=executor, workers=1, points_per_task=4)
 
 
 def test_a_failing_point_is_named_and_the_others_are_kept(small, tmp_path):

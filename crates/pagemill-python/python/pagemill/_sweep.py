@@ -20,7 +20,9 @@ _POINTS_PER_TASK_MAX = 32
 _ATTEMPTS_MAX = 5
 
 Part = tuple[int, bytes]
-Work = Callable[[Any, list[int]], list[Part]]
+# What a task returns: its parts, or the error of one of its points.
+Answer = list[Part] | Exception
+Work = Callable[[Any, list[int]], Answer]
 
 
 def sweep(
@@ -106,11 +108,12 @@ def _run(
     """Every task with its parts, as they come; tasks of lost workers are given to others."""
     work: Work = partial(_run_task, _native.BUILD) if executor else partial(_keep_task, out)
     attempts = 0
+    causes: list[BaseException] = []
     while tasks:
         own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
         lost: list[list[int]] = []
         try:
-            yield from _attempt(tasks, work, scenario, executor or own, workers, lost)
+            yield from _attempt(tasks, work, scenario, executor or own, workers, lost, causes)
         finally:
             if own:
                 own.shutdown(wait=False, cancel_futures=True)
@@ -118,25 +121,32 @@ def _run(
         if lost and attempts == _ATTEMPTS_MAX:
             raise RunError(
                 f"workers were lost {attempts} times, {sum(map(len, lost))} points are left: see why they end "
-                "(memory, most often), then run the same sweep again; what is done is kept"
-            )
+                f"(memory, most often; the last one: {causes[-1]!r}), then run the same sweep again; what is done is kept"
+            ) from causes[-1]
         tasks = lost
 
 
 def _attempt(
-    tasks: list[list[int]], work: Work, scenario: Scenario, executor: Any, workers: int, lost: list[list[int]]
+    tasks: list[list[int]],
+    work: Work,
+    scenario: Scenario,
+    executor: Any,
+    workers: int,
+    lost: list[list[int]],
+    causes: list[BaseException],
 ) -> Iterator[tuple[list[int], list[Part]]]:
-    """Keeps a few tasks for each worker under way. Tasks whose worker died end up in `lost`."""
+    """Keeps a few tasks for each worker under way. Tasks whose worker died end up in `lost`, what their futures raised in `causes`."""
     shipped = scenario._loaded.shipped()
     waiting = list(reversed(tasks))
-    running: dict[Future[list[Part]], list[int]] = {}
+    running: dict[Future[Answer], list[int]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < workers * _TASKS_PER_WORKER:
                 task = waiting.pop()
                 try:
                     running[executor.submit(work, shipped, task)] = task
-                except BrokenExecutor:
+                except BrokenExecutor as error:
+                    causes.append(error)
                     lost.extend([task, *waiting])
                     waiting.clear()
             if not running:
@@ -144,49 +154,48 @@ def _attempt(
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
                 task = running.pop(future)
-                parts = _parts_of(future)
-                if parts is None:
+                try:
+                    answer = future.result()
+                except (Exception, CancelledError) as error:
+                    # Tasks return their errors. What a future raises is the executor's own: its worker is lost. Executors differ in
+                    # what they raise; Dask's takes a result apart as if it were an error when the worker that holds it dies.
+                    causes.append(error)
                     lost.append(task)
-                else:
-                    yield task, parts
+                    continue
+                if isinstance(answer, Exception):
+                    raise answer
+                yield task, answer
     finally:
         for future in running:
             future.cancel()
 
 
-def _parts_of(future: Future[list[Part]]) -> list[Part] | None:
-    """What a task gave; None where its worker was lost. Raises what the task raised."""
-    try:
-        return future.result()
-    except (BrokenExecutor, CancelledError):
-        return None
-    except Exception as error:
-        # Dask gives a task up after several workers died with it; its class is known only where Dask is.
-        if type(error).__name__ in ("KilledWorker", "FutureCancelledError"):
-            return None
-        raise
-
-
-def _run_task(build: str, shipped: Any, indexes: list[int]) -> list[Part]:
+def _run_task(build: str, shipped: Any, indexes: list[int]) -> Answer:
     """Runs points in a worker of another machine, for a sweep of the same `build`."""
     if build != _native.BUILD:
-        raise RunError(
+        return RunError(
             f"a worker has another build of pagemill ({_native.__version__}, {_native.BUILD}) than the sweep ({build}): "
             "install the same wheel everywhere"
         )
-    return _loaded(*_frozen(shipped)).run_parts(indexes)
+    try:
+        return _loaded(*_frozen(shipped)).run_parts(indexes)
+    except Exception as error:
+        return error
 
 
-def _keep_task(out: str, shipped: Any, indexes: list[int]) -> list[Part]:
+def _keep_task(out: str, shipped: Any, indexes: list[int]) -> Answer:
     """Runs points in a process of this machine, which keeps them itself.
 
     Sent back, a part longer than a pipe takes at once would hang the pool for good when a worker is killed within it:
     all workers share one pipe, and what reads it waits for the rest.
     """
-    loaded = _loaded(*_frozen(shipped))
-    store = _native.Store(out, loaded)
-    for index, part in loaded.run_parts(indexes):
-        store.put(index, part)
+    try:
+        loaded = _loaded(*_frozen(shipped))
+        store = _native.Store(out, loaded)
+        for index, part in loaded.run_parts(indexes):
+            store.put(index, part)
+    except Exception as error:
+        return error
     return []
 
 
