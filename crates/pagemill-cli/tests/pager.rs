@@ -6,9 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use common::{pagemill, run, run_in};
-use pagemill_linux::userfault::{Feature, Support};
-use pagemill_testkit::skip;
+use common::{has_userfault, pagemill, run, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB, reads it twice, and says what it found.
@@ -27,15 +25,6 @@ sys.exit(7)
 
 fn expected() -> u64 {
     2 * (0..(24 << 20) / 4096).map(|unit| unit % 251).sum::<u64>()
-}
-
-fn has_userfault() -> bool {
-    let found = Support::probe();
-    let is_there = found.is_some_and(|found| found.system_calls && found.has(Feature::Move));
-    if !is_there {
-        skip("there is no userfaultfd with UFFDIO_MOVE for this user");
-    }
-    is_there
 }
 
 fn token(folder: &Path, name: &str) -> PathBuf {

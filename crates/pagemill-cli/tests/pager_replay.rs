@@ -4,8 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::run_in;
-use pagemill_linux::userfault::{Feature, Support};
+use common::{has_userfault, run_in};
 use pagemill_testkit::skip;
 use serde_json::Value;
 
@@ -73,15 +72,6 @@ file = "trace"
 
 [pager]
 "#;
-
-fn has_userfault() -> bool {
-    let found = Support::probe();
-    let is_there = found.is_some_and(|found| found.system_calls && found.has(Feature::Move));
-    if !is_there {
-        skip("there is no userfaultfd with UFFDIO_MOVE for this user");
-    }
-    is_there
-}
 
 fn row(text: &str) -> Value {
     let results: Value = serde_json::from_str(text).expect("JSON");

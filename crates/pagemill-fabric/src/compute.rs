@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-/// CPU time between two calls up to which it is the MPI library's own: the machine's `messages` overheads stand for that. Open MPI
-/// 4.1 takes 0.1 to 1 us between its calls of a provider, and several with cold caches.
+/// CPU time between two calls up to which it is the MPI library's own: the machine's `messages` overheads stand for that. An
+/// estimate: at this border the library's work and the program's cannot be told apart.
 const LIBRARY_NS: u64 = 5_000;
 
 /// The same behind a poll that brought nothing: a program that waits has cold caches each time that it wakes.

@@ -3,11 +3,25 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use pagemill_linux::userfault::{Feature, Support};
+use pagemill_testkit::skip;
+
 /// The command in `folder`, without a terminal.
 pub fn pagemill(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagemill"));
     command.current_dir(folder).env_remove("NO_COLOR");
     command
+}
+
+/// Whether programs can be paged here; counts a skip if not.
+#[allow(dead_code, reason = "not every test program uses it")]
+pub fn has_userfault() -> bool {
+    let found = Support::probe();
+    let is_there = found.is_some_and(|found| found.system_calls && found.has(Feature::Move));
+    if !is_there {
+        skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    }
+    is_there
 }
 
 /// What a finished command left.
