@@ -186,7 +186,7 @@ void pmc_plan_init(struct pmc_plan *plan, u32 colors,
 	}
 }
 
-/* The color that the next page is to have. Round robin, so that neighbours which move together part. */
+/* The color that the next page is to have. Round robin, so that neighbors which move together part. */
 u32 pmc_plan_next(struct pmc_plan *plan, u32 current_color)
 {
 	u32 color = plan->next;

@@ -19,11 +19,11 @@ extern "C" __global__ void bfs_expand(const Node *nodes, const unsigned *edges, 
     unsigned first = nodes[node].first_edge;
     unsigned last = first + nodes[node].degree;
     for (unsigned edge = first; edge < last; edge++) {
-        unsigned neighbour = edges[edge];
-        if (!visited[neighbour]) {
+        unsigned neighbor = edges[edge];
+        if (!visited[neighbor]) {
             // Every thread of this level that gets here writes the same value.
-            cost[neighbour] = cost[node] + 1;
-            reached[neighbour] = true;
+            cost[neighbor] = cost[node] + 1;
+            reached[neighbor] = true;
         }
     }
 }

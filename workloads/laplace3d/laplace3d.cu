@@ -1,5 +1,5 @@
 // arch: compute_75
-// One Jacobi step of the 3-D Laplace equation: every inner point becomes the mean of its six neighbours, the outer
+// One Jacobi step of the 3-D Laplace equation: every inner point becomes the mean of its six neighbors, the outer
 // shell keeps its value. A block owns a TILE_X x TILE_Y column of the grid and marches through it plane by plane:
 // the current plane lives in shared memory with a halo, the planes below and above in registers.
 

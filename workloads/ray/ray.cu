@@ -9,8 +9,8 @@ struct Vector {
 
 // Two 16-byte loads.
 struct Sphere {
-    float4 centre_radius;
-    float4 colour_mirror;
+    float4 center_radius;
+    float4 color_mirror;
 };
 
 struct Hit {
@@ -54,11 +54,11 @@ __device__ __forceinline__ Vector scaled(Vector v, float by)
 }
 
 // Distance to the near side of a sphere, FAR if the ray passes it or starts inside.
-__device__ __forceinline__ float sphere_distance(float4 centre_radius, Vector origin, Vector direction)
+__device__ __forceinline__ float sphere_distance(float4 center_radius, Vector origin, Vector direction)
 {
-    Vector from_centre = minus(origin, vector(centre_radius.x, centre_radius.y, centre_radius.z));
-    float half_b = dot(from_centre, direction);
-    float c = dot(from_centre, from_centre) - centre_radius.w * centre_radius.w;
+    Vector from_center = minus(origin, vector(center_radius.x, center_radius.y, center_radius.z));
+    float half_b = dot(from_center, direction);
+    float c = dot(from_center, from_center) - center_radius.w * center_radius.w;
     float discriminant = half_b * half_b - c;
     if (discriminant <= 0.0f)
         return FAR;
@@ -70,7 +70,7 @@ __device__ __forceinline__ Hit nearest_hit(const Sphere *spheres, int sphere_cou
 {
     Hit hit = {FAR, NO_HIT};
     for (int i = 0; i < sphere_count; i++) {
-        float distance = sphere_distance(spheres[i].centre_radius, origin, direction);
+        float distance = sphere_distance(spheres[i].center_radius, origin, direction);
         if (distance < hit.distance) {
             hit.distance = distance;
             hit.sphere = i;
@@ -90,12 +90,12 @@ __device__ __forceinline__ bool in_shadow(const Sphere *spheres, int sphere_coun
                                           float light_distance)
 {
     for (int i = 0; i < sphere_count; i++)
-        if (sphere_distance(spheres[i].centre_radius, point, to_light) < light_distance)
+        if (sphere_distance(spheres[i].center_radius, point, to_light) < light_distance)
             return true;
     return false;
 }
 
-__device__ __forceinline__ float4 plane_colour_mirror(Vector point)
+__device__ __forceinline__ float4 plane_color_mirror(Vector point)
 {
     int field = (int)floorf(point.x) + (int)floorf(point.z);
     return field & 1 ? make_float4(0.1f, 0.1f, 0.1f, 0.2f) : make_float4(0.9f, 0.9f, 0.9f, 0.2f);
@@ -124,14 +124,14 @@ extern "C" __global__ void ray_trace(const Sphere *spheres, float4 *image, int s
                               (0.5f * (float)height - (float)row - 0.5f) * pixel, 1.0f);
     direction = scaled(direction, 1.0f / sqrtf(dot(direction, direction)));
 
-    Vector colour = vector(0.0f, 0.0f, 0.0f);
+    Vector color = vector(0.0f, 0.0f, 0.0f);
     float weight = 1.0f;
     float depth = 0.0f;
     for (int bounce = 0; bounce <= bounces; bounce++) {
         Hit hit = nearest_hit(spheres, sphere_count, origin, direction);
         if (hit.sphere == NO_HIT) {
             float up = 0.5f * direction.y + 0.5f;
-            colour = along(colour, vector(1.0f - 0.5f * up, 1.0f - 0.25f * up, 1.0f), weight);
+            color = along(color, vector(1.0f - 0.5f * up, 1.0f - 0.25f * up, 1.0f), weight);
             break;
         }
         if (bounce == 0)
@@ -141,11 +141,11 @@ extern "C" __global__ void ray_trace(const Sphere *spheres, float4 *image, int s
         Vector normal = vector(0.0f, 1.0f, 0.0f);
         float4 surface;
         if (hit.sphere == PLANE) {
-            surface = plane_colour_mirror(point);
+            surface = plane_color_mirror(point);
         } else {
-            float4 sphere = spheres[hit.sphere].centre_radius;
+            float4 sphere = spheres[hit.sphere].center_radius;
             normal = scaled(minus(point, vector(sphere.x, sphere.y, sphere.z)), 1.0f / sphere.w);
-            surface = spheres[hit.sphere].colour_mirror;
+            surface = spheres[hit.sphere].color_mirror;
         }
         Vector mirrored = along(direction, normal, -2.0f * dot(direction, normal));
 
@@ -158,9 +158,9 @@ extern "C" __global__ void ray_trace(const Sphere *spheres, float4 *image, int s
             lit = lit + facing;
             float cosine = dot(mirrored, to_light);
             if (cosine > 0.0f)
-                colour = along(colour, vector(1.0f, 1.0f, 1.0f), weight * highlight(cosine));
+                color = along(color, vector(1.0f, 1.0f, 1.0f), weight * highlight(cosine));
         }
-        colour = along(colour, vector(surface.x, surface.y, surface.z), weight * (1.0f - surface.w) * lit);
+        color = along(color, vector(surface.x, surface.y, surface.z), weight * (1.0f - surface.w) * lit);
 
         weight = weight * surface.w;
         if (weight < FAINT)
@@ -168,5 +168,5 @@ extern "C" __global__ void ray_trace(const Sphere *spheres, float4 *image, int s
         origin = point;
         direction = mirrored;
     }
-    image[(size_t)row * width + column] = make_float4(colour.x, colour.y, colour.z, depth);
+    image[(size_t)row * width + column] = make_float4(color.x, color.y, color.z, depth);
 }

@@ -64,7 +64,7 @@ __device__ __forceinline__ float lesser(float a, float b)
     return a < b ? a : b;
 }
 
-// Metres a second, by density of air and of what falls in kg per cubic metre.
+// Meters a second, by density of air and of what falls in kg per cubic meter.
 __device__ __forceinline__ float rain_speed(float air, float rain)
 {
     return 36.34f * power(0.001f * rain, 0.1364f) * sqrtf(SURFACE_AIR_DENSITY / air);
@@ -76,7 +76,7 @@ __device__ __forceinline__ float snow_speed(float air, float snow)
 }
 
 // Lets rain or snow fall for one time step, split so that nothing falls through a level at once. Returns what reached the
-// ground in kg per square metre.
+// ground in kg per square meter.
 template <float speed(float, float)>
 __device__ __forceinline__ float sediment(float *falling, const float *density_of, const float *thickness_of, long long ground,
                                           int levels, int stride, float seconds)
@@ -215,7 +215,7 @@ __device__ __forceinline__ void evaporate_rain(Cell &cell, float saturation, flo
 {
     if (cell.rain <= TRACE || cell.vapour >= saturation)
         return;
-    // The formula takes grams per cubic centimetre and hectopascals.
+    // The formula takes grams per cubic centimeter and hectopascals.
     float air = 0.001f * density;
     float water = air * cell.rain;
     float ventilation = 1.6f + 124.9f * power(water, 0.2046f);

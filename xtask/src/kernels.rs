@@ -69,7 +69,7 @@ impl Source {
     fn build(&self, nvcc: &Nvcc) -> Result<String> {
         let ptx = nvcc.ptx(&self.path, &self.arch, &self.flags)?;
         let folder = self.path.parent().context("a source lies in a folder")?;
-        Ok(format!("{}\n{}", self.header(), normalised(&ptx, folder)))
+        Ok(format!("{}\n{}", self.header(), normalized(&ptx, folder)))
     }
 
     fn compare(&self, built: &str) -> Result<()> {
@@ -142,7 +142,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// `ptx` without what differs from one machine to the next: the build identifier, the folder of the source, and the
 /// hash of that folder in the names of file-local symbols.
-fn normalised(ptx: &str, folder: &Path) -> String {
+fn normalized(ptx: &str, folder: &Path) -> String {
     let folder = format!("{}/", folder.display());
     let mut text = String::with_capacity(ptx.len());
     for line in ptx
@@ -313,8 +313,8 @@ mod tests {
             mov.u64 %rd4, _ZN27_INTERNAL_065662e6_4_s_cu_k29_GLOBAL__N__80c21048_4_s_cu_k6hiddenE;\n\n\n";
         let expected = "//\n.file 1 \"a.cu\"\n\
             mov.u64 %rd4, _ZN27_INTERNAL_00000000_4_s_cu_k29_GLOBAL__N__00000000_4_s_cu_k6hiddenE;\n";
-        assert_eq!(normalised(ptx, Path::new("/somewhere/k")), expected);
-        assert_eq!(normalised(expected, Path::new("/elsewhere")), expected);
+        assert_eq!(normalized(ptx, Path::new("/somewhere/k")), expected);
+        assert_eq!(normalized(expected, Path::new("/elsewhere")), expected);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
 use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
-use pagemill_policy::translation::ORGANISATIONS;
+use pagemill_policy::translation::ORGANIZATIONS;
 use pagemill_scenario::{
     MACHINES, NIC_WORKLOADS, PAGER_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
 };
@@ -131,7 +131,7 @@ fn policies() -> Vec<Item> {
         summary: format!("{kind}: {summary}"),
         keys: Vec::new(),
     };
-    let organisations = ORGANISATIONS
+    let organizations = ORGANIZATIONS
         .iter()
         .map(|entry| of_kind("ATT cache", entry.name, entry.summary));
     let strategies = STRATEGIES
@@ -148,7 +148,7 @@ fn policies() -> Vec<Item> {
         .map(|entry| of_kind("quota of colors", entry.name, entry.summary));
     transfer_modes()
         .map(item)
-        .chain(organisations)
+        .chain(organizations)
         .chain(strategies)
         .chain(growths)
         .chain(evictions)

@@ -175,8 +175,8 @@ fn what_cannot_be_compared_is_code_2_and_says_why() {
         ),
         (
             &measured(),
-            &["--ignore", "colour"],
-            "no parameter is called `colour`; in both are strategy, factor",
+            &["--ignore", "color"],
+            "no parameter is called `color`; in both are strategy, factor",
         ),
         (
             &measured(),

@@ -134,7 +134,7 @@ fn bad_usage_is_code_2() {
         &["run", "smoke", "--format", "xml"],
         &["run", "smoke", "--set"],
         &["list"],
-        &["list", "colours"],
+        &["list", "colors"],
         &["doctor", "now"],
     ] {
         let message = run(arguments).error(2);

@@ -1,6 +1,6 @@
 //! Where buffers lie for the simulated interface.
 //!
-//! Real addresses differ from run to run (address-space randomisation, what an allocator gives back), and with them would differ which
+//! Real addresses differ from run to run (address-space randomization, what an allocator gives back), and with them would differ which
 //! groups of the translation table meet in its cache. So they are not used. An operation borrows simulated pages of its length while it
 //! is under way: the ones that were given back last, else new ones. As many buffers are in use as operations overlap, and a program that
 //! goes on with one buffer finds its pages translated.

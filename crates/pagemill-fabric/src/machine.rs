@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use pagemill_policy::translation::{AttSpec, TableLayout, find_organisation};
+use pagemill_policy::translation::{AttSpec, TableLayout, find_organization};
 use pagemill_sim::nic::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
     WireSpec,
@@ -222,7 +222,7 @@ fn engine(reader: &Reader<'_>) -> Result<EngineSpec, MachineTextError> {
 fn put_att(writer: &mut Writer, att: &AttSpec) {
     let AttSpec {
         layout,
-        organisation,
+        organization,
         cache_bytes,
         ways,
         prefetch_groups,
@@ -235,14 +235,14 @@ fn put_att(writer: &mut Writer, att: &AttSpec) {
     writer.put("att.page_bytes", page.bytes());
     writer.put("att.entry_bytes", entry_bytes);
     writer.put("att.group_entries", group_entries);
-    writer.put("att.organisation", organisation.name);
+    writer.put("att.organization", organization.name);
     writer.put("att.cache_bytes", cache_bytes);
     writer.put("att.ways", ways);
     writer.put("att.prefetch_groups", prefetch_groups);
 }
 
 fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
-    let organisation = find_organisation(reader.text("att.organisation")?);
+    let organization = find_organization(reader.text("att.organization")?);
     Ok(AttSpec {
         layout: TableLayout {
             page: PageSize::new(reader.get("att.page_bytes")?)
@@ -250,7 +250,7 @@ fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
             entry_bytes: reader.get("att.entry_bytes")?,
             group_entries: reader.get("att.group_entries")?,
         },
-        organisation: organisation.map_err(|_| wrong("att.organisation"))?,
+        organization: organization.map_err(|_| wrong("att.organization"))?,
         cache_bytes: reader.get("att.cache_bytes")?,
         ways: reader.get("att.ways")?,
         prefetch_groups: reader.get("att.prefetch_groups")?,

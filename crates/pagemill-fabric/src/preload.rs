@@ -63,8 +63,8 @@ impl Behind {
     }
 }
 
-/// Runs MPI's own initialisation, then waits for the other processes.
-fn initialise(call: impl FnOnce() -> c_int) -> c_int {
+/// Runs MPI's own initialization, then waits for the other processes.
+fn initialize(call: impl FnOnce() -> c_int) -> c_int {
     let is_outer = !IS_STARTING.swap(true, Ordering::Relaxed);
     let result = call();
     if is_outer {
@@ -83,7 +83,7 @@ type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
 type InitThread =
     unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
 
-macro_rules! initialisers {
+macro_rules! initializers {
     ($($name:ident($behind:ident: $text:literal);)*) => {$(
         static $behind: Behind = Behind::new($text);
 
@@ -98,12 +98,12 @@ macro_rules! initialisers {
                 return NO_MPI;
             }
             // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
-            initialise(|| unsafe { std::mem::transmute::<*mut c_void, Init>(behind)(count, arguments) })
+            initialize(|| unsafe { std::mem::transmute::<*mut c_void, Init>(behind)(count, arguments) })
         }
     )*};
 }
 
-macro_rules! thread_initialisers {
+macro_rules! thread_initializers {
     ($($name:ident($behind:ident: $text:literal);)*) => {$(
         static $behind: Behind = Behind::new($text);
 
@@ -123,19 +123,19 @@ macro_rules! thread_initialisers {
                 return NO_MPI;
             }
             // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
-            initialise(|| unsafe {
+            initialize(|| unsafe {
                 std::mem::transmute::<*mut c_void, InitThread>(behind)(count, arguments, required, provided)
             })
         }
     )*};
 }
 
-initialisers! {
+initializers! {
     MPI_Init(MPI_INIT: c"MPI_Init");
     PMPI_Init(PMPI_INIT: c"PMPI_Init");
 }
 
-thread_initialisers! {
+thread_initializers! {
     MPI_Init_thread(MPI_INIT_THREAD: c"MPI_Init_thread");
     PMPI_Init_thread(PMPI_INIT_THREAD: c"PMPI_Init_thread");
 }

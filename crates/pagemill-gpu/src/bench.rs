@@ -20,7 +20,7 @@ const DRIVER_BYTES_WITH_COUNTERS: u64 = 320 * MIB;
 /// Reading at random, the published benchmark leaves a third of GPU memory to the data, and takes the rest away before.
 const RANDOM_SHARE: f64 = 0.33;
 
-/// Every range that differs from its neighbours costs the driver a record of about a kilobyte.
+/// Every range that differs from its neighbors costs the driver a record of about a kilobyte.
 const CALLS_MAX: u64 = 1 << 20;
 
 /// One point of the benchmark.

@@ -7,7 +7,7 @@ use pagemill_policy::residency::{
 };
 use proptest::prelude::*;
 
-/// For every faulted 64 KiB the largest of its aligned power-of-two neighbourhoods that is dense enough, page by page.
+/// For every faulted 64 KiB the largest of its aligned power-of-two neighborhoods that is dense enough, page by page.
 fn brute_force(resident: &BTreeSet<u32>, faulted: &BTreeSet<u32>, percent: u32) -> BTreeSet<u32> {
     let big = |page: u32| page / BIG_PAGE_PAGES;
     let faulted_big: BTreeSet<u32> = faulted.iter().map(|&page| big(page)).collect();
@@ -42,7 +42,7 @@ fn grow(name: &str, percent: u32, resident: &BTreeSet<u32>, faulted: &BTreeSet<u
 fn pages(max: usize) -> impl Strategy<Value = BTreeSet<u32>> {
     prop_oneof![
         prop::collection::btree_set(0..BLOCK_PAGES, 0..max),
-        // Whole neighbourhoods, so that thresholds are met and missed.
+        // Whole neighborhoods, so that thresholds are met and missed.
         prop::collection::btree_set(0..32_u32, 0..20).prop_map(|big_pages| big_pages
             .into_iter()
             .flat_map(|big| big * BIG_PAGE_PAGES..(big + 1) * BIG_PAGE_PAGES)

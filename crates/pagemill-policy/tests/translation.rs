@@ -1,23 +1,23 @@
 //! ATT caches against a trivial model, and what the document says of the published one.
 
 use pagemill_policy::translation::{
-    AttSpec, Lookup, ORGANISATIONS, TableLayout, find_organisation, lines_ahead,
+    AttSpec, Lookup, ORGANIZATIONS, TableLayout, find_organization, lines_ahead,
 };
 use pagemill_testkit::translation::ModelCache;
-use pagemill_testkit::translation_organisation_contract;
+use pagemill_testkit::translation_organization_contract;
 use pagemill_types::PageSize;
 use proptest::prelude::*;
 
 #[test]
-fn every_organisation_keeps_the_contract() {
-    for entry in ORGANISATIONS {
-        translation_organisation_contract(entry);
+fn every_organization_keeps_the_contract() {
+    for entry in ORGANIZATIONS {
+        translation_organization_contract(entry);
     }
 }
 
 fn specs() -> impl Strategy<Value = AttSpec> {
-    (0..ORGANISATIONS.len(), 0u32..4, 0u32..8, 0u32..4, 12u32..22).prop_map(
-        |(organisation, group, groups, ways, page)| {
+    (0..ORGANIZATIONS.len(), 0u32..4, 0u32..8, 0u32..4, 12u32..22).prop_map(
+        |(organization, group, groups, ways, page)| {
             let layout = TableLayout {
                 page: PageSize::new(1 << page).expect("a power of two"),
                 entry_bytes: 8,
@@ -25,7 +25,7 @@ fn specs() -> impl Strategy<Value = AttSpec> {
             };
             AttSpec {
                 layout,
-                organisation: &ORGANISATIONS[organisation],
+                organization: &ORGANIZATIONS[organization],
                 cache_bytes: layout.group_bytes() << groups,
                 ways: 1 << ways.min(groups),
                 prefetch_groups: 0,
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn a_cache_behaves_as_the_model(spec in specs(), uses in uses()) {
         let mut cache = spec.build().unwrap();
-        let mut model = ModelCache::new((spec.organisation.build)(&spec));
+        let mut model = ModelCache::new((spec.organization.build)(&spec));
         for one in uses {
             match one {
                 Use::Lookup(entry) => {
@@ -116,7 +116,7 @@ fn sizes_that_no_cache_has_are_refused() {
         "group_entries"
     );
     assert_eq!(refused(|spec| spec.layout.entry_bytes = 7), "entry_bytes");
-    let unknown = find_organisation("full").unwrap_err();
+    let unknown = find_organization("full").unwrap_err();
     assert!(unknown.to_string().contains("direct-mapped"), "{unknown}");
 }
 

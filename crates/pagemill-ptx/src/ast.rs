@@ -133,10 +133,10 @@ pub struct Variable {
     pub line: Line,
 }
 
-/// `bytes_len` bytes at `offset` of an initialiser are the address of `symbol` plus `addend`.
+/// `bytes_len` bytes at `offset` of an initializer are the address of `symbol` plus `addend`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relocation {
-    /// Offset in the initialiser.
+    /// Offset in the initializer.
     pub offset: u64,
     /// Width in bytes: 4 or 8; 1 where a mask like `0xFF00(symbol)` takes a single byte of the address.
     pub width: u8,

@@ -172,14 +172,20 @@ impl fmt::Display for Nearest {
             None => write!(f, "it is in {what}"),
             Some(0) => write!(f, "nearest is {what}, which ends right before"),
             Some(distance @ 1..) => {
-                write!(f, "nearest is {what}, which ends {distance} bytes before")
+                let before = count_of_bytes(*distance);
+                write!(f, "nearest is {what}, which ends {before} before")
             }
             Some(distance) => {
-                let after = -distance;
-                write!(f, "nearest is {what}, which starts {after} bytes after")
+                let after = count_of_bytes(-distance);
+                write!(f, "nearest is {what}, which starts {after} after")
             }
         }
     }
+}
+
+fn count_of_bytes(count: i128) -> String {
+    let unit = if count == 1 { "byte" } else { "bytes" };
+    format!("{count} {unit}")
 }
 
 /// What changes in a memory, for all warps that use it.
@@ -315,7 +321,7 @@ impl DeviceMemory {
             let address = from
                 .checked_next_multiple_of(align)
                 .ok_or_else(|| refused(from))?;
-            // One byte beyond keeps neighbours from touching, so that running off the end of one is always seen.
+            // One byte beyond keeps neighbors from touching, so that running off the end of one is always seen.
             let end = address
                 .checked_add(bytes)
                 .and_then(|end| end.checked_add(1))
@@ -688,8 +694,9 @@ mod tests {
         assert!(beside(a + 9).contains("it is in"), "{}", beside(a + 9));
         for (address, words) in [
             (a + 10, "which ends right before"),
-            (a + 11, "which ends 1 bytes before"),
-            (a - 1, "which starts 1 bytes after"),
+            (a + 11, "which ends 1 byte before"),
+            (a + 12, "which ends 2 bytes before"),
+            (a - 1, "which starts 1 byte after"),
         ] {
             assert!(beside(address).ends_with(words), "{}", beside(address));
         }

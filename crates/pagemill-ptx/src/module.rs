@@ -163,13 +163,13 @@ impl Module {
         };
         for (variable, &address) in self.variables.iter().zip(&linked.addresses) {
             if address != 0 {
-                self.initialise(memory, &linked, variable, address)?;
+                self.initialize(memory, &linked, variable, address)?;
             }
         }
         Ok(linked)
     }
 
-    fn initialise(
+    fn initialize(
         &self,
         memory: &mut DeviceMemory,
         linked: &Linked,

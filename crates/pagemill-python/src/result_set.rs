@@ -217,7 +217,7 @@ fn add_form<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, form: &PlotForm) ->
             dict.set_item("x", &bars.x)?;
             dict.set_item("series", &bars.series)?;
             dict.set_item("y", &bars.y)?;
-            dict.set_item("normalise_to", optional(py, bars.normalise_to.as_ref())?)?;
+            dict.set_item("normalize_to", optional(py, bars.normalize_to.as_ref())?)?;
             dict.set_item("log", bars.log)?;
         }
         PlotForm::Lines(lines) => {
@@ -227,7 +227,7 @@ fn add_form<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, form: &PlotForm) ->
             dict.set_item("y", &lines.y)?;
             dict.set_item("log2_x", lines.log2_x)?;
             dict.set_item("log", lines.log_y)?;
-            dict.set_item("normalise_to", optional(py, lines.normalise_to_x.as_ref())?)?;
+            dict.set_item("normalize_to", optional(py, lines.normalize_to_x.as_ref())?)?;
         }
         PlotForm::Stacked(stacked) => {
             dict.set_item("form", "stacked")?;

@@ -52,7 +52,7 @@ def test_concatenated_scenarios_are_drawn_by_program():
 
 def test_figures_say_what_they_leave_out():
     plot = {"form": "bars", "x": "workload", "series": "mode", "y": "time_ns", "title": "Time", "panel_by": "size", "only": {},
-            "x_title": "", "y_title": "", "normalise_to": None, "log": False}  # fmt: skip
+            "x_title": "", "y_title": "", "normalize_to": None, "log": False}  # fmt: skip
     rows = [
         {"workload": "a", "mode": "m", "size": 1, "time_ns": 1.0},
         {"workload": "a", "mode": "m", "size": 1, "time_ns": 3.0},

@@ -251,7 +251,7 @@ fn plots() -> Vec<Plot> {
         x: "workload".into(),
         series: "mode".into(),
         y: "time_ns".into(),
-        normalise_to: Some("programmer-copy".into()),
+        normalize_to: Some("programmer-copy".into()),
         mean: Mean::Arithmetic,
         ..Bars::default()
     };
@@ -274,7 +274,7 @@ fn plots() -> Vec<Plot> {
             panel_by: Some("machine.link.bandwidth".into()),
             only: vec![experiment("mechanisms")],
             x_title: "Benchmark".into(),
-            y_title: "Normalised execution time".into(),
+            y_title: "Normalized execution time".into(),
             ..Plot::new(
                 "capped",
                 "Execution time of five mechanisms",
@@ -291,7 +291,7 @@ fn plots() -> Vec<Plot> {
                 "The same on a logarithmic axis",
                 PlotForm::Bars(Bars {
                     log: true,
-                    normalise_to: None,
+                    normalize_to: None,
                     mean: Mean::Geometric,
                     ..times
                 }),
@@ -311,7 +311,7 @@ fn plots() -> Vec<Plot> {
                     y: "time_ns".into(),
                     log2_x: true,
                     log_y: false,
-                    normalise_to_x: Some(Value::Unsigned(128)),
+                    normalize_to_x: Some(Value::Unsigned(128)),
                 }),
             )
         },

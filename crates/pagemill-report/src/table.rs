@@ -18,12 +18,12 @@ const WIDTH_MIN: u16 = 20;
 pub struct TableStyle {
     /// Characters in a line; `None` never breaks a line.
     pub width: Option<u16>,
-    /// Whether to colour verdicts and headings with escape codes.
+    /// Whether to color verdicts and headings with escape codes.
     pub color: bool,
 }
 
 impl TableStyle {
-    /// What standard output can show: no colour unless it is a terminal and `NO_COLOR` is not set.
+    /// What standard output can show: no color unless it is a terminal and `NO_COLOR` is not set.
     pub fn for_stdout() -> Self {
         let is_terminal = std::io::stdout().is_terminal();
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -241,7 +241,7 @@ fn finish(mut table: Table) -> String {
     table.trim_fmt() + "\n"
 }
 
-/// `text` without anything that could move the cursor, change colours or reorder the line.
+/// `text` without anything that could move the cursor, change colors or reorder the line.
 fn clean(text: &str) -> String {
     let is_harmful = |c: char| {
         c.is_control()

@@ -55,7 +55,7 @@ fn narrow_terminals_get_more_tables_not_broken_numbers() {
 }
 
 #[test]
-fn colour_is_only_there_when_asked_for() {
+fn color_is_only_there_when_asked_for() {
     let set = common::sample();
     assert!(!table::render(&set, &PLAIN).contains('\u{1b}'));
     let colored = table::render(

@@ -33,7 +33,7 @@ fn in_bars(plot: &Plot, bars: &Bars, claim: &ClaimSpec, value: f64) -> Option<Pu
         (true, _) => return None,
         (false, _) => Some(keys.take(&bars.x)?),
     };
-    let base = bars.normalise_to.as_ref();
+    let base = bars.normalize_to.as_ref();
     (keys.are_used() && divides_by(claim, &bars.series, base)).then_some(Published {
         panel: keys.panel,
         x,
@@ -50,7 +50,7 @@ fn in_lines(plot: &Plot, lines: &Lines, claim: &ClaimSpec, value: f64) -> Option
         _ => keys.take(column),
     };
     let (x, series) = (key(&lines.x)?, key(&lines.series)?);
-    let base = lines.normalise_to_x.as_ref();
+    let base = lines.normalize_to_x.as_ref();
     (keys.are_used() && divides_by(claim, &lines.x, base)).then_some(Published {
         panel: keys.panel,
         x: Some(x),

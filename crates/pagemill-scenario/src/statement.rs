@@ -285,8 +285,8 @@ fn bars(section: &mut Section<'_>, columns: &Columns<'_>) -> Option<Bars> {
     let x = section.or("x", "workload".to_owned(), |node| column(columns, node));
     let series = section.or("series", "mode".to_owned(), |node| column(columns, node));
     let y = section.required("y", quantity::text);
-    let normalise_to =
-        section.optional("normalise_to", |node| Ok(columns.value(&series_key, node)));
+    let normalize_to =
+        section.optional("normalize_to", |node| Ok(columns.value(&series_key, node)));
     let log = section.or("log", false, quantity::boolean);
     let y_cap = section.optional("y_cap", number);
     let mean = section.or("mean", Mean::None, mean);
@@ -294,7 +294,7 @@ fn bars(section: &mut Section<'_>, columns: &Columns<'_>) -> Option<Bars> {
         x: x?,
         series: series?,
         y: y?,
-        normalise_to: normalise_to?,
+        normalize_to: normalize_to?,
         log: log?,
         y_cap: y_cap?,
         mean: mean?,
@@ -323,14 +323,14 @@ fn lines(section: &mut Section<'_>, columns: &Columns<'_>) -> Option<Lines> {
     let y = section.required("y", quantity::text);
     let log2_x = section.or("log2_x", false, quantity::boolean);
     let log_y = section.or("log_y", false, quantity::boolean);
-    let normalise_to_x = section.optional("normalise_to_x", |node| Ok(columns.value(&x_key, node)));
+    let normalize_to_x = section.optional("normalize_to_x", |node| Ok(columns.value(&x_key, node)));
     Some(Lines {
         x: x?,
         series: series?,
         y: y?,
         log2_x: log2_x?,
         log_y: log_y?,
-        normalise_to_x: normalise_to_x?,
+        normalize_to_x: normalize_to_x?,
     })
 }
 

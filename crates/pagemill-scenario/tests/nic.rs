@@ -77,8 +77,8 @@ fn what_is_wrong_is_told() {
         (&["workload.bytes=2 TiB"], "at most 1 TiB"),
         (&["workload.windw=3"], "workload.windw"),
         (
-            &["machine.att.organisation=full"],
-            "organisations of an ATT cache",
+            &["machine.att.organization=full"],
+            "organizations of an ATT cache",
         ),
         (&["machine.att.cache=100 B"], "machine.att.cache"),
         (&["machine.wire.payload=0 B"], "machine.wire.payload"),

@@ -189,7 +189,7 @@ fn a_plot_has_the_keys_of_its_form() {
 19 │ ycap = 20.0
    · ────
    ╰────
- help: did you mean `y_cap`? keys of `plots[0]`: id, title, form, caption, x_title, y_title, panel_by, only, x, series, y, normalise_to, log, y_cap, mean
+ help: did you mean `y_cap`? keys of `plots[0]`: id, title, form, caption, x_title, y_title, panel_by, only, x, series, y, normalize_to, log, y_cap, mean
 "#);
 }
 

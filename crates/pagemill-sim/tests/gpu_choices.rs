@@ -1,4 +1,4 @@
-//! The machine's modelling choices, each against what it must do to a run that is simple enough to work out by hand.
+//! The machine's modeling choices, each against what it must do to a run that is simple enough to work out by hand.
 
 mod common;
 

@@ -15,4 +15,4 @@ pub use c_program::{CProgram, Conversation};
 pub use full::few_or_many;
 pub use migration::{ContractReport, migration_policy_contract};
 pub use skip::skip;
-pub use translation::translation_organisation_contract;
+pub use translation::translation_organization_contract;

@@ -21,7 +21,7 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     ptx: include_str!("../../../workloads/bfs/bfs.ptx"),
     parameters: &[
         Parameter::count("nodes", 65_536, 1, 1 << 30, "nodes of the graph"),
-        Parameter::count("degree", 6, 0, 1024, "mean number of neighbours of a node")
+        Parameter::count("degree", 6, 0, 1024, "mean number of neighbors of a node")
             .in_multiples_of(2),
         SEED,
         READ_RESULTS,
@@ -33,7 +33,7 @@ fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
     let (nodes, degree) = (values.get("nodes"), values.get("degree"));
     values.require(nodes * degree <= u64::from(u32::MAX), "nodes", || {
         format!(
-            "1 to {} with {degree} neighbours each (edges have 32-bit indices)",
+            "1 to {} with {degree} neighbors each (edges have 32-bit indices)",
             u64::from(u32::MAX) / degree.max(1)
         )
     })?;
@@ -87,7 +87,7 @@ impl Graph {
         }
     }
 
-    /// Writes the neighbours of every node; `next_edge` starts as the first edge of every node.
+    /// Writes the neighbors of every node; `next_edge` starts as the first edge of every node.
     fn write_edges(&self, mut next_edge: Vec<u32>, edges: &mut [u8]) {
         for (a, b) in self.links() {
             for (from, to) in [(a, b), (b, a)] {
@@ -108,10 +108,10 @@ fn distances(nodes: &[u8], edges: &[u8], source: u32) -> Vec<i32> {
         let first = get::<u32>(nodes, 2 * node as usize);
         let degree = get::<u32>(nodes, 2 * node as usize + 1);
         for edge in first..first + degree {
-            let neighbour = get::<u32>(edges, edge as usize);
-            if distance[neighbour as usize] == UNREACHED {
-                distance[neighbour as usize] = distance[node as usize] + 1;
-                queue.push_back(neighbour);
+            let neighbor = get::<u32>(edges, edge as usize);
+            if distance[neighbor as usize] == UNREACHED {
+                distance[neighbor as usize] = distance[node as usize] + 1;
+                queue.push_back(neighbor);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A convolutional digit recogniser: four launches, small dense inputs, weights read by all digits.
+//! A convolutional digit recognizer: four launches, small dense inputs, weights read by all digits.
 
 mod digits;
 mod network;
@@ -21,11 +21,11 @@ const DIGITS_PER_LAUNCH: u32 = 32_768;
 
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
-    summary: "NN: forward pass of a convolutional digit recogniser, one thread a neuron, four launches",
+    summary: "NN: forward pass of a convolutional digit recognizer, one thread a neuron, four launches",
     source: include_str!("../../../workloads/nn/nn.cu"),
     ptx: include_str!("../../../workloads/nn/nn.ptx"),
     parameters: &[
-        Parameter::count("digits", 28, 1, 1 << 20, "images to recognise"),
+        Parameter::count("digits", 28, 1, 1 << 20, "images to recognize"),
         SEED,
         READ_RESULTS,
     ],

@@ -108,7 +108,7 @@ fn a_gpu_that_fails_says_whether_it_may_still_write() {
             "fail-register",
             "engine cuda failed to clear: cuMemHostRegister",
         ),
-        ("fail-synchronise", "engine cuda failed and may still write"),
+        ("fail-synchronize", "engine cuda failed and may still write"),
     ] {
         let test = "every_engine_clears_all_of_a_page_and_no_byte_beside_it";
         let Some(output) = with_a_stand_in_for_cuda(mode, test) else {

@@ -207,7 +207,7 @@ static void check_parts(void)
 	for (size_t i = 25; i < 45; i++)
 		check(color_is_zero(at + i * COLOR_PAGE), "a released page is not zero");
 	check(color_is_filled(at + 24 * COLOR_PAGE, 24) && color_is_filled(at + 45 * COLOR_PAGE, 45),
-	      "release takes a neighbour");
+	      "release takes a neighbor");
 	check(!madvise(at + 50 * COLOR_PAGE, 10 * COLOR_PAGE, MADV_DONTNEED), "MADV_DONTNEED is refused");
 	check(color_is_filled(at + 55 * COLOR_PAGE, 55), "MADV_DONTNEED loses content");
 	munmap(at, 100 * COLOR_PAGE);

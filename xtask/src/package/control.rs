@@ -105,7 +105,7 @@ impl License {
     }
 }
 
-/// The MIT licence without its heading.
+/// The MIT license without its heading.
 fn permission() -> Result<String> {
     let path = workspace::root().join("LICENSE-MIT");
     let text = std::fs::read_to_string(&path)
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_lines_of_a_licence_are_dots() {
+    fn empty_lines_of_a_license_are_dots() {
         assert_eq!(indented("a\n\n  b\n"), " a\n .\n b\n");
     }
 

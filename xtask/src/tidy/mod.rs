@@ -3,6 +3,7 @@
 mod functions;
 mod glossary;
 mod specification;
+mod spelling;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -71,13 +72,14 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 7] = [
     too_long,
     unsafe_without_reason,
     unsafe_not_forbidden,
     absolute_path,
     task_without_id,
     defined_twice,
+    british_spelling,
 ];
 
 /// Applies every rule to every file.
@@ -111,6 +113,13 @@ fn defined_twice(file: &SourceFile) -> Vec<(usize, String)> {
     } else {
         Vec::new()
     }
+}
+
+fn british_spelling(file: &SourceFile) -> Vec<(usize, String)> {
+    if file.has_extension(&["ptx", "json", "csv"]) {
+        return Vec::new();
+    }
+    spelling::british(&file.path, &file.text)
 }
 
 fn long_functions(file: &SourceFile) -> Result<Vec<Finding>> {

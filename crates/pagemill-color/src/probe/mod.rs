@@ -1,7 +1,7 @@
 //! Whether pages of this machine have cache colors, found out by timing.
 //!
 //! ```text
-//! TimedMemory      a page is read again after others were: how long did it take?     measured (memory), or modelled in tests
+//! TimedMemory      a page is read again after others were: how long did it take?     measured (memory), or modeled in tests
 //!   -> eviction    the fewest pages that push a page out of the cache
 //!   -> Observation which of some pages are pushed out by the same sets
 //!   -> Verdict     are there colors, how many, and do they follow from frame numbers

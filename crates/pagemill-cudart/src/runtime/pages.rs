@@ -56,7 +56,7 @@ impl ManagedPages {
         start..start + self.granule_bytes
     }
 
-    /// Closes the open granules that begin at `starts`, neighbours with one call. Addresses of others are passed over.
+    /// Closes the open granules that begin at `starts`, neighbors with one call. Addresses of others are passed over.
     fn close(&mut self, starts: impl Iterator<Item = u64>) -> io::Result<()> {
         let cpu = self.views.cpu();
         let mut run: Option<Range<u64>> = None;

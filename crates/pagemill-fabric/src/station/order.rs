@@ -37,7 +37,7 @@ impl Station {
         self.is_started = true;
         self.idle_polls = 0;
         self.horizon_ps = 0;
-        self.synchronise(self.clock_ps);
+        self.synchronize(self.clock_ps);
     }
 
     /// Sends what is on its way out, and leaves the board.
@@ -92,7 +92,7 @@ impl Station {
         let mut patience = Patience::new(self.settings.patience);
         loop {
             let (seen, before) = (self.board.news(), self.horizon_ps);
-            self.synchronise(self.clock_ps);
+            self.synchronize(self.clock_ps);
             if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
                 return;
             }
@@ -115,7 +115,7 @@ impl Station {
         loop {
             let next = self.next_arrival().min(self.next_ready());
             if self.is_started {
-                self.synchronise(next.max(self.clock_ps));
+                self.synchronize(next.max(self.clock_ps));
             }
             // Something earlier may have come to light.
             let (arrival, ready) = (self.next_arrival(), self.next_ready());
@@ -184,7 +184,7 @@ impl Station {
     }
 
     /// Tells the others that this station does nothing before `next_ps` but answer what is in its inbox, and learns how far they are.
-    fn synchronise(&mut self, next_ps: u64) {
+    fn synchronize(&mut self, next_ps: u64) {
         for _ in 0..DRAIN_TRIES {
             self.pump();
             let held = self.board.lock();

@@ -44,7 +44,7 @@ impl HostWriter {
     pub fn open() -> Result<Self, GpuError> {
         let facts = Self::look()?;
         let device = library::device(facts.index)?;
-        // SAFETY: the driver is loaded and initialised, and `device` is one of its devices.
+        // SAFETY: the driver is loaded and initialized, and `device` is one of its devices.
         let context = unsafe { result::primary_ctx::retain(device) }
             .checked("cuDevicePrimaryCtxRetain", || {
                 format!("opening {}", facts.name)

@@ -72,7 +72,7 @@ pub(super) fn probe_for(calls: &[&'static str]) -> Result<Vec<GpuFacts>, GpuErro
 
 /// Loads the driver's library and makes sure that it has all that is needed, `calls` included.
 fn load(calls: &[&'static str]) -> Result<(), GpuError> {
-    // SAFETY: loading libcuda runs its initialisers, which expect nothing of the process.
+    // SAFETY: loading libcuda runs its initializers, which expect nothing of the process.
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoLibrary);
     }

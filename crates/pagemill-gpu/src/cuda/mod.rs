@@ -55,7 +55,7 @@ impl CudaGpu {
             return Err(GpuError::NoFaults { gpu: facts.name });
         }
         let device = library::device(index)?;
-        // SAFETY: the driver is loaded and initialised, and `device` is one of its devices.
+        // SAFETY: the driver is loaded and initialized, and `device` is one of its devices.
         let context = unsafe { result::primary_ctx::retain(device) }
             .checked("cuDevicePrimaryCtxRetain", || {
                 format!("opening {}", facts.name)

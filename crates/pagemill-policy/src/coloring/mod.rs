@@ -1,15 +1,15 @@
-//! Which part of a shared cache a task may occupy, by the colours of the pages it is given.
+//! Which part of a shared cache a task may occupy, by the colors of the pages it is given.
 //!
 //! Pages whose frames select the same sets of a physically indexed cache have the same *color*. Tasks on disjoint
-//! colours cannot evict each other's lines (Zhang et al., CachePM, sections 2 and 3).
+//! colors cannot evict each other's lines (Zhang et al., CachePM, sections 2 and 3).
 //!
 //! ```text
-//! CacheGeometry + page size -> Palette            how many colours there are, and which a frame has
-//! MissCurve of each task    -> quota::QuotaPolicy  how many colours each task gets
+//! CacheGeometry + page size -> Palette            how many colors there are, and which a frame has
+//! MissCurve of each task    -> quota::QuotaPolicy  how many colors each task gets
 //! quotas + former ranges    -> arrange             which: disjoint and contiguous, the fewest pages moved
 //! wishes of running tasks   -> assign              both, for numbers that are asked for and curves
-//! ColorRange                -> Dealer              the colour of the next page
-//! colours of all pages      -> plan_recolor        the new map with the fewest pages moved
+//! ColorRange                -> Dealer              the color of the next page
+//! colors of all pages      -> plan_recolor        the new map with the fewest pages moved
 //! planned moves             -> LazyPages           copied at the next touch, flushed once
 //! ```
 

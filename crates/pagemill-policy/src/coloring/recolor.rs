@@ -26,7 +26,7 @@ pub fn plan_recolor(current: &[Color], range: ColorRange) -> RecolorPlan {
     }
     let mut position = 0;
     for page in &moving {
-        // Round robin, so that neighbours which move together part.
+        // Round robin, so that neighbors which move together part.
         while room[position] == 0 {
             position = (position + 1) % room.len();
         }

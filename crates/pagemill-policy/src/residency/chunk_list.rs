@@ -5,7 +5,7 @@ const NONE: u32 = u32::MAX;
 /// take the same time whatever the length.
 #[derive(Clone, Debug)]
 pub struct ChunkList {
-    /// For each block its older and its newer neighbour; `None` if it holds no chunk.
+    /// For each block its older and its newer neighbor; `None` if it holds no chunk.
     links: Vec<Option<Links>>,
     oldest: u32,
     newest: u32,

@@ -117,7 +117,7 @@ impl PageMask {
         })
     }
 
-    /// Stretches of neighbouring pages.
+    /// Stretches of neighboring pages.
     pub fn runs(&self) -> u32 {
         let mut before = 0;
         let mut runs = 0;
@@ -128,7 +128,7 @@ impl PageMask {
         runs
     }
 
-    /// The stretches of neighbouring pages, ascending.
+    /// The stretches of neighboring pages, ascending.
     pub fn stretches(self) -> impl Iterator<Item = Range<u32>> {
         let mut at = 0;
         std::iter::from_fn(move || {

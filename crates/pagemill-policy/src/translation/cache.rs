@@ -1,4 +1,4 @@
-use super::Organisation;
+use super::Organization;
 
 /// Where a line lies in the cache: an index below [`AttCache::slots`], for what a caller remembers about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub enum Lookup {
 /// line's data comes is the caller's business.
 #[derive(Debug)]
 pub struct AttCache {
-    organisation: Box<dyn Organisation>,
+    organization: Box<dyn Organization>,
     line_shift: u32,
     ways: u32,
     /// Empty until the first look-up: thousands of idle interfaces cost nothing.
@@ -30,25 +30,25 @@ const EMPTY: u64 = u64::MAX;
 
 impl AttCache {
     /// An empty cache.
-    pub fn new(organisation: Box<dyn Organisation>) -> Self {
+    pub fn new(organization: Box<dyn Organization>) -> Self {
         Self {
-            line_shift: organisation.line_entries().trailing_zeros(),
-            ways: organisation.ways(),
-            organisation,
+            line_shift: organization.line_entries().trailing_zeros(),
+            ways: organization.ways(),
+            organization,
             tags: Vec::new(),
             last_use: Vec::new(),
             uses: 0,
         }
     }
 
-    /// How it is organised.
-    pub fn organisation(&self) -> &dyn Organisation {
-        &*self.organisation
+    /// How it is organized.
+    pub fn organization(&self) -> &dyn Organization {
+        &*self.organization
     }
 
     /// Lines that it can hold.
     pub fn slots(&self) -> u32 {
-        self.organisation.sets() * self.ways
+        self.organization.sets() * self.ways
     }
 
     /// The line that holds entry `entry` of the table.
@@ -77,7 +77,7 @@ impl AttCache {
                 }
             ];
         }
-        let first = (self.organisation.set_of(line) * self.ways) as usize;
+        let first = (self.organization.set_of(line) * self.ways) as usize;
         if self.ways == 1 {
             let tag = &mut self.tags[first];
             let slot = Slot(first as u32);
@@ -107,7 +107,7 @@ impl AttCache {
     /// Whether the line of `entry` is here; changes nothing.
     pub fn contains(&self, entry: u64) -> bool {
         let line = self.line_of(entry);
-        let first = (self.organisation.set_of(line) * self.ways) as usize;
+        let first = (self.organization.set_of(line) * self.ways) as usize;
         let set = first..first + self.ways as usize;
         self.tags.get(set).is_some_and(|set| set.contains(&line))
     }

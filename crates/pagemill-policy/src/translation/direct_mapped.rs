@@ -1,4 +1,4 @@
-use super::{Organisation, OrganisationEntry};
+use super::{Organization, OrganizationEntry};
 
 /// One place for each group, chosen by the low bits of its address: bits 5:3 pick the entry of a group, 16:6 the group,
 /// those above are the tag (Guo et al. 2011, section 2.2 and figure 2).
@@ -9,8 +9,8 @@ pub struct DirectMapped {
 }
 
 impl DirectMapped {
-    /// How machines name this organisation.
-    pub const ENTRY: OrganisationEntry = OrganisationEntry {
+    /// How machines name this organization.
+    pub const ENTRY: OrganizationEntry = OrganizationEntry {
         name: "direct-mapped",
         summary: "one place for each group of entries; a miss brings the group",
         parameters: &["size"],
@@ -23,7 +23,7 @@ impl DirectMapped {
     };
 }
 
-impl Organisation for DirectMapped {
+impl Organization for DirectMapped {
     fn line_entries(&self) -> u32 {
         self.line_entries
     }
@@ -45,12 +45,12 @@ mod tests {
     #[test]
     fn bits_16_to_6_are_the_group() {
         let spec = AttSpec::published();
-        let organisation = (spec.organisation.build)(&spec);
+        let organization = (spec.organization.build)(&spec);
         for entry in [0_u64, 1, 7, 8, 16_383, 16_384, 123_456_789] {
             let address = entry * 8;
-            let line = entry / u64::from(organisation.line_entries());
+            let line = entry / u64::from(organization.line_entries());
             assert_eq!(
-                u64::from(organisation.set_of(line)),
+                u64::from(organization.set_of(line)),
                 (address >> 6) & 0x7ff,
                 "entry {entry}"
             );

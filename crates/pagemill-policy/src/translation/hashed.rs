@@ -1,4 +1,4 @@
-use super::{Organisation, OrganisationEntry};
+use super::{Organization, OrganizationEntry};
 
 /// One place for each group, chosen by all bits of its number folded together: buffers a power of two apart meet rarely.
 #[derive(Clone, Copy, Debug)]
@@ -8,8 +8,8 @@ pub struct Hashed {
 }
 
 impl Hashed {
-    /// How machines name this organisation.
-    pub const ENTRY: OrganisationEntry = OrganisationEntry {
+    /// How machines name this organization.
+    pub const ENTRY: OrganizationEntry = OrganizationEntry {
         name: "hashed",
         summary: "as direct-mapped, the place chosen by a fold of the whole address",
         parameters: &["size"],
@@ -22,7 +22,7 @@ impl Hashed {
     };
 }
 
-impl Organisation for Hashed {
+impl Organization for Hashed {
     fn line_entries(&self) -> u32 {
         self.line_entries
     }

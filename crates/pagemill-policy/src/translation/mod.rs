@@ -1,7 +1,7 @@
 //! How a network interface finds the physical page behind a virtual address when its table lies in main memory.
 //!
 //! The address translation table (ATT) holds one entry for each page. An [`AttCache`] keeps copies of some entries on
-//! the chip; an [`Organisation`] says where an entry may lie and how much a miss brings (Guo et al. 2011, section 2.2).
+//! the chip; an [`Organization`] says where an entry may lie and how much a miss brings (Guo et al. 2011, section 2.2).
 //! An RDMA knows its length, so the groups it will need can be fetched before they are: [`AttSpec::prefetch_groups`].
 //!
 //! ```
@@ -30,15 +30,15 @@ mod table;
 
 pub use cache::{AttCache, Lookup, Slot};
 pub use prefetch::lines_ahead;
-pub use registry::{ORGANISATIONS, OrganisationEntry, UnknownOrganisation, find_organisation};
+pub use registry::{ORGANIZATIONS, OrganizationEntry, UnknownOrganization, find_organization};
 pub use spec::{AttSpec, AttSpecError};
 pub use table::TableLayout;
 
 /// Where the cache keeps which entries of the table.
 ///
-/// A *line* is what a miss brings: a group of entries, or a single one. Every organisation keeps the contract that
-/// `pagemill_testkit::translation_organisation_contract` checks.
-pub trait Organisation: Send + Sync + std::fmt::Debug {
+/// A *line* is what a miss brings: a group of entries, or a single one. Every organization keeps the contract that
+/// `pagemill_testkit::translation_organization_contract` checks.
+pub trait Organization: Send + Sync + std::fmt::Debug {
     /// Entries of a line, a power of two: what one miss reads from the table.
     fn line_entries(&self) -> u32;
 
@@ -50,6 +50,6 @@ pub trait Organisation: Send + Sync + std::fmt::Debug {
         1
     }
 
-    /// The set that `line` lies in, less than [`Organisation::sets`]. `line` is an entry's number over the entries of a line.
+    /// The set that `line` lies in, less than [`Organization::sets`]. `line` is an entry's number over the entries of a line.
     fn set_of(&self, line: u64) -> u32;
 }

@@ -1,4 +1,4 @@
-use super::{Organisation, OrganisationEntry};
+use super::{Organization, OrganizationEntry};
 
 /// One place for each entry; a miss brings that entry alone. What grouping is measured against.
 #[derive(Clone, Copy, Debug)]
@@ -7,8 +7,8 @@ pub struct PerEntry {
 }
 
 impl PerEntry {
-    /// How machines name this organisation.
-    pub const ENTRY: OrganisationEntry = OrganisationEntry {
+    /// How machines name this organization.
+    pub const ENTRY: OrganizationEntry = OrganizationEntry {
         name: "per-entry",
         summary: "one place for each entry; a miss brings that entry alone",
         parameters: &["size"],
@@ -20,7 +20,7 @@ impl PerEntry {
     };
 }
 
-impl Organisation for PerEntry {
+impl Organization for PerEntry {
     fn line_entries(&self) -> u32 {
         1
     }

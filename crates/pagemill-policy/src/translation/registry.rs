@@ -1,65 +1,65 @@
 use std::fmt;
 
-use super::{AttSpec, Organisation};
+use super::{AttSpec, Organization};
 
-/// Every organisation of an ATT cache, in the order of listings. A new one is one file and one line here.
+/// Every organization of an ATT cache, in the order of listings. A new one is one file and one line here.
 #[rustfmt::skip]
-pub static ORGANISATIONS: &[OrganisationEntry] = &[
+pub static ORGANIZATIONS: &[OrganizationEntry] = &[
     super::direct_mapped::DirectMapped::ENTRY,
     super::hashed::Hashed::ENTRY,
     super::set_associative::SetAssociative::ENTRY,
     super::per_entry::PerEntry::ENTRY,
 ];
 
-/// An organisation by name.
+/// An organization by name.
 #[derive(Clone, Copy)]
-pub struct OrganisationEntry {
+pub struct OrganizationEntry {
     /// The name that machine files use.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// The keys of a machine's `[att]` that this organisation heeds, beside the layout of the table.
+    /// The keys of a machine's `[att]` that this organization heeds, beside the layout of the table.
     pub parameters: &'static [&'static str],
-    /// Makes the organisation from a checked specification.
-    pub build: fn(&AttSpec) -> Box<dyn Organisation>,
+    /// Makes the organization from a checked specification.
+    pub build: fn(&AttSpec) -> Box<dyn Organization>,
 }
 
-impl fmt::Debug for OrganisationEntry {
+impl fmt::Debug for OrganizationEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OrganisationEntry({})", self.name)
+        write!(f, "OrganizationEntry({})", self.name)
     }
 }
 
-/// Two entries of one name are one organisation.
-impl PartialEq for OrganisationEntry {
+/// Two entries of one name are one organization.
+impl PartialEq for OrganizationEntry {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for OrganisationEntry {}
+impl Eq for OrganizationEntry {}
 
-/// The registered organisation called `name`.
+/// The registered organization called `name`.
 ///
 /// # Errors
 /// There is none of this name.
-pub fn find_organisation(name: &str) -> Result<&'static OrganisationEntry, UnknownOrganisation> {
-    let known = ORGANISATIONS.iter().find(|entry| entry.name == name);
-    known.ok_or_else(|| UnknownOrganisation {
+pub fn find_organization(name: &str) -> Result<&'static OrganizationEntry, UnknownOrganization> {
+    let known = ORGANIZATIONS.iter().find(|entry| entry.name == name);
+    known.ok_or_else(|| UnknownOrganization {
         name: name.to_owned(),
     })
 }
 
-/// A name that no organisation is registered under.
+/// A name that no organization is registered under.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownOrganisation {
+pub struct UnknownOrganization {
     /// The name that was given.
     pub name: String,
 }
 
-impl fmt::Display for UnknownOrganisation {
+impl fmt::Display for UnknownOrganization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = ORGANISATIONS.iter().map(|entry| entry.name).collect();
+        let known: Vec<&str> = ORGANIZATIONS.iter().map(|entry| entry.name).collect();
         write!(
             f,
             "there is no ATT cache \"{}\": use one of {}",
@@ -69,4 +69,4 @@ impl fmt::Display for UnknownOrganisation {
     }
 }
 
-impl std::error::Error for UnknownOrganisation {}
+impl std::error::Error for UnknownOrganization {}

@@ -1,4 +1,4 @@
-use super::{Organisation, OrganisationEntry};
+use super::{Organization, OrganizationEntry};
 
 /// Several places for each group, the least recently used one making room. As many ways as groups make it fully associative.
 #[derive(Clone, Copy, Debug)]
@@ -9,8 +9,8 @@ pub struct SetAssociative {
 }
 
 impl SetAssociative {
-    /// How machines name this organisation.
-    pub const ENTRY: OrganisationEntry = OrganisationEntry {
+    /// How machines name this organization.
+    pub const ENTRY: OrganizationEntry = OrganizationEntry {
         name: "set-associative",
         summary: "several places for each group, the least recently used makes room",
         parameters: &["size", "ways"],
@@ -24,7 +24,7 @@ impl SetAssociative {
     };
 }
 
-impl Organisation for SetAssociative {
+impl Organization for SetAssociative {
     fn line_entries(&self) -> u32 {
         self.line_entries
     }

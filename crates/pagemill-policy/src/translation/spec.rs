@@ -1,17 +1,17 @@
 use std::fmt;
 
-use super::{AttCache, OrganisationEntry, TableLayout, direct_mapped::DirectMapped};
+use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped::DirectMapped};
 
 /// An ATT and the cache before it: plain values, checked once by [`AttSpec::build`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttSpec {
     /// The table.
     pub layout: TableLayout,
-    /// How the cache is organised, from [`find_organisation`](super::find_organisation).
-    pub organisation: &'static OrganisationEntry,
+    /// How the cache is organized, from [`find_organization`](super::find_organization).
+    pub organization: &'static OrganizationEntry,
     /// Capacity of the cache in bytes of entries; a power of two of groups.
     pub cache_bytes: u32,
-    /// Lines of a set, for organisations that have sets.
+    /// Lines of a set, for organizations that have sets.
     pub ways: u32,
     /// How many lines ahead of its current one an RDMA prefetches; 0 turns prefetching off.
     pub prefetch_groups: u32,
@@ -23,7 +23,7 @@ impl AttSpec {
     pub fn published() -> Self {
         Self {
             layout: TableLayout::published(),
-            organisation: &DirectMapped::ENTRY,
+            organization: &DirectMapped::ENTRY,
             cache_bytes: 128 << 10,
             ways: 1,
             prefetch_groups: 1,
@@ -46,7 +46,7 @@ impl AttSpec {
     /// A size that is no power of two where one is needed, or more ways than groups.
     pub fn build(&self) -> Result<AttCache, AttSpecError> {
         self.check()?;
-        Ok(AttCache::new((self.organisation.build)(self)))
+        Ok(AttCache::new((self.organization.build)(self)))
     }
 
     /// Whether [`AttSpec::build`] would succeed.

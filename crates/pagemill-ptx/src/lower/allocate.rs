@@ -255,7 +255,7 @@ mod tests {
         #[test]
         fn no_write_destroys_what_is_still_needed(mut program in program()) {
             let graph = Graph::new(&mut program);
-            let live = liveness::analyse(&program, &graph).expect("it is small");
+            let live = liveness::analyze(&program, &graph).expect("it is small");
             let slots = allocate(&program, &graph, &live).expect("there are enough slots");
             for (at, live) in live_after(&program).iter().enumerate() {
                 for dst in &program.micros[at].dsts {

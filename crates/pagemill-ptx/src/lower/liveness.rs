@@ -65,7 +65,7 @@ pub(super) struct Liveness {
 
 /// Solves the backward data-flow problem. A guarded write does not end a life: lanes whose guard fails keep the old value.
 /// `None` when the sets would take more than [`SETS_BYTES_MAX`].
-pub(super) fn analyse(program: &Program, graph: &Graph) -> Option<Liveness> {
+pub(super) fn analyze(program: &Program, graph: &Graph) -> Option<Liveness> {
     let count = program.classes.len();
     let blocks = graph.blocks.len();
     if blocks.checked_mul(count / 8)? > SETS_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! From syntax tree to executable kernel: expand, decode, analyse, allocate, emit.
+//! From syntax tree to executable kernel: expand, decode, analyze, allocate, emit.
 
 mod allocate;
 mod cfg;
@@ -122,7 +122,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
             format!("kernel {} is too large", function.name),
         )
     };
-    let live = liveness::analyse(&program, &graph).ok_or_else(too_large)?;
+    let live = liveness::analyze(&program, &graph).ok_or_else(too_large)?;
     let slots = allocate::allocate(&program, &graph, &live).ok_or_else(|| {
         fail(
             function.line,

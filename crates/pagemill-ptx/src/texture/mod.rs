@@ -89,11 +89,11 @@ impl Image {
 /// What coordinates outside of the image mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The image repeats. Only with normalised coordinates.
+    /// The image repeats. Only with normalized coordinates.
     Wrap,
     /// The nearest texel.
     Clamp,
-    /// The image repeats, every second time reversed. Only with normalised coordinates.
+    /// The image repeats, every second time reversed. Only with normalized coordinates.
     Mirror,
     /// A color of its own.
     Border,
@@ -104,7 +104,7 @@ pub enum AddressMode {
 pub struct Sampler {
     /// For each dimension.
     pub address: [AddressMode; 3],
-    /// Whether neighbours are mixed, rather than the nearest texel taken.
+    /// Whether neighbors are mixed, rather than the nearest texel taken.
     pub linear: bool,
     /// Whether integers become numbers from 0 or -1 to 1.
     pub normalized_read: bool,

@@ -47,7 +47,7 @@ fn within(index: i64, extent: u64, mode: AddressMode, sampler: &Sampler) -> Opti
         AddressMode::Wrap if sampler.normalized_coordinates => {
             Some(index.rem_euclid(extent as i64) as u64)
         }
-        // Repeating needs normalised coordinates; a mirror's neighbour is the texel itself.
+        // Repeating needs normalized coordinates; a mirror's neighbor is the texel itself.
         _ => Some(index.clamp(0, last) as u64),
     }
 }
@@ -269,7 +269,7 @@ mod tests {
             (9.0, Clamp, 40.0),
             (9.0, Border, -1.0),
             (-0.1, Border, -1.0),
-            // Without normalised coordinates these two are as clamping.
+            // Without normalized coordinates these two are as clamping.
             (5.0, Wrap, 40.0),
             (5.0, Mirror, 40.0),
         ] {

@@ -89,7 +89,7 @@ fn threads_that_left_are_not_waited_for() {
 }
 
 #[test]
-fn warps_synchronise_and_sleep() {
+fn warps_synchronize_and_sleep() {
     let mut device = Device::load("barriers");
     let out = device.zeros::<u32>(64);
     device.launch("warps", 1, 64, &[out.into()]);

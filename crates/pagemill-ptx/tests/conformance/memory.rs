@@ -36,7 +36,7 @@ fn global_widths() {
 }
 
 #[test]
-fn narrow_stores_leave_their_neighbours() {
+fn narrow_stores_leave_their_neighbors() {
     let mut device = Device::load("memory_global");
     let values: Vec<u64> = (0..32)
         .map(|i| 0x0123_4567_89AB_CDEFu64.rotate_left(i * 5))

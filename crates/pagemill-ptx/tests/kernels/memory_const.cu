@@ -1,5 +1,5 @@
 // arch: compute_75
-// Variables of the module: constants, initialised and zeroed globals, tables of pointers.
+// Variables of the module: constants, initialized and zeroed globals, tables of pointers.
 #include "common.cuh"
 
 __constant__ float weights[5] = {0.5f, -1.25f, 3.0f, 1e-3f, 1e20f};

@@ -91,7 +91,7 @@ def _label(axes_title: str, metric: str, columns: Mapping[str, Mapping[str, str]
 def _bars(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
     groups, series = _known(rows, plot["x"]), _known(rows, plot["series"])
     heights = _means(rows, (plot["x"], plot["series"]), plot["y"])
-    base = plot["normalise_to"]
+    base = plot["normalize_to"]
     width = 0.8 / max(len(series), 1)
     for place, name in enumerate(series):
         values = []
@@ -119,7 +119,7 @@ def _lines(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str
         places.sort()
     for number, name in enumerate(_known(rows, plot["series"])):
         points = [(place, heights[place, name]) for place in places if (place, name) in heights]
-        base = dict(points).get(plot["normalise_to"]) if plot["normalise_to"] is not None else 1.0
+        base = dict(points).get(plot["normalize_to"]) if plot["normalize_to"] is not None else 1.0
         if not base:
             continue
         xs = [place if is_number else places.index(place) for place, _ in points]

@@ -27,7 +27,7 @@ pub struct ResultSet {
     pub maps: Vec<PageMap>,
     /// Why points were slow, for the report; files for machines leave them out.
     pub findings: Vec<Finding>,
-    /// The modelled machine and the scenario's settings, for people and for later reference.
+    /// The modeled machine and the scenario's settings, for people and for later reference.
     pub description: Vec<DescriptionSection>,
 }
 

@@ -8,7 +8,7 @@ use crate::ColumnKind;
 use crate::units::human_number;
 
 /// Narrower bars carry no value label.
-const LABELLED_BAR_MIN: f64 = 8.0;
+const LABELED_BAR_MIN: f64 = 8.0;
 const BAR_MIN: f64 = 10.0;
 const BAR_MAX: f64 = 44.0;
 /// Share of a group's width that stays empty.
@@ -216,7 +216,7 @@ fn paint_label(svg: &mut Svg, bar: &Bar, lift: f64) {
         );
         return;
     };
-    if bar.rect.width + 1.0 < LABELLED_BAR_MIN {
+    if bar.rect.width + 1.0 < LABELED_BAR_MIN {
         return;
     }
     let class = if bar.is_cut { "value cut" } else { "value" };

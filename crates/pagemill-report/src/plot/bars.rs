@@ -18,8 +18,8 @@ pub(super) fn draw(
     panel_by: Option<&str>,
     titles: Titles<'_>,
 ) -> Figure {
-    let is_normalised = bars.normalise_to.is_some();
-    let kind = if is_normalised {
+    let is_normalized = bars.normalize_to.is_some();
+    let kind = if is_normalized {
         ColumnKind::Number
     } else {
         source.kind(&bars.y)
@@ -48,7 +48,7 @@ pub(super) fn draw(
             scale,
             kind,
             cap: bars.y_cap,
-            reference: is_normalised.then_some(1.0),
+            reference: is_normalized.then_some(1.0),
         };
         painter.paint(
             table,
@@ -144,7 +144,7 @@ fn places_of(
 
 fn default_y_title(bars: &Bars, source: &Source<'_>, series: &[Key]) -> String {
     let heading = source.heading(&bars.y);
-    match &bars.normalise_to {
+    match &bars.normalize_to {
         Some(base) => {
             let label = series
                 .iter()
@@ -160,7 +160,7 @@ fn default_y_title(bars: &Bars, source: &Source<'_>, series: &[Key]) -> String {
 }
 
 fn table(bars: &Bars, grid: &Grid, notes: &mut Vec<String>) -> BarTable {
-    let base = bars.normalise_to.as_ref();
+    let base = bars.normalize_to.as_ref();
     let base_index = base.and_then(|base| grid.series.iter().position(|key| key.value == *base));
     let mut table = BarTable {
         groups: grid.xs.iter().map(|key| key.label.clone()).collect(),
@@ -176,7 +176,7 @@ fn table(bars: &Bars, grid: &Grid, notes: &mut Vec<String>) -> BarTable {
         };
         if divisor.is_none() {
             notes.push(format!(
-                "{} has nothing to normalise to and is empty.",
+                "{} has nothing to normalize to and is empty.",
                 table.groups[x]
             ));
         }

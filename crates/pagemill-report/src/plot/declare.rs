@@ -47,7 +47,7 @@ pub enum PlotForm {
     Lines(Lines),
     /// Bars made of parts, for histograms and breakdowns.
     Stacked(StackedBars),
-    /// A coloured grid over two swept keys.
+    /// A colored grid over two swept keys.
     HeatMap(HeatMap),
 }
 
@@ -59,7 +59,7 @@ pub enum Mean {
     None,
     /// Sum over count.
     Arithmetic,
-    /// Root of the product: the right mean for normalised times. Needs positive values.
+    /// Root of the product: the right mean for normalized times. Needs positive values.
     Geometric,
 }
 
@@ -89,7 +89,7 @@ pub struct Bars {
     /// Metric that gives the height.
     pub y: String,
     /// Divides each group by its bar of this series, which is then 1.
-    pub normalise_to: Option<Value>,
+    pub normalize_to: Option<Value>,
     /// Puts the heights on a logarithmic axis.
     pub log: bool,
     /// Cuts higher bars here, marks the cut and prints the true value.
@@ -112,7 +112,7 @@ pub struct Lines {
     /// Puts y on a logarithmic axis.
     pub log_y: bool,
     /// Divides each line by its value at this x, which is then 1.
-    pub normalise_to_x: Option<Value>,
+    pub normalize_to_x: Option<Value>,
 }
 
 /// Bars made of parts.
@@ -126,16 +126,16 @@ pub struct StackedBars {
     pub as_shares: bool,
 }
 
-/// A coloured grid.
+/// A colored grid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMap {
     /// Column across.
     pub x: String,
     /// Column down.
     pub y: String,
-    /// Metric that gives the colour.
+    /// Metric that gives the color.
     pub value: String,
-    /// Spaces colours by the logarithm of the value.
+    /// Spaces colors by the logarithm of the value.
     pub log: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A coloured grid over two swept keys.
+//! A colored grid over two swept keys.
 
 use super::caption;
 use super::data::{Grid, Key, Source};
@@ -15,12 +15,12 @@ const CELL_WIDTH_MIN: f64 = 12.0;
 const CELL_WIDTH_MAX: f64 = 110.0;
 /// Room that the frame leaves for ticks serves row labels too.
 const TICK_ROOM: f64 = 52.0;
-/// The colour key needs this much.
+/// The color key needs this much.
 const WIDTH_MIN: f64 = 420.0;
-/// Steps of the colour key.
+/// Steps of the color key.
 const KEY_STEPS: usize = 48;
 
-/// From dark blue over grey to yellow: even steps of lightness, and the same to all eyes.
+/// From dark blue over gray to yellow: even steps of lightness, and the same to all eyes.
 const RAMP: [(u8, u8, u8); 6] = [
     (0x08, 0x20, 0x4c),
     (0x2b, 0x46, 0x70),
@@ -165,7 +165,7 @@ impl HeatPainter {
         svg.close();
     }
 
-    /// The colour key above the grid.
+    /// The color key above the grid.
     fn paint_key(&self, svg: &mut Svg, left: f64, y: f64) {
         let width = 280.0;
         let step = width / KEY_STEPS as f64;
@@ -226,7 +226,7 @@ fn values(grid: &Grid) -> impl Iterator<Item = f64> + '_ {
     cells.filter_map(|(x, s)| grid.at(x, s))
 }
 
-/// Exactly the range of the values, so that all colours are used.
+/// Exactly the range of the values, so that all colors are used.
 fn color_scale(log: bool, values: &[f64]) -> Scale {
     let shown = values.iter().copied().filter(|value| !log || *value > 0.0);
     let low = shown.clone().fold(f64::INFINITY, f64::min);

@@ -22,8 +22,8 @@ pub(super) fn draw(
     panel_by: Option<&str>,
     titles: Titles<'_>,
 ) -> Figure {
-    let is_normalised = lines.normalise_to_x.is_some();
-    let kind = if is_normalised {
+    let is_normalized = lines.normalize_to_x.is_some();
+    let kind = if is_normalized {
         ColumnKind::Number
     } else {
         source.kind(&lines.y)
@@ -152,7 +152,7 @@ fn places_of(
 
 fn default_y_title(lines: &Lines, source: &Source<'_>, xs: &[Key]) -> String {
     let heading = source.heading(&lines.y);
-    match &lines.normalise_to_x {
+    match &lines.normalize_to_x {
         Some(base) => {
             let label = xs
                 .iter()
@@ -258,7 +258,7 @@ type Curve = Vec<Option<f64>>;
 
 fn curves(lines: &Lines, grid: &Grid) -> Vec<Curve> {
     let base_index = lines
-        .normalise_to_x
+        .normalize_to_x
         .as_ref()
         .map(|base| grid.xs.iter().position(|key| key.value == *base));
     let curve = |series: usize| {

@@ -1,19 +1,19 @@
-//! Marks that tell series apart by colour and, without colour, by pattern or shape.
+//! Marks that tell series apart by color and, without color, by pattern or shape.
 
 use std::fmt::Display;
 
 use super::frame::Area;
 use super::svg::{Px, Svg};
 
-/// How many colours, patterns and shapes there are.
+/// How many colors, patterns and shapes there are.
 const STYLE_COUNT: usize = 8;
 
-/// The colour of a series, by number.
+/// The color of a series, by number.
 fn color_of(series: usize) -> usize {
     series % STYLE_COUNT
 }
 
-/// The pattern, shape or dash of a series, by number. When colours start over, these are one
+/// The pattern, shape or dash of a series, by number. When colors start over, these are one
 /// further on, so that 64 series stay apart.
 fn shape_of(series: usize) -> usize {
     (series + series / STYLE_COUNT) % STYLE_COUNT

@@ -185,7 +185,7 @@ proptest! {
     ) {
         let forms = [
             PlotForm::Bars(Bars { log, y_cap: Some(2.0), mean: Mean::Geometric, ..bars() }),
-            PlotForm::Lines(Lines { x: "y".into(), series: "series".into(), y: "y".into(), log2_x: log, log_y: log, normalise_to_x: None }),
+            PlotForm::Lines(Lines { x: "y".into(), series: "series".into(), y: "y".into(), log2_x: log, log_y: log, normalize_to_x: None }),
             PlotForm::Stacked(StackedBars { x: "x".into(), parts: vec![("y".into(), "<part>".into())], as_shares: log }),
             PlotForm::HeatMap(HeatMap { x: "x".into(), y: "series".into(), value: "y".into(), log }),
         ];
@@ -238,10 +238,10 @@ fn bars_over_the_cap_are_cut_and_say_so() {
 }
 
 #[test]
-fn normalising_divides_each_group_by_its_own_base() {
+fn normalizing_divides_each_group_by_its_own_base() {
     let cells = grid_cells(&[50.0, 100.0, 2.0, 8.0]);
     let form = Bars {
-        normalise_to: Some("s0".into()),
+        normalize_to: Some("s0".into()),
         mean: Mean::Geometric,
         ..bars()
     };

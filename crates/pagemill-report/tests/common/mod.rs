@@ -165,7 +165,7 @@ fn plots() -> Vec<Plot> {
         x: "workload".into(),
         series: "mode".into(),
         y: "time_ns".into(),
-        normalise_to: Some("programmer-copy".into()),
+        normalize_to: Some("programmer-copy".into()),
         y_cap: Some(20.0),
         mean: Mean::Arithmetic,
         ..Bars::default()

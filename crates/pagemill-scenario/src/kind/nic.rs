@@ -71,7 +71,7 @@ pub const NIC_WORKLOADS: &[(&str, &str)] = &[
         ALL_TO_ALL,
         "each rank sends to every other, one distance after the other",
     ),
-    (HALO, "each rank exchanges with six neighbours of a torus"),
+    (HALO, "each rank exchanges with six neighbors of a torus"),
     (GOAL, "a schedule in the GOAL format of LogGOPSim"),
 ];
 

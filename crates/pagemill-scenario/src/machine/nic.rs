@@ -1,6 +1,6 @@
 //! The values of a simulated network interface and its node.
 
-use pagemill_policy::translation::{AttSpec, ORGANISATIONS, TableLayout};
+use pagemill_policy::translation::{AttSpec, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
     WireSpec,
@@ -142,7 +142,7 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
 }
 
 fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
-    let organisations: Vec<_> = ORGANISATIONS
+    let organizations: Vec<_> = ORGANIZATIONS
         .iter()
         .map(|entry| (entry.name, entry))
         .collect();
@@ -153,9 +153,9 @@ fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
     let page = att.value("page", quantity::page_size);
     let entry_bytes = att.value("entry", bytes);
     let group_entries = att.value("group_entries", number);
-    let organisation = att.value(
-        "organisation",
-        one_of("organisations of an ATT cache", &organisations),
+    let organization = att.value(
+        "organization",
+        one_of("organizations of an ATT cache", &organizations),
     );
     let cache_bytes = att.value("cache", bytes);
     let ways = att.value("ways", number);
@@ -169,7 +169,7 @@ fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
             entry_bytes: entry_bytes?,
             group_entries: group_entries?,
         },
-        organisation: organisation?,
+        organization: organization?,
         cache_bytes: cache_bytes?,
         ways: ways?,
         prefetch_groups: prefetch_groups?,

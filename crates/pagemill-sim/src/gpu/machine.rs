@@ -102,7 +102,7 @@ pub enum Translation {
         /// Page-table walker, shared by all SMs.
         walker: WalkerSpec,
     },
-    /// TLBs of neighbouring SMs, a second level for all, and walks of a fixed time.
+    /// TLBs of neighboring SMs, a second level for all, and walks of a fixed time.
     TwoLevels(TranslationSpec),
 }
 

@@ -1,4 +1,4 @@
-//! First-level TLBs of neighbouring SMs, a second level for all, and page walks.
+//! First-level TLBs of neighboring SMs, a second level for all, and page walks.
 
 use pagemill_policy::residency::BLOCK_BYTES;
 use pagemill_types::{Clock, PageSize, Picos};

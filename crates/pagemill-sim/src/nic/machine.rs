@@ -121,7 +121,7 @@ pub struct WireSpec {
     pub payload_bytes: u32,
     /// Header and check of a packet, in bytes.
     pub header_bytes: u32,
-    /// Serialisers and cables, from one interface to the other.
+    /// Serializers and cables, from one interface to the other.
     pub latency: Picos,
     /// One routing stage.
     pub hop_latency: Picos,

@@ -13,7 +13,7 @@ pub struct LinkSpec {
     pub to_cpu: Bandwidth,
     /// From the request of a transfer to its first byte on an idle wire.
     pub latency: Picos,
-    /// Bytes of payload per packet; 0 when packets are not modelled.
+    /// Bytes of payload per packet; 0 when packets are not modeled.
     pub payload_bytes: u32,
     /// Bytes of header that each packet carries besides its payload.
     pub header_bytes: u32,

@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// Disjoint colors: what a task misses does not depend on its neighbour, and nobody displaces anybody.
+    /// Disjoint colors: what a task misses does not depend on its neighbor, and nobody displaces anybody.
     #[test]
     fn tasks_on_disjoint_colors_do_not_touch_each_other(first in lines(), second in lines()) {
         let source = halves(OnEnd::Keep, CopyTime::Lazy);
@@ -152,18 +152,18 @@ proptest! {
         prop_assert_eq!(once(), once());
     }
 
-    /// When the neighbour ends, the rest of the pages goes to all colors, with no more copies than an even map needs.
+    /// When the neighbor ends, the rest of the pages goes to all colors, with no more copies than an even map needs.
     #[test]
     fn recoloring_copies_the_least(span in 1_u64..60, touched in 0_u64..60, is_eager in any::<bool>()) {
         let touched = touched.min(span);
-        // The neighbour ends while the first task sweeps its pages; then it touches only some of them.
+        // The neighbor ends while the first task sweeps its pages; then it touches only some of them.
         let sweep = (0..span).map(|page| page * 4);
         let mut lines: Vec<u64> = sweep.clone().collect();
         (0..200).for_each(|_| lines.push(0));
         lines.extend((0..touched).map(|page| page * 4));
         let copy = if is_eager { CopyTime::Eager } else { CopyTime::Lazy };
-        let neighbour = vec![1_000_u64; span as usize];
-        let both = run(&machine(), &pages(halves(OnEnd::Recolor, copy)), vec![stream(&lines), stream(&neighbour)]).unwrap();
+        let neighbor = vec![1_000_u64; span as usize];
+        let both = run(&machine(), &pages(halves(OnEnd::Recolor, copy)), vec![stream(&lines), stream(&neighbor)]).unwrap();
         let report = &both[0];
         prop_assert_eq!(report.colors, Some(range(0, 8)));
         prop_assert_eq!(report.recolorings, 1);

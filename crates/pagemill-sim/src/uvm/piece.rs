@@ -46,7 +46,7 @@ fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
 }
 
 /// Appends the pieces of `read` to `pieces`. What goes on where the last piece ends, in the same page, joins it:
-/// neighbouring warps read neighbouring bytes, each with requests of its own.
+/// neighboring warps read neighboring bytes, each with requests of its own.
 #[inline]
 pub(super) fn add_pieces(read: WarpRead, pieces_of_step: &mut Vec<Piece>) {
     for piece in pieces(read) {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_warps_share_a_piece_and_keep_their_requests() {
+    fn neighboring_warps_share_a_piece_and_keep_their_requests() {
         let mut step = Vec::new();
         for warp in 0..4 {
             let start = 4096 - 256 + 4 + warp * 128;

@@ -47,7 +47,7 @@ pub struct UvmReport {
     pub setup: Picos,
     /// Reads of a warp.
     pub reads: u64,
-    /// Accesses of a step to a page that faulted; neighbouring warps count once.
+    /// Accesses of a step to a page that faulted; neighboring warps count once.
     pub faults: u64,
     /// Entries of the fault buffer.
     pub fault_entries: u64,

@@ -2,7 +2,7 @@
  * the driver is, and says on standard error what a program did wrong.
  *
  * FAKE_CUDA: "no-gpu" has the driver find none, "fail-launch" has every launch fail,
- * "fail-register" every second registration, "fail-synchronise" every wait.
+ * "fail-register" every second registration, "fail-synchronize" every wait.
  * OLD_DRIVER, when compiled with it, leaves out a call.
  */
 #define _GNU_SOURCE
@@ -79,7 +79,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     return device;
 }
 
-/* Host memory that is registered, and what was asked of it since the last synchronisation: a GPU writes when it likes. */
+/* Host memory that is registered, and what was asked of it since the last synchronization: a GPU writes when it likes. */
 #define DEVICE_OFFSET ((uintptr_t)1 << 46)
 #define REGISTRATIONS 64
 static struct buffer registered[REGISTRATIONS];
@@ -137,7 +137,7 @@ int cuCtxSetCurrent(void *current) { return current == &context ? OK : complain(
 
 int cuCtxSynchronize(void)
 {
-    if (is_set("fail-synchronise"))
+    if (is_set("fail-synchronize"))
         return LAUNCH_FAILED;
     for (struct buffer *b = to_clear; b < to_clear + REGISTRATIONS; b++) {
         memset((void *)b->address, 0, b->bytes);

@@ -1,45 +1,45 @@
-use pagemill_policy::translation::{AttSpec, Lookup, OrganisationEntry, Slot};
+use pagemill_policy::translation::{AttSpec, Lookup, OrganizationEntry, Slot};
 
 use super::ModelCache;
 
-/// Checks what every organisation has to keep, on caches small enough to visit each sequence of a few uses.
+/// Checks what every organization has to keep, on caches small enough to visit each sequence of a few uses.
 ///
-/// Sets are in range; neighbours of one set of lines do not all share a place; a cache behaves as [`ModelCache`] does; a slot
+/// Sets are in range; neighbors of one set of lines do not all share a place; a cache behaves as [`ModelCache`] does; a slot
 /// names one line at a time.
 ///
 /// # Panics
-/// The organisation breaks the contract.
-pub fn translation_organisation_contract(entry: &'static OrganisationEntry) {
+/// The organization breaks the contract.
+pub fn translation_organization_contract(entry: &'static OrganizationEntry) {
     for (groups, group_entries, ways) in [(1, 1, 1), (2, 2, 1), (2, 2, 2), (4, 1, 2), (4, 2, 4)] {
         let mut spec = AttSpec::published();
-        spec.organisation = entry;
+        spec.organization = entry;
         spec.layout.group_entries = group_entries;
         spec.cache_bytes = groups * spec.layout.group_bytes();
         spec.ways = ways;
         spec.check().expect("the contract's sizes are sound");
         sets_are_in_range(&spec);
-        neighbours_have_places_of_their_own(&spec);
+        neighbors_have_places_of_their_own(&spec);
         every_sequence_equals_the_model(&spec);
     }
 }
 
 fn sets_are_in_range(spec: &AttSpec) {
-    let organisation = (spec.organisation.build)(spec);
-    let name = spec.organisation.name;
-    assert!(organisation.line_entries().is_power_of_two(), "{name}");
-    let lines = u64::from(organisation.sets() * organisation.ways() * organisation.line_entries());
+    let organization = (spec.organization.build)(spec);
+    let name = spec.organization.name;
+    assert!(organization.line_entries().is_power_of_two(), "{name}");
+    let lines = u64::from(organization.sets() * organization.ways() * organization.line_entries());
     let held = u64::from(spec.groups() * spec.layout.group_entries);
     assert_eq!(lines, held, "{name} holds as many entries as fit");
     for line in (0..5000).chain([u64::MAX >> 8, u64::MAX >> 1, 0x1234_5678_9abc]) {
         assert!(
-            organisation.set_of(line) < organisation.sets(),
+            organization.set_of(line) < organization.sets(),
             "{name}: line {line}"
         );
     }
 }
 
 /// A stream that fits is held: no line of a span as large as the cache drives another out.
-fn neighbours_have_places_of_their_own(spec: &AttSpec) {
+fn neighbors_have_places_of_their_own(spec: &AttSpec) {
     let mut cache = spec.build().expect("it was checked");
     let entries = u64::from(spec.groups() * spec.layout.group_entries);
     for _ in 0..2 {
@@ -50,7 +50,7 @@ fn neighbours_have_places_of_their_own(spec: &AttSpec) {
     assert!(
         (0..entries).all(|entry| cache.contains(entry)),
         "{}",
-        spec.organisation.name
+        spec.organization.name
     );
 }
 
@@ -61,7 +61,7 @@ fn every_sequence_equals_the_model(spec: &AttSpec) {
     let entries = [0, 1, reach - 1, reach, reach + 1, 3 * reach];
     for sequence in 0..entries.len().pow(USES) {
         let mut cache = spec.build().expect("it was checked");
-        let mut model = ModelCache::new((spec.organisation.build)(spec));
+        let mut model = ModelCache::new((spec.organization.build)(spec));
         let mut held: Vec<(Slot, u64)> = Vec::new();
         let mut rest = sequence;
         for turn in 0..USES {
@@ -83,7 +83,7 @@ fn every_sequence_equals_the_model(spec: &AttSpec) {
                 is_hit,
                 model.lookup(entry),
                 "{} in {sequence}",
-                spec.organisation.name
+                spec.organization.name
             );
             assert!(slot.0 < cache.slots());
             assert_eq!(

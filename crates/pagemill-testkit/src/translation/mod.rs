@@ -1,7 +1,7 @@
-//! Translation: a cache too plain to be wrong, and the contract of every organisation.
+//! Translation: a cache too plain to be wrong, and the contract of every organization.
 
 mod contract;
 mod model;
 
-pub use contract::translation_organisation_contract;
+pub use contract::translation_organization_contract;
 pub use model::ModelCache;

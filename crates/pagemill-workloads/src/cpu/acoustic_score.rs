@@ -104,7 +104,7 @@ impl AcousticScore {
         best
     }
 
-    /// Neighbouring states belong to one sound: they are active together.
+    /// Neighboring states belong to one sound: they are active together.
     fn is_active(&self, state: usize) -> bool {
         let sound = (state / 16) as u64 + self.frame * (1 << 20);
         self.random.below(sound, 100) < self.active_percent.into()

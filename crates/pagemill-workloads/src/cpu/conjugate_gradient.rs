@@ -79,7 +79,7 @@ impl ConjugateGradient {
         }
     }
 
-    /// Six times the point less its neighbours; outside is 0.
+    /// Six times the point less its neighbors; outside is 0.
     fn apply(&mut self, point: usize, memory: &mut Recorder) {
         let here = self.direction.get(point, memory);
         let mut sum = 6.0 * here;

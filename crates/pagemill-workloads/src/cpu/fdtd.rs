@@ -63,7 +63,7 @@ impl Fdtd {
     }
 
     /// The next cell after `cell` along `axis`, or the one before it; around the ends.
-    fn neighbour(&self, cell: usize, axis: usize, is_next: bool) -> usize {
+    fn neighbor(&self, cell: usize, axis: usize, is_next: bool) -> usize {
         let side = self.side;
         let stride = side.pow(axis as u32);
         let place = cell / stride % side;
@@ -85,7 +85,7 @@ impl Fdtd {
         let (second, third) = ((axis + 1) % 3, (axis + 2) % 3);
         let mut difference = |component: usize, along: usize| {
             let here = field[component].get(cell, memory);
-            let there = field[component].get(self.neighbour(cell, along, of_electric), memory);
+            let there = field[component].get(self.neighbor(cell, along, of_electric), memory);
             if of_electric {
                 there - here
             } else {
@@ -145,7 +145,7 @@ mod tests {
             let out: f64 = (0..3)
                 .map(|axis| {
                     let field = program.magnetic[axis].values();
-                    field[program.neighbour(cell, axis, true)] - field[cell]
+                    field[program.neighbor(cell, axis, true)] - field[cell]
                 })
                 .sum();
             assert!(out.abs() < 1e-9, "{out} at {cell}");

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_each_others() {
+    fn neighbors_are_each_others() {
         let program = GasDynamics::new(3, 1, 0);
         for cell in 0..27 {
             for axis in 0..3 {

@@ -1,5 +1,5 @@
 //! Lattice Boltzmann in three dimensions with 19 velocities (D3Q19, one relaxation time), as in lbm: every cell collides and
-//! pushes its distributions to its neighbours, from one grid to another.
+//! pushes its distributions to its neighbors, from one grid to another.
 
 use super::registry::CpuProgramInfo;
 use super::stream::ProgramStream;
@@ -97,8 +97,8 @@ impl LatticeBoltzmann {
         }
     }
 
-    /// The neighbour of `cell` in the direction of `velocity`, around the ends.
-    fn neighbour(&self, cell: usize, velocity: usize) -> usize {
+    /// The neighbor of `cell` in the direction of `velocity`, around the ends.
+    fn neighbor(&self, cell: usize, velocity: usize) -> usize {
         let side = self.side;
         let place = [cell % side, cell / side % side, cell / side / side];
         let ends = [side, side, self.length];
@@ -145,8 +145,8 @@ impl CpuProgram for LatticeBoltzmann {
             std::array::from_fn(|velocity| self.from.get(cell * CELL + velocity, memory));
         collide(&mut distributions);
         for (velocity, part) in distributions.into_iter().enumerate() {
-            let neighbour = self.neighbour(cell, velocity);
-            self.to.set(neighbour * CELL + velocity, part, memory);
+            let neighbor = self.neighbor(cell, velocity);
+            self.to.set(neighbor * CELL + velocity, part, memory);
         }
     }
 

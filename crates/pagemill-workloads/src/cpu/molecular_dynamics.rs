@@ -64,7 +64,7 @@ impl MolecularDynamics {
         let random = Random::new(seed, 0);
         let mut layout = Layout::new();
         let particles = cells.pow(3) * IN_CELL;
-        // A face-centred lattice, slightly disturbed.
+        // A face-centered lattice, slightly disturbed.
         let place = |number: usize| {
             let (cell, corner) = (number / IN_CELL, number % IN_CELL);
             let at = [cell % cells, cell / cells % cells, cell / cells / cells];
@@ -98,8 +98,8 @@ impl MolecularDynamics {
         for particle in cell * IN_CELL..(cell + 1) * IN_CELL {
             let here = self.places.get(particle, memory);
             let mut sum = [0.0; 3];
-            for neighbour in 0..27 {
-                let first = self.neighbour(cell, neighbour) * IN_CELL;
+            for neighbor in 0..27 {
+                let first = self.neighbor(cell, neighbor) * IN_CELL;
                 for other in first..first + IN_CELL {
                     let there = self.places.get(other, memory);
                     if other != particle {
@@ -111,7 +111,7 @@ impl MolecularDynamics {
         }
     }
 
-    fn neighbour(&self, cell: usize, number: usize) -> usize {
+    fn neighbor(&self, cell: usize, number: usize) -> usize {
         let cells = self.cells;
         let wrap = |place: usize, step: usize| (place + cells + step - 1) % cells;
         let x = wrap(cell % cells, number % 3);
@@ -121,7 +121,7 @@ impl MolecularDynamics {
     }
 }
 
-/// Adds the force of a neighbour that is `far` away; beyond a cell it is nothing.
+/// Adds the force of a neighbor that is `far` away; beyond a cell it is nothing.
 fn add_force(sum: &mut Vector, far: Vector) {
     let distance2: f64 = far.iter().map(|part| part * part).sum();
     if distance2 > 1.7 * 1.7 {

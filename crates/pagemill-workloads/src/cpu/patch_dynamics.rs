@@ -37,7 +37,7 @@ const IN_SIDE: usize = 4;
 
 const IN_PATCH: usize = IN_SIDE * IN_SIDE * IN_SIDE;
 
-/// A patch and those that it meets first: itself and half of its neighbours.
+/// A patch and those that it meets first: itself and half of its neighbors.
 const MEETINGS: usize = 14;
 
 /// In units of the space between atoms. Atoms do not move further between lists than these reach beyond forces.

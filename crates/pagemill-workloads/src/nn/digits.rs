@@ -8,7 +8,7 @@ const GLYPH_ROWS: usize = 7;
 const GLYPH_COLUMNS: usize = 5;
 /// Pixels of the image for one of the glyph.
 const ENLARGED: usize = 3;
-/// Where a centred glyph starts.
+/// Where a centered glyph starts.
 const LEFT: usize = (IMAGE_SIDE - GLYPH_COLUMNS * ENLARGED) / 2;
 const TOP: usize = (IMAGE_SIDE - GLYPH_ROWS * ENLARGED) / 2;
 /// How far a glyph may be from the middle, in pixels either way.

@@ -1,5 +1,5 @@
 //! Weights without training data: three layers of random features, and a last layer that compares with what those
-//! layers make of clean digits. It recognises digits, so that a program that computes nonsense shows.
+//! layers make of clean digits. It recognizes digits, so that a program that computes nonsense shows.
 
 use super::digits::{SHIFT, clean_image};
 use super::network::{LAYERS, Layer};
@@ -21,8 +21,8 @@ impl Weights {
             random_features(second, seed, 1),
             random_features(third, seed, 2),
         ];
-        let centres = std::array::from_fn(|digit| mean_features(&random, digit));
-        let compare = comparison(&centres);
+        let centers = std::array::from_fn(|digit| mean_features(&random, digit));
+        let compare = comparison(&centers);
         debug_assert_eq!(compare.len(), last.weights());
         let [first, second, third] = random;
         Self([first, second, third, compare])
@@ -61,19 +61,19 @@ fn mean_features(weights: &[Vec<f32>; 3], digit: usize) -> Vec<f32> {
     sum.into_iter().map(|feature| feature / count).collect()
 }
 
-/// A layer whose largest output belongs to the nearest centre. For centre h and the mean m of all centres it computes
-/// (h - m) x - (h h - m m) / 2, which is the same for all centres up to the squared distance to h.
-fn comparison(centres: &[Vec<f32>; 10]) -> Vec<f32> {
-    let size = centres[0].len();
+/// A layer whose largest output belongs to the nearest center. For center h and the mean m of all centers it computes
+/// (h - m) x - (h h - m m) / 2, which is the same for all centers up to the squared distance to h.
+fn comparison(centers: &[Vec<f32>; 10]) -> Vec<f32> {
+    let size = centers[0].len();
     let mean: Vec<f32> = (0..size)
-        .map(|i| centres.iter().map(|centre| centre[i]).sum::<f32>() / 10.0)
+        .map(|i| centers.iter().map(|center| center[i]).sum::<f32>() / 10.0)
         .collect();
     let square = |v: &[f32]| v.iter().map(|value| value * value).sum::<f32>();
-    centres
+    centers
         .iter()
-        .flat_map(|centre| {
-            let bias = -0.5 * (square(centre) - square(&mean));
-            let weights = centre.iter().zip(&mean).map(|(h, m)| h - m);
+        .flat_map(|center| {
+            let bias = -0.5 * (square(center) - square(&mean));
+            let weights = center.iter().zip(&mean).map(|(h, m)| h - m);
             std::iter::once(bias).chain(weights)
         })
         .map(|weight| CONTRAST * weight)
@@ -86,7 +86,7 @@ mod tests {
     use crate::nn::digits::{image, label};
 
     #[test]
-    fn digits_are_recognised() {
+    fn digits_are_recognized() {
         for seed in 1..4 {
             let weights = Weights::generate(seed);
             let right = (0..100)
@@ -102,7 +102,7 @@ mod tests {
                     best == Some(label(seed, index))
                 })
                 .count();
-            assert!(right >= 90, "seed {seed}: {right} of 100 digits recognised");
+            assert!(right >= 90, "seed {seed}: {right} of 100 digits recognized");
         }
     }
 }

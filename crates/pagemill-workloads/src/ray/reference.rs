@@ -44,9 +44,9 @@ struct Hit {
 
 /// Distance to the near side of a sphere, `FAR` if the ray passes it or starts inside.
 fn sphere_distance(sphere: &Sphere, ray: RayOfLight) -> f32 {
-    let from_centre = minus(ray.origin, sphere.centre);
-    let half_b = dot(from_centre, ray.direction);
-    let c = dot(from_centre, from_centre) - sphere.radius * sphere.radius;
+    let from_center = minus(ray.origin, sphere.center);
+    let half_b = dot(from_center, ray.direction);
+    let c = dot(from_center, from_center) - sphere.radius * sphere.radius;
     let discriminant = half_b * half_b - c;
     if discriminant <= 0.0 {
         return FAR;
@@ -58,7 +58,7 @@ fn sphere_distance(sphere: &Sphere, ray: RayOfLight) -> f32 {
 fn plane_surface(point: Vector) -> Surface {
     let field = point[0].floor() as i32 + point[2].floor() as i32;
     Surface {
-        colour: if field & 1 != 0 { [0.1; 3] } else { [0.9; 3] },
+        color: if field & 1 != 0 { [0.1; 3] } else { [0.9; 3] },
         mirror: 0.2,
     }
 }
@@ -90,7 +90,7 @@ fn nearest_hit(scene: &Scene, ray: RayOfLight) -> Option<Hit> {
         Hit {
             distance: nearest,
             point,
-            normal: scaled(minus(point, sphere.centre), 1.0 / sphere.radius),
+            normal: scaled(minus(point, sphere.center), 1.0 / sphere.radius),
             surface: sphere.surface,
         }
     })
@@ -113,8 +113,8 @@ fn highlight(cosine: f32) -> f32 {
     (0..5).fold(cosine, |x, _| x * x)
 }
 
-/// Adds what the light source does to a surface to `colour`.
-fn illuminate(scene: &Scene, hit: &Hit, mirrored: Vector, weight: f32, colour: Vector) -> Vector {
+/// Adds what the light source does to a surface to `color`.
+fn illuminate(scene: &Scene, hit: &Hit, mirrored: Vector, weight: f32, color: Vector) -> Vector {
     let to_light = minus(LIGHT, hit.point);
     let light_distance = dot(to_light, to_light).sqrt();
     let to_light = scaled(to_light, 1.0 / light_distance);
@@ -123,18 +123,18 @@ fn illuminate(scene: &Scene, hit: &Hit, mirrored: Vector, weight: f32, colour: V
         direction: to_light,
     };
     let facing = dot(hit.normal, to_light);
-    let mut colour = colour;
+    let mut color = color;
     let mut lit = AMBIENT;
     if facing > 0.0 && !in_shadow(scene, shadow_ray, light_distance) {
         lit += facing;
         let cosine = dot(mirrored, to_light);
         if cosine > 0.0 {
-            colour = along(colour, WHITE, weight * highlight(cosine));
+            color = along(color, WHITE, weight * highlight(cosine));
         }
     }
     along(
-        colour,
-        hit.surface.colour,
+        color,
+        hit.surface.color,
         weight * (1.0 - hit.surface.mirror) * lit,
     )
 }
@@ -155,12 +155,12 @@ fn eye_ray(view: View, column: u32, row: u32) -> RayOfLight {
 /// Red, green, blue, and the distance of what is seen (0 for the sky).
 pub(super) fn pixel(scene: &Scene, view: View, bounces: u32, column: u32, row: u32) -> [f32; 4] {
     let mut ray = eye_ray(view, column, row);
-    let mut colour = [0.0; 3];
+    let mut color = [0.0; 3];
     let mut weight = 1.0;
     let mut depth = 0.0;
     for bounce in 0..=bounces {
         let Some(hit) = nearest_hit(scene, ray) else {
-            colour = along(colour, sky(ray.direction), weight);
+            color = along(color, sky(ray.direction), weight);
             break;
         };
         if bounce == 0 {
@@ -171,7 +171,7 @@ pub(super) fn pixel(scene: &Scene, view: View, bounces: u32, column: u32, row: u
             hit.normal,
             -2.0 * dot(ray.direction, hit.normal),
         );
-        colour = illuminate(scene, &hit, mirrored, weight, colour);
+        color = illuminate(scene, &hit, mirrored, weight, color);
         weight *= hit.surface.mirror;
         if weight < FAINT {
             break;
@@ -181,7 +181,7 @@ pub(super) fn pixel(scene: &Scene, view: View, bounces: u32, column: u32, row: u
             direction: mirrored,
         };
     }
-    [colour[0], colour[1], colour[2], depth]
+    [color[0], color[1], color[2], depth]
 }
 
 #[cfg(test)]
@@ -189,13 +189,13 @@ mod tests {
     use super::*;
 
     const RED: Surface = Surface {
-        colour: [1.0, 0.0, 0.0],
+        color: [1.0, 0.0, 0.0],
         mirror: 0.0,
     };
 
-    fn sphere(centre: Vector, radius: f32) -> Sphere {
+    fn sphere(center: Vector, radius: f32) -> Sphere {
         Sphere {
-            centre,
+            center,
             radius,
             surface: RED,
         }
@@ -210,7 +210,7 @@ mod tests {
         let ball = sphere([0.0, 0.0, 10.0], 2.0);
         let forward = [0.0, 0.0, 1.0];
         assert_eq!(sphere_distance(&ball, ray([0.0; 3], forward)), 8.0);
-        // A chord at height 1.2 stands 1.6 before the centre.
+        // A chord at height 1.2 stands 1.6 before the center.
         let high = sphere_distance(&ball, ray([0.0, 1.2, 0.0], forward));
         assert!((high - 8.4).abs() < 1e-5, "{high}");
         for passes in [[0.0, 2.5, 0.0], [0.0, 0.0, 10.0], [0.0, 0.0, 20.0]] {
@@ -237,7 +237,7 @@ mod tests {
                 } else {
                     on_spheres += 1;
                     let off = scene.spheres.iter().map(|sphere| {
-                        let out = minus(hit.point, sphere.centre);
+                        let out = minus(hit.point, sphere.center);
                         (dot(out, out).sqrt() - sphere.radius).abs()
                     });
                     assert!(off.fold(FAR, f32::min) < 1e-4);
@@ -271,7 +271,7 @@ mod tests {
     fn a_perfect_mirror_shows_the_sky_it_faces() {
         let mirror = Sphere {
             surface: Surface {
-                colour: [0.0; 3],
+                color: [0.0; 3],
                 mirror: 1.0,
             },
             ..sphere([0.0, 2.0, 0.0], 1.0)
@@ -283,7 +283,7 @@ mod tests {
             width: 1,
             height: 1,
         };
-        // Straight at the sphere and straight back: the horizon's colour, whatever the light does to a black surface.
+        // Straight at the sphere and straight back: the horizon's color, whatever the light does to a black surface.
         let [red, green, blue, depth] = pixel(&scene, view, 1, 0, 0);
         assert_eq!(depth, 6.0);
         assert!(red >= 0.75 && green >= 0.875 && blue >= 1.0);

@@ -10,7 +10,7 @@ pub(super) type Vector = [f32; 3];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sphere {
-    pub(super) centre: Vector,
+    pub(super) center: Vector,
     pub(super) radius: f32,
     pub(super) surface: Surface,
 }
@@ -18,7 +18,7 @@ pub(super) struct Sphere {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surface {
     /// Red, green, blue from 0 to 1.
-    pub(super) colour: Vector,
+    pub(super) color: Vector,
     /// Share of the light that is reflected as by a mirror.
     pub(super) mirror: f32,
 }
@@ -38,14 +38,14 @@ impl Scene {
                 let draw = |which: u64, low, high| random.f32_in(index * 8 + which, low, high);
                 let radius = draw(0, 0.5, 1.2) * crowding;
                 Sphere {
-                    centre: [
+                    center: [
                         draw(1, -3.5, 3.5),
                         radius + draw(2, 0.0, 2.5),
                         draw(3, 0.0, 6.0),
                     ],
                     radius,
                     surface: Surface {
-                        colour: [draw(4, 0.1, 1.0), draw(5, 0.1, 1.0), draw(6, 0.1, 1.0)],
+                        color: [draw(4, 0.1, 1.0), draw(5, 0.1, 1.0), draw(6, 0.1, 1.0)],
                         mirror: draw(7, 0.3, 0.9),
                     },
                 }
@@ -61,11 +61,11 @@ impl Scene {
     pub(super) fn write(&self, bytes: &mut [u8]) {
         let mut values = self.spheres.iter().flat_map(|sphere| {
             let Sphere {
-                centre: [x, y, z],
+                center: [x, y, z],
                 radius,
                 surface,
             } = *sphere;
-            let [red, green, blue] = surface.colour;
+            let [red, green, blue] = surface.color;
             [x, y, z, radius, red, green, blue, surface.mirror]
         });
         fill(bytes, |_| {

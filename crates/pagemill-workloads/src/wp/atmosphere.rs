@@ -5,14 +5,14 @@ use super::column::Column;
 use crate::elementary::{power, power_of_two};
 use crate::random::Random;
 
-const TOP_METRES: f32 = 15_000.0;
+const TOP_METERS: f32 = 15_000.0;
 const GROUND_KELVIN: f32 = 300.0;
 const TROPOPAUSE_KELVIN: f32 = 215.0;
-const LAPSE_KELVIN_PER_METRE: f32 = 6.5e-3;
+const LAPSE_KELVIN_PER_METER: f32 = 6.5e-3;
 const GROUND_PASCAL: f32 = 1.0e5;
 const GAS_CONSTANT_AIR: f32 = 287.0;
 const GAS_CONSTANT_BY_HEAT_CAPACITY: f32 = 287.0 / 1004.5;
-/// Gravity by the gas constant of air, for powers of two, in kelvin per metre.
+/// Gravity by the gas constant of air, for powers of two, in kelvin per meter.
 const FALL_OF_PRESSURE: f32 = 9.81 / 287.0 * std::f32::consts::LOG2_E;
 /// Columns on a side of a square that is stormy as a whole, or not.
 const STORM_COLUMNS: u32 = 12;
@@ -55,12 +55,12 @@ impl Atmosphere {
     pub(super) fn column(&self, i: u32, j: u32) -> Column {
         let weather = self.weather(i, j);
         let mut column = Column::with_capacity(self.levels as usize);
-        let mut bottom_metres = 0.0;
+        let mut bottom_meters = 0.0;
         let mut bottom_pascal = GROUND_PASCAL;
         for level in 0..self.levels {
-            let thickness = self.thickness_metres(level);
-            let height = bottom_metres + 0.5 * thickness;
-            let standard = GROUND_KELVIN - LAPSE_KELVIN_PER_METRE * height;
+            let thickness = self.thickness_meters(level);
+            let height = bottom_meters + 0.5 * thickness;
+            let standard = GROUND_KELVIN - LAPSE_KELVIN_PER_METER * height;
             let temperature = standard.max(TROPOPAUSE_KELVIN) + weather.warmer_kelvin;
             let half = power_of_two(-FALL_OF_PRESSURE * 0.5 * thickness / temperature);
             let pressure = bottom_pascal * half;
@@ -72,7 +72,7 @@ impl Atmosphere {
                 temperature,
                 pressure,
             );
-            bottom_metres += thickness;
+            bottom_meters += thickness;
             bottom_pascal = pressure * half;
         }
         column
@@ -92,10 +92,10 @@ impl Atmosphere {
     }
 
     /// Thin levels at the ground, four times thicker ones at the top.
-    fn thickness_metres(&self, level: u32) -> f32 {
+    fn thickness_meters(&self, level: u32) -> f32 {
         let levels = self.levels as f32;
         let share = (level as f32 + 0.5) / levels;
-        TOP_METRES / levels * (0.4 + 1.2 * share)
+        TOP_METERS / levels * (0.4 + 1.2 * share)
     }
 }
 
@@ -130,7 +130,7 @@ fn push_level(
     let relative = if between(0.0, 10_000.0) > 0.0 {
         1.02
     } else {
-        humidity * (1.0 - 0.5 * height / TOP_METRES)
+        humidity * (1.0 - 0.5 * height / TOP_METERS)
     };
     column.vapour.push(relative * saturation);
     column.cloud.push(1.5e-3 * between(1_000.0, 6_000.0));
@@ -154,17 +154,17 @@ mod tests {
     fn pressure_and_density_are_those_of_the_standard_atmosphere() {
         let column = SMALL.column(3, 4);
         // At 5.5 km about half the air is below.
-        let mut metres = 0.0;
+        let mut meters = 0.0;
         for level in 0..28 {
-            let height = metres + 0.5 * column.thickness[level];
-            metres += column.thickness[level];
+            let height = meters + 0.5 * column.thickness[level];
+            meters += column.thickness[level];
             if (5_000.0..6_000.0).contains(&height) {
                 assert!((48_000.0..58_000.0).contains(&column.pressure[level]));
             }
             let kelvin = column.theta[level] * column.exner[level];
             assert!((214.0..301.0).contains(&kelvin), "{kelvin} K at {height} m");
         }
-        assert!((metres - TOP_METRES).abs() < 1.0, "{metres}");
+        assert!((meters - TOP_METERS).abs() < 1.0, "{meters}");
         assert!((1.1..1.25).contains(&column.density[0]));
         assert!(column.pressure.is_sorted_by(|below, above| below > above));
     }

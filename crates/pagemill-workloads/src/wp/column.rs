@@ -75,7 +75,7 @@ impl Column {
         ]
     }
 
-    /// What reached the ground since the start in kg per square metre, in the order of [`GROUND_FIELDS`].
+    /// What reached the ground since the start in kg per square meter, in the order of [`GROUND_FIELDS`].
     pub(super) fn on_ground(&self) -> [f32; GROUND_FIELDS.len()] {
         [self.rain_on_ground, self.snow_on_ground]
     }
@@ -106,7 +106,7 @@ impl Column {
     }
 }
 
-/// Metres a second, by density of air and of rain in kg per cubic metre.
+/// Meters a second, by density of air and of rain in kg per cubic meter.
 fn rain_speed(air: f32, rain: f32) -> f32 {
     36.34 * power(0.001 * rain, 0.1364) * (SURFACE_AIR_DENSITY / air).sqrt()
 }
@@ -116,7 +116,7 @@ fn snow_speed(air: f32, snow: f32) -> f32 {
 }
 
 /// Lets rain or snow fall, in so many parts of the time step that nothing falls through a level at once.
-/// Returns what reached the ground in kg per square metre.
+/// Returns what reached the ground in kg per square meter.
 fn sediment(
     falling: &mut [f32],
     density: &[f32],
@@ -176,7 +176,7 @@ mod tests {
         seed: 2,
     };
 
-    /// All water above and on a square metre of ground, in kg.
+    /// All water above and on a square meter of ground, in kg.
     fn water(column: &Column) -> f64 {
         let [rain, snow] = column.on_ground().map(f64::from);
         let above: f64 = (0..column.theta.len())
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn rain_falls_at_metres_a_second_and_faster_than_snow() {
+    fn rain_falls_at_meters_a_second_and_faster_than_snow() {
         let rain = rain_speed(1.225, 1e-3);
         assert!((4.0..8.0).contains(&rain), "{rain} m/s");
         let snow = snow_speed(1.225, 1e-3);

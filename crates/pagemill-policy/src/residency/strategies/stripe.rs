@@ -63,7 +63,7 @@ fn rounded(dividend: u64, divisor: u64) -> u64 {
 }
 
 /// Makes the calls for stripes on the given sides; once GPU memory is full, the rest stays in CPU memory.
-/// Neighbouring stripes of one side share their calls.
+/// Neighboring stripes of one side share their calls.
 pub(super) fn emit_stripes(
     placement: &Placement,
     side_of: impl Fn(u64) -> Side,

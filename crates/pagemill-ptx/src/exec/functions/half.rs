@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rounding_is_to_the_nearest_of_the_neighbours(value: f32) {
+        fn rounding_is_to_the_nearest_of_the_neighbors(value: f32) {
             prop_assume!(!value.is_nan());
             prop_assert_eq!(Format::of(0).encode(value.into(), 0), half::f16::from_f32(value).to_bits());
             prop_assert_eq!(Format::of(BF16).encode(value.into(), 0), half::bf16::from_f32(value).to_bits());

@@ -24,7 +24,7 @@ pub fn plots(rows: &[Row], columns: &[Column], x: &str) -> Vec<Plot> {
         .any(|row| row.get("mode") == Some(&PROGRAMMER_COPY.into()));
     let mut plots = vec![bars("time", "Time", "time_ns", x, panel(number))];
     if let (true, PlotForm::Bars(time)) = (has_base, &mut plots[0].form) {
-        time.normalise_to = Some(PROGRAMMER_COPY.into());
+        time.normalize_to = Some(PROGRAMMER_COPY.into());
         plots[0].y_title = "time over programmer-copy".to_owned();
     }
     plots.push(bars(

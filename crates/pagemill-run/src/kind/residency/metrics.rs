@@ -14,7 +14,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     ("blocks", ColumnKind::Count, "thread blocks of the grid, all resident at once"),
     ("loops", ColumnKind::Count, "runs of the kernel"),
     ("reads", ColumnKind::Count, "reads of a warp, over all loops as all that follows"),
-    ("faults", ColumnKind::Count, "accesses of a step to a page that faulted; neighbouring warps of a block count once"),
+    ("faults", ColumnKind::Count, "accesses of a step to a page that faulted; neighboring warps of a block count once"),
     ("fault_entries", ColumnKind::Count, "entries made in the fault buffer"),
     ("batches", ColumnKind::Count, "batches that the driver served"),
     ("block_services", ColumnKind::Count, "blocks of 2 MiB served, over all batches"),

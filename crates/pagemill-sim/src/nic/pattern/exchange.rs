@@ -12,7 +12,7 @@ pub enum ExchangePattern {
     Ring,
     /// To every other rank, one distance after the other.
     AllToAll,
-    /// With the two neighbours in each of three dimensions of a torus.
+    /// With the two neighbors in each of three dimensions of a torus.
     Halo,
 }
 
@@ -109,22 +109,22 @@ impl ExchangeRank {
             ExchangePattern::Halo => {
                 let (dimension, forward) = ((index / 2) as usize, index.is_multiple_of(2));
                 let (up, down) = (
-                    self.neighbour(dimension, 1),
-                    self.neighbour(dimension, self.shape[dimension] - 1),
+                    self.neighbor(dimension, 1),
+                    self.neighbor(dimension, self.shape[dimension] - 1),
                 );
                 if forward { (up, down) } else { (down, up) }
             }
         }
     }
 
-    fn neighbour(&self, dimension: usize, distance: u32) -> u32 {
+    fn neighbor(&self, dimension: usize, distance: u32) -> u32 {
         let stride: u32 = self.shape[..dimension].iter().product();
         let place = self.rank / stride % self.shape[dimension];
         let moved = (place + distance) % self.shape[dimension];
         self.rank - place * stride + moved * stride
     }
 
-    /// Messages of a phase carry its number and their own, so that neighbours that are a phase ahead are told apart.
+    /// Messages of a phase carry its number and their own, so that neighbors that are a phase ahead are told apart.
     fn tag(&self, index: u32) -> u64 {
         self.phase * 8 + u64::from(index)
     }
