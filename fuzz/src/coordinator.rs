@@ -11,7 +11,7 @@ use pagemill_linux::Result;
 use pagemill_linux::channel::Peer;
 use pagemill_linux::messages::Heard;
 use pagemill_linux::server::{Port, Readiness};
-use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -164,7 +164,7 @@ pub fn coordinator(bytes: &[u8]) {
         socket: "unused".into(),
         socket_mode: 0,
         colors: COLORS,
-        policy: find_quota_policy("best-quota").expect("it is registered"),
+        policy: QUOTA_POLICIES.find("best-quota").expect("it is registered"),
         grace: Duration::from_millis(500),
         settle: Duration::from_millis(100),
     };

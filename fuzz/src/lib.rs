@@ -10,7 +10,7 @@ mod pager;
 
 use pagemill_color::protocol as color;
 use pagemill_color::{Roster, Task};
-use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_ptx::Module;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{InputErrors, SCENARIOS, load_given, load_text};
@@ -145,7 +145,7 @@ fn same_again<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
 /// Lines of messages to a coordinator of 16 colors: no two tasks ever share one.
 fn coordinate(bytes: &[u8]) {
     const COLORS: u16 = 16;
-    let policy = find_quota_policy("best-quota").expect("it is registered");
+    let policy = QUOTA_POLICIES.find("best-quota").expect("it is registered");
     let mut roster = Roster::new(COLORS, policy);
     for (number, line) in bytes.split(|byte| *byte == b'\n').take(40).enumerate() {
         let number = number as u64;

@@ -9,7 +9,7 @@ use pagemill_policy::translation::ORGANIZATIONS;
 use pagemill_scenario::{
     MACHINES, NIC_WORKLOADS, PAGER_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
 };
-use pagemill_workloads::{Parameter, Unit, cpu_programs};
+use pagemill_workloads::{CPU_PROGRAMS, Parameter, Unit, WORKLOADS};
 use serde_json::{Value, json};
 
 use crate::args::{ListArguments, Listing, TextFormat};
@@ -101,12 +101,12 @@ fn workloads() -> Vec<Item> {
         summary: format!("pager: {summary}"),
         keys: Vec::new(),
     });
-    let cpu = cpu_programs().iter().map(|info| Item {
+    let cpu = CPU_PROGRAMS.iter().map(|info| Item {
         name: info.name.to_owned(),
         summary: format!("coloring: {}", info.summary),
         keys: info.parameters.iter().map(key).collect(),
     });
-    pagemill_workloads::registry()
+    WORKLOADS
         .iter()
         .map(item)
         .chain(cpu)
@@ -118,8 +118,9 @@ fn workloads() -> Vec<Item> {
 
 fn policies() -> Vec<Item> {
     let item = |(name, summary): (&'static str, &'static str)| {
-        let policy = POLICIES.iter().find(|policy| policy.name == name);
-        let keys = policy.map_or(&[][..], |policy| policy.parameters);
+        let keys = POLICIES
+            .find(name)
+            .map_or(&[][..], |policy| policy.parameters);
         Item {
             name: name.to_owned(),
             summary: summary.to_owned(),

@@ -1,6 +1,6 @@
 //! Values of options that name something.
 
-use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant, find_strategy};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, StrategyEntry, Variant};
 use pagemill_scenario::quantity::Dimension;
 
 /// A pattern by name.
@@ -16,7 +16,7 @@ pub fn variant(text: &str) -> Result<Variant, String> {
 
 /// A strategy by name.
 pub fn strategy(text: &str) -> Result<&'static StrategyEntry, String> {
-    find_strategy(text).map_err(|error| error.to_string())
+    STRATEGIES.find(text).map_err(|error| error.to_string())
 }
 
 fn one_of(names: &[&str]) -> String {

@@ -109,7 +109,7 @@ impl Roster {
 
 #[cfg(test)]
 mod tests {
-    use pagemill_policy::coloring::quota::find_quota_policy;
+    use pagemill_policy::coloring::quota::QUOTA_POLICIES;
     use pagemill_policy::coloring::{Color, Sensitivity};
 
     use super::*;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn roster() -> Roster {
-        Roster::new(64, find_quota_policy("best-quota").expect("it is there"))
+        Roster::new(64, QUOTA_POLICIES.find("best-quota").expect("it is there"))
     }
 
     #[test]

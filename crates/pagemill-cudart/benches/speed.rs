@@ -23,7 +23,8 @@ fn setting() -> Setting {
 }
 
 fn ptx() -> &'static str {
-    pagemill_workloads::find("vector-add")
+    pagemill_workloads::WORKLOADS
+        .find("vector-add")
         .expect("it is registered")
         .ptx
 }

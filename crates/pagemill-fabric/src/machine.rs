@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use pagemill_policy::translation::{AttSpec, TableLayout, find_organization};
+use pagemill_policy::translation::{AttSpec, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
     WireSpec,
@@ -242,7 +242,7 @@ fn put_att(writer: &mut Writer, att: &AttSpec) {
 }
 
 fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
-    let organization = find_organization(reader.text("att.organization")?);
+    let organization = ORGANIZATIONS.find(reader.text("att.organization")?);
     Ok(AttSpec {
         layout: TableLayout {
             page: PageSize::new(reader.get("att.page_bytes")?)

@@ -7,7 +7,7 @@ use pagemill_gpu::{
     Bench, Buffer, GIB, Gpu, GpuError, GpuFacts, Kernel, Launch, MIB, Measured, Point, Settings,
 };
 use pagemill_policy::residency::{
-    AccessPattern, Action, Call, STRATEGIES, Side, StrategyEntry, Variant, find_strategy,
+    AccessPattern, Action, Call, STRATEGIES, Side, StrategyEntry, Variant,
 };
 
 const GPU_BYTES: u64 = 16 * GIB;
@@ -131,7 +131,7 @@ const SETTINGS: Settings = Settings {
 };
 
 fn strategy(name: &str) -> &'static StrategyEntry {
-    find_strategy(name).unwrap()
+    STRATEGIES.find(name).unwrap()
 }
 
 fn point(pattern: AccessPattern, name: &str, factor: f64) -> Point {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use pagemill_linux::OsError;
-use pagemill_policy::migration::find_policy;
-use pagemill_policy::paging::{READ_AHEADS, find_read_ahead};
-use pagemill_policy::residency::{EVICTIONS, GROWTHS, find_eviction, find_growth};
-use pagemill_types::PageSize;
+use pagemill_policy::migration::POLICIES;
+use pagemill_policy::paging::READ_AHEADS;
+use pagemill_policy::residency::{EVICTIONS, GROWTHS};
+use pagemill_types::{PageSize, UnknownName};
 use serde::{Deserialize, Serialize};
 
 use crate::remote::{Address, AddressError, Remote, RemoteError, Token, TokenError};
@@ -100,16 +100,9 @@ pub struct Setup {
 /// Why a [`Setup`] makes no pager.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A name that no policy has.
-    #[error("there is no {kind} policy {name}: use one of {known}")]
-    Policy {
-        /// Which kind.
-        kind: &'static str,
-        /// The name.
-        name: String,
-        /// All there are.
-        known: String,
-    },
+    /// No policy has this name.
+    #[error(transparent)]
+    Policy(#[from] UnknownName),
     /// No page size.
     #[error("{0}")]
     Page(String),
@@ -190,30 +183,15 @@ impl Setup {
     /// # Errors
     /// A name or a number is wrong.
     pub fn config(&self) -> Result<Config, SetupError> {
-        let unknown = |kind, name: &str, known: Vec<&str>| SetupError::Policy {
-            kind,
-            name: name.to_owned(),
-            known: known.join(", "),
-        };
         let mut config = Config::new(self.budget_bytes);
         let paging = &mut config.paging;
         paging.migration.page =
             PageSize::new(self.page_bytes).map_err(|error| SetupError::Page(error.to_string()))?;
-        paging.migration.policy =
-            find_policy(&self.policy).map_err(|error| SetupError::Page(error.to_string()))?;
+        paging.migration.policy = POLICIES.find(&self.policy)?;
         paging.migration.gap_threshold_bytes = self.gap_threshold_bytes;
-        paging.growth = find_growth(&self.growth).ok_or_else(|| {
-            let known = GROWTHS.iter().map(|entry| entry.name).collect();
-            unknown("growth", &self.growth, known)
-        })?;
-        paging.eviction = find_eviction(&self.eviction).ok_or_else(|| {
-            let known = EVICTIONS.iter().map(|entry| entry.name).collect();
-            unknown("eviction", &self.eviction, known)
-        })?;
-        paging.read_ahead = find_read_ahead(&self.read_ahead).ok_or_else(|| {
-            let known = READ_AHEADS.iter().map(|entry| entry.name).collect();
-            unknown("read-ahead", &self.read_ahead, known)
-        })?;
+        paging.growth = GROWTHS.find(&self.growth)?;
+        paging.eviction = EVICTIONS.find(&self.eviction)?;
+        paging.read_ahead = READ_AHEADS.find(&self.read_ahead)?;
         config.handlers = self.handlers;
         config.shards = self.shards;
         config.verify = self.verify;

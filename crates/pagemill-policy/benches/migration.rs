@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use divan::Bencher;
-use pagemill_policy::migration::{Migration, MigrationSpec, POLICIES, Page, find_policy};
+use pagemill_policy::migration::{Migration, MigrationSpec, POLICIES, Page};
 use pagemill_testkit::bench::rate;
 use pagemill_types::{PageRange, PageSize};
 
@@ -13,7 +13,7 @@ const SEGMENT_BYTES: u32 = 128;
 fn rules(policy: &str) -> Migration {
     let spec = MigrationSpec::new(
         PageSize::MIB_2,
-        find_policy(policy).expect("it is registered"),
+        POLICIES.find(policy).expect("it is registered"),
     );
     spec.build()
         .expect("the values of a new specification are checked by tests")
@@ -53,7 +53,7 @@ fn scattered_requests(bencher: Bencher, policy: &str) {
 
 fn main() {
     divan::main();
-    for entry in POLICIES {
+    for entry in &POLICIES {
         let migration = rules(entry.name);
         let mut fetch = Vec::new();
         let name = format!("migration-{}", entry.name);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use pagemill_policy::migration::{POLICIES, find_policy};
+use pagemill_policy::migration::POLICIES;
 use pagemill_testkit::migration_policy_contract;
 
 #[test]
 fn every_registered_policy_keeps_the_contract() {
-    for entry in POLICIES {
+    for entry in &POLICIES {
         let report = migration_policy_contract(entry);
         assert!(
             report.pages > report.specs,
@@ -19,7 +19,7 @@ fn every_registered_policy_keeps_the_contract() {
 
 #[test]
 fn multi_range_reaches_every_subset_of_eight_units() {
-    let entry = find_policy("multi-range").unwrap();
+    let entry = POLICIES.find("multi-range").unwrap();
     let report = migration_policy_contract(entry);
     assert!(report.pages > 256 * 2, "{report:?}");
 }
@@ -56,8 +56,8 @@ fn every_policy_file_is_registered() {
 
 #[test]
 fn an_unknown_policy_is_told_the_known_ones() {
-    let message = find_policy("whole").unwrap_err().to_string();
-    for entry in POLICIES {
+    let message = POLICIES.find("whole").unwrap_err().to_string();
+    for entry in &POLICIES {
         assert!(message.contains(entry.name), "{message}");
     }
 }

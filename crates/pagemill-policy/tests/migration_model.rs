@@ -1,6 +1,6 @@
 //! The three policies against one `bool` a unit: random requests to large pages.
 
-use pagemill_policy::migration::{FullSlotRule, Migration, MigrationSpec, Page, find_policy};
+use pagemill_policy::migration::{FullSlotRule, Migration, MigrationSpec, POLICIES, Page};
 use pagemill_testkit::migration::{Rule, UnitMap};
 use pagemill_types::{PageRange, PageSize};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn any_spec() -> impl Strategy<Value = (MigrationSpec, Rule)> {
                 gap_threshold_bytes: threshold,
                 range_slots: slots,
                 when_full,
-                ..MigrationSpec::new(page, find_policy(name).unwrap())
+                ..MigrationSpec::new(page, POLICIES.find(name).unwrap())
             };
             (spec, rule)
         },

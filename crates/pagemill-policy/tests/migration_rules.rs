@@ -1,8 +1,8 @@
 //! Worked cases that a reader can follow, and the values that are refused.
 
 use pagemill_policy::migration::{
-    CpuDecision, FullSlotRule, GpuDecision, MigrationSpec, MigrationSpecError, Page, PageState,
-    find_policy,
+    CpuDecision, FullSlotRule, GpuDecision, MigrationSpec, MigrationSpecError, POLICIES, Page,
+    PageState,
 };
 use pagemill_types::{PageRange, PageSize};
 
@@ -19,7 +19,7 @@ fn kib(start: u32, end: u32) -> PageRange {
 fn spec(policy: &str) -> MigrationSpec {
     MigrationSpec::new(
         PageSize::new(64 << 10).unwrap(),
-        find_policy(policy).unwrap(),
+        POLICIES.find(policy).unwrap(),
     )
 }
 
@@ -143,7 +143,7 @@ fn a_request_past_the_page_is_refused() {
 #[test]
 fn the_largest_page_has_no_overflow() {
     let page_size = PageSize::new(1 << 30).unwrap();
-    let mut spec = MigrationSpec::new(page_size, find_policy("multi-range").unwrap());
+    let mut spec = MigrationSpec::new(page_size, POLICIES.find("multi-range").unwrap());
     spec.unit_bytes = 1 << 30;
     let migration = spec.build().unwrap();
     let mut page = Page::new();

@@ -4,7 +4,7 @@
 //! request between, and a finer policy never moves more than a coarser one.
 
 use pagemill_policy::migration::{
-    CpuDecision, Migration, MigrationSpec, Page, PageState, find_policy,
+    CpuDecision, Migration, MigrationSpec, POLICIES, Page, PageState,
 };
 use pagemill_testkit::migration::{Rule, UnitMap, every_range, small_specs};
 use pagemill_types::{PageRange, RangeSet};
@@ -75,7 +75,7 @@ struct Track {
 
 impl Track {
     fn new(spec: &MigrationSpec, policy: &str, rule: Rule) -> Self {
-        let policy = find_policy(policy).unwrap();
+        let policy = POLICIES.find(policy).unwrap();
         let spec = MigrationSpec {
             policy,
             ..spec.clone()
@@ -128,7 +128,7 @@ fn extend(
 }
 
 fn every_sequence(unit_bytes: u32, length: u32) -> u64 {
-    let multi_range = find_policy("multi-range").unwrap();
+    let multi_range = POLICIES.find("multi-range").unwrap();
     let mut made = 0;
     for spec in small_specs(multi_range, unit_bytes) {
         let start = [(); 3].map(|()| Witness::new(&spec));
@@ -156,7 +156,7 @@ fn every_sequence_of_three_requests_to_eight_units() {
 /// Any length: follows the three policies together through every combination of pages they can reach.
 #[test]
 fn a_finer_policy_holds_no_byte_that_a_coarser_one_does_not() {
-    let multi_range = find_policy("multi-range").unwrap();
+    let multi_range = POLICIES.find("multi-range").unwrap();
     for spec in small_specs(multi_range, 32) {
         let tracks = tracks(&spec);
         let requests = every_range(&spec);
@@ -193,7 +193,7 @@ fn a_finer_policy_holds_no_byte_that_a_coarser_one_does_not() {
 /// The ends of the scale meet: with one slot, or with every gap narrow, many ranges are one.
 #[test]
 fn multi_range_degenerates_to_single_range() {
-    let multi_range = find_policy("multi-range").unwrap();
+    let multi_range = POLICIES.find("multi-range").unwrap();
     let degenerate = |spec: &MigrationSpec| {
         spec.range_slots == Some(1) || u64::from(spec.gap_threshold_bytes) >= spec.page.bytes()
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::paging::{
     Fault, Ledger, PagingSpec, PagingSpecError, Plan, READ_AHEADS, ReadAhead, Streams, UNIT_BYTES,
-    UNITS_AHEAD_MAX, find_read_ahead,
+    UNITS_AHEAD_MAX,
 };
 use pagemill_policy::residency::{EVICTIONS, GROWTHS, PageMask};
 use pagemill_types::PageSize;
@@ -152,7 +152,7 @@ fn pages_in_transit_stay() {
 #[test]
 fn what_cannot_leave_is_in_frames_again() {
     let mut spec = PagingSpec::new(0);
-    spec.read_ahead = find_read_ahead("none").expect("a policy");
+    spec.read_ahead = READ_AHEADS.find("none").expect("a policy");
     spec.budget_units = spec.least_budget_units();
     let mut ledger = Ledger::new(&spec).expect("a spec that fits");
     ledger.extend_to(spec.budget_units + 1);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pagemill_policy::residency::{
     AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, Driver, DriverSpec, EVICTIONS,
-    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch, find_eviction, find_growth,
+    Effects, GROWTHS, HostPage, PageMask, Side, ThrashingSpec, Touch,
 };
 use pagemill_types::Picos;
 use proptest::prelude::*;
@@ -154,7 +154,7 @@ proptest! {
         let mut spec = DriverSpec::new(u64::from(BLOCKS) * BLOCK_BYTES, chunks as u64 * BLOCK_BYTES);
         spec.policy.thrashing = None;
         let order = if by_migration { "migration-order" } else { "allocation-order" };
-        spec.policy.eviction = find_eviction(order).expect("it is listed");
+        spec.policy.eviction = EVICTIONS.find(order).expect("it is listed");
         let mut driver = Driver::new(&spec).expect("a valid driver");
         let mut effects = Effects::default();
         let mut held: VecDeque<u32> = VecDeque::new();
@@ -226,7 +226,7 @@ fn thrash(driver: &mut Driver, now: &mut Picos, gap: Picos) -> BTreeMap<&'static
 
 fn two_blocks_one_chunk() -> Driver {
     let mut spec = DriverSpec::new(2 * BLOCK_BYTES, BLOCK_BYTES);
-    spec.policy.growth = find_growth("host-page").expect("registered");
+    spec.policy.growth = GROWTHS.find("host-page").expect("registered");
     Driver::new(&spec).expect("a valid driver")
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pagemill_policy::residency::{
-    BIG_PAGE_PAGES, BLOCK_PAGES, GROWTHS, GrowthContext, PageMask, find_growth,
-};
+use pagemill_policy::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, GROWTHS, GrowthContext, PageMask};
 use proptest::prelude::*;
 
 /// For every faulted 64 KiB the largest of its aligned power-of-two neighborhoods that is dense enough, page by page.
@@ -30,7 +28,7 @@ fn brute_force(resident: &BTreeSet<u32>, faulted: &BTreeSet<u32>, percent: u32) 
 }
 
 fn grow(name: &str, percent: u32, resident: &BTreeSet<u32>, faulted: &BTreeSet<u32>) -> PageMask {
-    let growth = (find_growth(name).expect("registered").build)(percent);
+    let growth = (GROWTHS.find(name).expect("registered").build)(percent);
     growth.grow(&GrowthContext {
         resident: resident.iter().copied().collect(),
         faulted: faulted.iter().copied().collect(),
@@ -60,7 +58,7 @@ proptest! {
 
     #[test]
     fn every_growth_holds_the_faulted_pages(resident in pages(100), faulted in pages(40)) {
-        for entry in GROWTHS {
+        for entry in &GROWTHS {
             let grown = grow(entry.name, 51, &resident, &faulted);
             prop_assert!(faulted.iter().all(|&page| grown.contains(page)), "{}", entry.name);
         }

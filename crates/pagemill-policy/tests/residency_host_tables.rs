@@ -2,7 +2,7 @@
 
 use pagemill_policy::residency::{
     AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, CounterRegion, Driver, DriverPolicy,
-    Effects, GROWTHS, HostPage, PageMask, PageTables, Side, Touch, find_growth,
+    Effects, GROWTHS, HostPage, PageMask, PageTables, Side, Touch,
 };
 use pagemill_types::Picos;
 use proptest::prelude::*;
@@ -238,7 +238,7 @@ impl Model {
 fn driver(growth: &'static str, region: CounterRegion, room: u64) -> Driver {
     let policy = DriverPolicy {
         host_page: HostPage::Kib64,
-        growth: find_growth(growth).expect("a growth policy"),
+        growth: GROWTHS.find(growth).expect("a growth policy"),
         page_tables: PageTables::Host,
         access_counters: Some(AccessCounterSpec {
             threshold: THRESHOLD,

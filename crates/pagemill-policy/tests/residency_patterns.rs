@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use pagemill_policy::residency::{
-    AccessPattern, Action, Call, PatternSpec, Placement, STRATEGIES, Side, Variant, WarpRead,
-    find_strategy, lcg,
+    AccessPattern, Action, Call, PatternSpec, Placement, STRATEGIES, Side, Variant, WarpRead, lcg,
 };
 use proptest::prelude::*;
 
@@ -92,7 +91,7 @@ proptest! {
         let placement = Placement { allocation_bytes: allocation * 65536, gpu_bytes: gpu * 65536, stripe_bytes: stripe };
         for name in ["stripe", "stripe-even"] {
             let mut prefetched = Vec::new();
-            (find_strategy(name).unwrap().build)().calls(&placement, &mut |call: Call| {
+            (STRATEGIES.find(name).unwrap().build)().calls(&placement, &mut |call: Call| {
                 if let Action::Prefetch(side) = call.action {
                     prefetched.push((call.bytes, side));
                 }
@@ -122,7 +121,7 @@ fn stripes(gpu: u64, all: u64) -> String {
         stripe_bytes: 4096,
     };
     let mut sides = vec!['?'; all as usize];
-    (find_strategy("stripe").unwrap().build)().calls(&placement, &mut |call: Call| {
+    (STRATEGIES.find("stripe").unwrap().build)().calls(&placement, &mut |call: Call| {
         if let Action::PreferredLocation(side) = call.action {
             let pages = call.bytes.start / 4096..call.bytes.end / 4096;
             pages.for_each(|page| sides[page as usize] = if side == Side::Gpu { 'G' } else { 'c' });
@@ -166,10 +165,10 @@ fn names_lead_back_to_what_they_name() {
     for variant in Variant::ALL {
         assert_eq!(Variant::from_name(variant.name()), Some(variant));
     }
-    for entry in STRATEGIES {
-        assert_eq!(find_strategy(entry.name), Ok(entry));
+    for entry in &STRATEGIES {
+        assert_eq!(STRATEGIES.find(entry.name), Ok(entry));
     }
-    let message = find_strategy("magic").unwrap_err().to_string();
+    let message = STRATEGIES.find("magic").unwrap_err().to_string();
     assert!(
         STRATEGIES.iter().all(|entry| message.contains(entry.name)),
         "{message}"

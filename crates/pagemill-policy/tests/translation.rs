@@ -1,8 +1,6 @@
 //! ATT caches against a trivial model, and what the document says of the published one.
 
-use pagemill_policy::translation::{
-    AttSpec, Lookup, ORGANIZATIONS, TableLayout, find_organization, lines_ahead,
-};
+use pagemill_policy::translation::{AttSpec, Lookup, ORGANIZATIONS, TableLayout, lines_ahead};
 use pagemill_testkit::translation::ModelCache;
 use pagemill_testkit::translation_organization_contract;
 use pagemill_types::PageSize;
@@ -10,7 +8,7 @@ use proptest::prelude::*;
 
 #[test]
 fn every_organization_keeps_the_contract() {
-    for entry in ORGANIZATIONS {
+    for entry in &ORGANIZATIONS {
         translation_organization_contract(entry);
     }
 }
@@ -116,7 +114,7 @@ fn sizes_that_no_cache_has_are_refused() {
         "group_entries"
     );
     assert_eq!(refused(|spec| spec.layout.entry_bytes = 7), "entry_bytes");
-    let unknown = find_organization("full").unwrap_err();
+    let unknown = ORGANIZATIONS.find("full").unwrap_err();
     assert!(unknown.to_string().contains("direct-mapped"), "{unknown}");
 }
 

@@ -1,6 +1,7 @@
 //! What can be named, and the texts behind the names.
 
 use pagemill_scenario::{BuiltIn, MACHINES, SCENARIOS, transfer_modes};
+use pagemill_workloads::WORKLOADS;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -45,7 +46,7 @@ fn scenarios() -> PyResult<Vec<(&'static str, String)>> {
 
 #[pyfunction]
 fn workloads() -> Vec<(&'static str, &'static str)> {
-    let all = pagemill_workloads::registry().iter();
+    let all = WORKLOADS.iter();
     all.map(|info| (info.name, info.summary)).collect()
 }
 
@@ -66,15 +67,8 @@ fn scenario_text(name: &str) -> PyResult<&'static str> {
 
 #[pyfunction]
 fn ptx(name: &str) -> PyResult<&'static str> {
-    let found = pagemill_workloads::find(name);
-    found.map(|info| info.ptx).ok_or_else(|| {
-        let names: Vec<&str> = pagemill_workloads::registry()
-            .iter()
-            .map(|info| info.name)
-            .collect();
-        PyKeyError::new_err(format!(
-            "there is no workload {name:?}: use one of {}",
-            names.join(", ")
-        ))
-    })
+    let found = WORKLOADS.find(name);
+    found
+        .map(|info| info.ptx)
+        .map_err(|error| PyKeyError::new_err(error.to_string()))
 }

@@ -11,7 +11,7 @@ use pagemill_sim::shared_cache::{ColorSweep, SweepSpec};
 use pagemill_testkit::bench::cpu_rate;
 use pagemill_trace::open;
 use pagemill_types::PageSize;
-use pagemill_workloads::{CpuProgramInfo, cpu_programs};
+use pagemill_workloads::{CPU_PROGRAMS, CpuProgramInfo};
 
 /// References of a program or trace, from its start.
 const REFERENCES_MAX: usize = 20_000_000;
@@ -80,7 +80,7 @@ fn curve(name: &str, references: &References) {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for info in cpu_programs() {
+    for info in &CPU_PROGRAMS {
         curve(info.name, &of_program(info));
     }
     for path in std::env::var("PAGEMILL_TRACES")

@@ -83,7 +83,7 @@ impl Transfer {
             false => BLOCK_BYTES,
         };
         let keys = MigrationKeys::read(&mut section, page)?;
-        let migration = match POLICIES.iter().find(|policy| policy.name == mode) {
+        let migration = match POLICIES.find(mode).ok() {
             Some(policy) => Some(keys.heeded_by(policy, page, &section)?),
             None => None,
         };

@@ -1,6 +1,8 @@
 //! `[workload]`: which program runs, and its parameters.
 
-use pagemill_workloads::{Parameter, ParameterError, Unit, Values, Workload, WorkloadInfo};
+use pagemill_workloads::{
+    Parameter, ParameterError, Unit, Values, WORKLOADS, Workload, WorkloadInfo,
+};
 
 use crate::document::{Kind, Node, Section};
 use crate::error::Problem;
@@ -20,12 +22,8 @@ pub struct WorkloadSpec {
 impl WorkloadSpec {
     /// Reads `[workload]`; `seed` is that of the scenario.
     pub(crate) fn read(mut section: Section<'_>, seed: u64) -> Option<Self> {
-        let names: Vec<&str> = pagemill_workloads::registry()
-            .iter()
-            .map(|info| info.name)
-            .collect();
-        let name = section.required("name", quantity::choice("workloads", &names));
-        let Some(info) = name.and_then(|name| pagemill_workloads::find(&name)) else {
+        let info = section.required("name", quantity::registered("workloads", &WORKLOADS));
+        let Some(info) = info else {
             section.abandon();
             return None;
         };

@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
     AccessKind, Gpu, GpuMachine, GridShape, Options, Step, StepEnd, SyntheticGrid, TransferMode,
     WarpPlace,
@@ -21,7 +21,7 @@ fn modes(name: &str) -> TransferMode {
     let migrate = |policy| {
         TransferMode::Migrate(MigrationSpec::new(
             PageSize::MIB_2,
-            find_policy(policy).unwrap(),
+            POLICIES.find(policy).unwrap(),
         ))
     };
     match name {

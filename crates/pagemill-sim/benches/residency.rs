@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{AccessPattern, Variant, find_strategy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::uvm::{self, UvmMachine, UvmPoint};
 use pagemill_testkit::bench::rate;
 use pagemill_types::PageSize;
@@ -24,7 +24,7 @@ fn run(pattern: AccessPattern, strategy: &str) -> u64 {
     let point = UvmPoint {
         pattern,
         variant: Variant::LockStep,
-        strategy: find_strategy(strategy).expect("it is listed"),
+        strategy: STRATEGIES.find(strategy).expect("it is listed"),
         factor: 1.5,
         ballast: 0.0,
         stripe_bytes: 2 * MIB,
@@ -34,16 +34,16 @@ fn run(pattern: AccessPattern, strategy: &str) -> u64 {
         seed: 0,
         partial: MigrationSpec::new(
             PageSize::MIB_2,
-            find_policy("multi-range").expect("it is listed"),
+            POLICIES.find("multi-range").expect("it is listed"),
         ),
     };
     let report = uvm::run(&machine(), &point).expect("the point is sound");
     black_box(report).reads
 }
 
-const STRATEGIES: [&str; 4] = ["on-demand", "zero-copy", "stripe", "partial-pages"];
+const TIMED: [&str; 4] = ["on-demand", "zero-copy", "stripe", "partial-pages"];
 
-#[divan::bench(args = STRATEGIES, consts = [0, 1, 2], sample_count = 3)]
+#[divan::bench(args = TIMED, consts = [0, 1, 2], sample_count = 3)]
 fn reads<const PATTERN: usize>(bencher: Bencher, strategy: &str) {
     let pattern = AccessPattern::ALL[PATTERN];
     bencher
@@ -54,7 +54,7 @@ fn reads<const PATTERN: usize>(bencher: Bencher, strategy: &str) {
 fn main() {
     divan::main();
     for pattern in AccessPattern::ALL {
-        for strategy in STRATEGIES {
+        for strategy in &TIMED {
             let name = format!("residency-{pattern}-{strategy}");
             rate(&name, "reads/s", || run(pattern, strategy));
         }

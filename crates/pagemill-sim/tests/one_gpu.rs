@@ -1,8 +1,8 @@
 //! The built-in patterns and the loop of programs run against each other, over the same page managers: the same reads, below and
 //! beyond GPU memory.
 
-use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{AccessPattern, Variant, find_strategy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::gpu::{
     DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Memory, Options,
     PatternCosts, PatternGrid, Report, TransferMode, Translation, TranslationSpec,
@@ -69,7 +69,7 @@ fn machine() -> GpuMachine {
 }
 
 fn multi_range() -> MigrationSpec {
-    let mut spec = MigrationSpec::new(PageSize::MIB_2, find_policy("multi-range").unwrap());
+    let mut spec = MigrationSpec::new(PageSize::MIB_2, POLICIES.find("multi-range").unwrap());
     spec.range_slots = Some(8);
     spec
 }
@@ -78,7 +78,7 @@ fn point(pattern: AccessPattern, strategy: &str, factor: f64, loops: u32) -> Uvm
     UvmPoint {
         pattern,
         variant: Variant::LockStep,
-        strategy: find_strategy(strategy).unwrap(),
+        strategy: STRATEGIES.find(strategy).unwrap(),
         factor,
         ballast: 0.0,
         stripe_bytes: 2 * MIB,

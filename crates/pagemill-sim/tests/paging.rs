@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use pagemill_policy::paging::{PagingSpec, Trace, TraceEvent, find_read_ahead};
+use pagemill_policy::paging::{PagingSpec, READ_AHEADS, Trace, TraceEvent};
 use pagemill_policy::residency::PageMask;
 use pagemill_sim::paging::{
     BatchCost, Order, PagerMachine, PagingReport, Pattern, StoreCost, Touches, replay,
@@ -35,7 +35,7 @@ fn machine() -> PagerMachine {
 
 fn spec(budget_units: u32) -> PagingSpec {
     let mut spec = PagingSpec::new(budget_units);
-    spec.read_ahead = find_read_ahead("none").expect("a policy");
+    spec.read_ahead = READ_AHEADS.find("none").expect("a policy");
     spec
 }
 

@@ -1,8 +1,8 @@
 //! The oversubscription benchmark on a small machine: what is counted adds up, no time is less than the bytes need,
 //! and what is decided shows in the time.
 
-use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant, find_strategy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::TimelineKind;
 use pagemill_sim::parts::link::ReadSpec;
 use pagemill_sim::uvm::{
@@ -43,7 +43,7 @@ fn machine() -> UvmMachine {
 }
 
 fn partial() -> MigrationSpec {
-    let mut spec = MigrationSpec::new(PageSize::MIB_2, find_policy("multi-range").unwrap());
+    let mut spec = MigrationSpec::new(PageSize::MIB_2, POLICIES.find("multi-range").unwrap());
     spec.range_slots = Some(8);
     spec
 }
@@ -52,7 +52,7 @@ fn point(pattern: AccessPattern, strategy: &str, factor: f64) -> UvmPoint {
     UvmPoint {
         pattern,
         variant: Variant::LockStep,
-        strategy: find_strategy(strategy).unwrap(),
+        strategy: STRATEGIES.find(strategy).unwrap(),
         factor,
         ballast: 0.0,
         stripe_bytes: 2 * MIB,

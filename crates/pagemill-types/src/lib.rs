@@ -1,4 +1,4 @@
-//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges.
+//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names.
 //!
 //! No dependency, no input or output. Mixing two kinds of number does not compile.
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@ mod page;
 mod picos;
 mod range;
 mod range_set;
+mod registry;
 
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
@@ -16,3 +17,4 @@ pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;
 pub use range::PageRange;
 pub use range_set::{Missing, RangeSet};
+pub use registry::{Named, Registry, UnknownName};

@@ -83,7 +83,11 @@ pub struct UnknownName {
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name, known } = self;
-        write!(f, "there is no {kind} \"{name}\": use one of {}", known.join(", "))
+        write!(
+            f,
+            "there is no {kind} \"{name}\": use one of {}",
+            known.join(", ")
+        )
     }
 }
 

@@ -12,13 +12,15 @@ use divan::counter::ItemsCount;
 use pagemill_policy::migration::MigrationSpec;
 use pagemill_sim::{Arg, Gpu, GpuMachine, Options, TransferMode};
 use pagemill_testkit::bench::{cost, rate};
-use pagemill_workloads::{WorkloadInfo, find};
+use pagemill_workloads::{WORKLOADS, WorkloadInfo};
 
 const PROGRAMS: [&str; 3] = ["vector-add", "bfs", "laplace3d"];
 const ELEMENTS: u32 = 1 << 22;
 
 fn gpu(timing: bool) -> Gpu {
-    let policy = pagemill_policy::migration::find_policy("multi-range").expect("it is registered");
+    let policy = pagemill_policy::migration::POLICIES
+        .find("multi-range")
+        .expect("it is registered");
     let spec = MigrationSpec::new(pagemill_types::PageSize::MIB_2, policy);
     let options = Options {
         timing,
@@ -29,7 +31,7 @@ fn gpu(timing: bool) -> Gpu {
 }
 
 fn info(name: &str) -> &'static WorkloadInfo {
-    find(name).expect("it is registered")
+    WORKLOADS.find(name).expect("it is registered")
 }
 
 /// Vectors on a GPU; each call of the closure launches once and returns the thread instructions of the launch.

@@ -1,8 +1,8 @@
 //! The built-in programs. GPU programs have inputs, a host side and a CPU reference; CPU programs are streams of references.
 //!
 //! A workload is written once, as an explicit-copy CUDA host program over [`pagemill_sim::Gpu`]; what its copies cost is the
-//! simulator's business. Every run checks every result against code that runs on the CPU. [`registry`] lists
-//! them all; [`cpu_programs`] those for CPUs.
+//! simulator's business. Every run checks every result against code that runs on the CPU. [`WORKLOADS`] lists
+//! them all; [`CPU_PROGRAMS`] those for CPUs.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -30,7 +30,7 @@ mod streams;
 mod vector_add;
 mod wp;
 
-pub use cpu::{CpuProgramInfo, cpu_programs, find_cpu_program};
+pub use cpu::{CPU_PROGRAMS, CpuProgramInfo};
 pub use parameter::{Parameter, ParameterError, Unit, Values};
-pub use registry::{find, registry};
+pub use registry::WORKLOADS;
 pub use workload::{Checked, Mismatch, Workload, WorkloadError, WorkloadInfo};

@@ -1,9 +1,13 @@
+use pagemill_types::Registry;
+
 use crate::{
     WorkloadInfo, aes, bfs, cp, laplace3d, libor, mum, nn, pointer_chase, ray, sto, streams,
     vector_add, wp,
 };
 
-static REGISTRY: &[WorkloadInfo] = &[
+/// Every built-in GPU program, in the order of listings. A new program is one folder and one line here.
+#[rustfmt::skip]
+pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new("workload", &[
     vector_add::INFO,
     aes::INFO,
     bfs::INFO,
@@ -17,14 +21,4 @@ static REGISTRY: &[WorkloadInfo] = &[
     wp::INFO,
     pointer_chase::INFO,
     streams::INFO,
-];
-
-/// Every built-in program.
-pub fn registry() -> &'static [WorkloadInfo] {
-    REGISTRY
-}
-
-/// The program of that name.
-pub fn find(name: &str) -> Option<&'static WorkloadInfo> {
-    REGISTRY.iter().find(|info| info.name == name)
-}
+]);

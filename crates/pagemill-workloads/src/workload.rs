@@ -1,4 +1,5 @@
 use pagemill_sim::{Gpu, GpuError};
+use pagemill_types::named;
 
 use crate::{Parameter, ParameterError, Values};
 
@@ -59,7 +60,6 @@ pub enum WorkloadError {
 }
 
 /// One entry of the registry: everything that can be said of a program before its parameters are chosen.
-#[derive(Debug)]
 pub struct WorkloadInfo {
     /// The name scenarios use.
     pub name: &'static str,
@@ -73,6 +73,8 @@ pub struct WorkloadInfo {
     pub parameters: &'static [Parameter],
     pub(crate) build: fn(&Values) -> Result<Box<dyn Workload>, ParameterError>,
 }
+
+named!(WorkloadInfo);
 
 impl WorkloadInfo {
     /// The default of every parameter.

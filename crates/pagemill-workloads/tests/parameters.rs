@@ -1,22 +1,22 @@
 //! What every program promises about its parameters and its registry entry.
 
-use pagemill_workloads::{ParameterError, Unit, find, registry};
+use pagemill_workloads::{ParameterError, Unit, WORKLOADS};
 
 #[test]
 fn names_are_unique_and_found() {
-    for info in registry() {
+    for info in &WORKLOADS {
         assert!(
-            std::ptr::eq(find(info.name).expect("registered"), info),
+            std::ptr::eq(WORKLOADS.find(info.name).expect("registered"), info),
             "{} is registered twice",
             info.name
         );
     }
-    assert!(find("no-such-program").is_none());
+    assert!(WORKLOADS.find("no-such-program").is_err());
 }
 
 #[test]
 fn every_program_comes_with_source_ptx_and_words() {
-    for info in registry() {
+    for info in &WORKLOADS {
         let name = info.name;
         assert!(
             info.source.contains("extern \"C\" __global__ void"),
@@ -37,7 +37,7 @@ fn every_program_comes_with_source_ptx_and_words() {
 
 #[test]
 fn defaults_can_be_built_and_set_again() {
-    for info in registry() {
+    for info in &WORKLOADS {
         let mut values = info.defaults();
         for parameter in info.parameters {
             values
@@ -54,7 +54,7 @@ fn defaults_can_be_built_and_set_again() {
 
 #[test]
 fn values_out_of_range_are_refused_by_name_value_and_range() {
-    for info in registry() {
+    for info in &WORKLOADS {
         for parameter in info.parameters {
             let mut wrong = vec![];
             wrong.extend(parameter.minimum.checked_sub(1));
@@ -86,7 +86,7 @@ fn values_out_of_range_are_refused_by_name_value_and_range() {
 
 #[test]
 fn an_unknown_parameter_is_answered_with_the_known_ones() {
-    for info in registry() {
+    for info in &WORKLOADS {
         let error = info.defaults().set("sizee", 1).expect_err("unknown");
         assert!(matches!(error, ParameterError::Unknown { .. }));
         let text = error.to_string();
@@ -100,7 +100,7 @@ fn an_unknown_parameter_is_answered_with_the_known_ones() {
 /// Every parameter at an end of its range, two at a time: either a program or an error that names a parameter, never a panic.
 #[test]
 fn extremes_build_or_are_refused() {
-    for info in registry() {
+    for info in &WORKLOADS {
         for first in info.parameters {
             for second in info.parameters {
                 for (a, b) in [
@@ -149,7 +149,7 @@ fn values_that_do_not_go_together_are_refused() {
         ("mum", &[("genome_bases", 10)], "query_length = 25"),
         ("mum", &[("query_length", 10)], "minimum_match = 20"),
     ] {
-        let info = find(name).expect("registered");
+        let info = WORKLOADS.find(name).expect("registered");
         let mut values = info.defaults();
         for &(parameter, value) in settings {
             values.set(parameter, value).expect("each alone is allowed");

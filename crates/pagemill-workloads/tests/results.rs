@@ -1,7 +1,7 @@
 //! Every program at small and awkward sizes, executed without timing: its own check compares every value with its reference.
 
 use pagemill_sim::{Gpu, GpuMachine, Options, TransferMode};
-use pagemill_workloads::{Checked, WorkloadInfo, find, registry};
+use pagemill_workloads::{Checked, WORKLOADS, WorkloadInfo};
 
 /// Sizes below a warp, off by one, with nothing to do, and large enough to fill several blocks.
 const SIZES: &[(&str, &[(&str, u64)])] = &[
@@ -181,7 +181,7 @@ fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
 #[test]
 fn every_program_computes_what_its_reference_says() {
     for &(name, settings) in SIZES {
-        let checked = run(find(name).expect("registered"), settings);
+        let checked = run(WORKLOADS.find(name).expect("registered"), settings);
         assert!(
             checked.values > 0 && checked.largest_error <= checked.tolerance,
             "{name} {settings:?}: {checked:?}"
@@ -191,7 +191,7 @@ fn every_program_computes_what_its_reference_says() {
 
 #[test]
 fn no_program_is_left_out() {
-    for info in registry() {
+    for info in &WORKLOADS {
         assert!(
             SIZES.iter().any(|(name, _)| *name == info.name),
             "{} has no sizes here",
@@ -204,6 +204,6 @@ fn no_program_is_left_out() {
 fn reading_results_back_changes_no_result() {
     for &(name, settings) in SIZES {
         let settings = [settings, &[("read_results", 1)]].concat();
-        run(find(name).expect("registered"), &settings);
+        run(WORKLOADS.find(name).expect("registered"), &settings);
     }
 }

@@ -12,7 +12,7 @@ const BYTES: usize = 4 << 20;
 /// Opens every engine that can run here; the others are skipped by name.
 fn engines() -> Vec<Box<dyn Engine>> {
     let mut opened = Vec::new();
-    for entry in ENGINES {
+    for entry in &ENGINES {
         match (entry.open)() {
             Ok(engine) => opened.push(engine),
             Err(error) => skip(&error.to_string()),
@@ -128,7 +128,7 @@ fn an_engine_that_does_nothing_is_caught() {
 
 #[test]
 fn an_engine_that_is_ready_opens_and_one_that_lacks_something_says_what() {
-    for entry in ENGINES {
+    for entry in &ENGINES {
         match ((entry.probe)(), (entry.open)()) {
             (Probe::Ready(what), Ok(engine)) => {
                 assert!(!what.is_empty());
@@ -145,7 +145,7 @@ fn an_engine_that_is_ready_opens_and_one_that_lacks_something_says_what() {
 #[test]
 fn an_unknown_name_lists_the_known_ones() {
     let message = by_name("gpu").err().expect("unknown").to_string();
-    for entry in ENGINES {
+    for entry in &ENGINES {
         assert!(message.contains(entry.name), "{message}");
     }
 }

@@ -49,7 +49,7 @@ pub fn british(path: &Path, text: &str) -> Vec<(usize, String)> {
     }
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        for (british, american) in in_line(line) {
+        if let Some((british, american)) = in_line(line) {
             let (british, american) = (british.trim_end(), american.trim_end());
             found.push((index + 1, format!("`{british}`: write `{american}`")));
         }

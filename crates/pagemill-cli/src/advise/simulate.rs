@@ -161,7 +161,7 @@ fn bar(runs: usize) -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
-    use pagemill_policy::migration::{MigrationSpec, find_policy};
+    use pagemill_policy::migration::{MigrationSpec, POLICIES};
     use pagemill_policy::residency::{AccessPattern, Variant};
 
     use super::*;
@@ -177,7 +177,7 @@ mod tests {
             seed: 0,
             partial: MigrationSpec::new(
                 pagemill_types::PageSize::MIB_2,
-                find_policy("multi-range").expect("a policy"),
+                POLICIES.find("multi-range").expect("a policy"),
             ),
         }
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use pagemill_color::{ColorSpace, Coordinator, CoordinatorConfig, ModuleSpace};
 use pagemill_linux::color_module::WhenEmpty;
-use pagemill_policy::coloring::quota::{QUOTA_POLICIES, find_quota_policy};
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 
 use super::arguments::ServeArguments;
 use super::socket;
@@ -30,14 +30,9 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 }
 
 fn config(arguments: &ServeArguments) -> Result<CoordinatorConfig, Failure> {
-    let policy = find_quota_policy(&arguments.policy).ok_or_else(|| {
-        let known: Vec<&str> = QUOTA_POLICIES.iter().map(|entry| entry.name).collect();
-        Failure::Usage(format!(
-            "no quota policy is called {}: there are {}",
-            arguments.policy,
-            known.join(", ")
-        ))
-    })?;
+    let policy = QUOTA_POLICIES
+        .find(&arguments.policy)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
     let colors = match arguments.colors {
         Some(colors) => colors.get(),
         None => ModuleSpace::open(WhenEmpty::default())

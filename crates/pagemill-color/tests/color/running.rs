@@ -12,7 +12,7 @@ use pagemill_linux::Result;
 use pagemill_linux::color_module::Recolored;
 use pagemill_linux::stop::Stopper;
 use pagemill_policy::coloring::ColorRange;
-use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 
 pub const COLORS: u16 = 64;
 
@@ -32,7 +32,7 @@ pub fn coordinator(change: impl FnOnce(&mut CoordinatorConfig)) -> Running {
         socket: folder.path().join("color.sock"),
         socket_mode: 0o600,
         colors: COLORS,
-        policy: find_quota_policy("best-quota").expect("in the registry"),
+        policy: QUOTA_POLICIES.find("best-quota").expect("in the registry"),
         grace: Duration::ZERO,
         settle: Duration::ZERO,
     };

@@ -13,7 +13,7 @@ use pagemill_linux::channel::Peer;
 use pagemill_linux::messages::Heard;
 use pagemill_linux::server::{Port, Readiness};
 use pagemill_linux::{OsError, Result};
-use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -377,7 +377,7 @@ fn fault_in(seed: u64, lies: bool) -> Option<String> {
         socket: "unused".into(),
         socket_mode: 0o600,
         colors: COLORS,
-        policy: find_quota_policy("best-quota").expect("registered"),
+        policy: QUOTA_POLICIES.find("best-quota").expect("registered"),
         grace: GRACE,
         settle: Duration::from_millis(100),
     };

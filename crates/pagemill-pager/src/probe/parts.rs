@@ -113,7 +113,7 @@ fn decide(data: DataKind, limits: &Limits, take: Batch, give: Batch) -> Result<f
 fn probe_config(budget_bytes: u64) -> Config {
     let mut config = Config::new(budget_bytes);
     config.handlers = std::num::NonZeroUsize::MIN;
-    if let Some(none) = pagemill_policy::paging::find_read_ahead("none") {
+    if let Ok(none) = pagemill_policy::paging::READ_AHEADS.find("none") {
         config.paging.read_ahead = none;
     }
     config

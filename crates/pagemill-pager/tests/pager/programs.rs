@@ -140,7 +140,9 @@ proptest! {
 #[test]
 fn frames_stay_within_the_budget_and_unchanged_units_are_not_written() {
     let mut config = config(MIB, 1);
-    config.paging.read_ahead = pagemill_policy::paging::find_read_ahead("none").expect("a policy");
+    config.paging.read_ahead = pagemill_policy::paging::READ_AHEADS
+        .find("none")
+        .expect("a policy");
     let folder = tempfile::tempdir().expect("a folder");
     for store in stores(folder.path()) {
         let Some(pager) = pager(&config, store) else {

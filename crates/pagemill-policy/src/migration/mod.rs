@@ -5,10 +5,10 @@
 //! sections 3 and 4). *What else* moves along with the requested bytes is the choice of a [`MigrationPolicy`].
 //!
 //! ```
-//! use pagemill_policy::migration::{GpuDecision, MigrationSpec, Page, PageState, find_policy};
+//! use pagemill_policy::migration::{GpuDecision, MigrationSpec, Page, PageState, POLICIES};
 //! use pagemill_types::{PageRange, PageSize};
 //!
-//! let mut spec = MigrationSpec::new(PageSize::MIB_2, find_policy("multi-range")?);
+//! let mut spec = MigrationSpec::new(PageSize::MIB_2, POLICIES.find("multi-range")?);
 //! spec.unit_bytes = 1024;
 //! let migration = spec.build()?;
 //!
@@ -34,7 +34,7 @@ use pagemill_types::{PageRange, RangeSet};
 
 pub use full_slot_rule::{FullSlotRule, UnknownFullSlotRule};
 pub use page::{CpuDecision, GpuDecision, Page, PageState};
-pub use registry::{BuildPolicy, POLICIES, PolicyEntry, UnknownPolicy, find_policy};
+pub use registry::{BuildPolicy, POLICIES, PolicyEntry};
 pub use spec::{Migration, MigrationSpec, MigrationSpecError};
 
 /// Decides what moves to GPU memory for a request that is not wholly there.

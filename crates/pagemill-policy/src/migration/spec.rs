@@ -9,7 +9,7 @@ use super::{FullSlotRule, MigrationPolicy, PolicyEntry};
 pub struct MigrationSpec {
     /// Page size.
     pub page: PageSize,
-    /// The policy, from [`find_policy`](super::find_policy).
+    /// The policy, from [`POLICIES`](super::POLICIES).
     pub policy: &'static PolicyEntry,
     /// Migration unit in bytes: requests are rounded out to multiples of it. Divides the page.
     pub unit_bytes: u32,

@@ -22,9 +22,7 @@ mod spec;
 mod trace;
 
 pub use ledger::{Fault, Ledger, Move, Plan};
-pub use read_ahead::{
-    READ_AHEADS, ReadAhead, ReadAheadEntry, Streams, UNITS_AHEAD_MAX, find_read_ahead,
-};
+pub use read_ahead::{READ_AHEADS, ReadAhead, ReadAheadEntry, Streams, UNITS_AHEAD_MAX};
 pub use spec::{PagingSpec, PagingSpecError};
 pub use trace::{Trace, TraceError, TraceEvent};
 

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use super::{PagingSpec, UNIT_BYTES, find_read_ahead};
-use crate::migration::{MigrationSpec, find_policy};
-use crate::residency::{PageMask, find_eviction, find_growth};
+use super::{PagingSpec, READ_AHEADS, UNIT_BYTES};
+use crate::migration::{MigrationSpec, POLICIES};
+use crate::residency::{EVICTIONS, GROWTHS, PageMask};
 use pagemill_types::PageSize;
 
 /// The first line of every trace.
@@ -170,16 +170,22 @@ fn parse_head(head: &str) -> Result<(String, PagingSpec), TraceError> {
         parsed.map_err(|_| wrong(name))
     };
     let page = PageSize::new(number("page_bytes")?.into()).map_err(|_| wrong("page_bytes"))?;
-    let policy = find_policy(text("policy")?).map_err(|_| wrong("policy"))?;
+    let policy = POLICIES
+        .find(text("policy")?)
+        .map_err(|_| wrong("policy"))?;
     let mut migration = MigrationSpec::new(page, policy);
     migration.unit_bytes = UNIT_BYTES;
     migration.gap_threshold_bytes = number("gap_threshold_bytes")?;
     let spec = PagingSpec {
         migration,
-        growth: find_growth(text("growth")?).ok_or(wrong("growth"))?,
+        growth: GROWTHS.find(text("growth")?).map_err(|_| wrong("growth"))?,
         density_percent: number("density_percent")?,
-        read_ahead: find_read_ahead(text("read_ahead")?).ok_or(wrong("read_ahead"))?,
-        eviction: find_eviction(text("eviction")?).ok_or(wrong("eviction"))?,
+        read_ahead: READ_AHEADS
+            .find(text("read_ahead")?)
+            .map_err(|_| wrong("read_ahead"))?,
+        eviction: EVICTIONS
+            .find(text("eviction")?)
+            .map_err(|_| wrong("eviction"))?,
         budget_units: number("budget_units")?,
     };
     spec.check().map_err(|_| wrong("budget_units"))?;

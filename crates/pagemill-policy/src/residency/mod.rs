@@ -39,8 +39,8 @@ mod thrashing;
 
 pub use chunk_list::ChunkList;
 pub use driver::{Driver, Effects, Evicted, PageAdvice, Touch, Traffic};
-pub use eviction::{EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed, find_eviction};
-pub use growth::{GROWTHS, Growth, GrowthContext, GrowthEntry, find_growth};
+pub use eviction::{EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed};
+pub use growth::{GROWTHS, Growth, GrowthContext, GrowthEntry};
 pub use page_mask::PageMask;
 pub use pattern::{
     AccessPattern, ELEMENT_BYTES, PatternError, PatternSpec, Variant, WARP_LANES, WarpRead,
@@ -51,8 +51,7 @@ pub use spec::{
     PageTables,
 };
 pub use strategies::{
-    Action, Call, Mechanism, Placement, STRATEGIES, Side, Strategy, StrategyEntry, UnknownStrategy,
-    find_strategy,
+    Action, Call, Mechanism, Placement, STRATEGIES, Side, Strategy, StrategyEntry,
 };
 pub use thrashing::{ThrashingHint, ThrashingSpec};
 

@@ -30,7 +30,7 @@ mod table;
 
 pub use cache::{AttCache, Lookup, Slot};
 pub use prefetch::lines_ahead;
-pub use registry::{ORGANIZATIONS, OrganizationEntry, UnknownOrganization, find_organization};
+pub use registry::{ORGANIZATIONS, OrganizationEntry};
 pub use spec::{AttSpec, AttSpecError};
 pub use table::TableLayout;
 

@@ -7,7 +7,7 @@ use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped::DirectMappe
 pub struct AttSpec {
     /// The table.
     pub layout: TableLayout,
-    /// How the cache is organized, from [`find_organization`](super::find_organization).
+    /// How the cache is organized, from [`ORGANIZATIONS`](super::ORGANIZATIONS).
     pub organization: &'static OrganizationEntry,
     /// Capacity of the cache in bytes of entries; a power of two of groups.
     pub cache_bytes: u32,

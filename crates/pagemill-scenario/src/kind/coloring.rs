@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use pagemill_policy::coloring::quota::{QUOTA_POLICIES, QuotaPolicyEntry, find_quota_policy};
+use pagemill_policy::coloring::quota::{QUOTA_POLICIES, QuotaPolicyEntry};
 use pagemill_policy::coloring::{Color, ColorRange};
 use pagemill_sim::shared_cache::{CopyTime, FlushScope, OnEnd, PlainOrder, SharedCacheMachine};
-use pagemill_workloads::{CpuProgramInfo, Values, cpu_programs, find_cpu_program};
+use pagemill_workloads::{CPU_PROGRAMS, CpuProgramInfo, Values};
 
 use super::PointInput;
 use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};
-use crate::quantity::{self, Wrong};
+use crate::quantity::{self, Wrong, one_of, registered};
 use crate::workload::read_values;
 
 /// Keys that every row holds under a shorter name.
@@ -163,7 +163,11 @@ impl Settings {
     fn read(mut section: Section<'_>) -> Option<Self> {
         let pages = section.required("pages", one_of("sources of pages", &PAGES));
         let colors = section.optional("colors", quantity::count(1..=u64::from(u16::MAX)));
-        let policy = section.or("policy", &QUOTA_POLICIES[0], policy);
+        let policy = section.or(
+            "policy",
+            &QUOTA_POLICIES[0],
+            registered("policies of quotas", &QUOTA_POLICIES),
+        );
         let ends = [("recolor", OnEnd::Recolor), ("keep", OnEnd::Keep)];
         let on_end = section.or("on_end", OnEnd::Recolor, one_of("answers to an end", &ends));
         let copies = [("lazy", CopyTime::Lazy), ("eager", CopyTime::Eager)];
@@ -188,34 +192,13 @@ impl Settings {
     }
 }
 
-/// One of named values.
-fn one_of<T: Copy>(
-    what: &'static str,
-    named: &[(&'static str, T)],
-) -> impl Fn(&Node) -> Result<T, Wrong> {
-    move |node| {
-        let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-        let found = quantity::choice(what, &names)(node)?;
-        let entry = named.iter().find(|(name, _)| *name == found);
-        entry
-            .map(|(_, value)| *value)
-            .ok_or_else(|| Wrong::new("it is none of them"))
-    }
-}
-
-fn policy(node: &Node) -> Result<&'static QuotaPolicyEntry, Wrong> {
-    let names: Vec<&str> = QUOTA_POLICIES.iter().map(|entry| entry.name).collect();
-    let found = quantity::choice("policies of quotas", &names)(node)?;
-    find_quota_policy(&found).ok_or_else(|| Wrong::new("it is no policy"))
-}
-
 /// A task, or `Some(None)` for none where that is allowed; `None` when something is wrong, which is then noted.
 fn read_task(
     mut section: Section<'_>,
     seed: u64,
     may_be_nobody: bool,
 ) -> Option<Option<TaskSource>> {
-    let mut names: Vec<&str> = cpu_programs().iter().map(|info| info.name).collect();
+    let mut names: Vec<&str> = CPU_PROGRAMS.names();
     names.push(TRACE);
     if may_be_nobody {
         names.push(NOBODY);
@@ -224,7 +207,7 @@ fn read_task(
         section.abandon();
         return None;
     };
-    match find_cpu_program(&name) {
+    match CPU_PROGRAMS.find(&name).ok() {
         Some(info) => {
             let values = read_values(&mut section, info.parameters, info.defaults(), seed)?;
             Some(Some(TaskSource::Program { info, values }))

@@ -2,13 +2,9 @@
 
 use std::path::PathBuf;
 
-use pagemill_policy::migration::{POLICIES, PolicyEntry, find_policy};
-use pagemill_policy::paging::{
-    PagingSpec, READ_AHEADS, ReadAheadEntry, UNIT_BYTES, find_read_ahead,
-};
-use pagemill_policy::residency::{
-    EVICTIONS, EvictionEntry, GROWTHS, GrowthEntry, find_eviction, find_growth,
-};
+use pagemill_policy::migration::{POLICIES, PolicyEntry};
+use pagemill_policy::paging::{PagingSpec, READ_AHEADS, ReadAheadEntry, UNIT_BYTES};
+use pagemill_policy::residency::{EVICTIONS, EvictionEntry, GROWTHS, GrowthEntry};
 use pagemill_sim::paging::{Order, PagerMachine, Pattern, StoreCost};
 use pagemill_types::PageSize;
 
@@ -18,7 +14,7 @@ use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::pager::STORES;
 use crate::machine::{self, Machine};
-use crate::quantity::{self, Wrong};
+use crate::quantity::{self, Wrong, registered};
 
 /// Keys that every row holds under a shorter name.
 pub(crate) const SHORT_NAMES: &[(&str, &str)] = &[
@@ -109,24 +105,14 @@ impl PagerRules {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let memory_bytes = section.optional("memory", quantity::bytes);
         let page = section.optional("page_size", quantity::page_size);
-        let policy = section.optional("policy", |node| {
-            let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
-            let name = quantity::choice("migration policies", &names)(node)?;
-            find_policy(&name).map_err(|error| Wrong::new(error.to_string()))
-        });
+        let policy = section.optional("policy", registered("migration policies", &POLICIES));
         let gap_threshold_bytes = section.optional("gap_threshold", quantity::bytes);
-        let growth = section.optional("growth", |node| {
-            let names: Vec<&str> = GROWTHS.iter().map(|entry| entry.name).collect();
-            named(node, "growth policies", &names, find_growth)
-        });
-        let read_ahead = section.optional("read_ahead", |node| {
-            let names: Vec<&str> = READ_AHEADS.iter().map(|entry| entry.name).collect();
-            named(node, "read-ahead policies", &names, find_read_ahead)
-        });
-        let eviction = section.optional("eviction", |node| {
-            let names: Vec<&str> = EVICTIONS.iter().map(|entry| entry.name).collect();
-            named(node, "eviction policies", &names, find_eviction)
-        });
+        let growth = section.optional("growth", registered("growth policies", &GROWTHS));
+        let read_ahead = section.optional(
+            "read_ahead",
+            registered("read-ahead policies", &READ_AHEADS),
+        );
+        let eviction = section.optional("eviction", registered("eviction policies", &EVICTIONS));
         Some(Self {
             memory_bytes: memory_bytes?,
             page: page?,
@@ -137,16 +123,6 @@ impl PagerRules {
             eviction: eviction?,
         })
     }
-}
-
-fn named<T>(
-    node: &Node,
-    what: &'static str,
-    names: &[&str],
-    find: impl Fn(&str) -> Option<T>,
-) -> Result<T, Wrong> {
-    let name = quantity::choice(what, names)(node)?;
-    find(&name).ok_or_else(|| Wrong::new("it is none of them"))
 }
 
 impl PagerPoint {

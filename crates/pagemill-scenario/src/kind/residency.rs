@@ -1,7 +1,7 @@
 //! `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
 
-use pagemill_policy::migration::{MigrationSpec, find_policy};
-use pagemill_policy::residency::{AccessPattern, BLOCK_BYTES, STRATEGIES, Variant, find_strategy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_policy::residency::{AccessPattern, BLOCK_BYTES, STRATEGIES, Variant};
 use pagemill_sim::uvm::{UvmMachine, UvmPoint};
 use pagemill_types::PageSize;
 
@@ -114,11 +114,10 @@ impl Access {
 }
 
 fn read_point(access: &Access, mut section: Section<'_>, seed: u64) -> Option<UvmPoint> {
-    let strategy = section.required("strategy", |node| {
-        let names: Vec<&str> = STRATEGIES.iter().map(|entry| entry.name).collect();
-        let found = quantity::choice("residency strategies", &names)(node)?;
-        find_strategy(&found).map_err(|error| Wrong::new(error.to_string()))
-    });
+    let strategy = section.required(
+        "strategy",
+        quantity::registered("residency strategies", &STRATEGIES),
+    );
     let factor = section.required("factor", positive);
     let stripe_bytes = section.or("stripe", BLOCK_BYTES, stripe);
     let default_ballast = match access.pattern {
@@ -146,7 +145,7 @@ fn read_point(access: &Access, mut section: Section<'_>, seed: u64) -> Option<Uv
 
 /// How partial pages migrate: many ranges in pages of 2 MiB.
 fn read_partial(section: &mut Section<'_>) -> Option<MigrationSpec> {
-    let policy = find_policy("multi-range").ok()?;
+    let policy = POLICIES.find("multi-range").ok()?;
     let mut spec = MigrationSpec::new(PageSize::MIB_2, policy);
     let unit = section.or("partial_unit", 1 << 10, quantity::bytes);
     let range_slots = section.or("partial_range_slots", 8, quantity::count(1..=4096));

@@ -2,7 +2,7 @@
 
 mod driver;
 
-use pagemill_policy::residency::{EVICTIONS, EvictionEntry, LeastRecentlyUsed, find_eviction};
+use pagemill_policy::residency::{EVICTIONS, LeastRecentlyUsed};
 use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
 use pagemill_sim::parts::link::LinkSpec;
@@ -18,7 +18,7 @@ use pagemill_types::{PageSize, Picos};
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Node, Reader};
 use crate::kind_names;
-use crate::quantity::{self, Wrong, show_bytes};
+use crate::quantity::{self, Wrong, one_of, registered, show_bytes};
 use crate::sourced::SourcedSection;
 
 /// Reads and checks the simulated GPU of `file`; `page` is the page size that the TLBs see.
@@ -157,6 +157,9 @@ fn read_one_level(root: &mut SourcedSection<'_>) -> Option<Translation> {
         walker: walker?,
     })
 }
+
+/// How messages name what [`EVICTIONS`] holds.
+pub(super) const EVICTION_POLICIES: &str = "eviction policies";
 
 /// Compute capabilities, times ten: "CUDA C++ Programming Guide", and "CUDA C Programming Guide" of CUDA 8 for the old ones.
 const COMPUTE_CAPABILITIES: [(&str, u32); 24] = [
@@ -405,7 +408,7 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         one_of("scopes that a waiting request stops", &stalls),
     );
     let concurrent_migrations = gmmu.optional("concurrent_migrations", number);
-    let eviction = gmmu.optional("eviction", eviction);
+    let eviction = gmmu.optional("eviction", registered(EVICTION_POLICIES, &EVICTIONS));
     let transactions = read_transactions(&mut gmmu);
     let moments = [
         ("at-request", Validity::AtRequest),
@@ -488,13 +491,6 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
     })
 }
 
-/// The name of an eviction policy.
-pub(super) fn eviction(node: &Node) -> Result<&'static EvictionEntry, Wrong> {
-    let names: Vec<&str> = EVICTIONS.iter().map(|entry| entry.name).collect();
-    let found = quantity::choice("eviction policies", &names)(node)?;
-    find_eviction(&found).ok_or_else(|| Wrong::new("this is no eviction policy"))
-}
-
 pub(super) fn number(node: &Node) -> Result<u32, Wrong> {
     small(quantity::any_count(node)?)
 }
@@ -509,19 +505,4 @@ fn cycles(node: &Node) -> Result<u32, Wrong> {
 
 fn small(amount: u64) -> Result<u32, Wrong> {
     u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
-}
-
-pub(super) fn one_of<T: Copy>(
-    what: &'static str,
-    choices: &[(&'static str, T)],
-) -> impl Fn(&Node) -> Result<T, Wrong> {
-    let choices = choices.to_vec();
-    move |node| {
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let found = quantity::choice(what, &names)(node)?;
-        let choice = choices.iter().find(|(name, _)| *name == found);
-        choice
-            .map(|(_, value)| *value)
-            .ok_or_else(|| Wrong::new(format!("this is none of the {what}")))
-    }
 }

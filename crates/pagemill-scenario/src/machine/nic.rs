@@ -6,14 +6,14 @@ use pagemill_sim::nic::{
     WireSpec,
 };
 
-use super::gpu::{bytes, number, one_of};
+use super::gpu::{bytes, number};
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Kind, Node, Origin, Reader, SourceText};
 use crate::error::{InputErrors, Problem};
 use crate::files::find_machine;
 use crate::kind_names;
 use crate::machine::base::table_over_base;
-use crate::quantity;
+use crate::quantity::{self, one_of, registered};
 use crate::sourced::SourcedSection;
 
 /// The machine of kind `nic` called `given`: a path, or the name of a built-in machine.
@@ -142,10 +142,6 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
 }
 
 fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
-    let organizations: Vec<_> = ORGANIZATIONS
-        .iter()
-        .map(|entry| (entry.name, entry))
-        .collect();
     let places = [
         ("main-memory", TablePlace::MainMemory),
         ("own-memory", TablePlace::OwnMemory),
@@ -155,7 +151,7 @@ fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
     let group_entries = att.value("group_entries", number);
     let organization = att.value(
         "organization",
-        one_of("organizations of an ATT cache", &organizations),
+        registered("organizations of an ATT cache", &ORGANIZATIONS),
     );
     let cache_bytes = att.value("cache", bytes);
     let ways = att.value("ways", number);

@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+use pagemill_types::{Bandwidth, Clock, Named, PageSize, Picos, Registry};
 
 use super::dimension::Dimension;
 use crate::document::{Kind, Node, Origin};
@@ -185,6 +185,33 @@ pub fn choice(what: &str, names: &[&str]) -> impl Fn(&Node) -> Result<String, Wr
         }
         let help = did_you_mean(&found, what, names.iter().copied());
         Err(Wrong::new(format!("this is none of the {what}")).help(help))
+    }
+}
+
+/// One of named values; `what` names them in messages: "page tables".
+pub fn one_of<T: Copy>(
+    what: &str,
+    choices: &[(&'static str, T)],
+) -> impl Fn(&Node) -> Result<T, Wrong> {
+    move |node| {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let found = choice(what, &names)(node)?;
+        let named = choices.iter().find(|(name, _)| *name == found);
+        named
+            .map(|(_, value)| *value)
+            .ok_or_else(|| Wrong::new(format!("this is none of the {what}")))
+    }
+}
+
+/// An entry of `registry` by its name; `what` names the entries in messages: "growth policies".
+pub fn registered<T: Named>(
+    what: &str,
+    registry: &'static Registry<T>,
+) -> impl Fn(&Node) -> Result<&'static T, Wrong> {
+    move |node| {
+        let found = choice(what, &registry.names())(node)?;
+        let entry = registry.find(&found);
+        entry.map_err(|error| Wrong::new(error.to_string()))
     }
 }
 

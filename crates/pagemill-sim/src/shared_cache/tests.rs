@@ -1,4 +1,4 @@
-use pagemill_policy::coloring::quota::find_quota_policy;
+use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::coloring::{Color, ColorRange, MissCurve};
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos, VirtAddr};
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ fn alone(source: PageSource, lines: &[u64]) -> TaskReport {
 fn halves(on_end: OnEnd, copy: CopyTime) -> PageSource {
     let flat = MissCurve::new(1, vec![1; 8]).unwrap();
     PageSource::Partitioned(Partition {
-        policy: find_quota_policy("equal").unwrap(),
+        policy: QUOTA_POLICIES.find("equal").unwrap(),
         curves: vec![flat.clone(), flat],
         on_end,
         copy,

@@ -1,7 +1,7 @@
 //! Small synthetic programs and the machines they run on.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
     AccessKind, Gpu, GpuError, GpuMachine, GridShape, Limits, Options, Report, Step, StepEnd,
     SyntheticGrid, TransferMode, WarpPlace,
@@ -19,7 +19,7 @@ pub fn shape(blocks: u64, warps_per_block: u32) -> GridShape {
 }
 
 pub fn migrate(policy: &str, page: PageSize, unit_bytes: u32) -> TransferMode {
-    let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
+    let mut spec = MigrationSpec::new(page, POLICIES.find(policy).unwrap());
     spec.unit_bytes = unit_bytes;
     TransferMode::Migrate(spec)
 }

@@ -20,7 +20,7 @@ mod quantum_register;
 mod registry;
 mod stream;
 
-pub use registry::{CpuProgramInfo, cpu_programs, find_cpu_program};
+pub use registry::{CPU_PROGRAMS, CpuProgramInfo};
 
 use memory::{Array, Layout, Recorder};
 

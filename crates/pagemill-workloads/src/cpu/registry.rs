@@ -1,4 +1,5 @@
 use pagemill_sim::shared_cache::ReferenceStream;
+use pagemill_types::{Registry, named};
 
 use super::{
     acoustic_score, block_sort, conjugate_gradient, fdtd, game_tree, gas_dynamics,
@@ -8,7 +9,6 @@ use super::{
 use crate::{Parameter, ParameterError, Values};
 
 /// One entry of the registry of CPU programs.
-#[derive(Debug)]
 pub struct CpuProgramInfo {
     /// The name scenarios use.
     pub name: &'static str,
@@ -18,6 +18,8 @@ pub struct CpuProgramInfo {
     pub parameters: &'static [Parameter],
     pub(super) start: fn(&Values) -> Box<dyn ReferenceStream>,
 }
+
+named!(CpuProgramInfo);
 
 impl CpuProgramInfo {
     /// The default of every parameter.
@@ -43,7 +45,9 @@ impl CpuProgramInfo {
     }
 }
 
-static REGISTRY: &[CpuProgramInfo] = &[
+/// Every built-in CPU program, in the order of listings. A new program is one file and one line here.
+#[rustfmt::skip]
+pub static CPU_PROGRAMS: Registry<CpuProgramInfo> = Registry::new("CPU program", &[
     acoustic_score::INFO,
     block_sort::INFO,
     conjugate_gradient::INFO,
@@ -56,17 +60,7 @@ static REGISTRY: &[CpuProgramInfo] = &[
     network_simplex::INFO,
     patch_dynamics::INFO,
     quantum_register::INFO,
-];
-
-/// Every built-in CPU program.
-pub fn cpu_programs() -> &'static [CpuProgramInfo] {
-    REGISTRY
-}
-
-/// The program of that name.
-pub fn find_cpu_program(name: &str) -> Option<&'static CpuProgramInfo> {
-    REGISTRY.iter().find(|info| info.name == name)
-}
+]);
 
 #[cfg(test)]
 mod tests {
@@ -74,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_references() {
-        for info in cpu_programs() {
+        for info in &CPU_PROGRAMS {
             let head = |seed| {
                 let mut stream = info.start(
                     &info

@@ -28,7 +28,7 @@ pub(super) fn run(plan: &Plan) -> Result<ResultSet, BenchError> {
     let file = HugeFile::create(SIZE, plan.pages)?;
     file.populate()?;
     let mut memory = file.map(true)?;
-    for entry in ENGINES {
+    for entry in &ENGINES {
         let Ok(mut engine) = (entry.open)() else {
             continue;
         };

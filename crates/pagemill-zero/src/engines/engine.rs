@@ -1,6 +1,5 @@
-use std::fmt;
-
 use pagemill_linux::clock;
+use pagemill_types::{UnknownName, named};
 
 /// Something that clears memory.
 pub trait Engine: Send {
@@ -55,13 +54,8 @@ pub(super) fn bytes_of(pages: &[&mut [u8]]) -> u64 {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No engine has this name.
-    #[error("no engine is called {name}: there are {}", known.join(", "))]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: Vec<&'static str>,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// This machine lacks what it needs.
     #[error("engine {engine} cannot run here: {found}; {enable}")]
     Missing {
@@ -121,10 +115,4 @@ pub struct EngineEntry {
     pub open: fn() -> Result<Box<dyn Engine>, EngineError>,
 }
 
-impl fmt::Debug for EngineEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EngineEntry")
-            .field("name", &self.name)
-            .finish()
-    }
-}
+named!(EngineEntry);

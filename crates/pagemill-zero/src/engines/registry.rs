@@ -1,7 +1,10 @@
+use pagemill_types::Registry;
+
 use super::{Engine, EngineEntry, EngineError};
 
 /// Every engine, the one to take first.
-pub const ENGINES: &[EngineEntry] = &[
+#[rustfmt::skip]
+pub static ENGINES: Registry<EngineEntry> = Registry::new("engine", &[
     super::fastest::ENTRY,
     super::streaming::AVX512,
     super::streaming::AVX2,
@@ -10,18 +13,12 @@ pub const ENGINES: &[EngineEntry] = &[
     super::memset::ENTRY,
     super::opencl::ENTRY,
     super::cuda::ENTRY,
-];
+]);
 
 /// Opens the engine called `name`.
 ///
 /// # Errors
 /// There is none of that name, or it cannot run here.
 pub fn by_name(name: &str) -> Result<Box<dyn Engine>, EngineError> {
-    match ENGINES.iter().find(|entry| entry.name == name) {
-        Some(entry) => (entry.open)(),
-        None => Err(EngineError::Unknown {
-            name: name.to_owned(),
-            known: ENGINES.iter().map(|entry| entry.name).collect(),
-        }),
-    }
+    (ENGINES.find(name)?.open)()
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::coloring::quota::{QUOTA_POLICIES, find_quota_policy};
+use crate::coloring::quota::QUOTA_POLICIES;
 use crate::coloring::{Color, Sensitivity, arrange};
 
 fn range(first: u16, count: u16) -> ColorRange {
@@ -129,7 +129,7 @@ fn a_task_that_has_what_it_wants_stays_where_it_is() {
         former: Some(range(60, 4)),
         pages: 7,
     }];
-    let policy = find_quota_policy("utility").expect("in the registry");
+    let policy = QUOTA_POLICIES.find("utility").expect("in the registry");
     assert_eq!(assign(64, &claims, policy), Ok(vec![range(60, 4)]));
 }
 

@@ -4,6 +4,8 @@ mod best_quota;
 mod equal;
 mod utility;
 
+use pagemill_types::{Registry, named};
+
 use super::MissCurve;
 
 /// Divides the colors of a cache among tasks.
@@ -16,7 +18,6 @@ pub trait QuotaPolicy: Send + Sync + std::fmt::Debug {
 }
 
 /// A policy, and how it is called.
-#[derive(Debug)]
 pub struct QuotaPolicyEntry {
     /// What it is asked for by.
     pub name: &'static str,
@@ -26,29 +27,29 @@ pub struct QuotaPolicyEntry {
     pub policy: &'static dyn QuotaPolicy,
 }
 
-/// All policies, the default first.
-pub static QUOTA_POLICIES: &[QuotaPolicyEntry] = &[
-    QuotaPolicyEntry {
-        name: "best-quota",
-        summary: "sensitive tasks get the share at which their misses fall most, others what is left",
-        policy: &best_quota::BestQuota,
-    },
-    QuotaPolicyEntry {
-        name: "utility",
-        summary: "each color goes where it saves the most misses, looking ahead over plateaus",
-        policy: &utility::Utility,
-    },
-    QuotaPolicyEntry {
-        name: "equal",
-        summary: "the same share for all",
-        policy: &equal::Equal,
-    },
-];
+named!(QuotaPolicyEntry);
 
-/// The policy called `name`.
-pub fn find_quota_policy(name: &str) -> Option<&'static QuotaPolicyEntry> {
-    QUOTA_POLICIES.iter().find(|entry| entry.name == name)
-}
+/// All policies, the default first.
+pub static QUOTA_POLICIES: Registry<QuotaPolicyEntry> = Registry::new(
+    "quota policy",
+    &[
+        QuotaPolicyEntry {
+            name: "best-quota",
+            summary: "sensitive tasks get the share at which their misses fall most, others what is left",
+            policy: &best_quota::BestQuota,
+        },
+        QuotaPolicyEntry {
+            name: "utility",
+            summary: "each color goes where it saves the most misses, looking ahead over plateaus",
+            policy: &utility::Utility,
+        },
+        QuotaPolicyEntry {
+            name: "equal",
+            summary: "the same share for all",
+            policy: &equal::Equal,
+        },
+    ],
+);
 
 /// The quotas of `entry`; `None` without tasks, or with more tasks than colors.
 pub fn divide(entry: &QuotaPolicyEntry, colors: u16, curves: &[MissCurve]) -> Option<Vec<u16>> {

@@ -13,7 +13,7 @@ fn flat(references: u64, misses: u64, colors: u16) -> MissCurve {
 }
 
 fn quotas(name: &str, colors: u16, curves: &[MissCurve]) -> Vec<u16> {
-    let entry = find_quota_policy(name).expect("it is in the registry");
+    let entry = QUOTA_POLICIES.find(name).expect("it is in the registry");
     divide(entry, colors, curves).expect("there are tasks, and colors for them")
 }
 
@@ -48,7 +48,7 @@ fn a_stream_gets_no_color_that_a_sensitive_task_wants() {
 
 #[test]
 fn one_task_gets_everything() {
-    for entry in QUOTA_POLICIES {
+    for entry in &QUOTA_POLICIES {
         assert_eq!(
             divide(entry, 64, &[knee(10, 3, 64)]),
             Some(vec![64]),
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn every_policy_keeps_the_contract(curves in curves(), more in 0_u16..60) {
         let colors = curves.len() as u16 + more;
-        for entry in QUOTA_POLICIES {
+        for entry in &QUOTA_POLICIES {
             let quotas = divide(entry, colors, &curves).expect("enough colors");
             prop_assert_eq!(quotas.len(), curves.len(), "{}", entry.name);
             prop_assert!(quotas.iter().all(|quota| *quota >= 1), "{}: {:?}", entry.name, &quotas);

@@ -5,6 +5,8 @@ mod streams;
 
 use std::fmt;
 
+use pagemill_types::{Registry, named};
+
 pub use streams::Streams;
 
 /// The most units that one fault brings ahead.
@@ -19,10 +21,10 @@ pub trait ReadAhead: Send + fmt::Debug {
 
 /// Every read-ahead policy, in the order of listings. A new policy is one file and one line here.
 #[rustfmt::skip]
-pub static READ_AHEADS: &[ReadAheadEntry] = &[
+pub static READ_AHEADS: Registry<ReadAheadEntry> = Registry::new("read-ahead policy", &[
     streams::Streams::ENTRY,
     none::NoReadAhead::ENTRY,
-];
+]);
 
 /// A read-ahead policy by name.
 #[derive(Clone, Copy)]
@@ -35,21 +37,4 @@ pub struct ReadAheadEntry {
     pub build: fn() -> Box<dyn ReadAhead>,
 }
 
-impl fmt::Debug for ReadAheadEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReadAheadEntry({})", self.name)
-    }
-}
-
-impl PartialEq for ReadAheadEntry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for ReadAheadEntry {}
-
-/// The read-ahead policy called `name`, if there is one.
-pub fn find_read_ahead(name: &str) -> Option<&'static ReadAheadEntry> {
-    READ_AHEADS.iter().find(|entry| entry.name == name)
-}
+named!(ReadAheadEntry);

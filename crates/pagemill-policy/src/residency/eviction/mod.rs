@@ -7,6 +7,8 @@ mod newest_first;
 
 use std::fmt;
 
+use pagemill_types::{Registry, named};
+
 use super::ChunkList;
 pub use least_recently_used::LeastRecentlyUsed;
 
@@ -34,12 +36,12 @@ pub trait Eviction: Send + Sync + fmt::Debug {
 
 /// Every eviction policy, in the order of listings. A new policy is one file and one line here.
 #[rustfmt::skip]
-pub static EVICTIONS: &[EvictionEntry] = &[
+pub static EVICTIONS: Registry<EvictionEntry> = Registry::new("eviction policy", &[
     migration_order::MigrationOrder::ENTRY,
     allocation_order::AllocationOrder::ENTRY,
     newest_first::NewestFirst::ENTRY,
     least_recently_used::LeastRecentlyUsed::ENTRY,
-];
+]);
 
 /// An eviction policy by name.
 #[derive(Clone, Copy)]
@@ -52,21 +54,4 @@ pub struct EvictionEntry {
     pub build: fn() -> Box<dyn Eviction>,
 }
 
-impl fmt::Debug for EvictionEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EvictionEntry({})", self.name)
-    }
-}
-
-impl PartialEq for EvictionEntry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for EvictionEntry {}
-
-/// The eviction policy called `name`, if there is one.
-pub fn find_eviction(name: &str) -> Option<&'static EvictionEntry> {
-    EVICTIONS.iter().find(|entry| entry.name == name)
-}
+named!(EvictionEntry);

@@ -6,6 +6,8 @@ mod host_page;
 
 use std::fmt;
 
+use pagemill_types::{Registry, named};
+
 use super::PageMask;
 
 /// What a growth policy may look at.
@@ -29,11 +31,11 @@ pub trait Growth: Send + Sync + fmt::Debug {
 
 /// Every growth policy, in the order of listings. A new policy is one file and one line here.
 #[rustfmt::skip]
-pub static GROWTHS: &[GrowthEntry] = &[
+pub static GROWTHS: Registry<GrowthEntry> = Registry::new("growth policy", &[
     host_page::HostPage::ENTRY,
     big_page::BigPage::ENTRY,
     density_tree::DensityTree::ENTRY,
-];
+]);
 
 /// A growth policy by name.
 #[derive(Clone, Copy)]
@@ -46,21 +48,4 @@ pub struct GrowthEntry {
     pub build: fn(threshold_percent: u32) -> Box<dyn Growth>,
 }
 
-impl fmt::Debug for GrowthEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GrowthEntry({})", self.name)
-    }
-}
-
-impl PartialEq for GrowthEntry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for GrowthEntry {}
-
-/// The growth policy called `name`, if there is one.
-pub fn find_growth(name: &str) -> Option<&'static GrowthEntry> {
-    GROWTHS.iter().find(|entry| entry.name == name)
-}
+named!(GrowthEntry);

@@ -12,6 +12,8 @@ mod zero_copy;
 use std::fmt;
 use std::ops::Range;
 
+use pagemill_types::{Registry, named};
+
 /// One of the two memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -89,7 +91,7 @@ pub trait Strategy: Send + Sync + fmt::Debug {
 
 /// Every strategy, in the order of listings. A new strategy is one file and one line here.
 #[rustfmt::skip]
-pub static STRATEGIES: &[StrategyEntry] = &[
+pub static STRATEGIES: Registry<StrategyEntry> = Registry::new("residency strategy", &[
     on_demand::OnDemand::ENTRY,
     zero_copy::ZeroCopy::ENTRY,
     stripe::Stripe::ENTRY,
@@ -97,7 +99,7 @@ pub static STRATEGIES: &[StrategyEntry] = &[
     bulk_prefetch::BulkPrefetch::ENTRY,
     read_mostly::ReadMostly::ENTRY,
     partial_pages::PartialPages::ENTRY,
-];
+]);
 
 /// A strategy by name.
 #[derive(Clone, Copy)]
@@ -110,48 +112,4 @@ pub struct StrategyEntry {
     pub build: fn() -> Box<dyn Strategy>,
 }
 
-impl fmt::Debug for StrategyEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StrategyEntry({})", self.name)
-    }
-}
-
-impl PartialEq for StrategyEntry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for StrategyEntry {}
-
-/// The strategy called `name`.
-///
-/// # Errors
-/// No strategy has that name; the message lists those there are.
-pub fn find_strategy(name: &str) -> Result<&'static StrategyEntry, UnknownStrategy> {
-    let known = STRATEGIES.iter().find(|entry| entry.name == name);
-    known.ok_or_else(|| UnknownStrategy {
-        name: name.to_owned(),
-    })
-}
-
-/// A name that no strategy is registered under.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownStrategy {
-    /// The name that was given.
-    pub name: String,
-}
-
-impl fmt::Display for UnknownStrategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = STRATEGIES.iter().map(|entry| entry.name).collect();
-        let name = &self.name;
-        write!(
-            f,
-            "there is no residency strategy \"{name}\": use one of {}",
-            known.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownStrategy {}
+named!(StrategyEntry);

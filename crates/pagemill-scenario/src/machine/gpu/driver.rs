@@ -1,19 +1,19 @@
 //! The values of a machine with a unified-memory driver.
 
 use pagemill_policy::residency::{
-    AccessCounterSpec, CounterRegion, DriverPolicy, GROWTHS, HostPage, PageTables, ThrashingSpec,
-    find_growth,
+    AccessCounterSpec, CounterRegion, DriverPolicy, EVICTIONS, GROWTHS, HostPage, PageTables,
+    ThrashingSpec,
 };
 use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
 use pagemill_sim::{
     DriverCosts, DriverMachine, FaultSpec, Memory, PatternCosts, Translation, TranslationSpec,
 };
 
-use super::{GpuMemory, bytes, eviction, number, one_of};
+use super::{EVICTION_POLICIES, GpuMemory, bytes, number};
 use pagemill_types::Picos;
 
 use crate::document::Node;
-use crate::quantity::{self, Wrong};
+use crate::quantity::{self, Wrong, one_of, registered};
 use crate::sourced::SourcedSection;
 
 /// `[faults]`, `[driver]` and `[policy]`.
@@ -143,13 +143,9 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
 
 fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
     let host_page = policy.value("host_page", host_page);
-    let growth = policy.value("growth", |node| {
-        let names: Vec<&str> = GROWTHS.iter().map(|entry| entry.name).collect();
-        let found = quantity::choice("growth policies", &names)(node)?;
-        find_growth(&found).ok_or_else(|| Wrong::new("this is no growth policy"))
-    });
+    let growth = policy.value("growth", registered("growth policies", &GROWTHS));
     let density_percent = policy.value("density_percent", number);
-    let eviction = policy.value("eviction", eviction);
+    let eviction = policy.value("eviction", registered(EVICTION_POLICIES, &EVICTIONS));
     let thrashing = read_thrashing(&mut policy);
     let access_counters = policy.value("access_counters", quantity::boolean);
     let threshold = policy.optional("access_counter_threshold", number);

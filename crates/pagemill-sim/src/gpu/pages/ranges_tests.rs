@@ -6,7 +6,7 @@ use crate::gpu::machine::{CpuReturn, GpuMachine, Memory, MergeScope};
 use crate::gpu::wires::Wires;
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
-use pagemill_policy::migration::{MigrationSpec, find_policy};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_types::{Bandwidth, PageSize, Picos};
 use proptest::prelude::*;
 
@@ -169,7 +169,7 @@ proptest! {
     ) {
         let cpu_return = if valid_only { CpuReturn::Valid } else { CpuReturn::WholePage };
         let machine = machine(cpu_return);
-        let mut spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), find_policy(if whole_page { "whole-page" } else { "multi-range" }).unwrap());
+        let mut spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), POLICIES.find(if whole_page { "whole-page" } else { "multi-range" }).unwrap());
         spec.unit_bytes = UNIT as u32;
         let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
         ranges.grow(PAGE * PAGES);
@@ -214,7 +214,7 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
     machine.memory_bytes = Some(2 * PAGE);
     let spec = MigrationSpec::new(
         PageSize::new(PAGE).unwrap(),
-        find_policy("whole-page").unwrap(),
+        POLICIES.find("whole-page").unwrap(),
     );
     let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
     ranges.grow(PAGE * PAGES);
@@ -249,7 +249,7 @@ struct Bench {
 impl Bench {
     fn new(machine: &GpuMachine, policy: &str) -> Self {
         let page = PageSize::new(PAGE).unwrap();
-        let mut spec = MigrationSpec::new(page, find_policy(policy).unwrap());
+        let mut spec = MigrationSpec::new(page, POLICIES.find(policy).unwrap());
         spec.unit_bytes = UNIT as u32;
         let mut ranges = Ranges::new(RangesSpec::of(machine), spec.build().unwrap(), 0);
         ranges.grow(PAGE * PAGES);
