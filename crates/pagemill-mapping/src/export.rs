@@ -1,5 +1,10 @@
 //! The symbols that a preload library exports.
 
+use std::ffi::{c_int, c_void};
+use std::mem::transmute;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 /// A bit for each system call that means something to [`crate::MemoryCalls`].
 #[cfg(target_arch = "x86_64")]
 pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
@@ -31,6 +36,65 @@ const fn bits(numbers: &[std::ffi::c_long]) -> [u64; 8] {
         index += 1;
     }
     bits
+}
+
+/// What `pthread_atfork` registers.
+pub type ForkHandler = unsafe extern "C" fn();
+
+/// The handlers of a preload library. They are registered before all others, so that they are the last to run before a fork and the first
+/// after it: those of the program may use memory that is only there while this library answers for it.
+pub struct ForkHandlers {
+    before: ForkHandler,
+    in_parent: ForkHandler,
+    in_child: ForkHandler,
+    is_registered: AtomicBool,
+}
+
+impl ForkHandlers {
+    /// Not registered yet.
+    pub const fn new(before: ForkHandler, in_parent: ForkHandler, in_child: ForkHandler) -> Self {
+        Self {
+            before,
+            in_parent,
+            in_child,
+            is_registered: AtomicBool::new(false),
+        }
+    }
+
+    /// Registers them, unless that has been done.
+    pub fn register(&self) {
+        if self.is_registered.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (before, parent, child) = (self.before, self.in_parent, self.in_child);
+        // SAFETY: the handlers live as long as the process, and take no arguments.
+        unsafe {
+            register_fork_handlers(Some(before), Some(parent), Some(child), ptr::null_mut());
+        }
+    }
+}
+
+/// The C library's `__register_atfork`, which is behind `pthread_atfork` of each library.
+///
+/// # Safety
+/// As `pthread_atfork`.
+pub unsafe fn register_fork_handlers(
+    before: Option<ForkHandler>,
+    in_parent: Option<ForkHandler>,
+    in_child: Option<ForkHandler>,
+    library: *mut c_void,
+) -> c_int {
+    type Handler = Option<ForkHandler>;
+    type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
+    // SAFETY: the name ends with a zero byte.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__register_atfork".as_ptr()) };
+    if next.is_null() {
+        // A C library without it has this one, which nobody replaces.
+        // SAFETY: the caller's promise.
+        return unsafe { libc::pthread_atfork(before, in_parent, in_child) };
+    }
+    // SAFETY: the C library's function of this name has this type.
+    unsafe { transmute::<*mut c_void, Register>(next)(before, in_parent, in_child, library) }
 }
 
 /// Exports the C library's functions on memory, as a `static` that implements [`crate::MemoryCalls`] answers them.
@@ -124,9 +188,7 @@ macro_rules! replace_memory_calls {
         }
 
         /// Forks that the C library makes by itself.
-        #[used]
-        #[unsafe(link_section = ".init_array")]
-        static REGISTER_FORK_HANDLERS: extern "C" fn() = {
+        static FORK_HANDLERS: $crate::export::ForkHandlers = {
             unsafe extern "C" fn before() {
                 // It cannot be refused here: the child gets a hole, and ends if it touches that.
                 let _ = $crate::MemoryCalls::before_fork(&$calls);
@@ -134,15 +196,34 @@ macro_rules! replace_memory_calls {
             unsafe extern "C" fn in_parent() {
                 $crate::MemoryCalls::after_fork(&$calls, false);
             }
-            unsafe extern "C" fn reset_in_child() {
+            unsafe extern "C" fn in_child() {
                 $crate::MemoryCalls::after_fork(&$calls, true);
             }
+            $crate::export::ForkHandlers::new(before, in_parent, in_child)
+        };
+
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static REGISTER_FORK_HANDLERS: extern "C" fn() = {
             extern "C" fn register() {
-                // SAFETY: the handlers live as long as the process, and take no arguments.
-                unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(reset_in_child)) };
+                FORK_HANDLERS.register();
             }
             register
         };
+
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[cfg(target_env = "gnu")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn __register_atfork(
+            before: Option<$crate::export::ForkHandler>,
+            in_parent: Option<$crate::export::ForkHandler>,
+            in_child: Option<$crate::export::ForkHandler>,
+            library: *mut ::std::ffi::c_void,
+        ) -> ::std::ffi::c_int {
+            FORK_HANDLERS.register();
+            // SAFETY: the caller's promise.
+            unsafe { $crate::export::register_fork_handlers(before, in_parent, in_child, library) }
+        }
     };
     (@syscall $calls:path) => {
         /// Leaves no frame of its own where the system call is not on memory: one that returns twice on one stack must find it as it was.

@@ -20,5 +20,6 @@ mod source;
 
 pub use call::{Call, Kind};
 pub use lent_memory::LentMemory;
+pub use lock::Lock;
 pub use memory_calls::MemoryCalls;
 pub use source::{BlockId, Source};

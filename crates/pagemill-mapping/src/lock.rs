@@ -8,17 +8,21 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
+/// A lock without an owner. A forked child may release what its parent took.
+#[derive(Debug, Default)]
 pub struct Lock {
     word: AtomicU32,
 }
 
 impl Lock {
+    /// It is free.
     pub const fn new() -> Self {
         Self {
             word: AtomicU32::new(FREE),
         }
     }
 
+    /// Waits until it is free, and takes it.
     pub fn take(&self) {
         let word = &self.word;
         if word
@@ -32,6 +36,7 @@ impl Lock {
         }
     }
 
+    /// Frees it, by whatever thread.
     pub fn release(&self) {
         if self.word.swap(FREE, Ordering::Release) == AWAITED {
             self.futex(libc::FUTEX_WAKE, 1);

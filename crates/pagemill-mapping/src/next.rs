@@ -49,6 +49,12 @@ pub fn malloc(bytes: usize) -> *mut c_void {
     unsafe { next!(c"malloc" as Function)(bytes) }
 }
 
+/// Address of [`malloc`]: it says whose it is.
+pub fn malloc_address() -> usize {
+    // SAFETY: the name ends with a zero byte.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc".as_ptr()) }.addr()
+}
+
 /// As `calloc(3)`.
 pub fn calloc(count: usize, bytes: usize) -> *mut c_void {
     type Function = unsafe extern "C" fn(usize, usize) -> *mut c_void;

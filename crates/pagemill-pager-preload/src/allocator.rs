@@ -1,49 +1,219 @@
-//! Memory of this library itself.
+//! Memory of this library and of the C library: never the program's allocator, whose own records may be paged.
+//!
+//! Handlers answer faults, so memory that they touch must not fault. Two heaps keep to that:
+//! * `OWN` is this library's global allocator, compressed units included.
+//! * `LIBRARY` serves what the C library and the dynamic linker allocate for themselves, also on behalf of handlers and of a child that
+//!   has no handlers yet: thread descriptors, destructors, streams. Its addresses lie in one range, so that `free` knows them.
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::ffi::c_void;
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
 
-unsafe extern "C" {
-    fn __libc_memalign(alignment: usize, bytes: usize) -> *mut c_void;
-    fn __libc_realloc(memory: *mut c_void, bytes: usize) -> *mut c_void;
-    fn __libc_free(memory: *mut c_void);
+use dlmalloc::{Allocator, Dlmalloc};
+use pagemill_mapping::Lock;
+use pagemill_mapping::kernel::{has_failed, map_plain, perform, unmap};
+
+/// A heap that a forked child can go on with.
+struct Heap<A> {
+    lock: Lock,
+    inner: UnsafeCell<Dlmalloc<A>>,
 }
 
-/// The C library's heap, by names that are not replaced.
-struct Plain;
+// SAFETY: the inner heap is used by whoever holds the lock.
+unsafe impl<A: Allocator> Sync for Heap<A> {}
 
-/// What `__libc_realloc` keeps.
-const USUAL_ALIGNMENT: usize = 16;
-
-// SAFETY: the C library's functions keep the contract.
-unsafe impl GlobalAlloc for Plain {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let alignment = layout.align().max(USUAL_ALIGNMENT);
-        // SAFETY: any size may be asked for, with an alignment that is a power of two.
-        unsafe { __libc_memalign(alignment, layout.size()) }.cast()
+impl<A: Allocator> Heap<A> {
+    const fn new(source: A) -> Self {
+        Self {
+            lock: Lock::new(),
+            inner: UnsafeCell::new(Dlmalloc::new_with_allocator(source)),
+        }
     }
 
-    unsafe fn dealloc(&self, memory: *mut u8, _layout: Layout) {
+    fn with<T>(&self, act: impl FnOnce(&mut Dlmalloc<A>) -> T) -> T {
+        self.lock.take();
+        // SAFETY: the lock is held.
+        let result = act(unsafe { &mut *self.inner.get() });
+        self.lock.release();
+        result
+    }
+}
+
+/// Takes both heaps before a fork: no thread is changing them then.
+pub fn hold() {
+    OWN.lock.take();
+    LIBRARY.lock.take();
+}
+
+/// Lets both go after a fork, in the parent and in the child.
+pub fn let_go() {
+    LIBRARY.lock.release();
+    OWN.lock.release();
+}
+
+/// Memory of the kernel's, past the functions that this library replaces.
+struct Kernel;
+
+// SAFETY: the kernel's mappings are page-aligned and the caller's alone.
+unsafe impl Allocator for Kernel {
+    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
+        match map_plain(bytes) {
+            Ok(start) => (ptr::with_exposed_provenance_mut(start), bytes, 0),
+            Err(_) => (ptr::null_mut(), 0, 0),
+        }
+    }
+
+    fn remap(&self, memory: *mut u8, old: usize, new: usize, can_move: bool) -> *mut u8 {
+        let flags = if can_move { libc::MREMAP_MAYMOVE } else { 0 };
+        let arguments = [memory.addr(), old, new, flags as usize, 0, 0];
+        // SAFETY: the heap owns the mapping, and its caller's block is all that is in it.
+        let answer = unsafe { perform(libc::SYS_mremap, arguments) };
+        if has_failed(answer) {
+            return ptr::null_mut();
+        }
+        ptr::with_exposed_provenance_mut(answer as usize)
+    }
+
+    fn free_part(&self, memory: *mut u8, old: usize, new: usize) -> bool {
+        // SAFETY: the heap owns the mapping, and has no block in this part.
+        !has_failed(unsafe { unmap(memory.addr() + new, old - new) })
+    }
+
+    fn free(&self, memory: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the heap owns the mapping, and has no block in it.
+        !has_failed(unsafe { unmap(memory.addr(), bytes) })
+    }
+
+    fn can_release_part(&self, _flags: u32) -> bool {
+        true
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+}
+
+/// Bytes for what the C library allocates for itself. What is beyond goes to the program's allocator.
+const ROOM_BYTES: usize = 64 << 20;
+
+#[repr(C, align(4096))]
+struct Bytes(UnsafeCell<[u8; ROOM_BYTES]>);
+
+// SAFETY: the heap alone gives out its bytes.
+unsafe impl Sync for Bytes {}
+
+/// It takes no memory before it is used.
+static ROOM: Bytes = Bytes(UnsafeCell::new([0; ROOM_BYTES]));
+
+/// A fixed range of addresses, used from its start.
+struct Room {
+    used: Cell<usize>,
+}
+
+// SAFETY: each byte is given out once.
+unsafe impl Allocator for Room {
+    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
+        let used = self.used.get();
+        if bytes > ROOM_BYTES - used {
+            return (ptr::null_mut(), 0, 0);
+        }
+        self.used.set(used + bytes);
+        let start = ROOM.0.get().cast::<u8>().wrapping_add(used);
+        (start, bytes, 0)
+    }
+
+    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
+        ptr::null_mut()
+    }
+
+    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn free(&self, _: *mut u8, _: usize) -> bool {
+        false
+    }
+
+    fn can_release_part(&self, _: u32) -> bool {
+        false
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+}
+
+/// What the C library allocates for itself. A block starts with its length, [`HEAD_BYTES`] before its memory.
+static LIBRARY: Heap<Room> = Heap::new(Room { used: Cell::new(0) });
+
+/// As many as keep memory aligned.
+const HEAD_BYTES: usize = 16;
+
+/// What this library allocates.
+#[global_allocator]
+static OWN: Heap<Kernel> = Heap::new(Kernel);
+
+/// `bytes` of memory for the C library; null where there is no room.
+pub fn library_malloc(bytes: usize) -> *mut u8 {
+    let Some(all) = bytes.checked_add(HEAD_BYTES) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: any size may be asked for; the head fits.
+    LIBRARY.with(|heap| unsafe {
+        let block = heap.malloc(all, HEAD_BYTES);
+        if block.is_null() {
+            return block;
+        }
+        block.cast::<usize>().write(bytes);
+        block.add(HEAD_BYTES)
+    })
+}
+
+/// Length of a block of [`library_malloc`], if `memory` is one.
+pub fn library_bytes(memory: *const u8) -> Option<usize> {
+    let is_inside = memory.addr().wrapping_sub(ROOM.0.get().addr()) < ROOM_BYTES;
+    // SAFETY: a block is behind its length.
+    is_inside.then(|| unsafe { memory.sub(HEAD_BYTES).cast::<usize>().read() })
+}
+
+/// Frees a block of `bytes`.
+///
+/// # Safety
+/// It came from [`library_malloc`], and nothing refers to it.
+pub unsafe fn library_free(memory: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    LIBRARY.with(|heap| unsafe {
+        heap.free(memory.sub(HEAD_BYTES), bytes + HEAD_BYTES, HEAD_BYTES);
+    });
+}
+
+// SAFETY: the heap keeps the contract.
+unsafe impl GlobalAlloc for Heap<Kernel> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise: it came from here.
-        unsafe { __libc_free(memory.cast()) }
+        self.with(|heap| unsafe { heap.free(memory, layout.size(), layout.align()) });
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        if layout.align() <= USUAL_ALIGNMENT {
-            // SAFETY: the caller's promise: it came from here.
-            return unsafe { __libc_realloc(memory.cast(), bytes) }.cast();
-        }
-        // SAFETY: the caller's promise; both blocks hold as many bytes as are copied.
-        unsafe {
-            let new = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
-            if !new.is_null() {
-                new.copy_from_nonoverlapping(memory, layout.size().min(bytes));
-                self.dealloc(memory, layout);
-            }
-            new
-        }
+        // SAFETY: the caller's promise: it came from here.
+        self.with(|heap| unsafe { heap.realloc(memory, layout.size(), layout.align(), bytes) })
     }
 }
-
-#[global_allocator]
-static PLAIN: Plain = Plain;

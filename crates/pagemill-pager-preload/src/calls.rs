@@ -6,6 +6,7 @@ use pagemill_linux::process::end_now;
 use pagemill_mapping::kernel::Answer;
 use pagemill_mapping::{Call, LentMemory, MemoryCalls};
 
+use crate::allocator;
 use crate::paged::{Paged, pager};
 
 /// Paged memory of this process.
@@ -45,10 +46,12 @@ impl MemoryCalls for Calls {
         if let Some(pager) = pager() {
             pager.before_fork();
         }
+        allocator::hold();
         Ok(())
     }
 
     fn after_fork(&self, is_child: bool) {
+        allocator::let_go();
         if let Some(pager) = pager() {
             if !is_child {
                 pager.in_parent();

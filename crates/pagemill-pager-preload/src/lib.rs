@@ -4,11 +4,13 @@
 //! `pagemill-mapping` keeps the meaning of every call on memory. Here are the source of memory (`paged.rs`), what the calls mean to a
 //! pager (`calls.rs`), and the `malloc` family (`symbols.rs`).
 //!
-//! What this library allocates itself is the C library's (`allocator.rs`): a handler that touched paged memory could wait for itself.
+//! What this library and the C library allocate for themselves is never the program's allocator's (`allocator.rs`): a handler that touched
+//! paged memory could wait for itself.
 //!
 //! Unsafe code is in the exported symbols and the calls of the C library behind them.
 
 mod allocator;
+mod callers;
 mod calls;
 mod paged;
 mod symbols;

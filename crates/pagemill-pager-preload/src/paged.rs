@@ -10,6 +10,8 @@ use pagemill_mapping::call::has;
 use pagemill_mapping::{BlockId, Call, Kind, Source};
 use pagemill_pager::{Pager, SETUP_VARIABLE, Setup};
 
+use crate::callers::find_libraries;
+
 /// The pager of this process; none where nothing is to be paged.
 static PAGER: OnceLock<Option<Pager>> = OnceLock::new();
 
@@ -43,6 +45,7 @@ static START: extern "C" fn() = {
         match started {
             Ok((pager, least)) => {
                 let _ = PAGER.set(Some(pager));
+                find_libraries();
                 LEAST_BYTES.store(least.max(1) as usize, Ordering::Relaxed);
             }
             Err(error) => end_now(&format!("pagemill pager: {error}"), BAD_SETUP),

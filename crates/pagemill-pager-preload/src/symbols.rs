@@ -1,9 +1,13 @@
 //! The replaced functions.
 
-use pagemill_mapping::next;
+use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::ptr;
 
+use pagemill_mapping::next;
+
+use crate::allocator::{library_bytes, library_free, library_malloc};
+use crate::callers::is_library;
 use crate::calls::{CALLS, LENT, give_up};
 use crate::paged::least_bytes;
 
@@ -27,23 +31,60 @@ fn free_paged(memory: *mut c_void, bytes: usize) {
     LENT.free_heap(memory.addr());
 }
 
-// SAFETY: replaces the function of the C library of this name, with the same contract.
-#[unsafe(no_mangle)]
-pub extern "C" fn malloc(bytes: usize) -> *mut c_void {
-    paged(bytes).unwrap_or_else(|| next::malloc(bytes))
+/// Exports a function that hands its return address on as one more argument.
+macro_rules! with_caller {
+    ($name:ident, $then:path, $x86:literal, $arm:literal) => {
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!($x86, "jmp {then}", then = sym $then);
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!($arm, "b {then}", then = sym $then);
+        }
+    };
 }
 
-// SAFETY: replaces the function of the C library of this name, with the same contract.
-#[unsafe(no_mangle)]
-pub extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
+with_caller!(malloc, malloc_for, "mov rsi, [rsp]", "mov x1, x30");
+with_caller!(calloc, calloc_for, "mov rdx, [rsp]", "mov x2, x30");
+with_caller!(realloc, realloc_for, "mov rdx, [rsp]", "mov x2, x30");
+
+extern "C" fn malloc_for(bytes: usize, caller: usize) -> *mut c_void {
+    paged(bytes)
+        .or_else(|| of_library(bytes, caller))
+        .unwrap_or_else(|| next::malloc(bytes))
+}
+
+extern "C" fn calloc_for(count: usize, bytes: usize, caller: usize) -> *mut c_void {
     let all = count.checked_mul(bytes);
-    all.and_then(paged)
-        .unwrap_or_else(|| next::calloc(count, bytes))
+    if let Some(memory) = all.and_then(paged) {
+        return memory;
+    }
+    let Some((memory, all)) = all.and_then(|all| Some((of_library(all, caller)?, all))) else {
+        return next::calloc(count, bytes);
+    };
+    // SAFETY: the block has so many bytes.
+    unsafe { memory.cast::<u8>().write_bytes(0, all) };
+    memory
+}
+
+/// A block for the C library itself, where the program has an allocator of its own.
+fn of_library(bytes: usize, caller: usize) -> Option<*mut c_void> {
+    if !is_library(caller) {
+        return None;
+    }
+    let memory = library_malloc(bytes);
+    (!memory.is_null()).then_some(memory.cast())
 }
 
 // SAFETY: replaces the function of the C library of this name, with the same contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(memory: *mut c_void) {
+    if let Some(bytes) = library_bytes(memory.cast()) {
+        // SAFETY: the caller's promise.
+        return unsafe { library_free(memory.cast(), bytes) };
+    }
     match paged_bytes(memory) {
         Some(bytes) => free_paged(memory, bytes),
         // SAFETY: it is not paged, so it is the next allocator's.
@@ -51,11 +92,12 @@ pub unsafe extern "C" fn free(memory: *mut c_void) {
     }
 }
 
-// SAFETY: replaces the function of the C library of this name, with the same contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
-    let Some(old_bytes) = paged_bytes(memory) else {
-        // SAFETY: it is not paged, so it is the next allocator's.
+unsafe extern "C" fn realloc_for(memory: *mut c_void, bytes: usize, caller: usize) -> *mut c_void {
+    if memory.is_null() {
+        return malloc_for(bytes, caller);
+    }
+    let Some(old_bytes) = library_bytes(memory.cast()).or_else(|| paged_bytes(memory)) else {
+        // SAFETY: it is neither, so it is the next allocator's.
         return unsafe { next::realloc(memory, bytes) };
     };
     if bytes != 0 && bytes <= old_bytes {
@@ -64,14 +106,15 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
     let new = if bytes == 0 {
         ptr::null_mut()
     } else {
-        malloc(bytes)
+        malloc_for(bytes, caller)
     };
     if !new.is_null() {
         // SAFETY: both are allocated, with at least `old_bytes` bytes each.
         unsafe { ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast::<u8>(), old_bytes) };
     }
     if bytes == 0 || !new.is_null() {
-        free_paged(memory, old_bytes);
+        // SAFETY: the caller gives it up.
+        unsafe { free(memory) };
     }
     new
 }
@@ -79,9 +122,9 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
 // SAFETY: replaces the function of the C library of this name, with the same contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc_usable_size(memory: *mut c_void) -> usize {
-    match paged_bytes(memory) {
+    match library_bytes(memory.cast()).or_else(|| paged_bytes(memory)) {
         Some(bytes) => bytes,
-        // SAFETY: it is not paged, so it is the next allocator's, or null.
+        // SAFETY: it is neither, so it is the next allocator's, or null.
         None => unsafe { next::malloc_usable_size(memory) },
     }
 }

@@ -99,6 +99,79 @@ int main(void) {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
+/// The allocator's own records are in paged memory, so a handler of the child that allocated through it would wait for itself.
+#[test]
+fn a_forked_child_of_a_program_linked_with_jemalloc_goes_on() {
+    const SOURCE: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BLOCKS = 4096, BYTES = 3000 };
+static char *blocks[BLOCKS];
+
+static void *holds(void *expected) {
+    for (int i = 0; i < BLOCKS; i++)
+        for (int at = 0; at < BYTES; at += 100)
+            if (blocks[i][at] != (char)(i + *(int *)expected)) return blocks[i];
+    return NULL;
+}
+
+static void write_all(int by) {
+    for (int i = 0; i < BLOCKS; i++) {
+        free(blocks[i]);
+        blocks[i] = malloc(BYTES);
+        memset(blocks[i], i + by, BYTES);
+    }
+}
+
+int main(void) {
+    alarm(60);
+    for (int round = 0; round < 4; round++) {
+        write_all(round);
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread;
+            void *wrong;
+            alarm(60);
+            if (holds(&round)) _exit(1);
+            write_all(round + 50);
+            int by = round + 50;
+            pthread_create(&thread, NULL, holds, &by);
+            pthread_join(thread, &wrong);
+            _exit(wrong != NULL);
+        }
+        int status;
+        write_all(round + 9);
+        waitpid(child, &status, 0);
+        if (status != 0) return 1;
+    }
+    return 0;
+}
+"#;
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("program.c");
+    let program = folder.path().join("program");
+    std::fs::write(&source, SOURCE).expect("written");
+    let built = Command::new("cc")
+        .args(["-O1", "-fno-builtin", "-pthread", "-o"])
+        .args([&program, &source])
+        .arg("-ljemalloc")
+        .output();
+    if !built.is_ok_and(|built| built.status.success()) {
+        return skip("there is no jemalloc to link with");
+    }
+    let mut setup = Setup::new(2 << 20, "compressed");
+    setup.least_bytes = 4096;
+    let output = run(Command::new(&program), &setup);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
 /// Runs a program with and without the pager, which may change nothing but its memory.
 fn is_as_ever(command: impl Fn() -> Command, setup: &Setup) {
     if !has_userfault() {
