@@ -20,7 +20,7 @@ pub fn cpu_rate(name: &str, unit: &str, work: impl FnMut() -> u64) {
 }
 
 /// CPU time of this thread.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
@@ -69,12 +69,18 @@ pub fn cost(name: &str, mut work: impl FnMut(), mut base: impl FnMut()) {
     );
 }
 
-/// Options, such as cargo's own `--bench`, are no names.
-fn is_asked_for(name: &str, arguments: impl Iterator<Item = String>) -> bool {
+/// Whether a figure of this name is to be measured, by the arguments of the bench program: parts of names. Options, such as
+/// cargo's own `--bench`, are no names.
+pub fn is_asked_for(name: &str, arguments: impl Iterator<Item = String>) -> bool {
     let mut parts = arguments
         .filter(|argument| !argument.starts_with('-'))
         .peekable();
     parts.peek().is_none() || parts.any(|part| name.contains(&part))
+}
+
+/// Prints a figure for `cargo xtask bench` to keep.
+pub fn report(name: &str, figure: f64, unit: &str) {
+    println!("{}", figure_line(name, figure, unit));
 }
 
 fn figure_line(name: &str, figure: f64, unit: &str) -> String {

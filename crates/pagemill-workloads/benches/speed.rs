@@ -4,14 +4,16 @@
 //! `bfs` and `laplace3d` count whole programs, inputs and checks included. `vector-add` would mostly measure those, so it
 //! counts launches alone.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::MigrationSpec;
-use pagemill_sim::{Arg, Gpu, GpuMachine, Options, TransferMode};
-use pagemill_testkit::bench::{cost, rate};
+use pagemill_sim::{Arg, ExecutionMark, Executor, Gpu, GpuMachine, Options, TransferMode};
+use pagemill_testkit::bench::{cost, cpu_time, is_asked_for, rate, report};
 use pagemill_workloads::{WORKLOADS, WorkloadInfo};
 
 const PROGRAMS: [&str; 3] = ["vector-add", "bfs", "laplace3d"];
@@ -101,8 +103,70 @@ fn stop_cost(name: &'static str) {
     cost(&format!("{name}-stop-check"), run(true), run(false));
 }
 
+thread_local! {
+    /// CPU time inside of launches, and where the one at hand began.
+    static EXECUTION: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
+}
+
+fn observe(mark: ExecutionMark) {
+    let (total, begin) = EXECUTION.get();
+    let now = cpu_time();
+    EXECUTION.set(match mark {
+        ExecutionMark::Begin => (total, now),
+        ExecutionMark::End => (total + (now - begin), begin),
+    });
+}
+
+/// Thread instructions of `name` without time for each second of CPU time that its launches take, inputs and checks not
+/// included: the best of some runs.
+fn execution_rate(name: &str, executor: Executor) -> f64 {
+    const RUNS: usize = 3;
+    let info = info(name);
+    let run = |_| {
+        let program = info
+            .build(&info.defaults())
+            .expect("the defaults are valid");
+        let mut gpu = gpu(false);
+        gpu.set_executor(executor);
+        gpu.observe_execution(observe);
+        EXECUTION.take();
+        program.run(&mut gpu).expect("its check passes");
+        let (taken, _) = EXECUTION.get();
+        gpu.finish().execution.thread_instructions as f64 / taken.as_secs_f64()
+    };
+    (0..RUNS).map(run).fold(0.0, f64::max)
+}
+
+/// The figures of all programs with both executors, and how many times the compiled one is as fast: the geometric mean.
+fn executions() {
+    const UNIT: &str = "thread-instructions/cpu-s";
+    let mut ratios = Vec::new();
+    for name in WORKLOADS.iter().map(|info| info.name) {
+        let figure = |executor, label| {
+            let figure = format!("execution-{name}-{label}");
+            is_asked_for(&figure, std::env::args().skip(1)).then(|| {
+                let rate = execution_rate(name, executor);
+                report(&figure, rate, UNIT);
+                rate
+            })
+        };
+        let interpreted = figure(Executor::Interpreter, "interpreted");
+        let compiled = figure(Executor::Compiled, "compiled");
+        if let (Some(interpreted), Some(compiled)) = (interpreted, compiled) {
+            ratios.push(compiled / interpreted);
+            println!("{name}: {:.2} times", compiled / interpreted);
+        }
+    }
+    let mean = ratios.iter().copied().map(f64::ln).sum::<f64>() / ratios.len().max(1) as f64;
+    println!("geometric mean: {:.2} times", mean.exp());
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument.starts_with("execution")) {
+        return executions();
+    }
     divan::main();
+    executions();
     PROGRAMS.into_iter().for_each(stop_cost);
     for name in PROGRAMS {
         for (mode, timing) in [("functional", false), ("timed", true)] {

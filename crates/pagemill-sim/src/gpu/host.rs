@@ -8,7 +8,7 @@ use super::memory_path::{MANAGED_BASE, MemoryPath};
 use super::pages::Pages;
 use super::pages::driver::DriverPages;
 use super::pages::ranges::{Ranges, RangesSpec};
-use super::program::LoadedModule;
+use super::program::{ExecutionMark, LoadedModule};
 use super::report::{LaunchReport, Report};
 use super::stream::GridStream;
 use crate::SpecError;
@@ -16,7 +16,7 @@ use crate::parts::link::Direction;
 use crate::timeline::Timeline;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::StrategyEntry;
-use pagemill_ptx::{DeviceMemory, Output};
+use pagemill_ptx::{DeviceMemory, Executor, Output};
 use pagemill_types::{PageSize, VirtAddr};
 use std::ops::Range;
 use std::sync::Arc;
@@ -129,6 +129,10 @@ pub struct Gpu {
     pub(super) grid_workspace: Option<u64>,
     /// Stack of each thread; `None` for what launches have by themselves.
     pub(super) stack_bytes: Option<u32>,
+    /// What executes launches without time; `None` for what they have by themselves.
+    pub(super) executor: Option<Executor>,
+    /// Called around executions without time.
+    pub(super) observe_execution: Option<fn(ExecutionMark)>,
 }
 
 impl Gpu {
@@ -187,6 +191,8 @@ impl Gpu {
             placed_address: MANAGED_BASE,
             grid_workspace: None,
             stack_bytes: None,
+            executor: None,
+            observe_execution: None,
         })
     }
 

@@ -40,10 +40,11 @@ pub use machine::{
     TransactionChain, Translation, Validity,
 };
 pub use occupancy::{Limiter, Occupancy, occupancy};
+pub use pagemill_ptx::Executor;
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
 pub use pages::ledger::{AllocationReport, Traffic};
-pub use program::{Arg, LaunchShape, ModuleId};
+pub use program::{Arg, ExecutionMark, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};

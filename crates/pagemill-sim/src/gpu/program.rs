@@ -5,7 +5,7 @@ use super::host::{Buffer, Gpu};
 use super::report::LaunchReport;
 use super::stats::ExecutionStats;
 use super::stream::ptx::{PtxGrid, kernel_costs};
-use pagemill_ptx::{InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
+use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
 use pagemill_types::VirtAddr;
 use std::collections::BTreeMap;
 
@@ -45,6 +45,15 @@ impl Arg {
             Self::F64(value) => value.to_le_bytes().to_vec(),
         }
     }
+}
+
+/// Where the execution of a launch stands, see [`Gpu::observe_execution`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExecutionMark {
+    /// It begins.
+    Begin,
+    /// It has ended.
+    End,
 }
 
 /// The shape of a launch.
@@ -206,6 +215,9 @@ impl Gpu {
         if let Some(bytes) = self.stack_bytes {
             launch = launch.with_stack_bytes(bytes);
         }
+        if let Some(executor) = self.executor {
+            launch = launch.with_executor(executor);
+        }
         if self.options.timing {
             self.place_data();
             self.copy_the_rest();
@@ -214,6 +226,17 @@ impl Gpu {
         } else {
             self.run_untimed(&launch)
         }
+    }
+
+    /// Lets `executor` run the instructions of later launches without time.
+    pub fn set_executor(&mut self, executor: Executor) {
+        self.executor = Some(executor);
+    }
+
+    /// Calls `observe` around the execution of each later launch without time. The simulator has no clock of the host; a
+    /// benchmark brings its own.
+    pub fn observe_execution(&mut self, observe: fn(ExecutionMark)) {
+        self.observe_execution = Some(observe);
     }
 
     /// Gives each thread of later launches a stack of `bytes`, for calls that are not expanded and for `alloca`.
@@ -266,8 +289,11 @@ impl Gpu {
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let totals =
-            run_functional(launch, &mut self.memory, &mut self.output).map_err(GpuError::Trap)?;
+        let observe = self.observe_execution.unwrap_or(|_| ());
+        observe(ExecutionMark::Begin);
+        let run = run_functional(launch, &mut self.memory, &mut self.output);
+        observe(ExecutionMark::End);
+        let totals = run.map_err(GpuError::Trap)?;
         let execution = ExecutionStats {
             blocks: totals.blocks,
             warp_instructions: totals.instructions,
