@@ -19,7 +19,7 @@ mod printf;
 pub(crate) mod run;
 #[cfg(test)]
 pub(crate) mod samples;
-mod scalar;
+pub(crate) mod scalar;
 pub(crate) mod service;
 pub(crate) mod step;
 mod texture;

@@ -1,4 +1,4 @@
-//! Loads and stores of one register a lane. The code distinguishes three patterns as it runs, as the interpreter does:
+//! Loads and stores. The code distinguishes three patterns as it runs, as the interpreter does:
 //! all lanes one behind the other, all at one place, each at its own. What is not inside the bytes that the instruction
 //! touched last time ([`super::context::Window`]), or is not aligned, is left to the interpreter.
 
@@ -25,14 +25,14 @@ pub(super) struct Access {
     offset: i32,
     element_bytes: u8,
     is_signed: bool,
-    is_load: bool,
+    pub(super) is_load: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
     address: Name,
     addresses: Vec<Zmm>,
-    /// Destinations or sources.
-    data: Vec<Zmm>,
-    bank: Bank,
-    temporaries: [Zmm; 6],
+    /// Destinations or sources, register by register.
+    pub(super) data: Vec<Vec<Zmm>>,
+    pub(super) bank: Bank,
+    pub(super) temporaries: [Zmm; 6],
     is_masked: bool,
     /// Where to go when the interpreter must do it.
     slow: Label,
@@ -49,6 +49,11 @@ impl Access {
             true => Width::W64,
             false => Width::W32,
         }
+    }
+
+    /// Bytes of all registers of a lane.
+    fn lane_bytes(&self) -> u8 {
+        self.element_bytes * self.data.len() as u8
     }
 
     fn window(&self, field: i32) -> Mem {
@@ -89,6 +94,13 @@ impl Access {
     }
 }
 
+fn name_of(bank: Bank, register: u16) -> Name {
+    match bank {
+        Bank::Wide => Name::wide(register),
+        _ => Name::narrow(register),
+    }
+}
+
 /// An access whose lanes are not one behind the other.
 pub(super) struct Patterns {
     label: Label,
@@ -101,7 +113,7 @@ impl Emitter<'_> {
         let memory = &self.code.memory[inst.aux as usize];
         let is_plain = matches!(
             (memory.element_bytes, memory.wide, memory.count),
-            (1 | 2 | 4, false, 1) | (8, true, 1)
+            (1 | 2 | 4, false, 1) | (4, false, 2 | 4) | (8, true, 1 | 2 | 4)
         );
         let is_reachable = match memory.address {
             AddressOperand::Wide(_) => {
@@ -114,7 +126,9 @@ impl Emitter<'_> {
         is_plain
             && is_reachable
             && !is_far
-            && memory.registers[0] != SINK
+            && memory.registers[..usize::from(memory.count)]
+                .iter()
+                .any(|&register| register != SINK)
             && matches!(memory.kind, AccessKind::Load | AccessKind::Store)
             && i32::try_from(memory.offset).is_ok()
     }
@@ -132,7 +146,7 @@ impl Emitter<'_> {
         if access.address.is_constant() {
             self.at_one_place(&access);
         } else {
-            self.in_a_row(&access);
+            self.by_pattern(&access);
         }
         self.count_access(&access);
         // Lanes that took no part come here without counting.
@@ -155,18 +169,18 @@ impl Emitter<'_> {
         } else {
             Bank::Narrow
         };
-        let data_name = match bank {
-            Bank::Wide => Name::wide(memory.registers[0]),
-            _ => Name::narrow(memory.registers[0]),
-        };
         let is_load = memory.kind == AccessKind::Load;
         let parts = if bank == Bank::Wide { 4 } else { 2 };
         let line = self.line(address, true);
         let addresses = line[..if address.bank == Bank::Wide { 4 } else { 2 }].to_vec();
-        let data = match is_load && !self.is_masked {
-            true => (0..parts).map(|_| self.take()).collect(),
-            false => self.line(data_name, true)[..parts].to_vec(),
-        };
+        let registers = &memory.registers[..usize::from(memory.count)];
+        let data = registers.iter().map(|&register| {
+            match is_load && !self.is_masked || register == SINK {
+                true => (0..parts).map(|_| self.take()).collect(),
+                false => self.line(name_of(bank, register), true)[..parts].to_vec(),
+            }
+        });
+        let data = data.collect();
         let temporaries = self.take_line::<6>();
         if self.is_masked && !address.is_constant() {
             // The first active lane's address is read from memory.
@@ -191,19 +205,20 @@ impl Emitter<'_> {
     }
 
     fn finish_load(&mut self, memory: &MemoryInst, access: &Access) {
-        let name = match access.bank {
-            Bank::Wide => Name::wide(memory.registers[0]),
-            _ => Name::narrow(memory.registers[0]),
-        };
-        if access.is_masked {
-            if let Some(entry) = self.cache.find(name) {
+        for (&register, data) in memory.registers.iter().zip(&access.data) {
+            if register == SINK {
+                self.release(data);
+                continue;
+            }
+            let name = name_of(access.bank, register);
+            if !access.is_masked {
+                let mut all = [0; 4];
+                all[..data.len()].copy_from_slice(data);
+                self.cache.define(name, all, true, false);
+            } else if let Some(entry) = self.cache.find(name) {
                 entry.is_dirty = true;
             }
-            return;
         }
-        let mut all = [0; 4];
-        all[..access.data.len()].copy_from_slice(&access.data);
-        self.cache.define(name, all, true, false);
     }
 
     fn count_access(&mut self, access: &Access) {
@@ -257,7 +272,7 @@ impl Emitter<'_> {
         for (part, &addresses) in access.addresses.iter().enumerate() {
             let mut wanted = origin;
             if has_steps {
-                let steps = Table::steps(access.element_bytes, is_wide, part);
+                let steps = Table::steps(access.lane_bytes(), is_wide, part);
                 self.op2(add, expected, origin, Operand::Memory(steps));
                 wanted = expected;
             }
@@ -278,25 +293,13 @@ impl Emitter<'_> {
     }
 
     /// All lanes one behind the other, or on to the other patterns.
-    fn in_a_row(&mut self, access: &Access) {
+    fn by_pattern(&mut self, access: &Access) {
         let label = self.asm.label();
-        self.first_address(access);
-        if access.is_masked {
-            let shift = access.element_bytes.trailing_zeros() as u8;
-            self.asm.shift_left(RCX, shift);
-            self.asm.arithmetic(SUB, access.width(), RAX, RCX);
-        }
-        self.broadcast(access, access.temporaries[1]);
-        self.compare_addresses(access, true);
-        self.differs(access);
-        self.asm.jump_if(Condition::NotEqual, label);
-        self.locate(access, fields::WINDOW_BLOCK_END);
-        let part_bytes = 32 / access.data.len() as i32 * i32::from(access.element_bytes);
-        let op = access.row_instruction();
-        for (part, &data) in access.data.iter().enumerate() {
-            let place = Operand::Memory(at(RCX, part_bytes * part as i32));
-            self.asm
-                .vector(op, data, 0, place, access.data_masking(part));
+        if access.is_masked && access.data.len() > 1 {
+            // Rows of several registers are permuted whole.
+            self.asm.jump(label);
+        } else {
+            self.in_a_row(access, label);
         }
         // The others come back here, to be counted.
         let done = self.asm.label();
@@ -306,6 +309,30 @@ impl Emitter<'_> {
             ..access.clone()
         };
         self.stubs.push(Stub::Patterns(Patterns { label, access }));
+    }
+
+    fn in_a_row(&mut self, access: &Access, otherwise: Label) {
+        self.first_address(access);
+        if access.is_masked {
+            let shift = access.lane_bytes().trailing_zeros() as u8;
+            self.asm.shift_left(RCX, shift);
+            self.asm.arithmetic(SUB, access.width(), RAX, RCX);
+        }
+        self.broadcast(access, access.temporaries[1]);
+        self.compare_addresses(access, true);
+        self.differs(access);
+        self.asm.jump_if(Condition::NotEqual, otherwise);
+        self.locate(access, fields::WINDOW_BLOCK_END);
+        let [data] = access.data.as_slice() else {
+            return self.row_of_several(access);
+        };
+        let part_bytes = 32 / data.len() as i32 * i32::from(access.element_bytes);
+        let op = access.row_instruction();
+        for (part, &data) in data.iter().enumerate() {
+            let place = Operand::Memory(at(RCX, part_bytes * part as i32));
+            self.asm
+                .vector(op, data, 0, place, access.data_masking(part));
+        }
     }
 
     fn broadcast(&mut self, access: &Access, dst: Zmm) {
@@ -328,7 +355,7 @@ impl Emitter<'_> {
         self.asm
             .arithmetic_mem(CMP, Width::W64, RCX, access.window(end));
         self.asm.jump_if(Condition::AboveEqual, access.slow);
-        self.asm.test_imm(RCX, u32::from(access.element_bytes) - 1);
+        self.asm.test_imm(RCX, u32::from(access.lane_bytes()) - 1);
         self.asm.jump_if(Condition::NotEqual, access.slow);
         self.asm
             .arithmetic_mem(ADD, Width::W64, RCX, access.window(fields::WINDOW_HOST));
@@ -347,19 +374,20 @@ impl Emitter<'_> {
 
     fn load_one_place(&mut self, access: &Access) {
         self.locate(access, fields::WINDOW_LANE_END);
-        let memory = Operand::Memory(at(RCX, 0));
-        let (op, place) = match access.element_bytes {
-            8 => (VPBROADCASTQ, memory),
-            4 => (VPBROADCASTD, memory),
-            bytes => {
+        for (number, registers) in access.data.iter().enumerate() {
+            let memory = at(RCX, number as i32 * i32::from(access.element_bytes));
+            let (op, place) = match access.element_bytes {
+                8 => (VPBROADCASTQ, Operand::Memory(memory)),
+                4 => (VPBROADCASTD, Operand::Memory(memory)),
+                bytes => {
+                    self.asm.load_short(bytes, access.is_signed, RAX, memory);
+                    (VPBROADCASTD_GPR, Operand::Register(RAX.0))
+                }
+            };
+            for (part, &data) in registers.iter().enumerate() {
                 self.asm
-                    .load_short(bytes, access.is_signed, RAX, at(RCX, 0));
-                (VPBROADCASTD_GPR, Operand::Register(RAX.0))
+                    .vector(op, data, 0, place, access.data_masking(part));
             }
-        };
-        for (part, &data) in access.data.iter().enumerate() {
-            self.asm
-                .vector(op, data, 0, place, access.data_masking(part));
         }
     }
 
@@ -389,11 +417,13 @@ impl Emitter<'_> {
         let indices = self.indices(access);
         self.asm
             .load(Width::W64, RCX, access.window(fields::WINDOW_HOST));
-        match (access.bank, access.has_wide_addresses()) {
-            (Bank::Wide, true) => self.move_wide(access, &indices),
-            (Bank::Wide, false) => self.move_wide_by_narrow(access, &indices),
-            (_, true) => self.move_narrow_by_wide(access, &indices),
-            (_, false) => self.move_narrow(access, &indices),
+        for number in 0..access.data.len() {
+            match (access.bank, access.has_wide_addresses()) {
+                (Bank::Wide, true) => self.move_wide(access, number, &indices),
+                (Bank::Wide, false) => self.move_wide_by_narrow(access, number, &indices),
+                (_, true) => self.move_narrow_by_wide(access, number, &indices),
+                (_, false) => self.move_narrow(access, number, &indices),
+            }
         }
         if access.element_bytes < 4 {
             self.cut_gathered(access);
@@ -405,7 +435,7 @@ impl Emitter<'_> {
     fn cut_gathered(&mut self, access: &Access) {
         let spare_bits = 32 - 8 * access.element_bytes;
         let right = if access.is_signed { 4 } else { 2 };
-        for (part, &data) in access.data.iter().enumerate() {
+        for (part, &data) in access.data[0].iter().enumerate() {
             let source = (data, Operand::Register(data));
             let masking = access.data_masking(part);
             for number in [6, right] {
@@ -434,8 +464,8 @@ impl Emitter<'_> {
         let end = access.window(fields::WINDOW_LANE_END);
         self.op1(broadcast, shared, Operand::Memory(end));
         let low = match is_wide {
-            true => self.table.constant64(u64::from(access.element_bytes) - 1),
-            false => self.table.constant32(u32::from(access.element_bytes) - 1),
+            true => self.table.constant64(u64::from(access.lane_bytes()) - 1),
+            false => self.table.constant32(u32::from(access.lane_bytes()) - 1),
         };
         for (part, &offset) in offsets.iter().enumerate().take(parts) {
             let masking = access.address_masking(part);
@@ -462,53 +492,50 @@ impl Emitter<'_> {
         }
     }
 
-    fn indexed(index: Zmm) -> Operand {
-        Operand::Memory(Mem {
+    /// Gathers or scatters register `number` of some lanes.
+    fn gather(&mut self, op: Vector, (data, number): (Zmm, usize), index: Zmm, access: &Access) {
+        let place = Operand::Memory(Mem {
             base: RCX,
             index: Some(index),
             scale: 0,
-            disp: 0,
-        })
+            disp: number as i32 * i32::from(access.element_bytes),
+        });
+        self.asm.vector(op, data, 0, place, Masking::Merge(K5));
     }
 
-    fn gather(&mut self, op: Vector, data: Zmm, index: Zmm) {
-        self.asm
-            .vector(op, data, 0, Self::indexed(index), Masking::Merge(K5));
-    }
-
-    fn move_wide(&mut self, access: &Access, indices: &[Zmm]) {
+    fn move_wide(&mut self, access: &Access, number: usize, indices: &[Zmm]) {
         let op = if access.is_load {
             VPGATHERQQ
         } else {
             VPSCATTERQQ
         };
-        for (part, (&data, &index)) in access.data.iter().zip(indices).enumerate() {
+        for (part, (&data, &index)) in access.data[number].iter().zip(indices).enumerate() {
             self.part_mask(access, part, 4);
-            self.gather(op, data, index);
+            self.gather(op, (data, number), index, access);
         }
     }
 
-    fn move_narrow(&mut self, access: &Access, indices: &[Zmm]) {
+    fn move_narrow(&mut self, access: &Access, number: usize, indices: &[Zmm]) {
         let op = if access.is_load {
             VPGATHERDD
         } else {
             VPSCATTERDD
         };
-        for (part, (&data, &index)) in access.data.iter().zip(indices).enumerate() {
+        for (part, (&data, &index)) in access.data[number].iter().zip(indices).enumerate() {
             self.part_mask(access, part, 2);
-            self.gather(op, data, index);
+            self.gather(op, (data, number), index, access);
         }
     }
 
     /// 64-bit elements at 32-bit offsets: each register of offsets serves two of data.
-    fn move_wide_by_narrow(&mut self, access: &Access, indices: &[Zmm]) {
+    fn move_wide_by_narrow(&mut self, access: &Access, number: usize, indices: &[Zmm]) {
         let spread = access.temporaries[1];
         let op = if access.is_load {
             VPGATHERQQ
         } else {
             VPSCATTERQQ
         };
-        for (part, &data) in access.data.iter().enumerate() {
+        for (part, &data) in access.data[number].iter().enumerate() {
             let index = indices[part / 2];
             if part % 2 == 1 {
                 self.extract_upper(spread, index);
@@ -517,25 +544,25 @@ impl Emitter<'_> {
                 self.op1(VPMOVZXDQ, spread, Operand::Register(index));
             }
             self.part_mask(access, part, 4);
-            self.gather(op, data, spread);
+            self.gather(op, (data, number), spread, access);
         }
     }
 
     /// 32-bit elements at 64-bit offsets: each register of data is moved in two halves.
-    fn move_narrow_by_wide(&mut self, access: &Access, indices: &[Zmm]) {
+    fn move_narrow_by_wide(&mut self, access: &Access, number: usize, indices: &[Zmm]) {
         let [low, high, ..] = access.temporaries;
         let op = if access.is_load {
             VPGATHERQD
         } else {
             VPSCATTERQD
         };
-        for (half, &data) in access.data.iter().enumerate() {
+        for (half, &data) in access.data[number].iter().enumerate() {
             self.op1(VMOVDQA64_LOAD, low, Operand::Register(data));
             self.extract_upper(high, data);
             for (side, register) in [low, high].into_iter().enumerate() {
                 let part = 2 * half + side;
                 self.part_mask(access, part, 4);
-                self.gather(op, register, indices[part]);
+                self.gather(op, (register, number), indices[part], access);
             }
             if access.is_load {
                 self.insert_upper(data, low, high);

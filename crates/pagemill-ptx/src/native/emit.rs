@@ -288,6 +288,12 @@ impl Emitter<'_> {
                 self.access(inst);
                 Done::BENT
             }
+            Op::Scalar if let Some(directed) = self.directed(inst) => {
+                self.begin(inst);
+                self.directed_operation(inst, directed);
+                self.end(inst);
+                Done::STRAIGHT
+            }
             Op::CheckDivisor => {
                 self.begin(inst);
                 self.check_divisor(inst);

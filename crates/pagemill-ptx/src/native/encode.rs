@@ -96,6 +96,28 @@ pub(super) enum Masking {
     Zero(Mask),
 }
 
+/// How one instruction rounds: the bits of EVEX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Rounded {
+    Nearest = 0,
+    Down = 1,
+    Up = 2,
+    Zero = 3,
+}
+
+impl Rounded {
+    /// By the numbers of [`crate::exec::functions::rounding::Rounding`].
+    pub(super) fn of_ptx(number: u32) -> Self {
+        match number {
+            0 => Self::Nearest,
+            1 => Self::Zero,
+            2 => Self::Down,
+            _ => Self::Up,
+        }
+    }
+}
+
 /// A place in the code that may not be known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
@@ -194,6 +216,13 @@ impl Assembler {
     ) {
         self.evex(op, 2, dst, a, b, masking);
         self.code.push(imm);
+    }
+
+    /// `dst = op(a, b)` on 512 bits, rounded as `mode` says: the bits of the length hold it, and that of broadcasts tells so.
+    pub(super) fn vector_rounded(&mut self, op: Vector, dst: Zmm, a: Zmm, b: Zmm, mode: Rounded) {
+        let start = self.code.len();
+        self.evex(op, mode as u8, dst, a, Operand::Register(b), Masking::None);
+        self.code[start + 3] |= 1 << 4;
     }
 
     /// An instruction on the lower 128 bits.

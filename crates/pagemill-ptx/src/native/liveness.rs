@@ -152,6 +152,14 @@ fn effect(code: &Code, inst: &Inst) -> Effect {
         }
         Op::BranchTable => some(vec![Slot::of(Bank::Narrow, inst.a)], Vec::new()),
         Op::Load | Op::Store => access(code, inst, &some),
+        Op::Scalar => {
+            let scalar = &code.scalars[inst.aux as usize];
+            let operands = scalar.operands.iter().zip([inst.a, inst.b, inst.c]);
+            some(
+                operands.map(|(&bank, name)| Slot::of(bank, name)).collect(),
+                vec![Slot::of(scalar.result, inst.dst)],
+            )
+        }
         _ => Effect {
             reads: Reads::All,
             writes: Vec::new(),

@@ -4,7 +4,7 @@
 //! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
 //! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
 //!
-//! Data flows one way: [`liveness`] -> [`emit`] (with [`lanes`], [`convert`], [`special`], [`access`], [`cache`], [`table`]) -> [`encode`] ->
+//! Data flows one way: [`liveness`] -> [`emit`] (with [`lanes`], [`convert`], [`special`], [`rounding`], [`access`], [`rows`], [`cache`], [`table`]) -> [`encode`] ->
 //! [`Routine`] -> [`Native::run`].
 
 mod access;
@@ -15,7 +15,9 @@ mod emit;
 mod encode;
 mod lanes;
 mod liveness;
+mod rounding;
 mod routine;
+mod rows;
 mod special;
 mod table;
 mod vectors;

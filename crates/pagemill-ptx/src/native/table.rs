@@ -2,17 +2,22 @@
 
 use super::encode::{Mem, R11, at};
 
-/// Bytes from lane to lane times the lane's number, for elements of 1, 2, 4 and 8 bytes: in 64 bits.
+/// Bytes from lane to lane times the lane's number, for elements of 1, 2, 4, 8, 16 and 32 bytes: in 64 bits.
 const STEPS: i32 = 0;
 /// The same in 32 bits.
-const STEPS_NARROW: i32 = 1024;
+const STEPS_NARROW: i32 = 1536;
 /// Indices of 32-bit halves in two registers of 64-bit lanes.
-pub(super) const LOW_HALVES: i32 = 1536;
-pub(super) const HIGH_HALVES: i32 = 1600;
+pub(super) const LOW_HALVES: i32 = 2304;
+pub(super) const HIGH_HALVES: i32 = 2368;
 /// Indices that alternate between the lanes of two registers, for the lower and the upper eight.
-pub(super) const JOIN_LOWER: i32 = 1664;
-pub(super) const JOIN_UPPER: i32 = 1728;
-const FIXED_BYTES: usize = 1792;
+pub(super) const JOIN_LOWER: i32 = 2432;
+pub(super) const JOIN_UPPER: i32 = 2496;
+/// The same four for registers of 64-bit elements.
+pub(super) const EVEN_WIDE: i32 = 2560;
+pub(super) const ODD_WIDE: i32 = 2624;
+pub(super) const JOIN_LOWER_WIDE: i32 = 2688;
+pub(super) const JOIN_UPPER_WIDE: i32 = 2752;
+const FIXED_BYTES: usize = 2816;
 
 /// The table under construction.
 #[derive(Debug)]
@@ -23,10 +28,10 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new() -> Self {
         let mut bytes = Vec::with_capacity(FIXED_BYTES);
-        for step in [1, 2, 4, 8] {
+        for step in [1, 2, 4, 8, 16, 32] {
             bytes.extend((0..32u64).flat_map(|lane| (lane * step).to_le_bytes()));
         }
-        for step in [1, 2, 4, 8] {
+        for step in [1, 2, 4, 8, 16, 32] {
             bytes.extend((0..32u32).flat_map(|lane| (lane * step).to_le_bytes()));
         }
         let indices: [&dyn Fn(u32) -> u32; 4] = [
@@ -38,12 +43,22 @@ impl Table {
         for index in indices {
             bytes.extend((0..16).flat_map(|lane| index(lane).to_le_bytes()));
         }
+        let indices: [&dyn Fn(u64) -> u64; 4] = [
+            &|lane| 2 * lane,
+            &|lane| 2 * lane + 1,
+            &|lane| lane / 2 + 8 * (lane % 2),
+            &|lane| 4 + lane / 2 + 8 * (lane % 2),
+        ];
+        for index in indices {
+            bytes.extend((0..8).flat_map(|lane| index(lane).to_le_bytes()));
+        }
+        debug_assert_eq!(bytes.len(), FIXED_BYTES);
         Self { bytes }
     }
 
     /// Where the offsets of eight 64-bit or sixteen 32-bit addresses begin.
-    pub(super) fn steps(element_bytes: u8, is_wide: bool, part: usize) -> Mem {
-        let size = element_bytes.trailing_zeros() as i32;
+    pub(super) fn steps(lane_bytes: u8, is_wide: bool, part: usize) -> Mem {
+        let size = lane_bytes.trailing_zeros() as i32;
         let first = match is_wide {
             true => STEPS + 256 * size,
             false => STEPS_NARROW + 128 * size,

@@ -2,11 +2,12 @@
 //! stretches of them.
 
 use super::{Native, Routine, Windows};
-use crate::code::{Bank, Code, Stream};
+use crate::code::{Bank, Code, ScalarInst, Stream};
 use crate::exec::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
 use crate::exec::op::{Inst, Op, lane_operation};
 use crate::exec::path::{NEVER, Path};
 use crate::exec::samples::word;
+use crate::exec::scalar;
 use proptest::prelude::*;
 
 /// Registers of each kind; constants are as many.
@@ -64,6 +65,30 @@ fn inst(op: Op, (_, [dst, operands @ ..], constant, guard): &Draw) -> Inst {
     }
 }
 
+/// Arithmetic in each rounding mode, by its number among all.
+fn rounded(number: usize) -> (ScalarInst, usize) {
+    use crate::exec::functions::rounding::{double, single};
+    let (operation, round) = (number as u32 / 4 % 7, number as u32 % 4);
+    let is_wide = number / 28 == 1 || operation == 6;
+    let bank = if is_wide { Bank::Wide } else { Bank::Narrow };
+    let operands = match operation {
+        4 => 3,
+        5 | 6 => 1,
+        _ => 2,
+    };
+    let operand = |at| if at < operands { bank } else { Bank::None };
+    let inst = ScalarInst {
+        function: if is_wide { double } else { single },
+        immediate: operation << 2 | round,
+        result: if operation == 6 { Bank::Narrow } else { bank },
+        operands: [operand(0), operand(1), operand(2)],
+    };
+    (inst, operands)
+}
+
+/// All of [`rounded`].
+const ROUNDED: usize = 56;
+
 /// The instructions, and one behind them that is not compiled and might read every register.
 fn code_of(insts: &[Inst]) -> Code {
     let mut insts = insts.to_vec();
@@ -79,7 +104,15 @@ fn code_of(insts: &[Inst]) -> Code {
         slots_narrow: SLOTS,
         slots_wide: SLOTS,
         slots_predicate: SLOTS,
+        scalars: (0..ROUNDED).map(|number| rounded(number).0).collect(),
         ..Code::default()
+    }
+}
+
+fn interpret(code: &Code, inst: &Inst, frame: &mut Frame<'_>, mask: u32) {
+    match inst.op {
+        Op::Scalar => scalar::execute(frame, &code.scalars[inst.aux as usize], inst, mask),
+        _ => lane_operation(inst, frame, mask),
     }
 }
 
@@ -117,7 +150,7 @@ fn check(
         if inst.guard & Inst::CONTINUES == 0 {
             idle += u64::from((mask & !lanes).count_ones());
         }
-        lane_operation(inst, &mut frame, lanes);
+        interpret(&code, inst, &mut frame, lanes);
     }
     let (mut found, mut at) = (start.clone(), 0);
     let mut frame = Frame::new(&mut found, constants);
@@ -144,7 +177,7 @@ fn check(
             if inst.guard & Inst::CONTINUES == 0 {
                 counted_idle += u64::from((mask & !lanes).count_ones());
             }
-            lane_operation(inst, &mut frame, lanes);
+            interpret(&code, inst, &mut frame, lanes);
             at += 1;
         }
     }
@@ -177,6 +210,33 @@ proptest! {
         for &op in Op::LANE_OPERATIONS {
             for mask in [mask, FULL] {
                 check(&[inst(op, &draw)], &start, &constants, mask)?;
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn every_rounding_mode_gives_the_same_bits((start, constants) in registers(), draw in draw(), mask in 1u32..) {
+        for number in 0..ROUNDED {
+            let (_, count) = rounded(number);
+            let (_, [dst, operands @ ..], constant, _) = &draw;
+            let operand = |at: usize| match at < count && constant[at] {
+                true => operands[at] | CONSTANT_BIT,
+                false => operands[at],
+            };
+            let inst = Inst {
+                dst: *dst,
+                a: operand(0),
+                b: operand(1),
+                c: operand(2),
+                aux: number as u32,
+                ..inst(Op::Scalar, &draw)
+            };
+            for mask in [mask, FULL] {
+                check(&[inst], &start, &constants, mask)?;
             }
         }
     }

@@ -37,6 +37,7 @@ vectors! {
     VPMOVDB = 2 PF3 0 0x31;
     VPMOVDW = 2 PF3 0 0x33;
     VPERMI2D = 2 P66 0 0x76;
+    VPERMI2Q = 2 P66 1 0x76;
     VPTERNLOGD = 3 P66 0 0x25;
     VPTERNLOGQ = 3 P66 1 0x25;
     VPTESTMD = 2 P66 0 0x27;

@@ -1,0 +1,148 @@
+//! Lanes that lie one behind the other with several registers each: whole vectors are moved, and their elements sorted by
+//! register. The addresses have been checked; the first is in RCX.
+
+use super::access::Access;
+use super::emit::Emitter;
+use super::encode::{Operand, R11, RCX, Vector, Zmm, at};
+use super::lanes::reg;
+use super::table::{
+    EVEN_WIDE, HIGH_HALVES, JOIN_LOWER, JOIN_LOWER_WIDE, JOIN_UPPER, JOIN_UPPER_WIDE, LOW_HALVES,
+    ODD_WIDE,
+};
+use super::vectors::*;
+use crate::code::Bank;
+
+/// Permutations of the elements of two vectors.
+struct Sorting {
+    permute: Vector,
+    even: i32,
+    odd: i32,
+    join_lower: i32,
+    join_upper: i32,
+}
+
+const NARROW: Sorting = Sorting {
+    permute: VPERMI2D,
+    even: LOW_HALVES,
+    odd: HIGH_HALVES,
+    join_lower: JOIN_LOWER,
+    join_upper: JOIN_UPPER,
+};
+const WIDE: Sorting = Sorting {
+    permute: VPERMI2Q,
+    even: EVEN_WIDE,
+    odd: ODD_WIDE,
+    join_lower: JOIN_LOWER_WIDE,
+    join_upper: JOIN_UPPER_WIDE,
+};
+
+impl Emitter<'_> {
+    /// Moves two or four registers of all lanes.
+    pub(super) fn row_of_several(&mut self, access: &Access) {
+        let sorting = if access.bank == Bank::Wide {
+            &WIDE
+        } else {
+            &NARROW
+        };
+        for part in 0..access.data[0].len() {
+            let data: Vec<Zmm> = access.data.iter().map(|line| line[part]).collect();
+            let first = 64 * (part * data.len()) as i32;
+            match (access.is_load, data.as_slice()) {
+                (true, &[a, b]) => self.load_pair(access, sorting, first, [a, b]),
+                (true, &[a, b, c, d]) => self.load_four(access, sorting, first, [a, b, c, d]),
+                (false, &[a, b]) => self.store_pair(access, sorting, first, [a, b]),
+                (false, &[a, b, c, d]) => self.store_four(access, sorting, first, [a, b, c, d]),
+                _ => self.has_failed = true,
+            }
+        }
+    }
+
+    /// `dst` = the elements of `a` and `b` that the indices at `place` name.
+    fn sort(&mut self, permute: Vector, place: i32, dst: Zmm, (a, b): (Zmm, Zmm)) {
+        self.op1(VMOVDQA64_LOAD, dst, Operand::Memory(at(R11, place)));
+        self.op2(permute, dst, a, reg(b));
+    }
+
+    fn fetch_row(&mut self, registers: &[Zmm], first: i32) {
+        for (number, &register) in registers.iter().enumerate() {
+            let place = at(RCX, first + 64 * number as i32);
+            self.op1(VMOVDQU64_LOAD, register, Operand::Memory(place));
+        }
+    }
+
+    fn put_row(&mut self, registers: &[Zmm], first: i32) {
+        for (number, &register) in registers.iter().enumerate() {
+            let place = at(RCX, first + 64 * number as i32);
+            self.op1(VMOVDQU64_STORE, register, Operand::Memory(place));
+        }
+    }
+
+    fn load_pair(&mut self, access: &Access, sorting: &Sorting, first: i32, [a, b]: [Zmm; 2]) {
+        let [_, _, x, y, ..] = access.temporaries;
+        self.fetch_row(&[x, y], first);
+        self.sort(sorting.permute, sorting.even, a, (x, y));
+        self.sort(sorting.permute, sorting.odd, b, (x, y));
+    }
+
+    /// Elements 0 and 2 of each lane are the even ones, and among those the even ones are elements 0.
+    fn load_four(
+        &mut self,
+        access: &Access,
+        sorting: &Sorting,
+        first: i32,
+        [a, b, c, d]: [Zmm; 4],
+    ) {
+        let [_, _, loaded @ ..] = access.temporaries;
+        let [w, x, y, z] = loaded;
+        self.fetch_row(&loaded, first);
+        let &Sorting {
+            permute, even, odd, ..
+        } = sorting;
+        self.sort(permute, even, a, (w, x));
+        self.sort(permute, odd, b, (w, x));
+        self.sort(permute, even, c, (y, z));
+        self.sort(permute, odd, d, (y, z));
+        self.sort(permute, even, w, (a, c));
+        self.sort(permute, even, x, (b, d));
+        self.sort(permute, odd, y, (a, c));
+        self.sort(permute, odd, z, (b, d));
+        for (dst, src) in [(a, w), (b, x), (c, y), (d, z)] {
+            self.op1(VMOVDQA64_LOAD, dst, reg(src));
+        }
+    }
+
+    fn store_pair(&mut self, access: &Access, sorting: &Sorting, first: i32, [a, b]: [Zmm; 2]) {
+        let [x, y, ..] = access.temporaries;
+        self.sort(sorting.permute, sorting.join_lower, x, (a, b));
+        self.sort(sorting.permute, sorting.join_upper, y, (a, b));
+        self.put_row(&[x, y], first);
+    }
+
+    fn store_four(
+        &mut self,
+        access: &Access,
+        sorting: &Sorting,
+        first: i32,
+        [a, b, c, d]: [Zmm; 4],
+    ) {
+        let [ac_lower, ac_upper, bd_lower, bd_upper, x, y] = access.temporaries;
+        let &Sorting {
+            permute,
+            join_lower,
+            join_upper,
+            ..
+        } = sorting;
+        self.sort(permute, join_lower, ac_lower, (a, c));
+        self.sort(permute, join_upper, ac_upper, (a, c));
+        self.sort(permute, join_lower, bd_lower, (b, d));
+        self.sort(permute, join_upper, bd_upper, (b, d));
+        for (half, pair) in [(ac_lower, bd_lower), (ac_upper, bd_upper)]
+            .into_iter()
+            .enumerate()
+        {
+            self.sort(permute, join_lower, x, pair);
+            self.sort(permute, join_upper, y, pair);
+            self.put_row(&[x, y], first + 128 * half as i32);
+        }
+    }
+}
