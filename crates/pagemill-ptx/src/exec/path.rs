@@ -1,7 +1,8 @@
 //! Where lanes of a warp stand, and where they go.
 
-/// Where lanes that left the current path wait.
+/// Where lanes that left the current path wait. Compiled code knows its layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub(crate) struct Path {
     pub pc: u32,
     pub mask: u32,

@@ -13,7 +13,7 @@ use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::code::{Code, Stream};
 use crate::cost::Prefix;
-use crate::native::{Native, Stay};
+use crate::native::{End, Native, Standing, Stay};
 use crate::trap::{Fault, TrapKind};
 
 /// Why the loop was left.
@@ -139,13 +139,12 @@ impl Meter<'_> {
     }
 
     /// Counts a stay in machine code, which began with no stretch open; one is open after it.
-    fn add(&mut self, stay: &Stay, mask: u32) {
+    fn add(&mut self, stay: &Stay) {
         let totals = &mut *self.totals;
         totals.instructions = totals.instructions.wrapping_add_signed(stay.instructions);
-        let threads = stay.instructions * i64::from(mask.count_ones());
         totals.thread_instructions = totals
             .thread_instructions
-            .wrapping_add_signed(threads)
+            .wrapping_add_signed(stay.threads)
             .wrapping_sub(stay.idle);
         self.start = stay.region;
     }
@@ -260,20 +259,35 @@ impl Engine<'_, '_> {
     /// Runs machine code from here on, if there is any, up to what it leaves to the interpreter.
     fn run_native(&mut self, frame: &mut Frame<'_>) -> Option<Stop> {
         let native = self.native.as_mut()?;
-        let path = Path {
-            pc: self.pc,
-            ..self.warp.path
-        };
+        let mask = self.warp.path.mask;
         let open = self.meter.open(self.pc);
         let done = self.meter.totals.instructions.wrapping_add(open);
         let remaining = self.allowed.saturating_sub(done);
-        let stay = native.run(frame, &path, &self.stream.before, remaining)?;
-        self.meter.close(self.pc, path.mask);
-        self.meter.add(&stay, path.mask);
+        let standing = Standing {
+            path: Path {
+                pc: self.pc,
+                ..self.warp.path
+            },
+            is_split: self.warp.is_split(),
+            alive: &mut self.warp.alive,
+            stack: &mut self.warp.stack,
+        };
+        let stay = native.run(frame, standing, &self.stream.before, remaining)?;
+        self.meter.close(self.pc, mask);
+        self.meter.add(&stay);
         self.warp.accesses += stay.accesses;
         self.stores.memory.note_writes(stay.writes);
-        self.pc = stay.pc;
-        stay.is_paused.then_some(Stop::Budget)
+        self.warp.path = stay.path;
+        self.pc = stay.path.pc;
+        match stay.end {
+            End::Handover => None,
+            End::Pause => Some(Stop::Budget),
+            End::Exit => Some(Stop::Exit),
+            End::Barrier => Some(Stop::Barrier {
+                index: self.stream.insts[self.pc as usize - 1].aux,
+                mask: stay.path.mask,
+            }),
+        }
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 use crate::ast::Space;
 use crate::code::{Code, MemoryInst};
 use crate::exec::line::{LANES, Line};
+use crate::exec::path::Path;
 use crate::memory::DeviceMemory;
 use crate::window;
 use std::mem::offset_of;
@@ -29,11 +30,38 @@ pub(super) struct Context {
     pub lanes: u32,
     /// Where the current path ends.
     pub reconverge: u32,
+    /// Lanes that have not ended.
+    pub alive: u32,
+    /// Whether other lanes of the warp stand elsewhere than the stack says: then only the interpreter changes paths.
+    pub is_split: u32,
+    /// What to return when no path is left on the stack.
+    pub fallback: u32,
+    /// Thread instructions of the paths that were left, and `remaining` when the current one began.
+    pub threads: i64,
+    pub checkpoint: i64,
+    /// Paths that wait: the next free place, the lowest that may be taken, and from where on there is no room for two.
+    pub stack_top: *mut Path,
+    pub stack_bottom: *mut Path,
+    pub stack_limit: *mut Path,
+    /// Where the code can be entered, by position, and the code.
+    pub places: *const Place,
+    pub code: *const u8,
+}
+
+/// Where code can be entered before one instruction: offsets, zero where it cannot.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Place {
+    pub whole: u32,
+    pub partial: u32,
+    /// PTX instructions of its region before it.
+    pub ahead: u32,
+    pub unused: u32,
 }
 
 /// Offsets in [`Context`].
 pub(super) mod fields {
-    use super::{Context, Window, offset_of};
+    use super::{Context, Path, Place, Window, offset_of};
 
     pub const NARROW: i32 = offset_of!(Context, narrow) as i32;
     pub const WIDE: i32 = offset_of!(Context, wide) as i32;
@@ -48,6 +76,28 @@ pub(super) mod fields {
     pub const MASK: i32 = offset_of!(Context, mask) as i32;
     pub const LANES: i32 = offset_of!(Context, lanes) as i32;
     pub const RECONVERGE: i32 = offset_of!(Context, reconverge) as i32;
+
+    pub const ALIVE: i32 = offset_of!(Context, alive) as i32;
+    pub const IS_SPLIT: i32 = offset_of!(Context, is_split) as i32;
+    pub const FALLBACK: i32 = offset_of!(Context, fallback) as i32;
+    pub const THREADS: i32 = offset_of!(Context, threads) as i32;
+    pub const CHECKPOINT: i32 = offset_of!(Context, checkpoint) as i32;
+    pub const STACK_TOP: i32 = offset_of!(Context, stack_top) as i32;
+    pub const STACK_BOTTOM: i32 = offset_of!(Context, stack_bottom) as i32;
+    pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
+    pub const PLACES: i32 = offset_of!(Context, places) as i32;
+    pub const CODE: i32 = offset_of!(Context, code) as i32;
+
+    pub const PATH_PC: i32 = offset_of!(Path, pc) as i32;
+    pub const PATH_MASK: i32 = offset_of!(Path, mask) as i32;
+    pub const PATH_RECONVERGE: i32 = offset_of!(Path, reconverge) as i32;
+    pub const PATH_BYTES: i32 = size_of::<Path>() as i32;
+
+    pub const PLACE_WHOLE: i32 = offset_of!(Place, whole) as i32;
+    pub const PLACE_PARTIAL: i32 = offset_of!(Place, partial) as i32;
+    pub const PLACE_AHEAD: i32 = offset_of!(Place, ahead) as i32;
+    /// Logarithm of the bytes of a place.
+    pub const PLACE_SHIFT: u8 = size_of::<Place>().trailing_zeros() as u8;
 
     pub const WINDOW_BASE: i32 = offset_of!(Window, base) as i32;
     pub const WINDOW_HOST: i32 = offset_of!(Window, host) as i32;

@@ -6,10 +6,11 @@
 //! behind a branch.
 
 use super::cache::{Cache, Entry, Name};
-use super::context::fields;
+use super::context::{Place, fields};
+use super::control::{Paths, Split};
 use super::encode::{
-    AND, Assembler, CMP, Condition, Label, Masking, OR, Operand, R8, R9, R10, R11, R12, R13, R14,
-    R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, SUB, Width, Zmm, at,
+    AND, Assembler, Label, Masking, OR, Operand, R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP,
+    RBX, RCX, RDI, RDX, RSI, SUB, Width, Zmm, at,
 };
 use super::encode::{Mask, Mem};
 use super::liveness::Liveness;
@@ -22,6 +23,10 @@ use crate::exec::op::{Inst, Op};
 
 /// Added to the position that compiled code returns when the allowance is used up.
 pub(super) const PAUSE: u32 = 1 << 31;
+/// Added when all lanes have ended.
+pub(super) const ENDED: u32 = 1 << 30;
+/// Added when the instruction before the position is a barrier that the lanes have arrived at.
+pub(super) const BARRIER: u32 = 1 << 29;
 
 /// Masks of the lanes that take part: of 16 narrow lanes the first and third, of 8 wide lanes each.
 pub(super) const ACTIVE: [Mask; 4] = [Mask(1), Mask(2), Mask(3), Mask(4)];
@@ -36,6 +41,8 @@ pub(super) struct Entries {
     /// Zero where the code cannot be entered.
     pub whole: Vec<u32>,
     pub partial: Vec<u32>,
+    /// The same for compiled code.
+    pub places: Vec<Place>,
     /// The first position of each position's region.
     pub region: Vec<u32>,
 }
@@ -62,6 +69,22 @@ pub(super) enum Stub {
         count: i32,
         target: usize,
     },
+    /// The current path ends before instruction `pc`.
+    NextPath {
+        label: Label,
+        flush: Vec<Entry>,
+        pc: usize,
+    },
+    /// All active lanes end with instruction `pc`.
+    EndAll {
+        label: Label,
+        exit: Label,
+        count: i32,
+        pc: usize,
+        is_branch: bool,
+    },
+    /// Only some of the active lanes branch or end.
+    Split(Split),
     /// Into the middle of a region.
     Enter {
         label: Label,
@@ -86,9 +109,10 @@ pub(super) struct Emitter<'a> {
     pub is_masked: bool,
     pub pc: usize,
     pub stubs: Vec<Stub>,
-    heads: Vec<Option<Label>>,
+    pub heads: Vec<Option<Label>>,
     region: usize,
-    leave: Label,
+    pub leave: Label,
+    pub paths: Paths,
     /// More registers were needed than there are: there is no code.
     pub has_failed: bool,
 }
@@ -98,6 +122,7 @@ pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
     let mut asm = Assembler::default();
     let (leave, table_label) = (asm.label(), asm.label());
     trampoline(&mut asm, leave, table_label);
+    let paths = Paths::emit(&mut asm, leave, stream.insts.len());
     let mut emitter = Emitter {
         asm,
         table: Table::new(),
@@ -112,6 +137,7 @@ pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
         heads: Vec::new(),
         region: 0,
         leave,
+        paths,
         has_failed: false,
     };
     let leaders = leaders(stream);
@@ -129,13 +155,22 @@ pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
     if !asm.link() || i32::try_from(asm.code.len()).is_err() {
         return None;
     }
-    let [whole, partial] = labels.map(|labels| {
+    let [whole, partial]: [Vec<u32>; 2] = labels.map(|labels| {
         let offset = |label: Option<Label>| label.and_then(|label| asm.offset_of(label));
         let offsets = labels
             .into_iter()
             .map(|label| offset(label).unwrap_or(0) as u32);
         offsets.collect()
     });
+    let place = |pc: usize| Place {
+        whole: whole[pc],
+        partial: partial[pc],
+        ahead: stream.before[pc] - stream.before[entries.region[pc] as usize],
+        ..Place::default()
+    };
+    // The last one is for lanes that would run beyond the end: it cannot be entered.
+    entries.places = (0..leaders.len()).map(place).collect();
+    entries.places.push(Place::default());
     (entries.whole, entries.partial) = (whole, partial);
     let mut code = asm.code;
     code.extend_from_slice(emitter.table.bytes());
@@ -178,7 +213,7 @@ fn trampoline(asm: &mut Assembler, leave: Label, table: Label) {
 }
 
 /// [`ACTIVE`] from the bits in RBX.
-fn spread_mask(asm: &mut Assembler) {
+pub(super) fn spread_mask(asm: &mut Assembler) {
     asm.mask_from(ACTIVE[0], RBX);
     for (mask, count) in ACTIVE.into_iter().zip([0, 8, 16, 24]).skip(1) {
         asm.mask_shift_right(mask, ACTIVE[0], count);
@@ -258,7 +293,7 @@ impl Emitter<'_> {
             self.cache.next();
             let inst = self.stream.insts[pc];
             let done = self.instruction(&inst);
-            falls = inst.op != Op::Branch || inst.guard != Inst::UNGUARDED;
+            falls = !matches!(inst.op, Op::Branch | Op::Exit) || inst.guard != Inst::UNGUARDED;
             if falls && !done.is_straight && pc + 1 < leaders.len() && self.heads[pc + 1].is_none()
             {
                 entries[pc + 1] = Some(self.entry(pc + 1));
@@ -283,6 +318,14 @@ impl Emitter<'_> {
             Op::Reconverge => {
                 self.reconverge();
                 Done::STRAIGHT
+            }
+            Op::Exit => {
+                self.end_lanes(inst);
+                Done::BENT
+            }
+            Op::Barrier if inst.guard == Inst::UNGUARDED => {
+                self.barrier();
+                Done::BENT
             }
             Op::Load | Op::Store if self.can_access(inst) => {
                 self.access(inst);
@@ -357,7 +400,7 @@ impl Emitter<'_> {
     }
 
     /// PTX instructions of the region before `pc`.
-    fn count(&self, pc: usize) -> i32 {
+    pub(super) fn count(&self, pc: usize) -> i32 {
         let before = &self.stream.before;
         (before[pc] - before[self.region]) as i32
     }
@@ -390,7 +433,7 @@ impl Emitter<'_> {
     }
 
     /// The active lanes whose guard holds, to `dst`.
-    fn guard(&mut self, inst: &Inst, dst: super::encode::Gpr) {
+    pub(super) fn guard(&mut self, inst: &Inst, dst: super::encode::Gpr) {
         let slot = inst.guard & !(Inst::NEGATED | Inst::CONTINUES);
         self.asm.load(Width::W32, dst, predicate(slot));
         if inst.guard & Inst::NEGATED != 0 {
@@ -442,63 +485,6 @@ impl Emitter<'_> {
         self.set_predicate(inst.dst);
     }
 
-    // Control.
-
-    fn branch(&mut self, inst: &Inst) {
-        let target = inst.aux as usize;
-        let count = self.count(self.pc + 1);
-        let flush = self.dirty(target);
-        let label = self.asm.label();
-        if inst.guard == Inst::UNGUARDED {
-            self.edge(label, &flush, count, target);
-            return;
-        }
-        self.guard(inst, RAX);
-        if self.is_partial {
-            self.asm.arithmetic(CMP, Width::W32, RAX, RBX);
-        } else {
-            self.asm.arithmetic_imm(CMP, Width::W32, RAX, -1);
-        }
-        self.asm.jump_if(Condition::Equal, label);
-        self.stubs.push(Stub::Edge {
-            label,
-            flush,
-            count,
-            target,
-        });
-        let exit = self.exit();
-        self.asm.test(RAX, RAX);
-        self.asm.jump_if(Condition::NotEqual, exit);
-        if inst.guard & Inst::CONTINUES == 0 {
-            self.asm.load(Width::W32, RAX, at(RDI, fields::LANES));
-            self.asm.add_to_memory(at(RDI, fields::IDLE), RAX);
-        }
-    }
-
-    /// A taken branch. The allowance is looked at where the interpreter looks at it.
-    fn edge(&mut self, label: Label, flush: &[Entry], count: i32, target: usize) {
-        self.asm.bind(label);
-        self.store_all(flush);
-        self.asm.arithmetic_imm(SUB, Width::W64, R12, count);
-        let pause = self.asm.label();
-        if let Some(head) = self.heads[target] {
-            self.asm.jump_if(Condition::LessEqual, pause);
-            self.asm.jump(head);
-        }
-        self.asm.bind(pause);
-        self.asm.mov_imm(RAX, target as u32 | PAUSE);
-        self.asm.jump(self.leave);
-    }
-
-    /// A path that ends here makes way for the one below it, which is the interpreter's business.
-    fn reconverge(&mut self) {
-        let exit = self.exit();
-        self.asm.load(Width::W32, RAX, at(RDI, fields::RECONVERGE));
-        self.asm
-            .arithmetic_imm(CMP, Width::W32, RAX, self.pc as i32);
-        self.asm.jump_if(Condition::Equal, exit);
-    }
-
     /// A way out before the instruction at hand, from the present state of the cache.
     pub(super) fn exit(&mut self) -> Label {
         let label = self.asm.label();
@@ -547,6 +533,15 @@ impl Emitter<'_> {
                         .for_each(|entry| self.fetch(entry.name, entry.registers()));
                     self.asm.jump(resume);
                 }
+                Stub::NextPath { label, flush, pc } => self.next_path(label, &flush, pc),
+                Stub::EndAll {
+                    label,
+                    exit,
+                    count,
+                    pc,
+                    is_branch,
+                } => self.end_all(label, exit, count, (pc, is_branch)),
+                Stub::Split(split) => self.split(&split),
                 Stub::Patterns(patterns) => self.patterns(&patterns),
             }
         }
@@ -637,7 +632,7 @@ impl Emitter<'_> {
     }
 
     /// What must be in memory before the interpreter or other code goes on at `pc`.
-    fn dirty(&self, pc: usize) -> Vec<Entry> {
+    pub(super) fn dirty(&self, pc: usize) -> Vec<Entry> {
         let needed = |entry: &&Entry| {
             let is_live = |slot| self.live.is_live(pc, slot);
             entry.is_dirty && entry.name.slot().is_some_and(is_live)
@@ -651,12 +646,12 @@ impl Emitter<'_> {
     }
 
     /// Stores what is needed from `pc` on.
-    fn flush(&mut self, pc: usize) {
+    pub(super) fn flush(&mut self, pc: usize) {
         let dirty = self.dirty(pc);
         self.store_all(&dirty);
     }
 
-    fn store_all(&mut self, entries: &[Entry]) {
+    pub(super) fn store_all(&mut self, entries: &[Entry]) {
         entries.iter().for_each(|entry| self.store_line(entry));
     }
 

@@ -401,6 +401,12 @@ impl Assembler {
         self.bytes(&value.to_le_bytes());
     }
 
+    /// `dst = dst * src`, on 64 bits.
+    pub(super) fn multiply(&mut self, dst: Gpr, src: Gpr) {
+        self.rex(Width::W64, dst.0, 0, src.0);
+        self.bytes(&[0x0f, 0xaf, 0xc0 | (dst.0 & 7) << 3 | src.0 & 7]);
+    }
+
     /// Adds a register to 64 bits of memory.
     pub(super) fn add_to_memory(&mut self, mem: Mem, src: Gpr) {
         self.with_memory(Width::W64, 0x01, src.0, mem);

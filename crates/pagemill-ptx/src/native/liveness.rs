@@ -151,6 +151,21 @@ fn effect(code: &Code, inst: &Inst) -> Effect {
             some(Vec::new(), Vec::new())
         }
         Op::BranchTable => some(vec![Slot::of(Bank::Narrow, inst.a)], Vec::new()),
+        Op::Barrier
+            if code
+                .barriers
+                .get(inst.aux as usize)
+                .is_some_and(|barrier| barrier.reduction.is_none()) =>
+        {
+            let barrier = &code.barriers[inst.aux as usize];
+            let operands = [Some(barrier.id), barrier.threads].into_iter().flatten();
+            some(
+                operands
+                    .map(|operand| Slot::of(Bank::Narrow, operand))
+                    .collect(),
+                Vec::new(),
+            )
+        }
         Op::Load | Op::Store => access(code, inst, &some),
         Op::Scalar => {
             let scalar = &code.scalars[inst.aux as usize];

@@ -4,12 +4,13 @@
 //! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
 //! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
 //!
-//! Data flows one way: [`liveness`] -> [`emit`] (with [`lanes`], [`convert`], [`special`], [`rounding`], [`access`], [`rows`], [`cache`], [`table`]) -> [`encode`] ->
+//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`lanes`], [`convert`], [`special`], [`rounding`], [`access`], [`rows`], [`cache`], [`table`]) -> [`encode`] ->
 //! [`Routine`] -> [`Native::run`].
 
 mod access;
 mod cache;
 mod context;
+mod control;
 mod convert;
 mod emit;
 mod encode;
@@ -23,7 +24,7 @@ mod table;
 mod vectors;
 
 pub(crate) use context::Windows;
-pub(crate) use routine::{Native, Routine, Stay, Unavailable};
+pub(crate) use routine::{End, Native, Routine, Standing, Stay, Unavailable};
 
 #[cfg(test)]
 mod tests;

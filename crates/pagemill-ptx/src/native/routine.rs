@@ -1,7 +1,7 @@
 //! Machine code in memory, and the one place where it is called.
 
 use super::context::{Context, Windows};
-use super::emit::{self, Entries, PAUSE};
+use super::emit::{self, BARRIER, ENDED, Entries, PAUSE};
 use crate::code::{Code, Stream};
 use crate::exec::line::{FULL, Frame};
 use crate::exec::path::Path;
@@ -31,19 +31,47 @@ pub(crate) struct Routine {
 /// One stay in compiled code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
-    /// Before which instruction it ended.
-    pub pc: u32,
-    /// The first instruction of its region: those up to `pc` are not in `instructions`.
+    /// Where it ended, and for which lanes.
+    pub path: Path,
+    /// The first instruction of its region: those up to the end are not in `instructions`.
     pub region: u32,
     /// PTX instructions executed, negative for those of the region before the place of entry.
     pub instructions: i64,
+    /// The same times active lanes.
+    pub threads: i64,
     /// Lanes whose guard did not hold.
     pub idle: u64,
     pub accesses: u64,
     pub writes: u64,
-    /// Whether it ended because the allowance is used up.
-    pub is_paused: bool,
+    pub end: End,
 }
+
+/// Why a stay in compiled code ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The interpreter must go on.
+    Handover,
+    /// The allowance is used up.
+    Pause,
+    /// The instruction before is a barrier.
+    Barrier,
+    /// All lanes have ended.
+    Exit,
+}
+
+/// The lanes of a warp, as compiled code finds and leaves them.
+pub(crate) struct Standing<'a> {
+    pub path: Path,
+    /// Lanes that have not ended.
+    pub alive: &'a mut u32,
+    /// Paths that wait.
+    pub stack: &'a mut Vec<Path>,
+    /// Whether some lanes stand elsewhere than the stack says.
+    pub is_split: bool,
+}
+
+/// Room on the stack of paths that compiled code finds when it begins.
+const STACK_ROOM: usize = 32;
 
 /// A routine at work for one warp.
 pub(crate) struct Native<'a> {
@@ -102,23 +130,32 @@ fn is_supported() -> bool {
 }
 
 impl Native<'_> {
-    /// Runs the lanes of `path` from its position on, if the code can be entered there. `before` counts PTX instructions,
-    /// and `remaining` is how many may be executed until a pause.
+    /// Runs lanes from their position on, if the code can be entered there. `before` counts PTX instructions, and
+    /// `remaining` is how many may be executed until a pause.
     pub(crate) fn run(
         &mut self,
         frame: &mut Frame<'_>,
-        path: &Path,
+        standing: Standing<'_>,
         before: &[u32],
         remaining: u64,
     ) -> Option<Stay> {
+        let Standing {
+            path,
+            alive,
+            stack,
+            is_split,
+        } = standing;
         let entry = *self.routine.entries(path.mask).get(path.pc as usize)?;
         if entry == 0 {
             return None;
         }
         let region = self.routine.region(path.pc);
         let ahead = i64::from(before[path.pc as usize]) - i64::from(before[region as usize]);
-        // The code counts from the beginning of the region.
-        let allowed = i64::try_from(remaining).unwrap_or(i64::MAX / 2) + ahead;
+        let remaining = i64::try_from(remaining).unwrap_or(i64::MAX / 2);
+        stack.reserve(STACK_ROOM);
+        let bottom = stack.as_mut_ptr();
+        let top = bottom.wrapping_add(stack.len());
+        let end = bottom.wrapping_add(stack.capacity() - 1);
         let mut context = Context {
             narrow: frame.narrow.as_mut_ptr(),
             wide: frame.wide.as_mut_ptr(),
@@ -126,25 +163,63 @@ impl Native<'_> {
             constants_narrow: frame.constants_narrow.as_ptr(),
             constants_wide: frame.constants_wide.as_ptr(),
             windows: self.windows.table.as_ptr(),
-            remaining: allowed,
+            // The code counts from the beginning of the region.
+            remaining: remaining + ahead,
             idle: 0,
             accesses: 0,
             writes: 0,
             mask: path.mask,
             lanes: path.mask.count_ones(),
             reconverge: path.reconverge,
+            alive: *alive,
+            is_split: is_split.into(),
+            fallback: 0,
+            threads: 0,
+            checkpoint: remaining,
+            stack_top: top,
+            stack_bottom: if is_split { top } else { bottom },
+            stack_limit: if is_split { bottom } else { end },
+            places: self.routine.entries.places.as_ptr(),
+            code: self.routine.code.as_ptr(),
         };
-        let end = call(&self.routine.code, entry, &mut context);
-        let pc = end & !PAUSE;
-        Some(Stay {
-            pc,
-            region: self.routine.region(pc),
-            instructions: allowed - context.remaining - ahead,
-            idle: context.idle,
-            accesses: context.accesses,
-            writes: context.writes,
-            is_paused: end & PAUSE != 0,
-        })
+        let answer = call(&self.routine.code, entry, &mut context);
+        // SAFETY: compiled code left the paths below `stack_top` initialized: it pushes whole ones, and not beyond the
+        // stack's capacity.
+        unsafe { stack.set_len((context.stack_top.addr() - bottom.addr()) / size_of::<Path>()) };
+        *alive = context.alive;
+        Some(context.stay(answer, remaining, self.routine))
+    }
+}
+
+impl Context {
+    /// What came of the stay that was allowed `remaining` instructions and returned `answer`.
+    fn stay(&self, answer: u32, remaining: i64, routine: &Routine) -> Stay {
+        let pc = answer & !(PAUSE | ENDED | BARRIER);
+        let end = match answer ^ pc {
+            0 => End::Handover,
+            PAUSE => End::Pause,
+            BARRIER => End::Barrier,
+            _ => End::Exit,
+        };
+        Stay {
+            path: Path {
+                pc,
+                mask: if end == End::Exit { 0 } else { self.mask },
+                reconverge: self.reconverge,
+            },
+            // All instructions before a barrier's end are counted.
+            region: if end == End::Barrier {
+                pc
+            } else {
+                routine.region(pc)
+            },
+            instructions: remaining - self.remaining,
+            threads: self.threads + (self.checkpoint - self.remaining) * i64::from(self.lanes),
+            idle: self.idle,
+            accesses: self.accesses,
+            writes: self.writes,
+            end,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Machine code against the interpreter's own functions, on random registers: every lane operation alone, and random
 //! stretches of them.
 
-use super::{Native, Routine, Windows};
+use super::{Native, Routine, Standing, Windows};
 use crate::code::{Bank, Code, ScalarInst, Stream};
 use crate::exec::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
 use crate::exec::op::{Inst, Op, lane_operation};
@@ -166,9 +166,15 @@ fn check(
             mask,
             reconverge: NEVER,
         };
-        if let Some(stay) = native.run(&mut frame, &path, &code.functional.before, 1 << 20) {
+        let standing = Standing {
+            path,
+            alive: &mut mask.clone(),
+            stack: &mut Vec::new(),
+            is_split: false,
+        };
+        if let Some(stay) = native.run(&mut frame, standing, &code.functional.before, 1 << 20) {
             counted_idle += stay.idle;
-            at = stay.pc;
+            at = stay.path.pc;
         }
         if at < end {
             // What is left to the interpreter.

@@ -1,0 +1,371 @@
+//! Where lanes go: branches, ends, meeting points, barriers.
+//!
+//! The reconvergence stack is the interpreter's own ([`Path`](crate::exec::path::Path), [`Warp`](crate::exec::warp::Warp)).
+//! Compiled code pushes and pops paths itself as long as there is room and no lane of the warp goes its own ways; the
+//! interpreter does what remains.
+
+use super::cache::Entry;
+use super::context::fields;
+use super::emit::{BARRIER, ENDED, Emitter, PAUSE, Stub, spread_mask};
+use super::encode::{
+    ADD, AND, Assembler, CMP, Condition, Label, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB, Width, at,
+};
+use crate::exec::op::Inst;
+use crate::exec::path::NEVER;
+use Width::{W32, W64};
+
+/// Routines that all branches share.
+#[derive(Clone, Copy)]
+pub(super) struct Paths {
+    /// Goes on at the position in EAX with the lanes of the context's mask.
+    resume: Label,
+    /// Pauses there.
+    pause: Label,
+    /// Goes on with the topmost path of the stack; returns the context's fallback if there is none.
+    next: Label,
+}
+
+/// Some of the active lanes branch or end: those in EAX.
+pub(super) struct Split {
+    label: Label,
+    /// Where to go if the interpreter must do it.
+    exit: Label,
+    flush: Vec<Entry>,
+    /// Instructions up to here.
+    count: i32,
+    pc: usize,
+    inst: Inst,
+}
+
+/// Lanes times instructions since the last change of path, to the thread instructions. Uses RCX and RBP.
+fn count_threads(asm: &mut Assembler) {
+    asm.load(W64, RCX, at(RDI, fields::CHECKPOINT));
+    asm.arithmetic(SUB, W64, RCX, R12);
+    asm.load(W32, RBP, at(RDI, fields::LANES));
+    asm.multiply(RCX, RBP);
+    asm.add_to_memory(at(RDI, fields::THREADS), RCX);
+    asm.store(W64, at(RDI, fields::CHECKPOINT), R12);
+}
+
+/// Makes the lanes in EAX the active ones. Uses RCX.
+fn set_mask(asm: &mut Assembler) {
+    asm.store(W32, at(RDI, fields::MASK), RAX);
+    asm.count_ones(RCX, RAX);
+    asm.store(W32, at(RDI, fields::LANES), RCX);
+}
+
+/// The code counts from the beginning of a region: adds what lies before position EAX, and leaves its place in RCX.
+fn look_up(asm: &mut Assembler) {
+    asm.mov(W32, RCX, RAX);
+    asm.shift_left(RCX, fields::PLACE_SHIFT);
+    asm.arithmetic_mem(ADD, W64, RCX, at(RDI, fields::PLACES));
+    asm.load(W32, RBP, at(RCX, fields::PLACE_AHEAD));
+    asm.arithmetic(ADD, W64, R12, RBP);
+}
+
+impl Paths {
+    pub(super) fn emit(asm: &mut Assembler, leave: Label, positions: usize) -> Self {
+        let paths = Self {
+            resume: asm.label(),
+            pause: asm.label(),
+            next: asm.label(),
+        };
+        paths.emit_resume(asm, leave);
+        asm.bind(paths.pause);
+        look_up(asm);
+        asm.arithmetic_imm(OR, W32, RAX, PAUSE as i32);
+        asm.jump(leave);
+        paths.emit_next(asm, leave, positions);
+        paths
+    }
+
+    fn emit_resume(self, asm: &mut Assembler, leave: Label) {
+        let (whole, go) = (asm.label(), asm.label());
+        asm.bind(self.resume);
+        look_up(asm);
+        asm.load(W32, RBX, at(RDI, fields::MASK));
+        asm.arithmetic_imm(CMP, W32, RBX, -1);
+        asm.jump_if(Condition::Equal, whole);
+        spread_mask(asm);
+        asm.load(W32, RCX, at(RCX, fields::PLACE_PARTIAL));
+        asm.jump(go);
+        asm.bind(whole);
+        asm.load(W32, RCX, at(RCX, fields::PLACE_WHOLE));
+        asm.bind(go);
+        asm.test(RCX, RCX);
+        asm.jump_if(Condition::Equal, leave);
+        asm.arithmetic_mem(ADD, W64, RCX, at(RDI, fields::CODE));
+        asm.jump_to(RCX);
+    }
+
+    fn emit_next(self, asm: &mut Assembler, leave: Label, positions: usize) {
+        let (again, bottom) = (asm.label(), asm.label());
+        asm.bind(self.next);
+        count_threads(asm);
+        asm.bind(again);
+        asm.load(W64, RBP, at(RDI, fields::STACK_TOP));
+        asm.arithmetic_mem(CMP, W64, RBP, at(RDI, fields::STACK_BOTTOM));
+        asm.jump_if(Condition::Equal, bottom);
+        asm.arithmetic_imm(SUB, W64, RBP, fields::PATH_BYTES);
+        asm.store(W64, at(RDI, fields::STACK_TOP), RBP);
+        asm.load(W32, RAX, at(RBP, fields::PATH_MASK));
+        asm.arithmetic_mem(AND, W32, RAX, at(RDI, fields::ALIVE));
+        asm.jump_if(Condition::Equal, again);
+        set_mask(asm);
+        asm.load(W32, RCX, at(RBP, fields::PATH_RECONVERGE));
+        asm.store(W32, at(RDI, fields::RECONVERGE), RCX);
+        asm.load(W32, RAX, at(RBP, fields::PATH_PC));
+        asm.arithmetic_imm(CMP, W32, RAX, positions as i32);
+        asm.jump_if(Condition::AboveEqual, bottom);
+        asm.jump(self.resume);
+        asm.bind(bottom);
+        asm.load(W32, RAX, at(RDI, fields::FALLBACK));
+        asm.jump(leave);
+    }
+}
+
+impl Emitter<'_> {
+    pub(super) fn branch(&mut self, inst: &Inst) {
+        let target = inst.aux as usize;
+        let count = self.count(self.pc + 1);
+        let flush = self.dirty(target);
+        let label = self.asm.label();
+        if inst.guard == Inst::UNGUARDED {
+            self.edge(label, &flush, count, target);
+            return;
+        }
+        self.stubs.push(Stub::Edge {
+            label,
+            flush,
+            count,
+            target,
+        });
+        self.by_lanes(inst, label);
+    }
+
+    /// Goes to `all` if the guard holds for all active lanes, to a split if for some, and on if for none.
+    fn by_lanes(&mut self, inst: &Inst, all: Label) {
+        self.guard(inst, RAX);
+        if self.is_partial {
+            self.asm.arithmetic(CMP, W32, RAX, RBX);
+        } else {
+            self.asm.arithmetic_imm(CMP, W32, RAX, -1);
+        }
+        self.asm.jump_if(Condition::Equal, all);
+        let split = Split {
+            label: self.asm.label(),
+            exit: self.exit(),
+            flush: self.dirty(self.pc),
+            count: self.count(self.pc + 1),
+            pc: self.pc,
+            inst: *inst,
+        };
+        self.asm.test(RAX, RAX);
+        self.asm.jump_if(Condition::NotEqual, split.label);
+        self.stubs.push(Stub::Split(split));
+        if inst.guard & Inst::CONTINUES == 0 {
+            self.asm.load(W32, RAX, at(RDI, fields::LANES));
+            self.asm.add_to_memory(at(RDI, fields::IDLE), RAX);
+        }
+    }
+
+    /// A taken branch. The allowance is looked at where the interpreter looks at it.
+    pub(super) fn edge(&mut self, label: Label, flush: &[Entry], count: i32, target: usize) {
+        self.asm.bind(label);
+        self.store_all(flush);
+        self.asm.arithmetic_imm(SUB, W64, R12, count);
+        let pause = self.asm.label();
+        if let Some(head) = self.heads[target] {
+            self.asm.jump_if(Condition::LessEqual, pause);
+            self.asm.jump(head);
+        }
+        self.asm.bind(pause);
+        self.asm.mov_imm(RAX, target as u32 | PAUSE);
+        self.asm.jump(self.leave);
+    }
+
+    pub(super) fn split(&mut self, split: &Split) {
+        self.asm.bind(split.label);
+        if split.inst.op == crate::exec::op::Op::Exit {
+            self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
+            self.asm.test(RCX, RCX);
+            self.asm.jump_if(Condition::NotEqual, split.exit);
+        } else {
+            self.asm.load(W64, RCX, at(RDI, fields::STACK_TOP));
+            self.asm
+                .arithmetic_mem(CMP, W64, RCX, at(RDI, fields::STACK_LIMIT));
+            self.asm.jump_if(Condition::AboveEqual, split.exit);
+        }
+        self.store_all(&split.flush);
+        self.asm.arithmetic_imm(SUB, W64, R12, split.count);
+        if split.inst.guard & Inst::CONTINUES == 0 {
+            self.asm.load(W32, RCX, at(RDI, fields::MASK));
+            self.asm.arithmetic(SUB, W32, RCX, RAX);
+            self.asm.count_ones(RCX, RCX);
+            self.asm.add_to_memory(at(RDI, fields::IDLE), RCX);
+        }
+        count_threads(&mut self.asm);
+        match split.inst.op {
+            crate::exec::op::Op::Exit => self.end_some(split),
+            _ => self.diverge(split),
+        }
+    }
+
+    /// The lanes in EAX go to the branch's target, the others on: as [`Warp::diverge`](crate::exec::warp::Warp) has it.
+    fn diverge(&mut self, split: &Split) {
+        let Inst {
+            aux: target,
+            reconverge,
+            ..
+        } = split.inst;
+        let next = split.pc as u32 + 1;
+        let is_nested = self.asm.label();
+        self.asm.load(W64, RBP, at(RDI, fields::STACK_TOP));
+        self.asm.load(W32, RCX, at(RDI, fields::RECONVERGE));
+        self.asm.arithmetic_imm(CMP, W32, RCX, reconverge as i32);
+        self.asm.jump_if(Condition::Equal, is_nested);
+        self.asm.store(W32, at(RBP, fields::PATH_RECONVERGE), RCX);
+        self.asm.load(W32, RCX, at(RDI, fields::MASK));
+        self.push_lanes(reconverge);
+        self.asm.bind(is_nested);
+        self.asm.load(W32, RCX, at(RDI, fields::MASK));
+        self.asm.arithmetic(SUB, W32, RCX, RAX);
+        let to = if target == reconverge {
+            self.asm.mov(W32, RAX, RCX);
+            next
+        } else {
+            if next != reconverge {
+                self.push_path(next, reconverge);
+            }
+            target
+        };
+        self.asm.store(W64, at(RDI, fields::STACK_TOP), RBP);
+        set_mask(&mut self.asm);
+        self.asm.mov_imm(RCX, reconverge);
+        self.asm.store(W32, at(RDI, fields::RECONVERGE), RCX);
+        self.asm.mov_imm(RAX, to);
+        self.asm.arithmetic_imm(CMP, W64, R12, 0);
+        self.asm.jump_if(Condition::LessEqual, self.paths.pause);
+        self.asm.jump(self.paths.resume);
+    }
+
+    /// Pushes the lanes in ECX, which go on at `pc` up to `reconverge`.
+    fn push_path(&mut self, pc: u32, reconverge: u32) {
+        self.asm.store(W32, at(RBP, fields::PATH_MASK), RCX);
+        self.asm.mov_imm(RCX, reconverge);
+        self.asm.store(W32, at(RBP, fields::PATH_RECONVERGE), RCX);
+        self.push_at(pc);
+    }
+
+    /// Pushes the lanes in ECX, which go on at `pc` up to where the path says already.
+    fn push_lanes(&mut self, pc: u32) {
+        self.asm.store(W32, at(RBP, fields::PATH_MASK), RCX);
+        self.push_at(pc);
+    }
+
+    fn push_at(&mut self, pc: u32) {
+        self.asm.mov_imm(RCX, pc);
+        self.asm.store(W32, at(RBP, fields::PATH_PC), RCX);
+        self.asm.arithmetic_imm(ADD, W64, RBP, fields::PATH_BYTES);
+    }
+
+    /// A path that ends here makes way for the one below it.
+    pub(super) fn reconverge(&mut self) {
+        let ends = self.asm.label();
+        self.asm.load(W32, RAX, at(RDI, fields::RECONVERGE));
+        self.asm.arithmetic_imm(CMP, W32, RAX, self.pc as i32);
+        self.asm.jump_if(Condition::Equal, ends);
+        self.stubs.push(Stub::NextPath {
+            label: ends,
+            flush: self.dirty(self.pc),
+            pc: self.pc,
+        });
+    }
+
+    pub(super) fn next_path(&mut self, label: Label, flush: &[Entry], pc: usize) {
+        self.asm.bind(label);
+        self.store_all(flush);
+        self.fall_back(pc as u32);
+        self.asm.jump(self.paths.next);
+    }
+
+    fn fall_back(&mut self, answer: u32) {
+        self.asm.mov_imm(RAX, answer);
+        self.asm.store(W32, at(RDI, fields::FALLBACK), RAX);
+    }
+
+    /// Lanes end.
+    pub(super) fn end_lanes(&mut self, inst: &Inst) {
+        let all = self.asm.label();
+        let (count, exit) = (self.count(self.pc + 1), self.exit());
+        if inst.guard == Inst::UNGUARDED {
+            self.end_all(all, exit, count, (self.pc, inst.aux != 0));
+            self.cache.clear();
+            return;
+        }
+        self.stubs.push(Stub::EndAll {
+            label: all,
+            exit,
+            count,
+            pc: self.pc,
+            is_branch: inst.aux != 0,
+        });
+        self.by_lanes(inst, all);
+    }
+
+    /// All active lanes end. With `is_branch` it is a branch to the exit, which counts for both.
+    pub(super) fn end_all(
+        &mut self,
+        label: Label,
+        exit: Label,
+        count: i32,
+        (pc, is_branch): (usize, bool),
+    ) {
+        self.asm.bind(label);
+        self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
+        self.asm.test(RCX, RCX);
+        self.asm.jump_if(Condition::NotEqual, exit);
+        self.asm
+            .arithmetic_imm(SUB, W64, R12, count + i32::from(is_branch));
+        self.asm.load(W32, RAX, at(RDI, fields::MASK));
+        self.end_in_eax();
+        self.fall_back(pc as u32 | ENDED);
+        self.asm.jump(self.paths.next);
+    }
+
+    /// The lanes in EAX end.
+    fn end_in_eax(&mut self) {
+        self.asm.mov(W32, RCX, RAX);
+        self.asm.not(RCX);
+        self.asm
+            .arithmetic_mem(AND, W32, RCX, at(RDI, fields::ALIVE));
+        self.asm.store(W32, at(RDI, fields::ALIVE), RCX);
+    }
+
+    /// Some of the active lanes end, those in EAX.
+    fn end_some(&mut self, split: &Split) {
+        if split.inst.aux != 0 {
+            self.asm.count_ones(RCX, RAX);
+            self.asm.add_to_memory(at(RDI, fields::THREADS), RCX);
+        }
+        self.end_in_eax();
+        self.asm.mov(W32, RCX, RAX);
+        self.asm.load(W32, RAX, at(RDI, fields::MASK));
+        self.asm.arithmetic(SUB, W32, RAX, RCX);
+        set_mask(&mut self.asm);
+        self.asm.mov_imm(RAX, split.pc as u32 + 1);
+        self.asm.jump(self.paths.resume);
+    }
+
+    /// Leaves the code behind a barrier. What becomes of it is the block's business.
+    pub(super) fn barrier(&mut self) {
+        self.flush(self.pc);
+        let count = self.count(self.pc + 1);
+        self.asm.arithmetic_imm(SUB, W64, R12, count);
+        self.asm.mov_imm(RAX, (self.pc as u32 + 1) | BARRIER);
+        self.asm.jump(self.leave);
+        self.cache.clear();
+    }
+}
+
+const _: () = assert!(NEVER == u32::MAX, "it is compared as a signed number");
