@@ -44,6 +44,13 @@ enum Inst {
         src: usize,
         word: u32,
     },
+    /// Loads or stores two registers at once.
+    Pair {
+        shared: bool,
+        is_load: bool,
+        registers: [usize; 2],
+        word: u32,
+    },
     Branch {
         label: usize,
     },
@@ -268,6 +275,25 @@ fn statement(inst: &Inst) -> String {
             src,
             word,
         } => format!("st.shared.u32 [%s5+{}], %r{src};", 4 * word),
+        Inst::Pair {
+            shared,
+            is_load,
+            registers: [low, high],
+            word,
+        } => {
+            let (space, base) = match shared {
+                true => ("shared", "%s5"),
+                false => ("global", "%d2"),
+            };
+            let (place, pair) = (
+                format!("[{base}+{}]", 4 * word),
+                format!("{{%r{low}, %r{high}}}"),
+            );
+            match is_load {
+                true => format!("ld.{space}.v2.u32 {pair}, {place};"),
+                false => format!("st.{space}.v2.u32 {place}, {pair};"),
+            }
+        }
         Inst::Branch { label } => format!("bra L{label};"),
         Inst::Begin { counter, rounds } => format!("mov.u32 %c{counter}, {rounds};"),
         Inst::Decrement { counter } => format!("add.s32 %c{counter}, %c{counter}, -1;"),
@@ -343,6 +369,24 @@ fn interpret(program: &Program, thread: u32) -> ([u32; WORDS as usize], u64) {
                 src,
                 word,
             } => shared[*word as usize] = r[*src],
+            Inst::Pair {
+                shared: is_shared,
+                is_load,
+                registers,
+                word,
+            } => {
+                let words = match is_shared {
+                    true => &mut shared,
+                    false => &mut global,
+                };
+                for (number, &register) in registers.iter().enumerate() {
+                    let word = &mut words[*word as usize + number];
+                    match is_load {
+                        true => r[register] = *word,
+                        false => *word = r[register],
+                    }
+                }
+            }
             Inst::Branch { label } => at = place[*label],
             Inst::Begin { counter, rounds } => c[*counter] = *rounds as i32,
             Inst::Decrement { counter } => c[*counter] = c[*counter].wrapping_sub(1),
@@ -387,6 +431,10 @@ fn plain() -> impl Strategy<Value = Inst> {
             .prop_map(|(dst, a, b, predicate)| Inst::Select { dst, a, b, predicate }),
         1 => (any::<bool>(), register(), 0..WORDS).prop_map(|(shared, dst, word)| Inst::Load { shared, dst, word }),
         1 => (any::<bool>(), register(), 0..WORDS).prop_map(|(shared, src, word)| Inst::Store { shared, src, word }),
+        1 => (any::<[bool; 2]>(), register(), 1..REGISTERS, 0..WORDS / 2).prop_map(|([shared, is_load], first, apart, pair)| {
+            let registers = [first, (first + apart) % REGISTERS];
+            Inst::Pair { shared, is_load, registers, word: 2 * pair }
+        }),
     ]
 }
 
@@ -463,7 +511,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
                 StepEnd::Exit => drop(running.remove(at)),
                 StepEnd::Memory => {
                     assert_ne!(step.access.mask, 0);
-                    assert_eq!(step.access.lane_bytes, 4);
+                    assert!(matches!(step.access.lane_bytes, 4 | 8));
                     assert!(matches!(
                         step.access.kind,
                         AccessKind::Load | AccessKind::Store
@@ -479,8 +527,14 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
     (instructions, threads)
 }
 
+/// How many programs; a long run sets more.
+fn cases() -> u32 {
+    let cases = std::env::var("PAGEMILL_NATIVE_CASES").ok();
+    cases.and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn warps_do_what_their_threads_would(

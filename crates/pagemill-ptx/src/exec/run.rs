@@ -272,7 +272,8 @@ impl Engine<'_, '_> {
             alive: &mut self.warp.alive,
             stack: &mut self.warp.stack,
         };
-        let stay = native.run(frame, standing, &self.stream.before, remaining)?;
+        let local = self.stores.local.as_mut_slice();
+        let stay = native.run(frame, standing, local, &self.stream.before, remaining)?;
         self.meter.close(self.pc, mask);
         self.meter.add(&stay);
         self.warp.accesses += stay.accesses;

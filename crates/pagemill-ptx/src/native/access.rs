@@ -22,12 +22,12 @@ const OR_DIFFERS: u8 = 0xf6;
 #[derive(Clone, Debug)]
 pub(super) struct Access {
     site: i32,
-    offset: i32,
+    pub(super) offset: i32,
     element_bytes: u8,
     is_signed: bool,
     pub(super) is_load: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
-    address: Name,
+    pub(super) address: Name,
     addresses: Vec<Zmm>,
     /// Destinations or sources, register by register.
     pub(super) data: Vec<Vec<Zmm>>,
@@ -35,7 +35,7 @@ pub(super) struct Access {
     pub(super) temporaries: [Zmm; 6],
     is_masked: bool,
     /// Where to go when the interpreter must do it.
-    slow: Label,
+    pub(super) slow: Label,
     done: Label,
 }
 
@@ -44,7 +44,7 @@ impl Access {
         self.address.bank == Bank::Wide
     }
 
-    fn width(&self) -> Width {
+    pub(super) fn width(&self) -> Width {
         match self.has_wide_addresses() {
             true => Width::W64,
             false => Width::W32,
@@ -52,7 +52,7 @@ impl Access {
     }
 
     /// Bytes of all registers of a lane.
-    fn lane_bytes(&self) -> u8 {
+    pub(super) fn lane_bytes(&self) -> u8 {
         self.element_bytes * self.data.len() as u8
     }
 
@@ -85,7 +85,7 @@ impl Access {
         }
     }
 
-    fn data_masking(&self, part: usize) -> Masking {
+    pub(super) fn data_masking(&self, part: usize) -> Masking {
         match (self.is_masked, self.bank) {
             (false, _) => Masking::None,
             (true, Bank::Wide) => Masking::Merge(ACTIVE[part]),
@@ -116,6 +116,7 @@ impl Emitter<'_> {
             (1 | 2 | 4, false, 1) | (4, false, 2 | 4) | (8, true, 1 | 2 | 4)
         );
         let is_reachable = match memory.address {
+            _ if memory.space == Space::Local => memory.element_bytes == 4,
             AddressOperand::Wide(_) => {
                 matches!(memory.space, Space::Global | Space::Const | Space::Generic)
             }
@@ -143,7 +144,9 @@ impl Emitter<'_> {
             self.asm.test(RBX, RBX);
             self.asm.jump_if(Condition::Equal, access.done);
         }
-        if access.address.is_constant() {
+        if memory.space == Space::Local {
+            self.in_local(&access);
+        } else if access.address.is_constant() {
             self.at_one_place(&access);
         } else {
             self.by_pattern(&access);
@@ -229,7 +232,7 @@ impl Emitter<'_> {
     }
 
     /// The address of the first active lane without the offset to RAX, and that lane's number to RCX if masked.
-    fn first_address(&mut self, access: &Access) {
+    pub(super) fn first_address(&mut self, access: &Access) {
         if access.is_masked {
             self.asm.trailing_zeros(RCX, RBX);
             let line = super::emit::memory_of(access.address);
@@ -250,7 +253,7 @@ impl Emitter<'_> {
     }
 
     /// K5: parts of the first temporary that are not zero in a lane that takes part.
-    fn differs(&mut self, access: &Access) {
+    pub(super) fn differs(&mut self, access: &Access) {
         let sum = access.temporaries[0];
         let test = match access.has_wide_addresses() {
             true => VPTESTMQ,
@@ -262,7 +265,7 @@ impl Emitter<'_> {
     }
 
     /// Sums up in the first temporary how the active addresses differ from the second plus `steps`.
-    fn compare_addresses(&mut self, access: &Access, has_steps: bool) {
+    pub(super) fn compare_addresses(&mut self, access: &Access, has_steps: bool) {
         let [sum, origin, expected, ..] = access.temporaries;
         let is_wide = access.has_wide_addresses();
         let (add, xor, ternary) = match is_wide {
@@ -335,7 +338,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn broadcast(&mut self, access: &Access, dst: Zmm) {
+    pub(super) fn broadcast(&mut self, access: &Access, dst: Zmm) {
         let op = match access.has_wide_addresses() {
             true => VPBROADCASTQ_GPR,
             false => VPBROADCASTD_GPR,

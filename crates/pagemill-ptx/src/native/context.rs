@@ -18,6 +18,9 @@ pub(super) struct Context {
     pub constants_narrow: *const Line<u32>,
     pub constants_wide: *const Line<u64>,
     pub windows: *const Window,
+    /// Local memory: its first line, and the bytes of a lane.
+    pub local: *mut Line<u32>,
+    pub local_bytes: u64,
     /// PTX instructions left until the next pause.
     pub remaining: i64,
     /// Lanes whose guard did not hold, summed over instructions.
@@ -69,6 +72,8 @@ pub(super) mod fields {
     pub const CONSTANTS_NARROW: i32 = offset_of!(Context, constants_narrow) as i32;
     pub const CONSTANTS_WIDE: i32 = offset_of!(Context, constants_wide) as i32;
     pub const WINDOWS: i32 = offset_of!(Context, windows) as i32;
+    pub const LOCAL: i32 = offset_of!(Context, local) as i32;
+    pub const LOCAL_BYTES: i32 = offset_of!(Context, local_bytes) as i32;
     pub const REMAINING: i32 = offset_of!(Context, remaining) as i32;
     pub const IDLE: i32 = offset_of!(Context, idle) as i32;
     pub const ACCESSES: i32 = offset_of!(Context, accesses) as i32;

@@ -331,6 +331,10 @@ impl Emitter<'_> {
                 self.access(inst);
                 Done::BENT
             }
+            Op::WarpWide if self.can_exchange(inst) => {
+                self.exchange(inst);
+                Done::STRAIGHT
+            }
             Op::Scalar if let Some(directed) = self.directed(inst) => {
                 self.begin(inst);
                 self.directed_operation(inst, directed);

@@ -3,7 +3,7 @@
 //! A thread-wise question: where a warp diverges, the lanes that are elsewhere keep their values in memory, which
 //! compiled code never overwrites for them.
 
-use crate::code::{AccessKind, AddressOperand, Bank, Code, SINK, Stream};
+use crate::code::{AccessKind, AddressOperand, Bank, Code, SINK, Stream, WarpWide};
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
 
@@ -165,6 +165,24 @@ fn effect(code: &Code, inst: &Inst) -> Effect {
                     .collect(),
                 Vec::new(),
             )
+        }
+        Op::WarpWide if let Some(wide) = code.warp_wide.get(inst.aux as usize) => {
+            let narrow = |name: u16| Slot::of(Bank::Narrow, name);
+            let mut reads = vec![wide.members.and_then(narrow)];
+            match wide.kind {
+                WarpWide::MatchAny64 | WarpWide::MatchAll64 => {
+                    reads.push(Slot::of(Bank::Wide, wide.a));
+                }
+                WarpWide::MatchAny32 | WarpWide::MatchAll32 | WarpWide::Redux(_) => {
+                    reads.push(narrow(wide.a));
+                }
+                WarpWide::ShuffleUp
+                | WarpWide::ShuffleDown
+                | WarpWide::ShuffleButterfly
+                | WarpWide::ShuffleIndex => reads.extend([wide.a, wide.b, wide.c].map(narrow)),
+                _ => {}
+            }
+            some(reads, vec![narrow(wide.dst)])
         }
         Op::Load | Op::Store => access(code, inst, &some),
         Op::Scalar => {

@@ -4,7 +4,7 @@
 //! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
 //! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
 //!
-//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`lanes`], [`convert`], [`special`], [`rounding`], [`access`], [`rows`], [`cache`], [`table`]) -> [`encode`] ->
+//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`lanes`], [`convert`], [`special`], [`rounding`], [`exchange`], [`access`], [`rows`], [`local`], [`cache`], [`table`]) -> [`encode`] ->
 //! [`Routine`] -> [`Native::run`].
 
 mod access;
@@ -14,8 +14,10 @@ mod control;
 mod convert;
 mod emit;
 mod encode;
+mod exchange;
 mod lanes;
 mod liveness;
+mod local;
 mod rounding;
 mod routine;
 mod rows;

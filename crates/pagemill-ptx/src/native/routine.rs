@@ -3,7 +3,7 @@
 use super::context::{Context, Windows};
 use super::emit::{self, BARRIER, ENDED, Entries, PAUSE};
 use crate::code::{Code, Stream};
-use crate::exec::line::{FULL, Frame};
+use crate::exec::line::{FULL, Frame, Line};
 use crate::exec::path::Path;
 use memmap2::{Mmap, MmapMut};
 
@@ -136,6 +136,7 @@ impl Native<'_> {
         &mut self,
         frame: &mut Frame<'_>,
         standing: Standing<'_>,
+        local: &mut [Line<u32>],
         before: &[u32],
         remaining: u64,
     ) -> Option<Stay> {
@@ -163,6 +164,8 @@ impl Native<'_> {
             constants_narrow: frame.constants_narrow.as_ptr(),
             constants_wide: frame.constants_wide.as_ptr(),
             windows: self.windows.table.as_ptr(),
+            local: local.as_mut_ptr(),
+            local_bytes: 4 * local.len() as u64,
             // The code counts from the beginning of the region.
             remaining: remaining + ahead,
             idle: 0,
@@ -231,7 +234,8 @@ fn call(code: &Mmap, entry: u32, context: &mut Context) -> u32 {
     // instruction; it has this signature and keeps the registers that the calling convention wants kept.
     let trampoline = unsafe { std::mem::transmute::<*const u8, Trampoline>(start) };
     // SAFETY: `entry` is a place in the code where it can be entered. The code reads and writes the context, the lines
-    // and predicates of the register file that its kernel's `Code` numbers, whose arenas `Code` sized, and bytes inside
+    // and predicates of the register file that its kernel's `Code` numbers, whose arenas `Code` sized, lines of the local
+    // memory that the context bounds, the paths between the context's bounds of the stack, and bytes inside
     // the windows: those are of allocations that exist as long as `Windows::refresh` found them unchanged, in a memory
     // that the caller has borrowed for writing.
     unsafe { trampoline(context, start.wrapping_add(entry as usize)) }

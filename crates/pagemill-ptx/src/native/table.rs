@@ -76,6 +76,21 @@ impl Table {
         self.constant(&bits.to_le_bytes())
     }
 
+    /// Sixteen numbers of 32 bits, aligned like a vector.
+    pub(super) fn vector32(&mut self, numbers: &[u32]) -> Mem {
+        let bytes: Vec<u8> = numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        let known = self.bytes.chunks_exact(64).position(|chunk| chunk == bytes);
+        let place = known.map_or(self.bytes.len().next_multiple_of(64), |chunk| 64 * chunk);
+        if known.is_none() {
+            self.bytes.resize(place, 0);
+            self.bytes.extend_from_slice(&bytes);
+        }
+        at(R11, place as i32)
+    }
+
     fn constant(&mut self, bytes: &[u8]) -> Mem {
         let known = self.bytes[FIXED_BYTES..]
             .chunks_exact(8)

@@ -172,7 +172,13 @@ fn check(
             stack: &mut Vec::new(),
             is_split: false,
         };
-        if let Some(stay) = native.run(&mut frame, standing, &code.functional.before, 1 << 20) {
+        if let Some(stay) = native.run(
+            &mut frame,
+            standing,
+            &mut [],
+            &code.functional.before,
+            1 << 20,
+        ) {
             counted_idle += stay.idle;
             at = stay.path.pc;
         }
