@@ -23,9 +23,11 @@ const OR_DIFFERS: u8 = 0xf6;
 pub(super) struct Access {
     site: i32,
     pub(super) offset: i32,
-    element_bytes: u8,
+    pub(super) element_bytes: u8,
     is_signed: bool,
     pub(super) is_load: bool,
+    /// Whether what was loaded is then extended to 64 bits.
+    widens: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
     pub(super) address: Name,
     addresses: Vec<Zmm>,
@@ -33,14 +35,14 @@ pub(super) struct Access {
     pub(super) data: Vec<Vec<Zmm>>,
     pub(super) bank: Bank,
     pub(super) temporaries: [Zmm; 6],
-    is_masked: bool,
+    pub(super) is_masked: bool,
     /// Where to go when the interpreter must do it.
     pub(super) slow: Label,
     done: Label,
 }
 
 impl Access {
-    fn has_wide_addresses(&self) -> bool {
+    pub(super) fn has_wide_addresses(&self) -> bool {
         self.address.bank == Bank::Wide
     }
 
@@ -114,9 +116,12 @@ impl Emitter<'_> {
         let is_plain = matches!(
             (memory.element_bytes, memory.wide, memory.count),
             (1 | 2 | 4, false, 1) | (4, false, 2 | 4) | (8, true, 1 | 2 | 4)
+        ) || matches!(
+            (memory.element_bytes, memory.wide, memory.count, memory.kind),
+            (1 | 2 | 4, true, 1, AccessKind::Load)
         );
         let is_reachable = match memory.address {
-            _ if memory.space == Space::Local => memory.element_bytes == 4,
+            _ if memory.space == Space::Local => memory.element_bytes == 4 && !memory.wide,
             AddressOperand::Wide(_) => {
                 matches!(memory.space, Space::Global | Space::Const | Space::Generic)
             }
@@ -155,7 +160,9 @@ impl Emitter<'_> {
         // Lanes that took no part come here without counting.
         self.asm.bind(access.done);
         self.release(&access.temporaries);
-        if access.is_load {
+        if access.widens {
+            self.finish_widened(memory.registers[0], memory.signed, &access.data[0]);
+        } else if access.is_load {
             self.finish_load(&memory, &access);
         }
         self.end(inst);
@@ -167,7 +174,9 @@ impl Emitter<'_> {
             AddressOperand::Narrow(operand) => Name::narrow(operand),
             AddressOperand::Wide(operand) => Name::wide(operand),
         };
-        let bank = if memory.wide {
+        // What is shorter than a wide register is loaded as if it were narrow, and widened then.
+        let widens = memory.wide && memory.element_bytes < 8;
+        let bank = if memory.wide && !widens {
             Bank::Wide
         } else {
             Bank::Narrow
@@ -178,7 +187,7 @@ impl Emitter<'_> {
         let addresses = line[..if address.bank == Bank::Wide { 4 } else { 2 }].to_vec();
         let registers = &memory.registers[..usize::from(memory.count)];
         let data = registers.iter().map(|&register| {
-            match is_load && !self.is_masked || register == SINK {
+            match is_load && !self.is_masked || widens || register == SINK {
                 true => (0..parts).map(|_| self.take()).collect(),
                 false => self.line(name_of(bank, register), true)[..parts].to_vec(),
             }
@@ -196,6 +205,7 @@ impl Emitter<'_> {
             element_bytes: memory.element_bytes,
             is_signed: memory.signed,
             is_load,
+            widens,
             address,
             addresses,
             data,
@@ -222,6 +232,19 @@ impl Emitter<'_> {
                 entry.is_dirty = true;
             }
         }
+    }
+
+    /// Extends what was loaded to 64 bits.
+    fn finish_widened(&mut self, register: u16, is_signed: bool, data: &[Zmm]) {
+        let op = if is_signed { VPMOVSXDQ } else { VPMOVZXDQ };
+        let eights = self.eights([data[0], data[1]]);
+        let out = self.take_line::<4>();
+        for (&dst, &src) in out.iter().zip(&eights) {
+            self.op1(op, dst, Operand::Register(src));
+        }
+        self.release_eights(eights);
+        self.release(data);
+        self.finish(Bank::Wide, register, &out, false);
     }
 
     fn count_access(&mut self, access: &Access) {
@@ -399,27 +422,25 @@ impl Emitter<'_> {
         let access = &patterns.access;
         self.asm.bind(patterns.label);
         let scattered = self.asm.label();
-        self.first_address(access);
-        self.broadcast(access, access.temporaries[1]);
-        self.compare_addresses(access, false);
-        self.differs(access);
-        self.asm.jump_if(Condition::NotEqual, scattered);
         if access.is_load {
+            self.first_address(access);
+            self.broadcast(access, access.temporaries[1]);
+            self.compare_addresses(access, false);
+            self.differs(access);
+            self.asm.jump_if(Condition::NotEqual, scattered);
             self.load_one_place(access);
             self.asm.jump(access.done);
-        } else {
-            // The last active lane's value remains.
-            self.asm.jump(access.slow);
         }
+        // Scatters write in the order of lanes, so of several at one place the last one remains.
         self.asm.bind(scattered);
-        if !access.is_load && access.element_bytes < 4 {
-            // There is no scatter of so few bytes.
-            self.asm.jump(access.slow);
-            return;
-        }
         let indices = self.indices(access);
         self.asm
             .load(Width::W64, RCX, access.window(fields::WINDOW_HOST));
+        if !access.is_load && access.element_bytes < 4 {
+            self.scatter_short(access, &indices);
+            self.asm.jump(access.done);
+            return;
+        }
         for number in 0..access.data.len() {
             match (access.bank, access.has_wide_addresses()) {
                 (Bank::Wide, true) => self.move_wide(access, number, &indices),

@@ -6,7 +6,7 @@ use crate::exec::line::{LANES, Line};
 use crate::exec::path::Path;
 use crate::memory::DeviceMemory;
 use crate::window;
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 
 /// The state of one stay in compiled code. Its layout is known to the compiler, [`fields`].
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub(super) struct Context {
     /// Where the code can be entered, by position, and the code.
     pub places: *const Place,
     pub code: *const u8,
+    /// Six vectors of one instruction, lane by lane.
+    pub scratch: MaybeUninit<[u64; 48]>,
 }
 
 /// Where code can be entered before one instruction: offsets, zero where it cannot.
@@ -92,6 +94,8 @@ pub(super) mod fields {
     pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
     pub const PLACES: i32 = offset_of!(Context, places) as i32;
     pub const CODE: i32 = offset_of!(Context, code) as i32;
+
+    pub const SCRATCH: i32 = offset_of!(Context, scratch) as i32;
 
     pub const PATH_PC: i32 = offset_of!(Path, pc) as i32;
     pub const PATH_MASK: i32 = offset_of!(Path, mask) as i32;

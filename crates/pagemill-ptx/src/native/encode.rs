@@ -371,6 +371,14 @@ impl Assembler {
         self.with_memory(width, 0x89, src.0, mem);
     }
 
+    /// The lowest byte or two bytes of a register.
+    pub(super) fn store_short(&mut self, bytes: u8, mem: Mem, src: Gpr) {
+        if bytes == 2 {
+            self.code.push(0x66);
+        }
+        self.with_memory(Width::W32, 0x88 | u8::from(bytes == 2), src.0, mem);
+    }
+
     /// The address of `label`.
     pub(super) fn lea_label(&mut self, dst: Gpr, label: Label) {
         self.rex(Width::W64, dst.0, 0, 0);

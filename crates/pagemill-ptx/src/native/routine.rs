@@ -6,6 +6,7 @@ use crate::code::{Code, Stream};
 use crate::exec::line::{FULL, Frame, Line};
 use crate::exec::path::Path;
 use memmap2::{Mmap, MmapMut};
+use std::mem::MaybeUninit;
 
 /// Longest stream that is compiled. Longer ones would take more than some hundredths of a second.
 const INSTRUCTIONS_MAX: usize = 20_000;
@@ -184,6 +185,7 @@ impl Native<'_> {
             stack_limit: if is_split { bottom } else { end },
             places: self.routine.entries.places.as_ptr(),
             code: self.routine.code.as_ptr(),
+            scratch: MaybeUninit::uninit(),
         };
         let answer = call(&self.routine.code, entry, &mut context);
         // SAFETY: compiled code left the paths below `stack_top` initialized: it pushes whole ones, and not beyond the
