@@ -342,6 +342,8 @@ pub(crate) struct ProductForm {
     pub d: Element,
     /// Whether integers stop at the ends of their range instead of wrapping around.
     pub saturates: bool,
+    /// Whether bits are joined by exclusive or instead of and.
+    pub is_exclusive: bool,
 }
 
 /// What matrices are made of.
@@ -359,6 +361,8 @@ pub(crate) enum Element {
     S4,
     U4,
     S32,
+    /// Single bits, 32 to a register.
+    B1,
 }
 
 /// `ldmatrix`: 8 by 8 elements of 16 bits, `registers.len()` times.

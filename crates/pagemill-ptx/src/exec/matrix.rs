@@ -1,6 +1,7 @@
 //! Products of small matrices whose elements lie spread over the lanes of a warp.
 //!
-//! Where an element lies follows one rule. A 32-bit register holds `e` elements: two halves, four bytes, eight nibbles, or one.
+//! Where an element lies follows one rule. A 32-bit register holds `e` elements: two halves, four bytes, eight nibbles, or one;
+//! of single bits it holds one word, which is one cell of 32 terms.
 //! Lane 4 g + t has, in element j of register r,
 //! * of A the row g (+ 8 in odd registers, where there are 16 rows), and from column `4 e r' + e t + j` on, where r' counts the
 //!   registers of a row,
@@ -15,6 +16,7 @@
 
 use super::access::{Stores, Target, resolve};
 use super::float::{canonical32, canonical64};
+use super::functions::eight_bits;
 use super::line::{FULL, Frame, LANES, Line};
 use crate::code::{AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, ProductForm};
 use crate::trap::{Fault, TrapKind};
@@ -52,7 +54,16 @@ impl Element {
             Self::F16 | Self::Bf16 => 2,
             Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 4,
             Self::S4 | Self::U4 => 8,
+            Self::B1 => 32,
             Self::Tf32 | Self::F32 | Self::F64 | Self::S32 => 1,
+        }
+    }
+
+    /// Cells of a matrix in a register: elements, but words where elements are bits.
+    fn cells(self) -> usize {
+        match self {
+            Self::B1 => 1,
+            _ => self.per_register(),
         }
     }
 
@@ -62,8 +73,8 @@ impl Element {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),
             Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
-            Self::E5m2 => f16::from_bits((bits as u16) << 8).to_f64(),
-            Self::E4m3 => eight_bits(bits as u8),
+            Self::E5m2 => eight_bits::decode(bits as u8, eight_bits::E5M2),
+            Self::E4m3 => eight_bits::decode(bits as u8, 0),
             // The lower bits of the fraction are not looked at.
             Self::Tf32 => f32::from_bits(bits & 0xffff_e000).into(),
             Self::F64 => f64::from_bits(register),
@@ -72,8 +83,9 @@ impl Element {
     }
 
     fn integer(self, register: u64, index: usize) -> i64 {
-        let bits = (register >> (32 / self.per_register() * index)) as u32;
+        let bits = (register >> (32 / self.cells() * index)) as u32;
         match self {
+            Self::B1 => i64::from(bits),
             Self::S8 => i64::from(bits as i8),
             Self::U8 => i64::from(bits as u8),
             Self::S4 => i64::from((bits << 28) as i32 >> 28),
@@ -93,20 +105,9 @@ impl Element {
     }
 }
 
-/// E4M3: no infinities, one NaN.
-fn eight_bits(bits: u8) -> f64 {
-    let sign = if bits & 0x80 != 0 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
-    match (exponent, bits & 7) {
-        (15, 7) => f64::NAN,
-        (0, _) => sign * fraction * f64::from(2f32.powi(-9)),
-        _ => sign * (8.0 + fraction) * f64::from(2f32.powi(exponent - 10)),
-    }
-}
-
 /// Row and column of element `index` in register `register` of `lane`, of matrix A.
 fn place_in_a(form: &ProductForm, lane: usize, register: usize, index: usize) -> (usize, usize) {
-    let per_register = form.a.per_register();
+    let per_register = form.a.cells();
     let (below, along) = match form.rows {
         16 => (8 * (register & 1), register >> 1),
         _ => (0, register),
@@ -116,7 +117,7 @@ fn place_in_a(form: &ProductForm, lane: usize, register: usize, index: usize) ->
 }
 
 fn place_in_b(form: &ProductForm, lane: usize, register: usize, index: usize) -> (usize, usize) {
-    let per_register = form.b.per_register();
+    let per_register = form.b.cells();
     let row = 4 * per_register * register + per_register * (lane % 4) + index;
     (row, lane / 4)
 }
@@ -146,7 +147,7 @@ fn gather(
                 Element::F64 => frame.wide(register)[lane],
                 _ => frame.narrow(register)[lane].into(),
             };
-            for index in 0..element.per_register() {
+            for index in 0..element.cells() {
                 put(lane, number, index, bits);
             }
         }
@@ -229,8 +230,15 @@ fn multiply_integers(product: &MatrixProduct, frame: &mut Frame<'_>) {
     });
     for (row, sums) in sums.iter_mut().enumerate() {
         for (column, sum) in sums.iter_mut().enumerate() {
-            let terms = a[row].iter().zip(&b[column]).take(form.depth);
-            *sum += terms.map(|(x, y)| x * y).sum::<i64>();
+            let depth = form.depth * form.a.cells() / form.a.per_register();
+            let terms = a[row].iter().zip(&b[column]).take(depth);
+            *sum += match (form.a, form.is_exclusive) {
+                (Element::B1, true) => terms
+                    .map(|(x, y)| i64::from((x ^ y).count_ones()))
+                    .sum::<i64>(),
+                (Element::B1, false) => terms.map(|(x, y)| i64::from((x & y).count_ones())).sum(),
+                _ => terms.map(|(x, y)| x * y).sum(),
+            };
         }
     }
     scatter(product, frame, |row, column, _| {

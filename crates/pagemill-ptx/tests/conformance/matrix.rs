@@ -71,6 +71,12 @@ fn forms() -> Vec<Form> {
         form("matrix_sm80", "u4_u4_k64", (16, 64), ["u4", "u4", "s32", "s32"], true),
         form("matrix_sm80", "u4_u4_k32", (16, 32), ["u4", "u4", "s32", "s32"], false),
         form("matrix_sm80", "u4_u4_k32_small", (8, 32), ["u4", "u4", "s32", "s32"], false),
+        form("matrix_sm80", "b1_xor_small", (8, 128), ["b1", "b1", "s32", "s32"], false),
+        form("matrix_sm80", "b1_xor_k128", (16, 128), ["b1", "b1", "s32", "s32"], false),
+        form("matrix_sm80", "b1_xor_k256", (16, 256), ["b1", "b1", "s32", "s32"], false),
+        form("matrix_sm80", "b1_and_small", (8, 128), ["b1", "b1", "s32", "s32"], false),
+        form("matrix_sm80", "b1_and_k128", (16, 128), ["b1", "b1", "s32", "s32"], false),
+        form("matrix_sm80", "b1_and_k256", (16, 256), ["b1", "b1", "s32", "s32"], false),
         form("matrix_sm89", "e4m3_e4m3", (16, 32), ["e4m3", "e4m3", "f32", "f32"], false),
         form("matrix_sm89", "e4m3_e5m2", (16, 32), ["e4m3", "e5m2", "f32", "f32"], false),
         form("matrix_sm89", "e5m2_e4m3", (16, 32), ["e5m2", "e4m3", "f32", "f32"], false),
@@ -81,6 +87,7 @@ fn forms() -> Vec<Form> {
 /// Bits of an element.
 fn bits(ty: &str) -> usize {
     match ty {
+        "b1" => 1,
         "s4" | "u4" => 4,
         "s8" | "u8" | "e4m3" | "e5m2" => 8,
         "f16" | "bf16" => 16,
@@ -113,6 +120,12 @@ fn place_a(form: &Form, lane: usize, i: usize) -> (usize, usize) {
             thread * 8 + (i & 7) + if i < 16 { 0 } else { 32 },
         ),
         (4, 8, 32) => (group, thread * 8 + i),
+        (1, 8, 128) => (group, thread * 32 + i),
+        (1, 16, 128) => (below(i < 32), thread * 32 + (i & 31)),
+        (1, 16, 256) => (
+            below(i < 32 || (64..96).contains(&i)),
+            thread * 32 + (i & 31) + if i < 64 { 0 } else { 128 },
+        ),
         other => panic!("{other:?}"),
     }
 }
@@ -128,6 +141,8 @@ fn place_b(form: &Form, lane: usize, i: usize) -> (usize, usize) {
         (8, 32) => thread * 4 + (i & 3) + if i < 4 { 0 } else { 16 },
         (4, 32) => thread * 8 + i,
         (4, 64) => thread * 8 + (i & 7) + if i < 8 { 0 } else { 32 },
+        (1, 128) => thread * 32 + i,
+        (1, 256) => thread * 32 + (i & 31) + if i < 32 { 0 } else { 128 },
         other => panic!("{other:?}"),
     };
     (row, lane / 4)
@@ -165,6 +180,7 @@ fn decode(ty: &str, bits: u64) -> f64 {
         "u8" => (bits as u8).into(),
         "s4" => f64::from((bits as i8) << 4 >> 4),
         "u4" => (bits & 15) as f64,
+        "b1" => (bits & 1) as f64,
         _ => f64::from(bits as i32),
     }
 }
@@ -180,6 +196,7 @@ fn sample(ty: &str, random: &mut Random) -> u64 {
         // Signs, exponents from a quarter to eight, any fraction.
         "e4m3" => random.below(2) << 7 | (5 + random.below(6)) << 3 | random.below(8),
         "e5m2" => random.below(2) << 7 | (13 + random.below(6)) << 2 | random.below(4),
+        "b1" => random.below(2),
         "s4" | "u4" => random.below(16),
         "s8" | "u8" => random.below(256),
         _ => match random.below(4) {
@@ -271,8 +288,14 @@ fn run(form: &Form, random: &mut Random) {
     let d = collect(d_type, &registers, form);
     for row in 0..form.rows {
         for column in 0..8 {
-            let terms =
-                (0..form.depth).map(|k| decode(a_type, a[row][k]) * decode(b_type, b[k][column]));
+            let terms = (0..form.depth).map(|k| {
+                let (x, y) = (decode(a_type, a[row][k]), decode(b_type, b[k][column]));
+                if form.kernel.contains("_xor_") {
+                    (x - y).abs()
+                } else {
+                    x * y
+                }
+            });
             check(
                 form,
                 c[row][column],

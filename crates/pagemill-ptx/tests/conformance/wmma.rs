@@ -185,3 +185,30 @@ fn fragments_from_shared_memory() {
         assert_eq!(found, 2.0 * sum as f32, "row {row}, column {column}");
     }
 }
+
+/// Rows of a lie 256 bits apart, columns of b 128.
+#[test]
+fn single_bits() {
+    let mut random = Random(47);
+    let (a, b) = (random.words(64), random.words(32));
+    let mut device = Device::load("wmma_sm80");
+    let (left, right) = (device.upload(&a), device.upload(&b));
+    let operations: [(&str, fn(u32, u32) -> u32); 2] =
+        [("bits_xor", |x, y| x ^ y), ("bits_and", |x, y| x & y)];
+    for ((kernel, joined), by_rows) in operations.into_iter().zip([1u32, 0]) {
+        let out = device.zeros::<i32>(64);
+        let args = [left.into(), right.into(), out.into(), by_rows.into()];
+        device.launch(kernel, 1, 32, &args);
+        let found: Vec<i32> = device.download(out, 64);
+        for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
+            let words = (0..4).map(|word| joined(a[row * 8 + word], b[column * 4 + word]));
+            let wanted = 5 + words.map(u32::count_ones).sum::<u32>() as i32;
+            let at = if by_rows == 1 {
+                row * 8 + column
+            } else {
+                column * 8 + row
+            };
+            assert_eq!(found[at], wanted, "{kernel}: row {row}, column {column}");
+        }
+    }
+}

@@ -65,3 +65,19 @@ extern "C" __global__ void shared_tiles(const half *a, const half *b, float *d, 
     for (int i = 0; i < sum.num_elements; i++) sum.x[i] = sum.x[i] * 2 - 1;
     wmma::store_matrix_sync(d, sum, 16, wmma::mem_row_major);
 }
+
+// Bits: the rows of a and the columns of b are 128 bits, 32 to a word.
+#define BITS(name, op)                                                                                                \
+    extern "C" __global__ void bits_##name(const u32 *a, const u32 *b, int *d, u32 by_rows) {                       \
+        using namespace wmma::experimental;                                                                          \
+        wmma::fragment<wmma::matrix_a, 8, 8, 128, precision::b1, row_major> left;                                    \
+        wmma::fragment<wmma::matrix_b, 8, 8, 128, precision::b1, col_major> right;                                   \
+        wmma::fragment<wmma::accumulator, 8, 8, 128, int> sum;                                                       \
+        wmma::fill_fragment(sum, 5);                                                                                 \
+        wmma::load_matrix_sync(left, a, 256);                                                                        \
+        wmma::load_matrix_sync(right, b, 128);                                                                       \
+        wmma::bmma_sync(sum, left, right, sum, op);                                                                  \
+        wmma::store_matrix_sync(d, sum, 8, by_rows ? wmma::mem_row_major : wmma::mem_col_major);                     \
+    }
+BITS(xor, bmmaBitOpXOR)
+BITS(and, bmmaBitOpAND)

@@ -9,6 +9,7 @@ use super::integer::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
 use crate::exec::functions::convert as functions;
+use crate::exec::functions::eight_bits;
 use crate::exec::functions::half as half_functions;
 use crate::exec::functions::rounding::{self, Operation, Rounding};
 use crate::exec::op::Op;
@@ -25,6 +26,9 @@ struct Form {
 pub(super) fn cvt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     if modifiers.take("pack") {
         return pack(decoder, modifiers);
+    }
+    if let Some(byte) = modifiers.take_one(&["e4m3x2", "e5m2x2"]) {
+        return pairs_of_bytes(decoder, modifiers, byte == "e5m2x2");
     }
     if modifiers.take("tf32") {
         modifiers.take_one(&["rna", "rn", "rz"]);
@@ -375,6 +379,40 @@ fn pack_halves(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> 
     let dst = decoder.destination(0, to)?;
     let code = half_code(form, to, form.rounding.unwrap_or(Rounding::Nearest));
     decoder.scalar(half_functions::pack_singles, code, dst, &halves);
+    Ok(())
+}
+
+/// `cvt.rn.satfinite[.relu].e4m3x2.{f32 f16x2}` and `cvt.rn[.relu].f16x2.e4m3x2`, and those of e5m2x2.
+fn pairs_of_bytes(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    is_e5m2: bool,
+) -> Result<(), Fail> {
+    let mut code = if is_e5m2 { eight_bits::E5M2 } else { 0 };
+    modifiers.take("rn");
+    let narrows = modifiers.take("satfinite");
+    if modifiers.take("relu") {
+        code |= eight_bits::RELU;
+    }
+    let other = modifiers.take_type();
+    match (narrows, other) {
+        (true, Some(Type::F32)) => {
+            let srcs = [decoder.source(1, Type::F32)?, decoder.source(2, Type::F32)?];
+            let dst = decoder.destination(0, Type::B16)?;
+            decoder.scalar(eight_bits::from_singles, code, dst, &srcs);
+        }
+        (true, Some(Type::F16x2)) => {
+            let source = decoder.source(1, Type::B32)?;
+            let dst = decoder.destination(0, Type::B16)?;
+            decoder.scalar(eight_bits::from_halves, code, dst, &[source]);
+        }
+        (false, Some(Type::F16x2)) => {
+            let source = decoder.source(1, Type::B16)?;
+            let dst = decoder.destination(0, Type::B32)?;
+            decoder.scalar(eight_bits::to_halves, code, dst, &[source]);
+        }
+        _ => return Err(decoder.bad_form()),
+    }
     Ok(())
 }
 

@@ -79,6 +79,9 @@ fn product_form(modifiers: &mut Modifiers<'_>) -> Option<ProductForm> {
         "m16n8k16" => Some([16, 8, 16]),
         "m16n8k32" => Some([16, 8, 32]),
         "m16n8k64" => Some([16, 8, 64]),
+        "m16n8k128" => Some([16, 8, 128]),
+        "m16n8k256" => Some([16, 8, 256]),
+        "m8n8k128" => Some([8, 8, 128]),
         "m8n8k4" => Some([8, 8, 4]),
         "m8n8k16" => Some([8, 8, 16]),
         "m8n8k32" => Some([8, 8, 32]),
@@ -87,7 +90,7 @@ fn product_form(modifiers: &mut Modifiers<'_>) -> Option<ProductForm> {
     (modifiers.take("row") && modifiers.take("col")).then_some(())?;
     let saturates = modifiers.take("satfinite");
     let mut element = || modifiers.take_map(element);
-    let form = ProductForm {
+    let mut form = ProductForm {
         rows,
         columns,
         depth,
@@ -96,8 +99,18 @@ fn product_form(modifiers: &mut Modifiers<'_>) -> Option<ProductForm> {
         b: element()?,
         c: element()?,
         saturates,
+        is_exclusive: false,
     };
+    if form.a == Element::B1 {
+        form.is_exclusive = joins_by_exclusive_or(modifiers)?;
+    }
     is_possible(&form).then_some(form)
+}
+
+/// How a product of bits joins them: `.and.popc` or `.xor.popc`.
+pub(super) fn joins_by_exclusive_or(modifiers: &mut Modifiers<'_>) -> Option<bool> {
+    let joins = modifiers.take_one(&["and", "xor"])?;
+    modifiers.take("popc").then_some(joins == "xor")
 }
 
 pub(super) fn element(part: &str) -> Option<Element> {
@@ -114,13 +127,14 @@ pub(super) fn element(part: &str) -> Option<Element> {
         "s4" => Element::S4,
         "u4" => Element::U4,
         "s32" => Element::S32,
+        "b1" => Element::B1,
         _ => return None,
     })
 }
 
 /// The forms of the PTX manual, but for those of one architecture only.
 fn is_possible(form: &ProductForm) -> bool {
-    use Element::{Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+    use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
     let (size, sums) = ((form.rows, form.depth), (form.c, form.d));
     let factors = (form.a, form.b);
     let is_float_sum = matches!(sums, (F16 | F32, F16 | F32));
@@ -134,6 +148,10 @@ fn is_possible(form: &ProductForm) -> bool {
         (F64, F64) => matches!(size, (8, 4) | (16, 4 | 8 | 16)) && sums == (F64, F64),
         (E4m3 | E5m2, E4m3 | E5m2) => matches!(size, (16, 16 | 32)) && is_float_sum,
         (S8 | U8, S8 | U8) => matches!(size, (8, 16) | (16, 16 | 32)) && sums == (S32, S32),
+        (B1, B1) => {
+            let is_known = matches!(size, (8, 128) | (16, 128 | 256));
+            is_known && sums == (S32, S32) && !form.saturates
+        }
         (S4 | U4, S4 | U4) => matches!(size, (8, 32) | (16, 32 | 64)) && sums == (S32, S32),
         _ => false,
     }

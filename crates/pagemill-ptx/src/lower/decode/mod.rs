@@ -24,6 +24,7 @@ mod operands;
 mod real_calls;
 mod stack;
 mod texture;
+mod video;
 mod warp;
 mod wmma;
 
@@ -101,7 +102,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
     row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64"),
     row("createpolicy", Class::Integer, moves::create_policy, "{fractional range cvt} b64: no effect"),
-    row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; rna tf32.f32; pack.sat"),
+    row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; {e4m3x2 e5m2x2}.{f32 f16x2} and back to f16x2; rna tf32.f32; pack.sat"),
     row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
     row("discard", Class::Control, control::ignore, "global L2: no effect"),
     row("div", Class::Special, integer::div, "{u16 s16 u32 s32 u64 s64} | {approx full rn rz rm rp} [ftz] f32 | {rn rz rm rp} f64"),
@@ -128,7 +129,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("mbarrier", Class::Atomic, mbarrier::mbarrier, "{init inval arrive arrive_drop expect_tx complete_tx} [expect_tx] [noComplete] [sem] [scope] [shared] b64 | {test_wait try_wait} [parity] [sem] [scope] [shared] b64 | pending_count.b64"),
     row("membar", Class::Barrier, control::ignore, "any: memory is sequentially consistent here"),
     row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
-    row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4}"),
+    row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4} | {m8n8k128 m16n8k128 m16n8k256}.b1 {and xor}.popc"),
     row("mov", Class::Integer, moves::mov, "{pred b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 b128}, packing and unpacking vectors"),
     row("mul", Class::IntegerMultiply, integer::mul, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
     row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),
@@ -172,8 +173,25 @@ static OPCODES: &[SupportedOpcode] = &[
     row("tex", Class::GlobalMemory, texture::tex, "[level] {1d 2d 3d a1d a2d} v4.{u32 s32 f32}.{s32 f32} of a texture object; it has one level"),
     row("tld4", Class::GlobalMemory, texture::tld4, "{r g b a}.2d.v4.{u32 s32 f32}.f32 of a texture object"),
     row("trap", Class::Control, control::trap, "stops the kernel"),
+    row("vabsdiff", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
+    row("vabsdiff2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vabsdiff4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vadd", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
+    row("vadd2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vadd4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vavrg2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vavrg4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vmax", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
+    row("vmax2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vmax4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vmin", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
+    row("vmin2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vmin4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
     row("vote", Class::Integer, warp::vote, "[sync] {all any uni}.pred | [sync] ballot.b32"),
-    row("wmma", Class::Special, wmma::wmma, "{load.a load.b load.c store.d} sync [aligned] {row col} {m16n16k16 m8n32k16 m32n8k16}.{f16 bf16 s8 u8 f32 s32} | m16n16k8.{tf32 f32} | m8n8k4.f64 | m8n8k32.{s4 u4 s32} | mma.sync of these"),
+    row("vsub", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
+    row("vsub2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("vsub4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("wmma", Class::Special, wmma::wmma, "{load.a load.b load.c store.d} sync [aligned] {row col} {m16n16k16 m8n32k16 m32n8k16}.{f16 bf16 s8 u8 f32 s32} | m16n16k8.{tf32 f32} | m8n8k4.f64 | m8n8k32.{s4 u4 s32} | m8n8k128.{b1 s32} | mma.sync of these"),
     row("xor", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
 ];
 

@@ -6,7 +6,7 @@
 use super::super::Fail;
 use super::super::ir::{Aux, Class, Value};
 use super::context::Decoder;
-use super::matrix::{element, matrix_value, parts, register_type};
+use super::matrix::{element, joins_by_exclusive_or, matrix_value, parts, register_type};
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
@@ -29,6 +29,7 @@ fn shape(part: &str) -> Option<Shape> {
         "m16n16k8" => [16, 16, 8],
         "m8n8k4" => [8, 8, 4],
         "m8n8k32" => [8, 8, 32],
+        "m8n8k128" => [8, 8, 128],
         _ => return None,
     };
     Some(Shape {
@@ -212,16 +213,16 @@ impl Transfer {
     }
 
     fn is_possible(&self) -> bool {
-        use Element::{Bf16, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+        use Element::{B1, Bf16, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let factor = matches!(self.fragment, 'a' | 'b');
         let Shape { rows, depth, .. } = self.shape;
         let is_square = rows == self.shape.columns;
         match (self.element, depth) {
             (F16 | Bf16 | S8 | U8, 16) => factor || self.element == F16,
-            (Tf32, 8) | (S4 | U4, 32) => factor && is_square,
+            (Tf32, 8) | (S4 | U4, 32) | (B1, 128) => factor && is_square,
             (F64, 4) => true,
             (F32, 16 | 8) => !factor,
-            (S32, 16 | 32) => !factor,
+            (S32, 16 | 32 | 128) => !factor,
             _ => false,
         }
     }
@@ -393,7 +394,7 @@ fn load(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
     let mut values = Vec::new();
     for register in 0..used {
         let at = |index| transfer.cell_of(register, index);
-        if transfer.is_contiguous() || element.per_register() == 8 {
+        if transfer.is_contiguous() || element.per_register() >= 8 {
             let access = AccessKind::Load;
             let (aux, base) = addresses.access(decoder, &transfer, access, at(0), whole)?;
             let dst = decoder.temporary(super::context::class_of(whole));
@@ -475,7 +476,10 @@ fn elements(modifiers: &mut Modifiers<'_>, shape: Shape) -> Option<[Element; 4]>
         transfer.is_possible()
     };
     let is_integer = |element| matches!(element, Element::S32);
-    let is_factor_integer = matches!(a, Element::S8 | Element::U8 | Element::S4 | Element::U4);
+    let is_factor_integer = matches!(
+        a,
+        Element::S8 | Element::U8 | Element::S4 | Element::U4 | Element::B1
+    );
     let fits = is_possible('a', a)
         && is_possible('b', b)
         && is_possible('c', c)
@@ -489,6 +493,7 @@ fn elements(modifiers: &mut Modifiers<'_>, shape: Shape) -> Option<[Element; 4]>
 
 fn multiply(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let read = |modifiers: &mut Modifiers<'_>| {
+        let is_exclusive = joins_by_exclusive_or(modifiers);
         modifiers.take("sync").then_some(())?;
         modifiers.take("aligned");
         // How the factors lay in memory makes no difference to their fragments.
@@ -498,9 +503,14 @@ fn multiply(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<
         modifiers.take("rn");
         let saturates = modifiers.take("satfinite");
         let elements = elements(modifiers, shape)?;
-        Some((shape, elements, saturates || modifiers.take("satfinite")))
+        if (elements[1] == Element::B1) != is_exclusive.is_some() {
+            return None;
+        }
+        let saturates = saturates || modifiers.take("satfinite");
+        Some((shape, elements, saturates, is_exclusive == Some(true)))
     };
-    let (shape, [d, a, b, c], saturates) = read(modifiers).ok_or_else(|| decoder.bad_form())?;
+    let (shape, [d, a, b, c], saturates, is_exclusive) =
+        read(modifiers).ok_or_else(|| decoder.bad_form())?;
     let [a_values, b_values, c_values] =
         [('a', 1, a), ('b', 2, b), ('c', 3, c)].map(|(fragment, index, element)| {
             fragment_values(decoder, shape, fragment, index, element)
@@ -522,6 +532,7 @@ fn multiply(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<
         c,
         d,
         saturates: saturates && d == Element::S32,
+        is_exclusive,
     };
     let mut sums = Vec::new();
     for tile in 0..shape.tiles(Role::Sums) {
