@@ -225,6 +225,16 @@ fn graphs_do_what_was_noted() {
 }
 
 #[test]
+fn graphs_allocate_memory() {
+    is_right("graph_memory", &[], "memory of graphs, 0 wrong");
+}
+
+#[test]
+fn the_driver_maps_memory_and_binds_textures() {
+    is_right("driver_memory", &[], "memory of the driver, 0 wrong");
+}
+
+#[test]
 fn blocks_of_a_cooperative_launch_meet() {
     let Some(rows) = is_right("cooperative", &[], "cooperative groups, 0 wrong") else {
         return;

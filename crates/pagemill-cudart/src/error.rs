@@ -42,11 +42,13 @@ codes! {
     INVALID_PTX = 218, "PTX that cannot be compiled.";
     FILE_NOT_FOUND = 301, "A file cannot be read.";
     INVALID_RESOURCE_HANDLE = 400, "No such stream, event or library.";
+    ILLEGAL_STATE = 401, "The stream is not in a state for this.";
     NOT_FOUND = 500, "No such name.";
     NOT_READY = 600, "Work is under way.";
     ILLEGAL_ADDRESS = 700, "A kernel used an address that is not allocated.";
     LAUNCH_OUT_OF_RESOURCES = 701, "A block needs more than an SM has.";
     LAUNCH_TIMEOUT = 702, "A kernel did not end.";
+    PEER_ACCESS_NOT_ENABLED = 705, "There is no other GPU whose memory could be reached.";
     ASSERT = 710, "An assertion of a kernel failed.";
     HOST_MEMORY_ALREADY_REGISTERED = 712, "The memory is pinned already.";
     HOST_MEMORY_NOT_REGISTERED = 713, "The memory is not pinned.";

@@ -306,6 +306,16 @@ impl DeviceMemory {
     /// # Errors
     /// When the simulated address space is exhausted.
     pub fn alloc(&mut self, name: &str, bytes: u64, align: u64) -> Result<u64, MemoryError> {
+        let address = self.reserve(name, bytes, align)?;
+        self.alloc_at(name, address, bytes)?;
+        Ok(address)
+    }
+
+    /// Keeps `bytes` of addresses from all later [`DeviceMemory::alloc`], and returns the first.
+    ///
+    /// # Errors
+    /// When the simulated address space is exhausted.
+    pub fn reserve(&mut self, name: &str, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let refused = |address| MemoryError::Refused {
             name: name.to_owned(),
             address,
@@ -334,9 +344,44 @@ impl DeviceMemory {
                 None => break (address, end),
             }
         };
-        self.alloc_at(name, address, bytes)?;
         self.next_address = end;
         Ok(address)
+    }
+
+    /// Moves the allocation that starts at `from`, with its bytes, to the address `to`.
+    ///
+    /// # Errors
+    /// When none starts there, or something else is at `to`; then nothing moves.
+    pub fn relocate(&mut self, from: u64, to: u64) -> Result<(), MemoryError> {
+        let at = self.starting_at(from)?;
+        let mut moved = self.allocations.remove(at);
+        let end = to.saturating_add(moved.bytes());
+        let is_taken = to == u64::MAX || self.last_overlap(to, end).is_some_and(|last| last > to);
+        if is_taken {
+            let refused = MemoryError::Refused {
+                name: moved.name.clone(),
+                address: to,
+                bytes: moved.bytes(),
+                reason: "another allocation is there",
+            };
+            self.allocations.insert(at, moved);
+            return Err(refused);
+        }
+        self.generation = self.generation.wrapping_add(1);
+        moved.address = to;
+        let at = self.allocations.partition_point(|other| other.address < to);
+        self.allocations.insert(at, moved);
+        Ok(())
+    }
+
+    /// Where the allocation that starts at `address` is in the list.
+    fn starting_at(&self, address: u64) -> Result<usize, MemoryError> {
+        self.allocations
+            .binary_search_by_key(&address, |allocation| allocation.address)
+            .map_err(|_| MemoryError::NotAnAllocation {
+                address,
+                near: self.nearest(address),
+            })
     }
 
     /// Where the last allocation that touches `start..end` ends.
@@ -442,13 +487,7 @@ impl DeviceMemory {
     /// # Errors
     /// When none starts there.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        let at = self
-            .allocations
-            .binary_search_by_key(&address, |allocation| allocation.address)
-            .map_err(|_| MemoryError::NotAnAllocation {
-                address,
-                near: self.nearest(address),
-            })?;
+        let at = self.starting_at(address)?;
         let gone = self.allocations.remove(at);
         self.generation = self.generation.wrapping_add(1);
         if self.freed.len() == FREED_KEPT {

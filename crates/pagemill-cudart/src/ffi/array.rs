@@ -15,7 +15,7 @@ const SPARSE: c_uint = 0x40;
 
 /// # Safety
 /// `to` and `format` are null or point to what they name.
-unsafe fn create(
+pub(super) unsafe fn create(
     to: *mut *mut c_void,
     format: *const ChannelFormat,
     asked: [usize; 3],

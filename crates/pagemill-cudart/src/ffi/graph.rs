@@ -90,7 +90,7 @@ pub(super) struct HostNode {
 }
 
 impl HostNode {
-    fn work(&self) -> Result<Work, Fault> {
+    pub(super) fn work(&self) -> Result<Work, Fault> {
         let function = self.function.ok_or_else(null)?;
         Ok(Work::Host(function as usize as u64, address(self.data)))
     }
@@ -140,7 +140,7 @@ pub(super) unsafe fn parameters<T>(pointer: *const T) -> Result<T, Fault> {
 ///
 /// # Safety
 /// `count` points to the room at `to`, unless that is null.
-unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[u64]) -> Done {
+pub(super) unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[u64]) -> Done {
     if count.is_null() {
         return Err(null());
     }

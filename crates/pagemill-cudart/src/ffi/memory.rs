@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
-use super::{Done, address, api, call_stack, give, null, with_runtime};
+use super::{Done, address, api, call_stack, give, graph_memory, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId};
 use pagemill_sim::hints::{self, Action, PageAdvice};
@@ -69,6 +69,20 @@ unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
     let address = with_runtime(|runtime| runtime.malloc(bytes as u64))?;
     // SAFETY: by the contract of this function.
     unsafe { give(to, address.unwrap_or(0) as *mut c_void) }
+}
+
+/// In a stream: a captured one notes it.
+///
+/// # Safety
+/// `to` is null or points to room for a pointer.
+unsafe fn malloc_in(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) -> Done {
+    // SAFETY: by the contract of this function.
+    unsafe {
+        match graph_memory::capture_malloc(StreamId(address(stream)), bytes)? {
+            Some(at) => give(to, at as *mut c_void),
+            None => malloc(to, bytes),
+        }
+    }
 }
 
 fn free(pointer: *mut c_void) -> Done {
@@ -258,22 +272,25 @@ api! {
         unsafe { malloc(to, bytes) }
     }
 
-    fn cudaMallocAsync(to: *mut *mut c_void, bytes: usize, _stream: *mut c_void) {
+    fn cudaMallocAsync(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) {
         // SAFETY: see the module.
-        unsafe { malloc(to, bytes) }
+        unsafe { malloc_in(to, bytes, stream) }
     }
 
-    fn cudaMallocFromPoolAsync(to: *mut *mut c_void, bytes: usize, pool: *mut c_void, _stream: *mut c_void) {
+    fn cudaMallocFromPoolAsync(to: *mut *mut c_void, bytes: usize, pool: *mut c_void, stream: *mut c_void) {
         super::pool::check(pool)?;
         // SAFETY: see the module.
-        unsafe { malloc(to, bytes) }
+        unsafe { malloc_in(to, bytes, stream) }
     }
 
     fn cudaFree(pointer: *mut c_void) {
         free(pointer)
     }
 
-    fn cudaFreeAsync(pointer: *mut c_void, _stream: *mut c_void) {
+    fn cudaFreeAsync(pointer: *mut c_void, stream: *mut c_void) {
+        if graph_memory::capture_free(StreamId(address(stream)), pointer)? {
+            return Ok(());
+        }
         free(pointer)
     }
 

@@ -11,6 +11,8 @@ mod device;
 mod driver;
 mod exit;
 mod graph;
+mod graph_memory;
+mod graph_shape;
 mod launch;
 mod library;
 mod memory;

@@ -59,8 +59,22 @@ fn unknown(attribute: c_int) -> Fault {
     Fault::new(CudaError::NOT_SUPPORTED, message)
 }
 
+/// `cudaMemAccessFlagsProtReadWrite`.
+const READ_WRITE: c_int = 3;
+
 // SAFETY, of all blocks below: see the module.
 api! {
+    fn cudaMemPoolSetAccess(pool: *mut c_void, _access: *const c_void, _count: usize) {
+        // There is one GPU, which always has it.
+        check(pool)
+    }
+
+    fn cudaMemPoolGetAccess(to: *mut c_int, pool: *mut c_void, _location: *const c_void) {
+        check(pool)?;
+        // SAFETY: see above.
+        unsafe { give(to, READ_WRITE) }
+    }
+
     fn cudaDeviceGetDefaultMemPool(to: *mut *mut c_void, device: c_int) {
         super::device::only(device)?;
         // SAFETY: see above.

@@ -200,6 +200,8 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         83 => 1,
         89 => 1,
         99 => 1,
+        // Virtual memory management.
+        102 => 1,
         106 => sm.max_blocks as i32,
         // The memory pool of `cudaMallocAsync`.
         115 => 1,

@@ -123,16 +123,16 @@ impl ResourceDesc {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct TextureDesc {
-    address: [c_int; 3],
-    filter: c_int,
-    read: c_int,
-    srgb: c_int,
-    border: [f32; 4],
-    normalized_coordinates: c_int,
+    pub(super) address: [c_int; 3],
+    pub(super) filter: c_int,
+    pub(super) read: c_int,
+    pub(super) srgb: c_int,
+    pub(super) border: [f32; 4],
+    pub(super) normalized_coordinates: c_int,
 }
 
 impl TextureDesc {
-    fn sampler(&self) -> Result<Sampler, Fault> {
+    pub(super) fn sampler(&self) -> Result<Sampler, Fault> {
         if self.srgb != 0 {
             let message = "pagemill does not support sRGB textures";
             return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
@@ -171,7 +171,7 @@ unsafe fn create(to: *mut c_ulonglong, resource: *const ResourceDesc, sampler: S
     unsafe { give(to, handle) }
 }
 
-fn destroy(handle: c_ulonglong) -> Done {
+pub(super) fn destroy(handle: c_ulonglong) -> Done {
     // As free, a destructor of nothing does nothing.
     if handle == 0 {
         return Ok(());

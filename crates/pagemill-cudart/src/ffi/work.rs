@@ -57,6 +57,8 @@ pub(super) unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Wor
         },
         Work::Wait(event) => runtime.wait_for_event(stream, *event),
         Work::Record(event) => runtime.record_event(*event, stream),
+        Work::Allocate { address, bytes } => runtime.allocate_at(*address, *bytes),
+        Work::Free(address) => runtime.free(*address),
         Work::Host(..) | Work::Child(_) | Work::Empty => Ok(()),
     }
 }

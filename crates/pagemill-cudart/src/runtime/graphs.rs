@@ -33,6 +33,15 @@ pub enum Work {
     Wait(u64),
     /// Recording an event.
     Record(u64),
+    /// Allocating memory at an address that is reserved for it.
+    Allocate {
+        /// That address.
+        address: u64,
+        /// How much.
+        bytes: u64,
+    },
+    /// Freeing the memory that begins at an address.
+    Free(u64),
 }
 
 impl Work {
@@ -47,6 +56,8 @@ impl Work {
             Self::Empty => 5,
             Self::Wait(_) => 6,
             Self::Record(_) => 7,
+            Self::Allocate { .. } => 10,
+            Self::Free(_) => 11,
         }
     }
 }
@@ -315,6 +326,55 @@ impl Runtime {
     /// If there is no such node.
     pub fn dependencies(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
         Ok(self.graphs.node(node)?.after.iter().copied().collect())
+    }
+
+    /// The nodes that wait for a node.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn dependents(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
+        self.graphs.node(node)?;
+        let all = self.graphs.graphs.values().flat_map(|graph| &graph.nodes);
+        let later = all.filter(|(_, other)| other.after.contains(&node));
+        Ok(later.map(|(&id, _)| id).collect())
+    }
+
+    /// The edges of a graph: a node, and one that waits for it.
+    ///
+    /// # Errors
+    /// If there is no such graph.
+    pub fn edges(&mut self, graph: u64) -> Result<Vec<(u64, u64)>, Fault> {
+        let nodes = self.graphs.graph(graph)?.nodes.iter();
+        let edges =
+            nodes.flat_map(|(&id, node)| node.after.iter().map(move |&earlier| (earlier, id)));
+        Ok(edges.collect())
+    }
+
+    /// Makes the next work of a captured stream wait for `nodes` too, or for them alone.
+    ///
+    /// # Errors
+    /// If the stream is not captured, or one of the nodes is not in its graph.
+    pub fn set_capture_end(
+        &mut self,
+        stream: StreamId,
+        nodes: &[u64],
+        alone: bool,
+    ) -> Result<(), Fault> {
+        let Some((graph, _)) = self.capture_of(stream) else {
+            let message = "the stream is not captured";
+            return Err(capture_fault(CudaError::ILLEGAL_STATE, message));
+        };
+        let own = &self.graphs.graph(graph)?.nodes;
+        if let Some(&missing) = nodes.iter().find(|node| !own.contains_key(node)) {
+            return Err(unknown("node of this graph", missing));
+        }
+        if let Some(capture) = self.graphs.captures.get_mut(&stream) {
+            if alone {
+                capture.last.clear();
+            }
+            capture.last.extend(nodes);
+        }
+        Ok(())
     }
 
     /// Makes a graph executable as it is now.

@@ -36,6 +36,8 @@ pub(super) enum Kind {
     Device(Buffer),
     Managed(Buffer, ManagedPages),
     Pinned(Pinned),
+    /// What `cuMemMap` has put there: the handle of the memory.
+    Mapped(u64),
 }
 
 /// Who owns pinned memory.
@@ -147,6 +149,7 @@ impl Runtime {
             Some(Kind::Managed(..)) => self.gpu.free(VirtAddr(address))?,
             _ => return Err(self.no_allocation(address)),
         }
+        self.graph_memory.forget(address);
         self.blocks.remove(&address);
         Ok(())
     }
@@ -174,7 +177,7 @@ impl Runtime {
     /// Which memory `address` belongs to.
     pub fn side(&self, address: u64) -> Side {
         match self.block_at(address).map(|(_, block)| &block.kind) {
-            Some(Kind::Device(_)) => Side::Device,
+            Some(Kind::Device(_) | Kind::Mapped(_)) => Side::Device,
             Some(Kind::Managed(..)) => Side::Managed,
             Some(Kind::Pinned(_)) => Side::Pinned,
             // Variables of modules are no allocations of the program.

@@ -3,6 +3,7 @@
 mod arrays;
 mod copies;
 mod failures;
+mod graph_memory;
 mod graphs;
 mod images;
 mod launches;
@@ -12,6 +13,7 @@ mod planned;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod virtual_memory;
 
 use std::collections::BTreeMap;
 
@@ -30,13 +32,16 @@ pub use images::FunctionKey;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
 pub use streams::StreamId;
+pub use virtual_memory::GRANULE_BYTES;
 
 use arrays::Arrays;
+use graph_memory::GraphMemory;
 use graphs::Graphs;
 use images::Images;
 use memory::Block;
 use planned::Planned;
 use streams::Clocks;
+use virtual_memory::VirtualMemory;
 
 /// Allocations by their first address.
 type Blocks = BTreeMap<u64, Block>;
@@ -49,6 +54,8 @@ pub struct Runtime {
     blocks: Blocks,
     arrays: Arrays,
     graphs: Graphs,
+    graph_memory: GraphMemory,
+    virtual_memory: VirtualMemory,
     images: Images,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
@@ -92,6 +99,8 @@ impl Runtime {
             blocks: Blocks::new(),
             arrays: Arrays::default(),
             graphs: Graphs::default(),
+            graph_memory: GraphMemory::default(),
+            virtual_memory: VirtualMemory::default(),
             images: Images::new(capability),
             lost: None,
             failed: Vec::new(),

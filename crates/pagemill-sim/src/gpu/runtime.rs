@@ -58,6 +58,28 @@ impl Gpu {
         })
     }
 
+    /// Addresses for `bytes` that [`Gpu::move_fixed`] may move memory to; nothing else ever lies there.
+    ///
+    /// # Errors
+    /// If there are not so many.
+    pub fn reserve_addresses(&mut self, bytes: u64, align: u64) -> Result<VirtAddr, GpuError> {
+        let align = align.max(FIXED_ALIGN_BYTES);
+        let address = self.memory.reserve("reserved addresses", bytes, align)?;
+        Ok(VirtAddr(address))
+    }
+
+    /// Moves memory of [`Gpu::alloc_fixed`] to other addresses. Costs no time.
+    ///
+    /// # Errors
+    /// If there is no such memory, or other memory lies there.
+    pub fn move_fixed(&mut self, buffer: Buffer, to: VirtAddr) -> Result<Buffer, GpuError> {
+        self.memory.relocate(buffer.address.0, to.0)?;
+        Ok(Buffer {
+            address: to,
+            bytes: buffer.bytes,
+        })
+    }
+
     /// Whether GPU memory holds `bytes` more that never move.
     fn check_fixed_room(&self, name: &str, bytes: u64) -> Result<(), GpuError> {
         // A page that migrates needs a frame at least.

@@ -13,6 +13,8 @@ mod memory;
 mod module;
 mod same;
 mod symbols;
+mod texture;
+mod virtual_memory;
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};

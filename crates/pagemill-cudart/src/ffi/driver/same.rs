@@ -3,7 +3,9 @@
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
-use crate::ffi::{array, copy, device, graph, launch, memory, pool, stream};
+use crate::ffi::{
+    array, copy, device, graph, graph_memory, graph_shape, launch, memory, pool, stream,
+};
 
 /// Exports functions that only hand their arguments on.
 macro_rules! same {
@@ -24,6 +26,9 @@ same! { Init:
     fn cuDeviceGetPCIBusId(to: *mut c_char, room: c_int, of: c_int) = device::cudaDeviceGetPCIBusId;
     fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) = device::cudaDeviceGetByPCIBusId;
     fn cuDeviceCanAccessPeer(to: *mut c_int, of: c_int, peer: c_int) = device::cudaDeviceCanAccessPeer;
+    fn cuDeviceGraphMemTrim(of: c_int) = graph_memory::cudaDeviceGraphMemTrim;
+    fn cuDeviceGetGraphMemAttribute(of: c_int, attribute: c_int, to: *mut u64) = graph_memory::cudaDeviceGetGraphMemAttribute;
+    fn cuDeviceSetGraphMemAttribute(of: c_int, attribute: c_int, value: *const u64) = graph_memory::cudaDeviceSetGraphMemAttribute;
     fn cuDeviceGetDefaultMemPool(to: Place, of: c_int) = pool::cudaDeviceGetDefaultMemPool;
     fn cuDeviceGetMemPool(to: Place, of: c_int) = pool::cudaDeviceGetMemPool;
     fn cuDeviceSetMemPool(of: c_int, pool: Handle) = pool::cudaDeviceSetMemPool;
@@ -86,6 +91,8 @@ same! { Context:
     fn cuMemAdvise(at: *const c_void, bytes: usize, advice: c_int, of: c_int) = memory::cudaMemAdvise_v1;
     fn cuMemAdvise_v2(at: *const c_void, bytes: usize, advice: c_int, location: memory::Location) = memory::cudaMemAdvise;
 
+    fn cuMemPoolSetAccess(pool: Handle, access: *const c_void, count: usize) = pool::cudaMemPoolSetAccess;
+    fn cuMemPoolGetAccess(to: *mut c_int, pool: Handle, location: *const c_void) = pool::cudaMemPoolGetAccess;
     fn cuMemPoolCreate(to: Place, properties: *const c_void) = pool::cudaMemPoolCreate;
     fn cuMemPoolDestroy(pool: Handle) = pool::cudaMemPoolDestroy;
     fn cuMemPoolTrimTo(pool: Handle, bytes: usize) = pool::cudaMemPoolTrimTo;
@@ -105,6 +112,23 @@ same! { Context:
 
     fn cuArrayDestroy(own: Handle) = array::cudaFreeArray;
 
+    fn cuGraphAddMemAllocNode(to: Place, own: Handle, after: *const u64, count: usize, node: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphAddMemAllocNode;
+    fn cuGraphAddMemFreeNode(to: Place, own: Handle, after: *const u64, count: usize, at: Handle) = graph_memory::cudaGraphAddMemFreeNode;
+    fn cuGraphMemAllocNodeGetParams(node: Handle, to: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphMemAllocNodeGetParams;
+    fn cuGraphMemFreeNodeGetParams(node: Handle, to: Place) = graph_memory::cudaGraphMemFreeNodeGetParams;
+    fn cuGraphHostNodeSetParams(node: Handle, parameter: *const graph::HostNode) = graph_shape::cudaGraphHostNodeSetParams;
+    fn cuStreamSetAttribute(own: Handle, attribute: c_int, value: *const c_void) = graph_shape::cudaStreamSetAttribute;
+    fn cuStreamGetAttribute(own: Handle, attribute: c_int, to: *mut [u64; 8]) = graph_shape::cudaStreamGetAttribute;
+    fn cuStreamGetCaptureInfo_v2(own: Handle, status: *mut c_int, id: *mut c_ulonglong, graph: Place, nodes: *mut *const u64, count: *mut usize) = graph_shape::cudaStreamGetCaptureInfo_v12;
+    fn cuStreamGetCaptureInfo_v3(own: Handle, status: *mut c_int, id: *mut c_ulonglong, graph: Place, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) = graph_shape::cudaStreamGetCaptureInfo;
+    fn cuStreamUpdateCaptureDependencies(own: Handle, nodes: *const u64, count: usize, flags: c_uint) = graph_shape::cudaStreamUpdateCaptureDependencies_v1;
+    fn cuStreamUpdateCaptureDependencies_v2(own: Handle, nodes: *const u64, edges: *const c_void, count: usize, flags: c_uint) = graph_shape::cudaStreamUpdateCaptureDependencies;
+    fn cuGraphGetEdges(own: Handle, from: Place, to: Place, count: *mut usize) = graph_shape::cudaGraphGetEdges_v1;
+    fn cuGraphGetEdges_v2(own: Handle, from: Place, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphGetEdges;
+    fn cuGraphNodeGetDependencies(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies_v1;
+    fn cuGraphNodeGetDependencies_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies;
+    fn cuGraphNodeGetDependentNodes(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes_v1;
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes;
     fn cuGraphCreate(to: Place, flags: c_uint) = graph::cudaGraphCreate;
     fn cuGraphDestroy(own: Handle) = graph::cudaGraphDestroy;
     fn cuGraphClone(to: Place, own: Handle) = graph::cudaGraphClone;

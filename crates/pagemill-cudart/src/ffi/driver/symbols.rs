@@ -1,13 +1,14 @@
 //! `cuGetProcAddress`: functions by name and version.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
 use super::driver;
 use crate::api::{DRIVER_LIBRARY, driver_functions};
 use crate::error::{CudaError, Fault};
+use crate::ffi::device::DRIVER_VERSION;
 use crate::ffi::shim::{in_shim, open_shim};
-use crate::ffi::{Done, give, null, text};
+use crate::ffi::{Done, api, give, null, text};
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD: u64 = 2;
@@ -84,6 +85,37 @@ driver! { Nothing:
     fn cuGetProcAddress_v2(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, status: *mut c_int) {
         // SAFETY: see above.
         unsafe { find(name, to, version, flags, status) }
+    }
+}
+
+/// As the runtime has it: what is not found is a null pointer and a verdict.
+///
+/// # Safety
+/// As [`find`].
+unsafe fn entry_point(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    version: c_int,
+    flags: c_ulonglong,
+    status: *mut c_int,
+) -> Done {
+    // SAFETY: by the contract of this function.
+    match unsafe { find(name, to, version, flags, status) } {
+        Err(fault) if fault.code == CudaError::NOT_FOUND && !status.is_null() => Ok(()),
+        done => done,
+    }
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaGetDriverEntryPoint(name: *const c_char, to: *mut *mut c_void, flags: c_ulonglong, status: *mut c_int) {
+        // SAFETY: see above.
+        unsafe { entry_point(name, to, DRIVER_VERSION, flags, status) }
+    }
+
+    fn cudaGetDriverEntryPointByVersion(name: *const c_char, to: *mut *mut c_void, version: c_uint, flags: c_ulonglong, status: *mut c_int) {
+        // SAFETY: see above.
+        unsafe { entry_point(name, to, version as c_int, flags, status) }
     }
 }
 

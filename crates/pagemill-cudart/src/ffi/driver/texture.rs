@@ -1,0 +1,307 @@
+//! Arrays, texture and surface objects of the driver API.
+
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+use super::{driver, of_runtime};
+use crate::error::{CudaError, Fault};
+use crate::ffi::array;
+use crate::ffi::texture::{self, ChannelFormat, TextureDesc};
+use crate::ffi::{Done, address, give, null, with_runtime};
+use crate::runtime::Resource;
+use pagemill_ptx::{ChannelKind, Sampler, Texel};
+
+/// `CUDA_ARRAY_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ArrayDesc {
+    width: usize,
+    height: usize,
+    format: c_uint,
+    channels: c_uint,
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Array3dDesc {
+    width: usize,
+    height: usize,
+    depth: usize,
+    format: c_uint,
+    channels: c_uint,
+    flags: c_uint,
+}
+
+/// `CUarray_format`: number, what its channels are, and their bits.
+const FORMATS: [(c_uint, ChannelKind, c_int); 8] = [
+    (0x01, ChannelKind::Unsigned, 8),
+    (0x02, ChannelKind::Unsigned, 16),
+    (0x03, ChannelKind::Unsigned, 32),
+    (0x08, ChannelKind::Signed, 8),
+    (0x09, ChannelKind::Signed, 16),
+    (0x0a, ChannelKind::Signed, 32),
+    (0x10, ChannelKind::Float, 16),
+    (0x20, ChannelKind::Float, 32),
+];
+
+fn texel(format: c_uint, channels: c_uint) -> Result<Texel, Fault> {
+    let known = FORMATS.iter().find(|(number, ..)| *number == format);
+    match (known, channels) {
+        (Some(&(_, kind, bits)), 1 | 2 | 4) => Ok(Texel {
+            kind,
+            channels: channels as u8,
+            channel_bytes: (bits / 8) as u8,
+        }),
+        _ => {
+            let message =
+                format!("a texel of {channels} channels of format {format:#x} is not possible");
+            Err(Fault::new(CudaError::INVALID_VALUE, message))
+        }
+    }
+}
+
+fn format_of(texel: Texel) -> c_uint {
+    let bits = 8 * c_int::from(texel.channel_bytes);
+    let known = FORMATS
+        .iter()
+        .find(|(_, kind, own)| *kind == texel.kind && *own == bits);
+    known.map_or(0, |(number, ..)| *number)
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle.
+unsafe fn create_array(to: *mut *mut c_void, desc: &Array3dDesc) -> Done {
+    let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
+    let asked = [desc.width, desc.height, desc.depth];
+    // SAFETY: by the contract of this function.
+    unsafe { array::create(to, &raw const format, asked, desc.flags) }
+}
+
+fn describe(own: *mut c_void) -> Result<Array3dDesc, Fault> {
+    let array = with_runtime(|runtime| runtime.array(address(own)).copied())?;
+    let [width, height, depth] = array.asked.map(|texels| texels as usize);
+    Ok(Array3dDesc {
+        width,
+        height,
+        depth,
+        format: format_of(array.image.texel),
+        channels: array.image.texel.channels.into(),
+        flags: array.flags,
+    })
+}
+
+/// `CUDA_RESOURCE_DESC` up to the last field that means something.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ResourceDesc {
+    kind: c_int,
+    /// The array, or the address of the first texel.
+    pointer: *mut c_void,
+    format: c_uint,
+    channels: c_uint,
+    /// Bytes of linear memory, or texels of a row.
+    size: usize,
+    rows: usize,
+    pitch: usize,
+}
+
+impl ResourceDesc {
+    fn resource(&self) -> Result<Resource, Fault> {
+        let texel = || texel(self.format, self.channels);
+        match self.kind {
+            0 => Ok(Resource::Array(address(self.pointer))),
+            2 => Ok(Resource::Linear {
+                address: address(self.pointer),
+                texel: texel()?,
+                bytes: self.size as u64,
+            }),
+            3 => Ok(Resource::Pitched {
+                address: address(self.pointer),
+                texel: texel()?,
+                width: self.size as u64,
+                rows: self.rows as u64,
+                pitch_bytes: self.pitch as u64,
+            }),
+            1 => {
+                let message = "pagemill does not support mipmapped arrays";
+                Err(Fault::new(CudaError::NOT_SUPPORTED, message))
+            }
+            kind => {
+                let message = format!("there is no resource type {kind}");
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+        }
+    }
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DriverTextureDesc {
+    address: [c_int; 3],
+    filter: c_int,
+    flags: c_uint,
+    anisotropy: c_uint,
+    mipmap_filter: c_int,
+    mipmap_levels: [f32; 3],
+    border: [f32; 4],
+}
+
+/// `CU_TRSF_*`.
+const READ_AS_INTEGER: c_uint = 1;
+const NORMALIZED_COORDINATES: c_uint = 2;
+const SRGB: c_uint = 0x10;
+
+impl DriverTextureDesc {
+    /// As the runtime says it. Floats and integers of 32 bits are read as they are in any case.
+    fn of_runtime(&self, texel: Texel) -> TextureDesc {
+        let is_normalized = texel.kind != ChannelKind::Float && texel.channel_bytes < 4;
+        let as_it_is = self.flags & READ_AS_INTEGER != 0 || !is_normalized;
+        TextureDesc {
+            address: self.address,
+            filter: self.filter,
+            read: (!as_it_is).into(),
+            srgb: (self.flags & SRGB != 0).into(),
+            border: self.border,
+            normalized_coordinates: (self.flags & NORMALIZED_COORDINATES != 0).into(),
+        }
+    }
+}
+
+/// # Safety
+/// `resource` is null or points to one.
+unsafe fn resource_at(resource: *const ResourceDesc) -> Result<Resource, Fault> {
+    if resource.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { resource.read_unaligned() }.resource()
+}
+
+fn texel_of(resource: &Resource) -> Result<Texel, Fault> {
+    match *resource {
+        Resource::Array(handle) => with_runtime(|runtime| Ok(runtime.array(handle)?.image.texel)),
+        Resource::Linear { texel, .. } | Resource::Pitched { texel, .. } => Ok(texel),
+    }
+}
+
+/// One end of a copy of bytes: an array, from a byte on.
+type ArrayPlace = (*mut c_void, usize);
+
+/// # Safety
+/// As the driver's.
+unsafe fn to_array(
+    (own, offset): ArrayPlace,
+    from: *const c_void,
+    bytes: usize,
+    kind: c_int,
+) -> Done {
+    // SAFETY: by the contract of this function.
+    of_runtime(|| unsafe { array::cudaMemcpyToArray(own, offset, 0, from, bytes, kind) })
+}
+
+/// # Safety
+/// As the driver's.
+unsafe fn from_array(
+    to: *mut c_void,
+    (own, offset): ArrayPlace,
+    bytes: usize,
+    kind: c_int,
+) -> Done {
+    // SAFETY: by the contract of this function.
+    of_runtime(|| unsafe { array::cudaMemcpyFromArray(to, own, offset, 0, bytes, kind) })
+}
+
+/// `cudaMemcpyDefault`.
+const ANY: c_int = 4;
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuArrayCreate_v2(to: *mut *mut c_void, desc: *const ArrayDesc) {
+        if desc.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe {
+            let ArrayDesc { width, height, format, channels } = desc.read_unaligned();
+            create_array(to, &Array3dDesc { width, height, depth: 0, format, channels, flags: 0 })
+        }
+    }
+
+    fn cuArray3DCreate_v2(to: *mut *mut c_void, desc: *const Array3dDesc) {
+        if desc.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe { create_array(to, &desc.read_unaligned()) }
+    }
+
+    fn cuArrayGetDescriptor_v2(to: *mut ArrayDesc, own: *mut c_void) {
+        let Array3dDesc { width, height, format, channels, .. } = describe(own)?;
+        // SAFETY: see above.
+        unsafe { give(to, ArrayDesc { width, height, format, channels }) }
+    }
+
+    fn cuArray3DGetDescriptor_v2(to: *mut Array3dDesc, own: *mut c_void) {
+        let desc = describe(own)?;
+        // SAFETY: see above.
+        unsafe { give(to, desc) }
+    }
+
+    fn cuMemcpyHtoA_v2(to: *mut c_void, offset: usize, from: *const c_void, bytes: usize) {
+        // SAFETY: see above.
+        unsafe { to_array((to, offset), from, bytes, ANY) }
+    }
+
+    fn cuMemcpyAtoH_v2(to: *mut c_void, from: *mut c_void, offset: usize, bytes: usize) {
+        // SAFETY: see above.
+        unsafe { from_array(to, (from, offset), bytes, ANY) }
+    }
+
+    fn cuMemcpyDtoA_v2(to: *mut c_void, offset: usize, from: *const c_void, bytes: usize) {
+        // SAFETY: see above.
+        unsafe { to_array((to, offset), from, bytes, ANY) }
+    }
+
+    fn cuMemcpyAtoD_v2(to: *mut c_void, from: *mut c_void, offset: usize, bytes: usize) {
+        // SAFETY: see above.
+        unsafe { from_array(to, (from, offset), bytes, ANY) }
+    }
+
+    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc, desc: *const DriverTextureDesc, view: *const c_void) {
+        if to.is_null() || desc.is_null() {
+            return Err(null());
+        }
+        if !view.is_null() {
+            let message = "pagemill does not support resource views";
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        // SAFETY: see above.
+        unsafe {
+            let resource = resource_at(resource)?;
+            let sampler = desc.read_unaligned().of_runtime(texel_of(&resource)?).sampler()?;
+            let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler))?;
+            give(to, handle)
+        }
+    }
+
+    fn cuTexObjectDestroy(handle: c_ulonglong) {
+        texture::destroy(handle)
+    }
+
+    fn cuSurfObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc) {
+        if to.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe {
+            let resource = resource_at(resource)?;
+            let handle = with_runtime(|runtime| runtime.create_texture(resource, Sampler::default()))?;
+            give(to, handle)
+        }
+    }
+
+    fn cuSurfObjectDestroy(handle: c_ulonglong) {
+        texture::destroy(handle)
+    }
+}

@@ -1,0 +1,181 @@
+//! Virtual memory management of the driver API.
+
+use std::ffi::{c_int, c_ulonglong, c_void};
+
+use super::driver;
+use crate::error::{CudaError, Fault};
+use crate::ffi::{Done, give, null, with_runtime};
+use crate::runtime::GRANULE_BYTES;
+
+/// `CUmemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Location {
+    kind: c_int,
+    id: c_int,
+}
+
+const ON_DEVICE: c_int = 1;
+
+/// `CUmemAllocationProp`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Properties {
+    kind: c_int,
+    handle_types: c_int,
+    location: Location,
+    windows: *mut c_void,
+    flags: [u8; 8],
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_PINNED`.
+const PINNED: c_int = 1;
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Access {
+    location: Location,
+    flags: c_int,
+}
+
+/// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
+const READ_WRITE: c_int = 3;
+
+fn unsupported(what: &str) -> Fault {
+    Fault::new(
+        CudaError::NOT_SUPPORTED,
+        format!("pagemill does not support {what}"),
+    )
+}
+
+/// # Safety
+/// `properties` is null or points to one.
+unsafe fn check(properties: *const Properties) -> Done {
+    if properties.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let Properties {
+        kind,
+        location,
+        handle_types,
+        ..
+    } = unsafe { properties.read_unaligned() };
+    if kind != PINNED {
+        let message = format!("there is no allocation type {kind} for cuMemCreate");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    if location.kind != ON_DEVICE {
+        return Err(unsupported("memory of the host in cuMemCreate"));
+    }
+    if handle_types != 0 {
+        return Err(unsupported("memory that other processes can map"));
+    }
+    crate::ffi::device::only(location.id)
+}
+
+// SAFETY, of all blocks below: see the module.
+driver! { Context:
+    fn cuMemGetAllocationGranularity(to: *mut usize, properties: *const Properties, _option: c_int) {
+        // SAFETY: see above.
+        unsafe {
+            check(properties)?;
+            give(to, GRANULE_BYTES as usize)
+        }
+    }
+
+    fn cuMemAddressReserve(to: *mut u64, bytes: usize, align: usize, _wanted: u64, flags: c_ulonglong) {
+        if to.is_null() || flags != 0 {
+            return Err(null());
+        }
+        let address = with_runtime(|runtime| runtime.reserve_addresses(bytes as u64, align as u64))?;
+        // SAFETY: see above.
+        unsafe { give(to, address) }
+    }
+
+    fn cuMemAddressFree(address: u64, bytes: usize) {
+        with_runtime(|runtime| runtime.free_addresses(address, bytes as u64))
+    }
+
+    fn cuMemCreate(to: *mut u64, bytes: usize, properties: *const Properties, flags: c_ulonglong) {
+        if to.is_null() || flags != 0 {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe { check(properties)? };
+        let handle = with_runtime(|runtime| runtime.create_physical(bytes as u64))?;
+        // SAFETY: see above.
+        unsafe { give(to, handle) }
+    }
+
+    fn cuMemRelease(handle: u64) {
+        with_runtime(|runtime| runtime.release_physical(handle))
+    }
+
+    fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: u64, flags: c_ulonglong) {
+        if flags != 0 {
+            return Err(null());
+        }
+        if offset != 0 {
+            return Err(unsupported("mapping of a part of memory"));
+        }
+        with_runtime(|runtime| runtime.map_physical(address, bytes as u64, handle))
+    }
+
+    fn cuMemUnmap(address: u64, bytes: usize) {
+        with_runtime(|runtime| runtime.unmap(address, bytes as u64))
+    }
+
+    fn cuMemSetAccess(address: u64, bytes: usize, access: *const Access, count: usize) {
+        if access.is_null() || count == 0 {
+            return Err(null());
+        }
+        if !with_runtime(|runtime| Ok(runtime.is_mapped(address, bytes as u64)))? {
+            let message = format!("{bytes:#x} bytes at {address:#x} are not all mapped");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        for index in 0..count {
+            // SAFETY: see above.
+            let access = unsafe { access.add(index).read_unaligned() };
+            if access.location.kind == ON_DEVICE {
+                crate::ffi::device::only(access.location.id)?;
+            }
+            if access.flags != READ_WRITE {
+                return Err(unsupported("mapped memory that kernels may not write"));
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemGetAccess(to: *mut c_ulonglong, location: *const Location, address: u64) {
+        if location.is_null() {
+            return Err(null());
+        }
+        let is_mapped = with_runtime(|runtime| Ok(runtime.is_mapped(address, 1)))?;
+        // SAFETY: see above.
+        unsafe { give(to, if is_mapped { READ_WRITE as c_ulonglong } else { 0 }) }
+    }
+
+    fn cuMemRetainAllocationHandle(to: *mut u64, at: *mut c_void) {
+        if to.is_null() {
+            return Err(null());
+        }
+        let handle = with_runtime(|runtime| runtime.retain_mapped(crate::ffi::address(at)))?;
+        // SAFETY: see above.
+        unsafe { give(to, handle) }
+    }
+
+    fn cuMemGetAllocationPropertiesFromHandle(to: *mut Properties, handle: u64) {
+        with_runtime(|runtime| runtime.physical_bytes(handle))?;
+        let properties = Properties {
+            kind: PINNED,
+            handle_types: 0,
+            location: Location { kind: ON_DEVICE, id: 0 },
+            windows: std::ptr::null_mut(),
+            flags: [0; 8],
+        };
+        // SAFETY: see above.
+        unsafe { give(to, properties) }
+    }
+}

@@ -1,0 +1,125 @@
+//! Nodes of graphs that allocate and free memory.
+
+use std::ffi::{c_int, c_void};
+
+use super::graph::{Place, add};
+use super::{address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{StreamId, Work};
+
+/// `cudaMemAllocNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct AllocationNode {
+    /// `cudaMemPoolProps` and a list of `cudaMemAccessDesc`, which change nothing: there is one GPU.
+    properties: [u64; 13],
+    bytes: usize,
+    address: u64,
+}
+
+/// `cudaMallocAsync` in a stream that is captured: a node; `None` where it is not.
+pub(super) fn capture_malloc(stream: StreamId, bytes: usize) -> Result<Option<u64>, Fault> {
+    with_runtime(|runtime| {
+        if !runtime.is_capturing(stream) {
+            return Ok(None);
+        }
+        let (work, address) = runtime.graph_allocation(bytes as u64)?;
+        runtime.note(stream, work)?;
+        Ok(Some(address))
+    })
+}
+
+/// `cudaFreeAsync` in a stream that is captured: a node; whether it is one.
+pub(super) fn capture_free(stream: StreamId, pointer: *mut c_void) -> Result<bool, Fault> {
+    with_runtime(|runtime| {
+        if !runtime.is_capturing(stream) {
+            return Ok(false);
+        }
+        runtime.note(stream, Work::Free(address(pointer)))?;
+        Ok(true)
+    })
+}
+
+/// `cudaGraphMemAttributeType`.
+const USED_NOW: c_int = 0;
+const USED_MOST: c_int = 1;
+const RESERVED_NOW: c_int = 2;
+const RESERVED_MOST: c_int = 3;
+
+fn unknown(attribute: c_int) -> Fault {
+    let message = format!("there is no attribute {attribute} of the memory of graphs");
+    Fault::new(CudaError::INVALID_VALUE, message)
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaGraphAddMemAllocNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *mut AllocationNode) {
+        if node.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        let mut parameters = unsafe { node.read_unaligned() };
+        let (work, address) = with_runtime(|runtime| runtime.graph_allocation(parameters.bytes as u64))?;
+        parameters.address = address;
+        // SAFETY: see above.
+        unsafe {
+            add(&Place { to, graph, after, count }, |_| Ok(work))?;
+            give(node, parameters)
+        }
+    }
+
+    fn cudaGraphAddMemFreeNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, pointer: *mut c_void) {
+        // SAFETY: see above.
+        unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Free(address(pointer)))) }
+    }
+
+    fn cudaGraphMemAllocNodeGetParams(node: *mut c_void, to: *mut AllocationNode) {
+        let (own, own_bytes) = with_runtime(|runtime| match runtime.node_work(address(node))? {
+            Work::Allocate { address, bytes } => Ok((*address, *bytes)),
+            _ => Err(Fault::new(CudaError::INVALID_VALUE, format!("{node:p} is no node that allocates"))),
+        })?;
+        let mut properties = [0; 13];
+        // Pinned memory, on device 0.
+        (properties[0], properties[1]) = (1, 1);
+        let bytes = own_bytes as usize;
+        // SAFETY: see above.
+        unsafe { give(to, AllocationNode { properties, bytes, address: own }) }
+    }
+
+    fn cudaGraphMemFreeNodeGetParams(node: *mut c_void, to: *mut *mut c_void) {
+        let freed = with_runtime(|runtime| match runtime.node_work(address(node))? {
+            Work::Free(address) => Ok(*address),
+            _ => Err(Fault::new(CudaError::INVALID_VALUE, format!("{node:p} is no node that frees"))),
+        })?;
+        // SAFETY: see above.
+        unsafe { give(to, freed as *mut c_void) }
+    }
+
+    fn cudaDeviceGraphMemTrim(device: c_int) {
+        // Memory of graphs goes back to the GPU when it is freed.
+        super::device::only(device)
+    }
+
+    fn cudaDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, to: *mut u64) {
+        super::device::only(device)?;
+        let (now, most) = with_runtime(|runtime| Ok(runtime.graph_memory()))?;
+        let value = match attribute {
+            USED_NOW | RESERVED_NOW => now,
+            USED_MOST | RESERVED_MOST => most,
+            _ => return Err(unknown(attribute)),
+        };
+        // SAFETY: see above.
+        unsafe { give(to, value) }
+    }
+
+    fn cudaDeviceSetGraphMemAttribute(device: c_int, attribute: c_int, _value: *const u64) {
+        super::device::only(device)?;
+        if !matches!(attribute, USED_MOST | RESERVED_MOST) {
+            return Err(unknown(attribute));
+        }
+        with_runtime(|runtime| {
+            runtime.reset_graph_memory_peak();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! What there is to ask of graphs and of streams that are captured, and parameters of nodes that change.
+
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+use super::copy::{Memcpy3d, linear_plan};
+use super::graph::{HostNode, give_list, instantiate, parameters, set_node, set_step};
+use super::stream::stream_id;
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::Work;
+
+/// Edges of a graph as two lists.
+///
+/// # Safety
+/// `count` points to the room at `from` and `to`, unless they are null.
+unsafe fn give_edges(
+    graph: *mut c_void,
+    from: *mut *mut c_void,
+    to: *mut *mut c_void,
+    count: *mut usize,
+) -> Done {
+    let edges = with_runtime(|runtime| runtime.edges(address(graph)))?;
+    let list = |pick: fn(&(u64, u64)) -> u64| edges.iter().map(pick).collect::<Vec<u64>>();
+    if from.is_null() || to.is_null() {
+        // SAFETY: by the contract of this function.
+        return unsafe { give_list(std::ptr::null_mut(), count, &list(|edge| edge.0)) };
+    }
+    // SAFETY: by the contract of this function; the first list must not change the room of the second.
+    unsafe {
+        let mut room = if count.is_null() {
+            0
+        } else {
+            count.read_unaligned()
+        };
+        give_list(from, &raw mut room, &list(|edge| edge.0))?;
+        give_list(to, count, &list(|edge| edge.1))
+    }
+}
+
+/// # Safety
+/// As [`give_list`].
+unsafe fn give_earlier(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
+    let nodes = with_runtime(|runtime| runtime.dependencies(address(node)))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give_list(to, count, &nodes) }
+}
+
+/// # Safety
+/// As [`give_list`].
+unsafe fn give_later(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
+    let nodes = with_runtime(|runtime| runtime.dependents(address(node)))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give_list(to, count, &nodes) }
+}
+
+/// Where the answers about a captured stream go.
+struct CaptureInfo {
+    status: *mut c_int,
+    id: *mut c_ulonglong,
+    graph: *mut *mut c_void,
+    nodes: *mut *const u64,
+    count: *mut usize,
+}
+
+thread_local! {
+    /// The nodes of the last answer, which the program may read until it asks again.
+    static NODES: std::cell::RefCell<Vec<u64>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// # Safety
+/// All of `to` is null or points to room for what it names.
+unsafe fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
+    let found = with_runtime(|runtime| {
+        runtime.is_non_blocking(stream_id(stream))?;
+        Ok(runtime.capture_of(stream_id(stream)))
+    })?;
+    let is_active = found.is_some();
+    let (graph, nodes) = found.unwrap_or_default();
+    let (start, count) = NODES.with_borrow_mut(|kept| {
+        *kept = nodes;
+        (kept.as_ptr(), kept.len())
+    });
+    // SAFETY: by the contract of this function.
+    unsafe {
+        give(to.status, c_int::from(is_active))?;
+        if !is_active {
+            return Ok(());
+        }
+        if !to.id.is_null() {
+            give(to.id, graph)?;
+        }
+        if !to.graph.is_null() {
+            give(to.graph, graph as *mut c_void)?;
+        }
+        if !to.nodes.is_null() {
+            give(to.nodes, start)?;
+        }
+        if !to.count.is_null() {
+            give(to.count, count)?;
+        }
+    }
+    Ok(())
+}
+
+/// `cudaStreamUpdateCaptureDependenciesFlags`: the nodes take the place of those before.
+const SET: c_uint = 1;
+
+/// # Safety
+/// `nodes` points to `count` handles.
+unsafe fn update_capture(
+    stream: *mut c_void,
+    nodes: *const u64,
+    count: usize,
+    flags: c_uint,
+) -> Done {
+    if count > 0 && nodes.is_null() || flags > SET {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let read = |index| unsafe { nodes.add(index).read_unaligned() };
+    let nodes: Vec<u64> = (0..count).map(read).collect();
+    with_runtime(|runtime| runtime.set_capture_end(stream_id(stream), &nodes, flags == SET))
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaGraphGetEdges(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_edges(graph, from, to, count) }
+    }
+
+    fn cudaGraphGetEdges_v1(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_edges(graph, from, to, count) }
+    }
+
+    fn cudaGraphNodeGetDependencies(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_earlier(node, to, count) }
+    }
+
+    fn cudaGraphNodeGetDependencies_v1(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_earlier(node, to, count) }
+    }
+
+    fn cudaGraphNodeGetDependentNodes(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_later(node, to, count) }
+    }
+
+    fn cudaGraphNodeGetDependentNodes_v1(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_later(node, to, count) }
+    }
+
+    fn cudaStreamGetCaptureInfo(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) {
+        if !edges.is_null() {
+            // SAFETY: see above.
+            unsafe { give(edges, std::ptr::null())? };
+        }
+        // SAFETY: see above.
+        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    }
+
+    fn cudaStreamGetCaptureInfo_v12(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, count: *mut usize) {
+        // SAFETY: see above.
+        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    }
+
+    fn cudaStreamGetCaptureInfo_v1(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong) {
+        let (graph, nodes, count) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: see above.
+        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    }
+
+    fn cudaStreamUpdateCaptureDependencies(stream: *mut c_void, nodes: *const u64, _edges: *const c_void, count: usize, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { update_capture(stream, nodes, count, flags) }
+    }
+
+    fn cudaStreamUpdateCaptureDependencies_v1(stream: *mut c_void, nodes: *const u64, count: usize, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { update_capture(stream, nodes, count, flags) }
+    }
+
+    fn cudaGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut c_ulonglong) {
+        // Flags, the stream of the upload, the node that failed, the verdict.
+        if !parameter.is_null() {
+            // SAFETY: see above.
+            unsafe {
+                give(parameter.add(2), 0)?;
+                give(parameter.add(3).cast::<c_uint>(), 0)?;
+            }
+        }
+        // SAFETY: see above.
+        unsafe { instantiate(to, graph) }
+    }
+
+    fn cudaGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
+        // SAFETY: see above.
+        let copy = unsafe { parameters(parameter)? };
+        set_node(node, |runtime| copy.work(runtime))
+    }
+
+    fn cudaGraphMemcpyNodeSetParams1D(node: *mut c_void, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
+        let plan = linear_plan(address(destination), address(source), bytes);
+        set_node(node, |_| Ok(Work::Copy(plan, kind)))
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d) {
+        // SAFETY: see above.
+        let copy = unsafe { parameters(parameter)? };
+        set_step(executable, node, |runtime| copy.work(runtime))
+    }
+
+    fn cudaGraphHostNodeSetParams(node: *mut c_void, parameter: *const HostNode) {
+        // SAFETY: see above.
+        let host = unsafe { parameters(parameter)? };
+        set_node(node, |_| host.work())
+    }
+
+    fn cudaDeviceDisablePeerAccess(_peer: c_int) {
+        Err(Fault::new(CudaError::PEER_ACCESS_NOT_ENABLED, "pagemill simulates one device, which has no peer"))
+    }
+
+    fn cudaDeviceGetP2PAttribute(_to: *mut c_int, _attribute: c_int, _from: c_int, _peer: c_int) {
+        Err(Fault::new(CudaError::INVALID_DEVICE, "pagemill simulates one device, which has no peer"))
+    }
+
+    fn cudaDeviceGetSharedMemConfig(to: *mut c_int) {
+        // Banks of four bytes.
+        // SAFETY: see above.
+        unsafe { give(to, 1) }
+    }
+
+    fn cudaDeviceSetSharedMemConfig(_config: c_int) {
+        Ok(())
+    }
+
+    fn cudaFuncSetSharedMemConfig(_function: *const c_void, _config: c_int) {
+        Ok(())
+    }
+
+    fn cudaStreamSetAttribute(stream: *mut c_void, _attribute: c_int, value: *const c_void) {
+        if value.is_null() {
+            return Err(null());
+        }
+        // Priorities, windows of L2 and ways to wait change nothing that a program computes.
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream))).map(|_| ())
+    }
+
+    fn cudaStreamGetAttribute(stream: *mut c_void, _attribute: c_int, to: *mut [u64; 8]) {
+        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        // SAFETY: see above.
+        unsafe { give(to, [0; 8]) }
+    }
+}

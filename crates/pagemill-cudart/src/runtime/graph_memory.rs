@@ -1,0 +1,70 @@
+//! Memory that nodes of graphs allocate and free: its addresses are known when the node is made, the memory is there
+//! from a launch on until it is freed, by a node or by the program.
+
+use std::collections::BTreeMap;
+
+use pagemill_types::VirtAddr;
+
+use super::memory::{Block, Kind};
+use super::{Runtime, Work};
+use crate::error::Fault;
+
+/// Where memory of graphs begins.
+const ALIGN_BYTES: u64 = 512;
+
+/// What is allocated by graphs.
+#[derive(Debug, Default)]
+pub(super) struct GraphMemory {
+    live: BTreeMap<u64, u64>,
+    most_bytes: u64,
+}
+
+impl GraphMemory {
+    fn used(&self) -> u64 {
+        self.live.values().sum()
+    }
+
+    /// The program, or a node, has freed what begins at `address`.
+    pub(super) fn forget(&mut self, address: u64) {
+        self.live.remove(&address);
+    }
+}
+
+impl Runtime {
+    /// Work that allocates `bytes`, and where they will be.
+    ///
+    /// # Errors
+    /// More addresses than there are.
+    pub fn graph_allocation(&mut self, bytes: u64) -> Result<(Work, u64), Fault> {
+        let address = self.gpu.reserve_addresses(bytes.max(1), ALIGN_BYTES)?.0;
+        Ok((Work::Allocate { address, bytes }, address))
+    }
+
+    /// Does such work. What an earlier launch has allocated and nobody has freed stays as it is.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn allocate_at(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+        if bytes == 0 || self.blocks.contains_key(&address) {
+            return Ok(());
+        }
+        let buffer = self.gpu.alloc_fixed("cudaGraphAddMemAllocNode", bytes)?;
+        let buffer = self.gpu.move_fixed(buffer, VirtAddr(address))?;
+        let kind = Kind::Device(buffer);
+        self.blocks.insert(address, Block { bytes, kind });
+        self.graph_memory.live.insert(address, bytes);
+        let used = self.graph_memory.used();
+        self.graph_memory.most_bytes = self.graph_memory.most_bytes.max(used);
+        Ok(())
+    }
+
+    /// Bytes that graphs have allocated now, and at most since [`Runtime::reset_graph_memory_peak`].
+    pub fn graph_memory(&self) -> (u64, u64) {
+        (self.graph_memory.used(), self.graph_memory.most_bytes)
+    }
+
+    /// Counts the most bytes anew.
+    pub fn reset_graph_memory_peak(&mut self) {
+        self.graph_memory.most_bytes = self.graph_memory.used();
+    }
+}

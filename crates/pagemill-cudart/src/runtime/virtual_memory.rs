@@ -1,0 +1,242 @@
+//! Virtual memory management: addresses that are reserved, memory that is made, and what is mapped where.
+//!
+//! Memory that is not mapped lies at addresses that no program learns; mapping moves it. So memory can be mapped at one
+//! place at a time.
+
+use std::collections::BTreeMap;
+
+use pagemill_sim::Buffer;
+use pagemill_types::VirtAddr;
+
+use super::Runtime;
+use super::memory::{Block, Kind};
+use crate::error::{CudaError, Fault};
+
+/// Sizes of memory and of reserved ranges are multiples of this, as on NVIDIA's GPUs.
+pub const GRANULE_BYTES: u64 = 2 << 20;
+
+/// Set in handles of memory, and in no address.
+const HANDLE_TAG: u64 = 0x70 << 56;
+
+/// Memory that `cuMemCreate` made.
+#[derive(Debug)]
+struct Physical {
+    buffer: Buffer,
+    /// Where it lies when it is not mapped.
+    home: u64,
+    is_mapped: bool,
+    /// Handles that the program has not released.
+    handles: u32,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct VirtualMemory {
+    /// Bytes of reserved ranges, by their first address.
+    ranges: BTreeMap<u64, u64>,
+    physical: BTreeMap<u64, Physical>,
+    made: u64,
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::new(CudaError::INVALID_VALUE, message)
+}
+
+fn check_granule(what: &str, bytes: u64) -> Result<(), Fault> {
+    if bytes == 0 || !bytes.is_multiple_of(GRANULE_BYTES) {
+        return Err(invalid(format!(
+            "{what} of {bytes:#x} bytes is no multiple of the granularity, {GRANULE_BYTES:#x} bytes"
+        )));
+    }
+    Ok(())
+}
+
+impl Runtime {
+    /// `cuMemAddressReserve`: a range of addresses, aligned at least to the granularity.
+    ///
+    /// # Errors
+    /// A size that is no multiple of the granularity, or more addresses than there are.
+    pub fn reserve_addresses(&mut self, bytes: u64, align: u64) -> Result<u64, Fault> {
+        check_granule("a range", bytes)?;
+        if align != 0 && !align.is_power_of_two() {
+            return Err(invalid(format!(
+                "an alignment of {align:#x} is no power of two"
+            )));
+        }
+        let address = self
+            .gpu
+            .reserve_addresses(bytes, align.max(GRANULE_BYTES))?
+            .0;
+        self.virtual_memory.ranges.insert(address, bytes);
+        Ok(address)
+    }
+
+    /// `cuMemAddressFree`.
+    ///
+    /// # Errors
+    /// If the range was not reserved as a whole, or something is mapped in it.
+    pub fn free_addresses(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+        if self.virtual_memory.ranges.get(&address) != Some(&bytes) {
+            return Err(invalid(format!(
+                "{bytes:#x} bytes at {address:#x} were not reserved"
+            )));
+        }
+        if self.blocks.range(address..address + bytes).next().is_some() {
+            return Err(invalid(format!(
+                "memory is mapped in the range at {address:#x}"
+            )));
+        }
+        self.virtual_memory.ranges.remove(&address);
+        Ok(())
+    }
+
+    /// `cuMemCreate`: takes GPU memory, and returns its handle.
+    ///
+    /// # Errors
+    /// A size that is no multiple of the granularity, or no room.
+    pub fn create_physical(&mut self, bytes: u64) -> Result<u64, Fault> {
+        check_granule("memory", bytes)?;
+        self.gpu.set_now(self.clocks.host());
+        let buffer = self.gpu.alloc_fixed("cuMemCreate", bytes)?;
+        self.clocks.host_waits(self.gpu.now());
+        let memory = &mut self.virtual_memory;
+        memory.made += 1;
+        let handle = HANDLE_TAG | memory.made;
+        let physical = Physical {
+            buffer,
+            home: buffer.address.0,
+            is_mapped: false,
+            handles: 1,
+        };
+        memory.physical.insert(handle, physical);
+        Ok(handle)
+    }
+
+    fn physical(&mut self, handle: u64) -> Result<&mut Physical, Fault> {
+        let found = self.virtual_memory.physical.get_mut(&handle);
+        found.ok_or_else(|| invalid(format!("{handle:#x} is no memory of cuMemCreate")))
+    }
+
+    /// Bytes of the memory of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn physical_bytes(&mut self, handle: u64) -> Result<u64, Fault> {
+        Ok(self.physical(handle)?.buffer.bytes)
+    }
+
+    /// `cuMemRelease`: the memory goes once it is neither mapped nor held.
+    ///
+    /// # Errors
+    /// If there is no such memory, or all its handles were released.
+    pub fn release_physical(&mut self, handle: u64) -> Result<(), Fault> {
+        let physical = self.physical(handle)?;
+        let left = physical.handles.checked_sub(1);
+        physical.handles = left.ok_or_else(|| invalid(format!("{handle:#x} was released")))?;
+        self.drop_unused(handle)
+    }
+
+    fn drop_unused(&mut self, handle: u64) -> Result<(), Fault> {
+        let physical = self.physical(handle)?;
+        if physical.is_mapped || physical.handles > 0 {
+            return Ok(());
+        }
+        let buffer = physical.buffer;
+        self.synchronize();
+        self.gpu.free_fixed(buffer)?;
+        self.virtual_memory.physical.remove(&handle);
+        Ok(())
+    }
+
+    /// `cuMemMap`: all memory of `handle` is at `address` from now on.
+    ///
+    /// # Errors
+    /// A range that is not reserved or has something mapped, memory that is mapped elsewhere, or part of memory.
+    pub fn map_physical(&mut self, address: u64, bytes: u64, handle: u64) -> Result<(), Fault> {
+        let range = self.virtual_memory.ranges.range(..=address).next_back();
+        let fits =
+            range.is_some_and(|(start, length)| bytes <= length.saturating_sub(address - start));
+        if !fits || !address.is_multiple_of(GRANULE_BYTES) {
+            return Err(invalid(format!(
+                "{bytes:#x} bytes at {address:#x} are not reserved"
+            )));
+        }
+        let physical = self.physical(handle)?;
+        if physical.is_mapped || physical.buffer.bytes != bytes {
+            let message = format!(
+                "memory of {:#x} bytes can be mapped as a whole, at one place at a time",
+                physical.buffer.bytes
+            );
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        let buffer = physical.buffer;
+        let moved = self.gpu.move_fixed(buffer, VirtAddr(address));
+        let buffer = moved.map_err(|error| invalid(error.to_string()))?;
+        let physical = self.physical(handle)?;
+        (physical.buffer, physical.is_mapped) = (buffer, true);
+        let kind = Kind::Mapped(handle);
+        self.blocks.insert(address, Block { bytes, kind });
+        Ok(())
+    }
+
+    /// `cuMemUnmap` of everything in a range; waits for the GPU.
+    ///
+    /// # Errors
+    /// If nothing is mapped there, or something only in part.
+    pub fn unmap(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+        let end = address.saturating_add(bytes);
+        let mapped = self
+            .blocks
+            .range(address..end)
+            .filter_map(|(&start, block)| match block.kind {
+                Kind::Mapped(handle) => Some((start, start + block.bytes, handle)),
+                _ => None,
+            });
+        let mapped: Vec<(u64, u64, u64)> = mapped.collect();
+        let covered: u64 = mapped.iter().map(|(start, end, _)| end - start).sum();
+        if covered != bytes || bytes == 0 {
+            return Err(invalid(format!(
+                "{bytes:#x} bytes at {address:#x} are not all mapped"
+            )));
+        }
+        self.synchronize();
+        for (start, _, handle) in mapped {
+            let physical = self.physical(handle)?;
+            let (buffer, home) = (physical.buffer, VirtAddr(physical.home));
+            let buffer = self.gpu.move_fixed(buffer, home)?;
+            let physical = self.physical(handle)?;
+            (physical.buffer, physical.is_mapped) = (buffer, false);
+            self.blocks.remove(&start);
+            self.drop_unused(handle)?;
+        }
+        Ok(())
+    }
+
+    /// `cuMemRetainAllocationHandle`: another handle of what is mapped at `address`, which is the same number.
+    ///
+    /// # Errors
+    /// If nothing is mapped there.
+    pub fn retain_mapped(&mut self, address: u64) -> Result<u64, Fault> {
+        let handle = match self.block_at(address).map(|(_, block)| &block.kind) {
+            Some(Kind::Mapped(handle)) => *handle,
+            _ => return Err(invalid(format!("nothing is mapped at {address:#x}"))),
+        };
+        self.physical(handle)?.handles += 1;
+        Ok(handle)
+    }
+
+    /// Whether all of a range is mapped.
+    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        while at < end {
+            match self.block_at(at) {
+                Some((start, block)) if matches!(block.kind, Kind::Mapped(_)) => {
+                    at = start + block.bytes
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+}
