@@ -289,7 +289,9 @@ mod tests {
         setup.eviction = "oldest".to_owned();
         let text = setup.config().expect_err("no such policy").to_string();
         assert!(
-            text.starts_with("there is no eviction policy oldest: use one of migration-order, "),
+            text.starts_with(
+                "there is no eviction policy \"oldest\": use one of migration-order, "
+            ),
             "{text}"
         );
         setup = Setup::new(8 << 10, "compressed");
