@@ -1,6 +1,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use twox_hash::XxHash3_64;
+
 use super::{NO_SLOT, Slot, Store, StoreError, Unit, Usage};
 use crate::UNIT_BYTES;
 
@@ -17,7 +19,10 @@ pub struct Compressed {
     next_shelf: AtomicU64,
 }
 
-/// Cells of compressed bytes; an empty one is free.
+/// Bytes of the hash that each cell starts with. It is of the compressed bytes, which are fewer than the unit's, and of the slot.
+const HASH_BYTES: usize = 8;
+
+/// Cells of a hash and compressed bytes; an empty one is free.
 #[derive(Debug, Default)]
 struct Shelf {
     cells: Vec<Box<[u8]>>,
@@ -55,15 +60,16 @@ impl Compressed {
     }
 
     fn put_one(&self, unit: &Unit, slot: &mut Slot, buffer: &mut [u8]) -> Result<(), StoreError> {
-        let bytes = compress(unit, buffer);
+        let bytes = HASH_BYTES + compress(unit, &mut buffer[HASH_BYTES..]);
         if *slot != NO_SLOT {
             let mut shelf = self.shelf(*slot);
             let cell = &mut shelf.cells[index_of(*slot)];
-            self.book(cell.len() as u64, bytes.len() as u64)?;
-            *cell = bytes.into();
+            self.book(cell.len() as u64, bytes as u64)?;
+            set_hash(&mut buffer[..bytes], *slot);
+            *cell = buffer[..bytes].into();
             return Ok(());
         }
-        self.book(0, bytes.len() as u64)?;
+        self.book(0, bytes as u64)?;
         let number = self.next_shelf.fetch_add(1, Ordering::Relaxed) % SHELVES;
         let mut shelf = self.shelf(number);
         let index = match shelf.free.pop() {
@@ -73,8 +79,9 @@ impl Compressed {
                 shelf.cells.len() as u32 - 1
             }
         };
-        shelf.cells[index as usize] = bytes.into();
         *slot = (u64::from(index) + 1) * SHELVES + number;
+        set_hash(&mut buffer[..bytes], *slot);
+        shelf.cells[index as usize] = buffer[..bytes].into();
         self.units.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -84,12 +91,34 @@ fn index_of(slot: Slot) -> usize {
     (slot / SHELVES - 1) as usize
 }
 
-/// The unit's compressed bytes, or its own where they are fewer.
-fn compress<'a>(unit: &'a Unit, buffer: &'a mut [u8]) -> &'a [u8] {
-    match lz4_flex::block::compress_into(unit, buffer) {
-        Ok(bytes) if bytes < UNIT_BYTES => &buffer[..bytes],
-        _ => unit,
+/// Puts the unit's compressed bytes into `room`, or its own where they are fewer. Returns how many there are.
+fn compress(unit: &Unit, room: &mut [u8]) -> usize {
+    match lz4_flex::block::compress_into(unit, room) {
+        Ok(bytes) if bytes < UNIT_BYTES => bytes,
+        _ => {
+            room[..UNIT_BYTES].copy_from_slice(unit);
+            UNIT_BYTES
+        }
     }
+}
+
+fn set_hash(cell: &mut [u8], slot: Slot) {
+    let (head, bytes) = cell.split_at_mut(HASH_BYTES);
+    head.copy_from_slice(&XxHash3_64::oneshot_with_seed(slot, bytes).to_ne_bytes());
+}
+
+/// Fills `unit` from what a cell keeps for `slot`, or returns `None` if that is not what was put there.
+fn read_cell(cell: &[u8], slot: Slot, unit: &mut [u8]) -> Option<()> {
+    let (head, bytes) = cell.split_at_checked(HASH_BYTES)?;
+    if head != XxHash3_64::oneshot_with_seed(slot, bytes).to_ne_bytes() {
+        return None;
+    }
+    if bytes.len() == UNIT_BYTES {
+        unit.copy_from_slice(bytes);
+        return Some(());
+    }
+    let done = lz4_flex::block::decompress_into(bytes, unit).ok()?;
+    (done == UNIT_BYTES).then_some(())
 }
 
 impl Store for Compressed {
@@ -98,7 +127,8 @@ impl Store for Compressed {
     }
 
     fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
-        let mut buffer = vec![0; lz4_flex::block::get_maximum_output_size(UNIT_BYTES)];
+        let room = lz4_flex::block::get_maximum_output_size(UNIT_BYTES);
+        let mut buffer = vec![0; HASH_BYTES + room];
         let pairs = units.iter().zip(slots);
         pairs
             .into_iter()
@@ -109,12 +139,10 @@ impl Store for Compressed {
         for (&slot, unit) in slots.iter().zip(units.chunks_exact_mut(UNIT_BYTES)) {
             let shelf = self.shelf(slot);
             let cell = &shelf.cells[index_of(slot)];
-            if cell.len() == UNIT_BYTES {
-                unit.copy_from_slice(cell);
-            } else if lz4_flex::block::decompress_into(cell, unit).ok() != Some(UNIT_BYTES) {
-                let store = self.name();
-                return Err(StoreError::Damaged { store, slot });
-            }
+            read_cell(cell, slot, unit).ok_or_else(|| StoreError::Damaged {
+                store: self.name(),
+                slot,
+            })?;
         }
         Ok(())
     }
@@ -140,5 +168,37 @@ impl Store for Compressed {
 
     fn is_copied_by_fork(&self) -> bool {
         true
+    }
+
+    fn checks_itself(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_or_misplaced_cell_is_damage() {
+        let store = Compressed::new(u64::MAX);
+        let units = [[7; UNIT_BYTES], [9; UNIT_BYTES]];
+        let mut slots = [NO_SLOT; 2];
+        (store.put(&[&units[0], &units[1]], &mut slots)).expect("kept");
+        let mut unit = [0; UNIT_BYTES];
+        for &slot in &slots {
+            let bytes = store.shelf(slot).cells[index_of(slot)].len();
+            for byte in 0..bytes {
+                store.shelf(slot).cells[index_of(slot)][byte] ^= 1;
+                let error = store.get(&[slot], &mut unit).expect_err("damaged");
+                assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+                store.shelf(slot).cells[index_of(slot)][byte] ^= 1;
+            }
+        }
+        let other = store.shelf(slots[1]).cells[index_of(slots[1])].clone();
+        store.shelf(slots[0]).cells[index_of(slots[0])] = other;
+        store.get(&slots[..1], &mut unit).expect_err("misplaced");
+        store.get(&slots[1..], &mut unit).expect("as it was");
+        assert_eq!(unit, units[1]);
     }
 }

@@ -52,6 +52,11 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether [`Store::get`] fails rather than returning other bytes than were put under a slot. If not, the pager checks each unit.
+    fn checks_itself(&self) -> bool {
+        false
+    }
+
     /// Called in a child of `fork`: what it keeps from now on is its own.
     ///
     /// # Errors
