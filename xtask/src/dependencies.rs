@@ -69,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-pager",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
     ),
+    ("pagemill-pager-cabi", &["pagemill-pager"]),
     (
         "pagemill-pager-preload",
         &["pagemill-linux", "pagemill-mapping", "pagemill-pager"],

@@ -12,9 +12,10 @@ use crate::process::{self, cargo};
 use crate::workspace;
 
 /// Crates whose libraries the command gives to other programs, or which C programs link.
-const LIBRARIES: [(&str, &str); 6] = [
+const LIBRARIES: [(&str, &str); 7] = [
     ("pagemill-cudart", "libpagemill_cudart.so"),
     ("pagemill-fabric", "libpagemill_fabric.so"),
+    ("pagemill-pager-cabi", "libpagemill_pager_c.so"),
     ("pagemill-pager-preload", "libpagemill_pager_preload.so"),
     ("pagemill-preload", "libpagemill_preload.so"),
     ("pagemill-zero-preload", "libpagemill_zero_preload.so"),
@@ -75,11 +76,16 @@ fn add_programs(tree: &Path, profile: Profile) -> Result<Vec<PathBuf>> {
         copy_stripped(&profile.folder().join(library), &tree.join(&path))?;
         added.push(path);
     }
-    let header = "crates/pagemill-zero-cabi/include/pagemill_zero.h";
-    copy(
-        &workspace::root().join(header),
-        &tree.join("usr/include/pagemill_zero.h"),
-    )?;
+    for (package, header) in [
+        ("pagemill-pager-cabi", "pagemill_pager.h"),
+        ("pagemill-zero-cabi", "pagemill_zero.h"),
+    ] {
+        let folder = workspace::root().join("crates").join(package);
+        copy(
+            &folder.join("include").join(header),
+            &tree.join("usr/include").join(header),
+        )?;
+    }
     Ok(added)
 }
 

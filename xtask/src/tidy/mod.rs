@@ -22,6 +22,7 @@ const MAY_BE_UNSAFE: [&str; 11] = [
     "pagemill-gpu",
     "pagemill-linux",
     "pagemill-mapping",
+    "pagemill-pager-cabi",
     "pagemill-pager-preload",
     "pagemill-preload",
     "pagemill-ptx",

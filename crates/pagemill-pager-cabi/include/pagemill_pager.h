@@ -1,0 +1,41 @@
+/* Memory with fewer frames than bytes: the rest is compressed, in a folder, or on a page server. Link with -lpagemill_pager_c.
+ *
+ * Threads of the library answer the page faults. All calls may be made by any thread. A child of fork() has no paged memory:
+ * it ends at a touch. Linux 6.8 and the right to answer page faults are needed; `pagemill doctor` says whether they are there.
+ */
+#ifndef PAGEMILL_PAGER_H
+#define PAGEMILL_PAGER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pagemill_pager pagemill_pager;
+
+/* A pager with `memory_bytes` of frames (768 KiB or more). `to` says where the rest goes, as `pagemill pager run --to` does:
+ * "compressed", a folder, or "compressed:BYTES,FOLDER". NULL: see pagemill_pager_error(). */
+pagemill_pager *pagemill_pager_open(uint64_t memory_bytes, const char *to);
+
+/* `bytes` bytes of zeros, aligned to 2 MiB. NULL: see pagemill_pager_error(). */
+void *pagemill_pager_map(pagemill_pager *pager, size_t bytes);
+
+/* Ends what pagemill_pager_map() returned. 0, or -1: `memory` is not what it returned. */
+int pagemill_pager_unmap(pagemill_pager *pager, void *memory);
+
+/* A counter by its name in results: "read_faults", "fetched_units", "resident_units", ... UINT64_MAX: there is none of that name. */
+uint64_t pagemill_pager_count(pagemill_pager *pager, const char *name);
+
+/* Ends the pager and all its memory. NULL is allowed. */
+void pagemill_pager_close(pagemill_pager *pager);
+
+/* Why the last call of this thread failed; "" if it did not. Valid until the thread's next call. */
+const char *pagemill_pager_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

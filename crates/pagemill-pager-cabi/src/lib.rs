@@ -1,0 +1,132 @@
+//! Memory beyond its frames from C: `include/pagemill_pager.h` says what the calls do.
+//!
+//! Unsafe code is in the exported symbols.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use pagemill_pager::{Allocation, COUNTERS, Pager, Setup};
+
+/// A pager and its memory by address. Memory ends before the handlers do.
+#[derive(Debug)]
+pub struct Opened {
+    allocations: Mutex<BTreeMap<usize, Allocation>>,
+    pager: Pager,
+}
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// Keeps the message for `pagemill_pager_error`.
+fn noted<T>(result: Result<T, String>) -> Option<T> {
+    let message = result.as_ref().err().map_or("", String::as_str);
+    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+    ERROR.with_borrow_mut(|error| *error = text);
+    result.ok()
+}
+
+fn open(memory_bytes: u64, to: &CStr) -> Result<Box<Opened>, String> {
+    let to = to.to_str().map_err(|error| format!("`to`: {error}"))?;
+    let pager = Setup::new(memory_bytes, to).start();
+    let pager = pager.map_err(|error| error.to_string())?;
+    let allocations = Mutex::default();
+    Ok(Box::new(Opened { allocations, pager }))
+}
+
+impl Opened {
+    fn map(&self, bytes: usize) -> Result<usize, String> {
+        let allocation = self.pager.allocate(bytes as u64);
+        let allocation = allocation.map_err(|error| error.to_string())?;
+        let start = allocation.range().start as usize;
+        self.allocations().insert(start, allocation);
+        Ok(start)
+    }
+
+    fn unmap(&self, start: usize) -> Result<(), String> {
+        let allocation = self.allocations().remove(&start);
+        (allocation.map(drop)).ok_or_else(|| format!("{start:#x} is not mapped by this pager"))
+    }
+
+    fn count(&self, name: &CStr) -> Result<u64, String> {
+        let known = (COUNTERS.iter()).find(|(_, known, _)| known.as_bytes() == name.to_bytes());
+        let (count, ..) =
+            known.ok_or_else(|| format!("there is no counter {}", name.to_string_lossy()))?;
+        Ok(self.pager.counters().get(*count))
+    }
+
+    fn allocations(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Allocation>> {
+        (self.allocations.lock()).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `to` is a text of C.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_open(memory_bytes: u64, to: *const c_char) -> *mut Opened {
+    // SAFETY: the caller's promise.
+    let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }));
+    opened.map_or(ptr::null_mut(), Box::into_raw)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_map(pager: *mut Opened, bytes: usize) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let start = noted(unsafe { &*pager }.map(bytes));
+    start.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open, and nothing uses the memory any more.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_unmap(pager: *mut Opened, memory: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    let result = noted(unsafe { &*pager }.unmap(memory.addr()));
+    if result.is_some() { 0 } else { -1 }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open; `name` is a text of C.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_count(pager: *mut Opened, name: *const c_char) -> u64 {
+    // SAFETY: the caller's promise.
+    let (opened, name) = unsafe { (&*pager, CStr::from_ptr(name)) };
+    noted(opened.count(name)).unwrap_or(u64::MAX)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open or null, and nothing uses it or its memory any more.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_close(pager: *mut Opened) {
+    if !pager.is_null() {
+        // SAFETY: the caller's promise: it came from `pagemill_pager_open`, and is closed once.
+        drop(unsafe { Box::from_raw(pager) });
+    }
+}
+
+/// See the header.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn pagemill_pager_error() -> *const c_char {
+    ERROR.with_borrow(|error| error.as_ptr())
+}

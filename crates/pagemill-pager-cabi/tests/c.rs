@@ -1,0 +1,90 @@
+//! The header and the library, from C programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use pagemill_testkit::skip;
+
+const PROGRAM: &str = r#"
+#include <pagemill_pager.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    if (pagemill_pager_open(4096, "compressed") || !strstr(pagemill_pager_error(), "too few")) return 1;
+    if (pagemill_pager_open(8 << 20, "/none/such") || !strstr(pagemill_pager_error(), "/none/such")) return 2;
+    pagemill_pager *pager = pagemill_pager_open(1 << 20, "compressed");
+    if (!pager) { fprintf(stderr, "%s\n", pagemill_pager_error()); return 77; }
+    if (*pagemill_pager_error()) return 3;
+    size_t bytes = 6 << 20;
+    unsigned char *one = pagemill_pager_map(pager, bytes), *other = pagemill_pager_map(pager, bytes);
+    if (!one || !other || (size_t)one % (2 << 20)) return 4;
+    for (size_t i = 0; i < bytes; i++) if (one[i]) return 5;
+    for (size_t i = 0; i < bytes; i++) { one[i] = i * 7; other[i] = i * 11; }
+    for (size_t i = 0; i < bytes; i++) if (one[i] != (unsigned char)(i * 7) || other[i] != (unsigned char)(i * 11)) return 6;
+    if (pagemill_pager_count(pager, "resident_units_max") > 256) return 7;
+    if (pagemill_pager_count(pager, "fetched_units") < 1000) return 8;
+    if (pagemill_pager_count(pager, "none") != UINT64_MAX || !strstr(pagemill_pager_error(), "none")) return 9;
+    if (pagemill_pager_unmap(pager, one) || pagemill_pager_unmap(pager, one) != -1) return 10;
+    if (!strstr(pagemill_pager_error(), "not mapped")) return 11;
+    if (pagemill_pager_map(pager, (size_t)1 << 60) || !*pagemill_pager_error()) return 12;
+    if (other[12345] != (unsigned char)(12345 * 11)) return 13;
+    pagemill_pager_close(pager);
+    pagemill_pager_close(NULL);
+    return 0;
+}
+"#;
+
+/// Where cargo puts the library: beside this test.
+fn library_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("this program");
+    test.parent().expect("a folder").to_owned()
+}
+
+fn built_and_run(source: &Path, folder: &Path) -> Output {
+    let program = folder.join("main");
+    let libraries = library_folder();
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let built = Command::new("cc")
+        .args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"])
+        .arg(include)
+        .arg(source)
+        .arg("-L")
+        .arg(&libraries)
+        .args(["-lpagemill_pager_c", "-o"])
+        .arg(&program)
+        .status()
+        .expect("a C compiler");
+    assert!(built.success());
+    (Command::new(&program).env("LD_LIBRARY_PATH", &libraries))
+        .output()
+        .expect("it runs")
+}
+
+#[test]
+fn a_c_program_has_more_memory_than_frames() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("main.c");
+    std::fs::write(&source, PROGRAM).expect("written");
+    let output = built_and_run(&source, folder.path());
+    if output.status.code() == Some(77) {
+        return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    }
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn the_example_adds_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pager/sum.c");
+    let output = built_and_run(&source, folder.path());
+    if output.status.code() == Some(2) {
+        return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    }
+    let count: u64 = 8 << 20;
+    let sum = (0..count).fold(0_u64, |sum, number| {
+        sum.wrapping_add(number.wrapping_mul(number))
+    });
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with(&format!("sum {sum}, ")), "{output:?}");
+}
