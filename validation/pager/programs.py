@@ -4,6 +4,12 @@
 
 Each program runs in memory first; then under the pager with frames for everything, which tells its footprint; then with a half and a
 quarter of that, whole pages and many ranges. A result that differs ends the script with exit code 1.
+
+With `--swap`, as root and where swap is on, it also runs under the kernel's swap: in a memory cgroup (version 1) that holds what the
+program has beside its footprint, and the same half or quarter of that. Swap to compressed memory, 2 GiB of it:
+
+    echo lz4 > /sys/block/zram0/comp_algorithm; echo 2G > /sys/block/zram0/disksize
+    mkswap /dev/zram0; swapon /dev/zram0; ...; swapoff /dev/zram0; echo 1 > /sys/block/zram0/reset
 """
 
 import argparse
@@ -11,6 +17,7 @@ import csv
 import hashlib
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -23,7 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DICT = """
 import hashlib
 d = {}
-for i in range(400000):
+for i in range(300000):
     d[f"key{i * 7919 % 400009}"] = i
 h = hashlib.sha256()
 for i in range(0, 400009, 3):
@@ -32,7 +39,7 @@ print(len(d), h.hexdigest())
 """
 MATMUL = """
 import numpy, hashlib
-n, b = 1536, 256
+n, b = 1280, 256
 r = numpy.random.default_rng(1)
 x, y, z = r.random((n, n)), r.random((n, n)), numpy.zeros((n, n))
 for i in range(0, n, b):
@@ -43,13 +50,13 @@ print(hashlib.sha256(z.tobytes()).hexdigest())
 """
 SORT = """
 import numpy, hashlib
-a = numpy.random.default_rng(1).integers(0, 1 << 40, 1 << 23)
+a = numpy.random.default_rng(1).integers(0, 1 << 40, 1 << 22)
 a.sort()
 print(hashlib.sha256(a).hexdigest())
 """
 STENCIL = """
 import numpy, hashlib
-n = 2048
+n = 1536
 a, b = numpy.random.default_rng(1).random((n, n)), numpy.zeros((n, n))
 for _ in range(6):
     for i in range(1, n - 1):
@@ -59,18 +66,26 @@ print(hashlib.sha256(a).hexdigest())
 """
 SQLITE = """
 pragma cache_size=-400000; create table t(a integer primary key, b text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 250000)
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 150000)
 insert into t select i, hex(i * 7919 % 1000003) || printf('%0150d', i) from n;
 create index x on t(b); select sum(length(b)), min(b), max(b) from t;
 select group_concat(a) from (select a from t order by b limit 1000);
-select sum(u.a) from t join t u on u.a = t.a * 7 % 250000 + 1;
+select sum(u.a) from t join t u on u.a = t.a * 7 % 150000 + 1;
+"""
+DUCKDB = """
+import duckdb
+c = duckdb.connect(config={"threads": 2, "preserve_insertion_order": True})
+c.execute("create table t as select i as a, hash(i) % 400000 as b, hash(i + 7) as c from range(700000) r(i)")
+print(c.execute("select count(*), sum(t.c % 1000), sum(u.c % 1000) from t join t u on t.b = u.a").fetchall())
+print(c.execute("select sum(a * (n % 97)) from (select a, row_number() over (order by c) as n from t)").fetchall())
+print(c.execute("select sum(b) from (select b from t order by c, b limit 300000)").fetchall())
 """
 
 
 def gcc_source(folder):
     path = os.path.join(folder, "large.c")
     with open(path, "w") as file:
-        for i in range(2500):
+        for i in range(1200):
             file.write(f"int f{i}(int *p, int n) {{ int s = {i}; for (int k = 0; k < n; k++) {{ s += p[k] * {i + 1}; p[k] ^= s; }} return s; }}\n")
     return path
 
@@ -80,12 +95,15 @@ def programs(arguments, folder):
     graph = os.path.join(folder, "graph")
     subprocess.run(["cc", "-O2", "-o", graph, os.path.join(HERE, "graph.c")], check=True)
     found = {
-        "graph": [graph, "1000000", "16"],
+        "graph": [graph, "400000", "16"],
         "python-dict": ["python3", "-S", "-c", DICT],
         "sqlite": ["sqlite3", ":memory:", SQLITE],
         "gcc": ["gcc", "-O2", "-S", "-o", "-", gcc_source(folder)],
     }
-    if subprocess.run([*numpy, "import numpy"], capture_output=True).returncode == 0:
+    if shutil.which(arguments.python) and subprocess.run([*numpy, "import numpy"], capture_output=True).returncode == 0:
+        found["duckdb"] = [*numpy, DUCKDB]
+        if subprocess.run([*numpy, "import duckdb"], capture_output=True).returncode:
+            del found["duckdb"]
         found |= {"numpy-matmul": [*numpy, MATMUL], "numpy-sort": [*numpy, SORT], "numpy-stencil": [*numpy, STENCIL]}
     return {name: command for name, command in found.items() if shutil.which(command[0])}
 
@@ -93,7 +111,7 @@ def programs(arguments, folder):
 class Redis:
     """A server, and the load that it gets: keys set by chance, and all of them read."""
 
-    KEYS, SETS = 200000, 200000
+    KEYS, SETS = 150000, 100000
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "redis.sock")
@@ -144,6 +162,21 @@ class Redis:
         return digest.hexdigest(), taken
 
 
+CGROUP = "/sys/fs/cgroup/memory/pagemill-validation"
+
+
+def swapped(command, limit_bytes, redis):
+    """Output and seconds with so many bytes of memory, and the kernel's swap."""
+    os.makedirs(CGROUP, exist_ok=True)
+    try:
+        with open(os.path.join(CGROUP, "memory.limit_in_bytes"), "w") as file:
+            file.write(str(limit_bytes))
+        return run(["sh", "-c", f'echo $$ > {CGROUP}/cgroup.procs; exec "$@"', "sh", *command], redis)
+    finally:
+        time.sleep(0.5)
+        os.rmdir(CGROUP)
+
+
 def run(command, redis=None):
     """Output, seconds."""
     started = time.monotonic()
@@ -174,12 +207,20 @@ def paged(arguments, folder, command, budget, policy, redis):
 
 
 def rows(arguments, folder, name, command, redis):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     expected, in_memory = run(command, redis)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     _, _, all_frames = paged(arguments, folder, command, 8 << 30, "multi-range", redis)
     footprint = all_frames["resident_units_max"] * 4096
-    for factor in (2, 4):
+    for factor in map(int, arguments.factors.split(",")):
         budget = max(footprint // factor, 1 << 20)
-        for policy in ("multi-range", "whole-page"):
+        swap = ""
+        if arguments.swap and peak > before:
+            output, taken = swapped(command, max(peak * 1024 - footprint, 4 << 20) + budget, redis)
+            swap = f"{taken:.2f}"
+            if output != expected:
+                raise SystemExit(f"{name}: another result under swap")
+        for policy in arguments.policies.split(","):
             output, taken, row = paged(arguments, folder, command, budget, policy, redis)
             if output != expected:
                 raise SystemExit(f"{name}: another result at {factor} times the budget")
@@ -192,6 +233,7 @@ def rows(arguments, folder, name, command, redis):
                 "policy": policy,
                 "in_memory_s": f"{in_memory:.2f}",
                 "paged_s": f"{taken:.2f}",
+                "swap_s": swap,
                 "faults": row["read_faults"] + row["write_faults"],
                 "fetched_bytes": row["fetched_units"] * 4096,
                 "written_bytes": row["written_bytes"],
@@ -205,6 +247,9 @@ def main():
     parser.add_argument("--pagemill", default="target/release/pagemill")
     parser.add_argument("--python", default="target/venv/python/bin/python", help="a Python that has NumPy")
     parser.add_argument("--to", default="compressed")
+    parser.add_argument("--factors", default="2,4")
+    parser.add_argument("--policies", default="multi-range,whole-page")
+    parser.add_argument("--swap", action="store_true", help="measure the kernel's swap, too")
     parser.add_argument("--only", default="", help="programs by name, with commas between")
     arguments = parser.parse_args()
     arguments.pagemill = os.path.abspath(arguments.pagemill)
