@@ -5,6 +5,8 @@ mod common;
 use std::fs;
 
 use common::{names, run_in};
+use pagemill_map::Map;
+use pagemill_report::pages;
 
 const SMALL_GPU: [&str; 9] = [
     "run",
@@ -37,6 +39,70 @@ fn a_run_can_be_viewed() {
     );
     assert!(report.contains("Why it was slow"));
     assert!(report.contains("been there before"));
+}
+
+/// The first page map of what `arguments` run.
+fn first_map(arguments: &[&str]) -> Map {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = ["--out", "results", "--jobs=1"];
+    run_in(folder.path(), &[arguments, &out].concat()).result();
+    let text = fs::read_to_string(folder.path().join("results/pages.json")).expect("maps");
+    let maps = pages::read(&text).expect("page maps");
+    run_in(folder.path(), &["view", "results"]).result();
+    Map::decode(&maps[0].data).expect("a page map")
+}
+
+/// How often a cause is in a map.
+fn count(map: &Map, cause: &str) -> u64 {
+    let names = map.legend.causes.iter();
+    let place = names.clone().position(|known| known.name == cause);
+    let place = place.unwrap_or_else(|| panic!("{cause}"));
+    map.bands.iter().map(|band| band.counts[place]).sum()
+}
+
+#[test]
+fn a_driver_a_pattern_and_a_pager_have_maps_too() {
+    let driver = first_map(&[
+        "run",
+        "smoke",
+        "--set",
+        "machine=a100-pcie4-x86",
+        "--set",
+        "transfer.mode=on-demand",
+    ]);
+    assert_eq!(driver.page_bytes, 2 << 20);
+    assert!(count(&driver, "fault") > 0 && driver.launched > 0);
+    let pattern = first_map(&[
+        "run",
+        "uvm-on-demand",
+        "--set",
+        "machine=a100-pcie4-x86",
+        "--set",
+        "access.pattern=grid-stride",
+        "--set",
+        "residency.factor=1.25",
+        "--set",
+        "residency.ballast=0.99",
+    ]);
+    assert!(count(&pattern, "fault") > 0 && count(&pattern, "moved along") > 0);
+    assert!(count(&pattern, "eviction") > 0);
+    let pager = first_map(&[
+        "run",
+        "pager-budgets",
+        "--set",
+        "workload.name=random",
+        "--set",
+        "pager.memory=16 MiB",
+        "--set",
+        "pager.policy=multi-range",
+        "--set",
+        "pager.read_ahead=streams",
+        "--set",
+        "pager.store=folder",
+    ]);
+    assert_eq!(pager.page_bytes, 64 << 10);
+    assert!(count(&pager, "read fault") > 0 && count(&pager, "eviction, written") > 0);
+    assert!(count(&pager, "changed") > 0 && pager.launched == 0);
 }
 
 #[test]

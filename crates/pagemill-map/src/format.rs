@@ -69,6 +69,9 @@ struct Header {
     column_ps: u64,
     columns: usize,
     rows: usize,
+    /// Of the planes, how many there are. The first maps had no marks.
+    #[serde(default = "planes_at_first")]
+    planes: usize,
     link_bytes_per_second: u64,
     bands: Vec<Band>,
     launched: u32,
@@ -80,12 +83,17 @@ struct Header {
 
 type Field = fn(&mut Tile) -> &mut u64;
 
+fn planes_at_first() -> usize {
+    4
+}
+
 /// The planes in their order.
-const FIELDS: [Field; 4] = [
+const FIELDS: [Field; 5] = [
     |tile| &mut tile.arrived,
     |tile| &mut tile.left,
     |tile| &mut tile.repeated,
     |tile| &mut tile.events,
+    |tile| &mut tile.marked,
 ];
 
 impl Map {
@@ -105,6 +113,7 @@ impl Map {
             column_ps: self.column_ps,
             columns: self.columns,
             rows: self.tiles.len().checked_div(self.columns).unwrap_or(0),
+            planes: FIELDS.len(),
             link_bytes_per_second: self.link_bytes_per_second,
             bands: self.bands.clone(),
             launched: self.launched,
@@ -158,11 +167,12 @@ impl Map {
             || header.columns > 1 << 24
             || header.legend.causes.len() > 256
             || header.pages > body.len()
+            || header.planes > FIELDS.len()
         {
             return Err(wrong("its sizes are those of no map"));
         }
         let mut tiles = vec![Tile::default(); tiles];
-        for field in FIELDS {
+        for field in FIELDS.into_iter().take(header.planes) {
             take_plane(&mut reader, &mut tiles, field).ok_or_else(cut)?;
         }
         let count = |_| reader.take().ok_or_else(cut);

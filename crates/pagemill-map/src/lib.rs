@@ -52,6 +52,9 @@ pub struct Cause {
     pub name: String,
     /// Whether bytes arrive, leave, or stay.
     pub effect: Effect,
+    /// What the bytes are from then on, where the effect is [`Effect::Mark`]: `in both memories`. None for what does not last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 /// What a change does to the bytes of a page.
@@ -64,6 +67,8 @@ pub enum Effect {
     Leave,
     /// They moved once more, which changes nothing.
     Repeat,
+    /// They stay where they are, and something else is true of them.
+    Mark,
 }
 
 /// The words and colors of a map: what its states are called.
@@ -77,6 +82,9 @@ pub struct Legend {
     pub present: String,
     /// Nothing is there any more: `back on the CPU`.
     pub departed: String,
+    /// What marks mean, in a few words; empty where there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub marked: String,
     /// What an event's place is: `SM`; empty where places say nothing.
     pub place: String,
     /// The causes, by the number that events have.

@@ -126,7 +126,7 @@ impl Recorder {
             return;
         };
         let at_ps = match cause.effect {
-            Effect::Leave => change.start_ps,
+            Effect::Leave | Effect::Mark => change.start_ps,
             Effect::Arrive | Effect::Repeat => change.done_ps,
         };
         let end = address + u64::from(change.range.end) - band.address;
@@ -142,6 +142,7 @@ impl Recorder {
                 Effect::Arrive => tile.arrived += until - from,
                 Effect::Leave => tile.left += until - from,
                 Effect::Repeat => tile.repeated += until - from,
+                Effect::Mark => tile.marked += until - from,
             }
             tile.events += std::mem::take(&mut events);
             from = until;

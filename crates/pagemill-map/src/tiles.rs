@@ -14,6 +14,8 @@ pub struct Tile {
     pub repeated: u64,
     /// Changes.
     pub events: u64,
+    /// Bytes whose state changed without a move.
+    pub marked: u64,
 }
 
 impl Tile {
@@ -22,6 +24,7 @@ impl Tile {
         self.left += other.left;
         self.repeated += other.repeated;
         self.events += other.events;
+        self.marked += other.marked;
     }
 }
 

@@ -1,7 +1,6 @@
 //! What happened when, for a picture: bounded, and off unless asked for.
 
-use crate::gpu::page_events;
-use pagemill_map::{Change, Limits, Recorder};
+use pagemill_map::{Change, Legend, Limits, Recorder};
 use pagemill_types::{PageRange, Picos};
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +80,8 @@ pub(crate) struct PageChange {
     pub(crate) range: PageRange,
     pub(crate) start: Picos,
     pub(crate) done: Picos,
-    pub(crate) sm: u32,
+    /// What the legend says: the SM, or the batch of a driver.
+    pub(crate) place: u32,
 }
 
 impl Timeline {
@@ -98,9 +98,9 @@ impl Timeline {
         }
     }
 
-    /// Also records where pages of `page_bytes` are.
-    pub(crate) fn record_pages(&mut self, page_bytes: u64) {
-        let recorder = Recorder::new(page_bytes, page_events::legend(), Limits::default());
+    /// Also records where pages of `page_bytes` are, in the words of `legend`.
+    pub(crate) fn record_pages(&mut self, page_bytes: u64, legend: Legend) {
+        let recorder = Recorder::new(page_bytes, legend, Limits::default());
         self.pages = Some(Box::new(recorder));
     }
 
@@ -120,7 +120,7 @@ impl Timeline {
                 range: change.range.start..change.range.end,
                 start_ps: change.start.0,
                 done_ps: change.done.0,
-                place: change.sm,
+                place: change.place,
             });
         }
     }

@@ -5,10 +5,14 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{exit, load, migrate, shape, wait};
-use pagemill_map::Map;
+use pagemill_map::{Event, Map};
+use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::TimelineKind;
-use pagemill_sim::gpu::{Gpu, GpuMachine, Limits, Options, Report, Step, SyntheticGrid, WarpPlace};
-use pagemill_types::PageSize;
+use pagemill_sim::gpu::{
+    DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Limits, Options, Report,
+    Step, SyntheticGrid, TransferMode, WarpPlace,
+};
+use pagemill_types::{PageSize, Picos};
 
 const PAGE_BYTES: u64 = 4096;
 const PAGES: u64 = 48;
@@ -97,6 +101,116 @@ fn the_history_of_every_page_is_that_of_the_exact_run() {
         let total: u64 = map.tiles.iter().map(|tile| tile.arrived).sum();
         assert_eq!(total, report.memory.migration.migrated_bytes, "{policy}");
     }
+}
+
+/// A GPU of 4 blocks of 2 MiB under a driver; two kernels go through 8 blocks twice, and the CPU writes to some between.
+fn thrash_under_a_driver(timeline: bool) -> Report {
+    const MIB: u64 = 1 << 20;
+    let ns = Picos::from_nanos;
+    let mut machine = GpuMachine::gtx480();
+    machine.memory_bytes = Some(8 * MIB);
+    let driver = DriverMachine {
+        faults: FaultSpec {
+            utlb_outstanding: 16,
+            batch_entries: 64,
+            interrupt_latency: ns(5000),
+        },
+        costs: DriverCosts {
+            batch: ns(20_000),
+            entry: ns(150),
+            block: ns(8000),
+            chunk: ns(5000),
+            host_page_unmap: ns(60),
+            host_page_populate: Picos::ZERO,
+            eviction: ns(10_000),
+            eviction_waits: true,
+            replay: ns(5000),
+        },
+        policy: Default::default(),
+    };
+    machine.driver = Some(driver);
+    let mode = TransferMode::Driver(DriverRun {
+        strategy: STRATEGIES.find("on-demand").unwrap(),
+        stripe_bytes: 2 * MIB,
+    });
+    let limits = Limits {
+        timeline_events: 1_000_000,
+        ..Limits::default()
+    };
+    let options = Options {
+        timeline,
+        limits,
+        ..Options::default()
+    };
+    let mut gpu = Gpu::new(&machine, mode, options).unwrap();
+    let data = gpu.alloc("data", 16 * MIB).unwrap();
+    gpu.copy_to_gpu(data, 0..12 * MIB).unwrap();
+    for kernel in ["probe", "build"] {
+        let step = |place: WarpPlace, step: &mut Step| {
+            let at = place.step / 2;
+            let address = (place.block * 5 + at * 3) % 256 * (MIB >> 4);
+            match place.step % 2 {
+                _ if at == 512 => exit(step),
+                0 => load(step, data.address.0 + address, 0),
+                _ => wait(step, 1),
+            }
+        };
+        gpu.launch_grid(kernel, &mut SyntheticGrid::new(shape(6, 1), step))
+            .unwrap();
+        gpu.copy_from_gpu(data, 0..3 * MIB).unwrap();
+    }
+    gpu.finish()
+}
+
+#[test]
+fn the_history_of_every_block_is_that_of_the_exact_run_under_a_driver() {
+    let report = thrash_under_a_driver(true);
+    let map = Map::decode(&report.page_map).unwrap();
+    assert_eq!((map.page_bytes, map.sampled_bits), (2 << 20, 0));
+    let cause = |event: &Event| map.legend.causes[usize::from(event.cause)].name.clone();
+    let mut arrived: BTreeMap<(u64, u64, u64), u64> = BTreeMap::new();
+    let mut evicted: BTreeMap<(u64, u64, u64), u64> = BTreeMap::new();
+    for event in report.timeline.events() {
+        let (start, end) = (event.start.0, event.end.0);
+        match event.kind {
+            TimelineKind::Migration { page, .. } => {
+                *arrived.entry((page, start, end)).or_default() += event.bytes;
+            }
+            TimelineKind::Eviction { page } => {
+                *evicted.entry((page, start, end)).or_default() += event.bytes;
+            }
+            _ => {}
+        }
+    }
+    assert!(evicted.len() > 20, "{} blocks were evicted", evicted.len());
+    let of_causes = |names: &[&str]| {
+        let mut sums: BTreeMap<(u64, u64, u64), u64> = BTreeMap::new();
+        for (page, events) in &map.pages {
+            for event in events
+                .iter()
+                .filter(|event| names.contains(&cause(event).as_str()))
+            {
+                *sums
+                    .entry((*page, event.start_ps, event.done_ps))
+                    .or_default() += u64::from(event.bytes);
+            }
+        }
+        sums
+    };
+    assert_eq!(of_causes(&["fault", "moved along"]), arrived);
+    assert_eq!(of_causes(&["eviction"]), evicted);
+    let migration = &report.memory.migration;
+    let total = |names: &[&str]| of_causes(names).values().sum::<u64>();
+    assert_eq!(total(&["first touch"]), migration.populated_bytes);
+    assert_eq!(total(&["eviction", "CPU touch"]), migration.returned_bytes);
+    assert!(total(&["CPU touch"]) > 0 && total(&["first touch"]) > 0);
+    let there: u64 = map.tiles.iter().map(|tile| tile.arrived).sum();
+    let gone: u64 = map.tiles.iter().map(|tile| tile.left).sum();
+    assert_eq!(there - gone, report.resident_bytes);
+    let without = thrash_under_a_driver(false);
+    assert_eq!(report.time_ns, without.time_ns);
+    assert_eq!(report.memory, without.memory);
+    assert!(without.page_map.is_empty());
 }
 
 #[test]

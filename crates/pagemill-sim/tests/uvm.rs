@@ -1,6 +1,7 @@
 //! The oversubscription benchmark on a small machine: what is counted adds up, no time is less than the bytes need,
 //! and what is decided shows in the time.
 
+use pagemill_map::Map;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::TimelineKind;
@@ -273,8 +274,9 @@ proptest! {
 fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
     for strategy in ["on-demand", "partial-pages"] {
         let point = point(AccessPattern::RandomWarp, strategy, 1.5);
-        let (report, timeline) =
+        let (report, recorded) =
             run_watched(&machine(), &point, usize::MAX, &mut |_| true).unwrap();
+        let timeline = &recorded.timeline;
         assert_eq!(report, run(&machine(), &point).unwrap());
         let bytes = |is_wanted: fn(&TimelineKind) -> bool| -> u64 {
             let events = timeline.events().iter();
@@ -295,17 +297,23 @@ fn the_timeline_has_every_byte_that_moved_and_changes_nothing() {
                 .iter()
                 .all(|event| event.start <= event.end)
         );
+        let map = Map::decode(&recorded.page_map).unwrap();
+        let came: u64 = map.tiles.iter().map(|tile| tile.arrived).sum();
+        let gone: u64 = map.tiles.iter().map(|tile| tile.left).sum();
+        assert_eq!((came, gone), (migrated, evicted), "{strategy}");
+        assert_eq!(map.launched, point.loops);
         let batches = timeline.events().iter();
         let batches = batches.filter(|event| event.kind == TimelineKind::FaultBatch);
         assert_eq!(batches.count() as u64, report.batches);
 
         let (_, sampled) = run_watched(&machine(), &point, 10, &mut |_| true).unwrap();
-        let kept = sampled.events();
+        let kept = sampled.timeline.events();
         assert!((5..=10).contains(&kept.len()), "{}", kept.len());
         let mut all = timeline.events().iter();
         assert!(kept.iter().all(|event| all.any(|other| other == event)));
         let left_out = timeline.events().len() - kept.len();
-        assert_eq!(sampled.dropped() as usize, left_out);
+        assert_eq!(sampled.timeline.dropped() as usize, left_out);
+        assert_eq!(sampled.page_map, recorded.page_map, "{strategy}");
     }
 }
 

@@ -49,6 +49,10 @@ pub struct Effects {
     pub fetched: PageMask,
     /// Those of `fetched` that nobody has touched before: they are allocated there, and nothing is copied.
     pub populated: PageMask,
+    /// Those of `fetched` that CPU memory keeps as well.
+    pub kept: PageMask,
+    /// Pages of GPU memory whose contents the program gave up.
+    pub discarded: PageMask,
     /// Pages whose copy in CPU memory is given up because the GPU writes to them.
     pub collapsed: PageMask,
     /// Pages that are mapped for the GPU where they are.
@@ -80,6 +84,8 @@ impl Effects {
     fn clear(&mut self) {
         self.fetched = PageMask::EMPTY;
         self.populated = PageMask::EMPTY;
+        self.kept = PageMask::EMPTY;
+        self.discarded = PageMask::EMPTY;
         self.collapsed = PageMask::EMPTY;
         self.mapped = PageMask::EMPTY;
         self.throttled = PageMask::EMPTY;
@@ -375,12 +381,17 @@ impl Driver {
     /// Lets pages go whose pin has ended by `now`: the GPU loses its mapping and faults again.
     pub fn release(&mut self, now: Picos) -> u64 {
         let mut released = 0;
-        while let Some((block, page)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
-            let page = PageMask::range(page..page + 1).without(&self.always_mapped(block));
-            self.places.unmap(block, &page);
-            released += 1;
-        }
+        self.release_each(now, |_, _| released += 1);
         released
+    }
+
+    /// As [`Driver::release`]; `each` sees the block and the page in it of what is let go.
+    pub fn release_each(&mut self, now: Picos, mut each: impl FnMut(u32, u32)) {
+        while let Some((block, number)) = self.thrashing.as_mut().and_then(|it| it.release(now)) {
+            let page = PageMask::range(number..number + 1).without(&self.always_mapped(block));
+            self.places.unmap(block, &page);
+            each(block, number);
+        }
     }
 
     /// `faulted` without what thrashing detection holds back, which is noted in `effects`.
@@ -465,8 +476,8 @@ impl Driver {
         let populated = fetched.and(&self.untouched.get(block));
         self.untouched.remove(block, &populated);
         let kept = self.duplicable(block).without(written);
-        self.duplicates
-            .add(block, &kept.and(fetched).without(&populated));
+        effects.kept = kept.and(fetched).without(&populated);
+        self.duplicates.add(block, &effects.kept);
         let unmapped = self.places.bring(block, fetched, &kept);
         effects.host_unmapped = effects.host_unmapped.or(&unmapped);
         effects.fetched = *fetched;

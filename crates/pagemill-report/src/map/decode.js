@@ -44,6 +44,7 @@ function decodeMap(bytes) {
   map.left = plane();
   map.repeated = plane();
   map.events = plane();
+  map.marked = (map.planes || 4) > 4 ? plane() : new Float64Array(map.rows * map.columns);
   const causes = map.legend.causes.length;
   map.counts = Float64Array.from({ length: map.columns * causes }, number);
   map.histories = new Map();
@@ -131,13 +132,28 @@ function stretches(map, page) {
   if (made) return made;
   made = [];
   let open = [];
+  let marks = [];
   for (const event of events) {
     const effect = map.effects[event.cause];
+    const overlaps = (item) => item.first < event.first + event.bytes && event.first < item.first + item.bytes;
+    if (effect !== "repeat" && !(effect === "mark" && !map.legend.causes[event.cause].state)) {
+      marks = marks.filter((item) => {
+        if (overlaps(item)) item.until = Math.min(item.until, Math.max(event.start, item.start));
+        return !overlaps(item);
+      });
+    }
+    if (effect === "mark") {
+      const state = map.legend.causes[event.cause].state;
+      const mark = { ...event, until: state ? map.end : event.done, leaving: null, state, mark: true };
+      if (state) marks.push(mark);
+      made.push(mark);
+      continue;
+    }
     const stretch = { ...event, until: map.end, leaving: null };
     if (effect === "leave") {
       const stays = [];
       for (const item of open) {
-        if (item.first < event.first + event.bytes && event.first < item.first + item.bytes) {
+        if (overlaps(item)) {
           item.until = event.start;
           item.leaving = event;
         } else stays.push(item);

@@ -34,7 +34,7 @@ pub(crate) fn section(maps: &[PageMap]) -> Markup {
             h2 id="pages" { "Where the pages were" }
             p {
                 "Each row is a stretch of addresses, each column a stretch of time. Blue is data on the GPU; "
-                "orange is data on its way there, violet on its way back, and red is what moves to and fro."
+                "orange is data on its way there, violet on its way back, red is what moves to and fro, and green is what is there in another way."
             }
             @if left_out > 0 {
                 p.note { "The maps of " (left_out) " of " (maps.len()) " points are left out, which would make this page too large: run fewer points." }
@@ -66,6 +66,7 @@ fn viewer(maps: &[&PageMap]) -> Markup {
                 li { i.arrive {} "arriving" }
                 li { i.leave {} "leaving" }
                 li { i.repeat {} "to and fro" }
+                li hidden { i.mark {} span.map-marked {} }
             }
             canvas tabindex="0" role="img" aria-label="Page map: addresses down, time across" {}
             p.map-says aria-live="polite" { "The map needs script." }

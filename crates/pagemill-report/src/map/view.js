@@ -66,11 +66,12 @@ class MapView {
     }
     const { bands, legend } = this.map;
     this.band.replaceChildren(new Option("all", ""), ...bands.map((band, number) => new Option(`${band.name} (${bytesText(band.bytes)})`, number)));
-    this.cause.replaceChildren(new Option("all", ""), ...legend.causes.map((cause, number) => new Option(cause.name, number)));
+    this.cause.replaceChildren(new Option("all", ""), ...legend.causes.map((cause, number) => new Option(cause.name, number)).filter((_, number) => bands.some((band) => band.counts[number] > 0)));
     this.root.querySelectorAll(".map-absent").forEach((item) => { item.textContent = legend.absent; });
     this.root.querySelectorAll(".map-partial").forEach((item) => { item.textContent = legend.partial; });
     this.root.querySelectorAll(".map-present").forEach((item) => { item.textContent = legend.present; });
     this.root.querySelectorAll(".map-departed").forEach((item) => { item.textContent = legend.departed; });
+    this.root.querySelectorAll(".map-marked").forEach((item) => { item.textContent = legend.marked || ""; item.parentElement.hidden = !legend.marked; });
     this.span = null;
     this.whole();
     this.describe();
@@ -81,7 +82,7 @@ class MapView {
     const { map } = this;
     const sampled = map.sampled_bits ? `One page in ${2 ** map.sampled_bits} has its whole history; of the others there are counts.` : "Every page has its whole history.";
     const full = map.full_ps === null ? "" : ` Histories end at ${timeText(map.full_ps)}.`;
-    this.says.textContent = `${counted(map.launched, "launch", "es")}, ${bytesText(map.bands.reduce((sum, band) => sum + band.bytes, 0))} in ${counted(map.bands.length, "allocation", "s")}, ${timeText(map.end)}. ${sampled}${full}`;
+    this.says.textContent = `${map.launched ? `${counted(map.launched, "launch", "es")}, ` : ""}${bytesText(map.bands.reduce((sum, band) => sum + band.bytes, 0))} in ${counted(map.bands.length, "allocation", "s")}, ${timeText(map.end)}. ${sampled}${full}`;
     this.root.querySelector(".map-hint").hidden = false;
     this.showSpan();
   }
@@ -107,7 +108,7 @@ class MapView {
     return {
       ink: read("--ink"), dim: read("--dim"), rule: read("--rule"), paper: read("--paper"), soft: read("--soft"), focus: read("--link"),
       absent: rgb("--map-absent"), partial: rgb("--map-partial"), present: rgb("--map-present"), departed: rgb("--map-departed"),
-      arrive: rgb("--map-arrive"), leave: rgb("--map-leave"), repeat: rgb("--map-repeat"), none: rgb("--paper"),
+      arrive: rgb("--map-arrive"), leave: rgb("--map-leave"), repeat: rgb("--map-repeat"), mark: rgb("--map-mark"), none: rgb("--paper"),
     };
   }
 
@@ -175,13 +176,13 @@ class MapView {
     const ramp = Array.from({ length: 33 }, (_, step) => mix(colors.partial, colors.present, step / 32));
     const plain = { absent: pack(colors.absent), departed: pack(colors.departed), ramp: ramp.map(pack) };
     const tinted = {};
-    for (const name of ["arrive", "leave", "repeat"]) {
+    for (const name of ["arrive", "leave", "repeat", "mark"]) {
       const tint = (color) => pack(mix(color, colors[name], 0.72));
       tinted[name] = { absent: tint(colors.absent), departed: tint(colors.departed), ramp: ramp.map(tint) };
     }
     const wanted = this.wanted();
     const seen = (effect) => wanted === null || wanted.effect === effect;
-    const [arrives, leaves, repeats] = ["arrive", "leave", "repeat"].map(seen);
+    const [arrives, leaves, repeats, marks] = ["arrive", "leave", "repeat", "mark"].map(seen);
     const columnOf = new Int32Array(width + 1);
     for (let x = 0; x <= width; x++) columnOf[x] = Math.floor((view.t0 + x / width * (view.t1 - view.t0)) / map.column_ps);
     const outside = pack(colors.none);
@@ -196,15 +197,16 @@ class MapView {
       for (let x = 0; x < width; x++) {
         const first = columnOf[x], last = Math.min(Math.max(columnOf[x + 1], first + 1), map.columns);
         if (first < 0 || first >= map.columns || first * map.column_ps >= map.end) { pixels[line + x] = outside; continue; }
-        let came = 0, went = 0, again = 0;
+        let came = 0, went = 0, again = 0, marked = 0;
         for (let column = first; column < last; column++) {
           came += map.arrived[row + column];
           went += map.left[row + column];
           again += map.repeated[row + column];
+          marked += map.marked[row + column];
         }
         const end = row + last - 1;
         const share = map.resident[end] / capacity;
-        const effect = again > 0 && repeats || (came > 0 && went > 0 && arrives && leaves) ? "repeat" : came > 0 && arrives ? "arrive" : went > 0 && leaves ? "leave" : null;
+        const effect = again > 0 && repeats || (came > 0 && went > 0 && arrives && leaves) ? "repeat" : came > 0 && arrives ? "arrive" : went > 0 && leaves ? "leave" : marked > 0 && marks ? "mark" : null;
         const palette = effect ? tinted[effect] : plain;
         pixels[line + x] = share > 0.001 ? palette.ramp[Math.min(32, Math.round(share * 32))] : map.departed[end] ? palette.departed : palette.absent;
       }
@@ -257,6 +259,12 @@ class MapView {
           const [from, there, until] = [item.start, item.done, Math.max(item.until, item.done)].map((t) => Math.min(Math.max(this.xOf(t), at.left - 1), at.left + at.plot + 1));
           const dimmed = wanted !== null && wanted.cause !== item.cause && !(item.leaving && wanted.cause === item.leaving.cause);
           pen.globalAlpha = dimmed ? 0.25 : 1;
+          if (item.mark) {
+            pen.fillStyle = css(colors.mark);
+            pen.fillRect(from, y + tall * 0.3, Math.max(until - from, 1.2), Math.max(tall * 0.4, 1));
+            pen.globalAlpha = 1;
+            continue;
+          }
           if (!item.repeated) {
             pen.fillStyle = css(colors.present);
             pen.fillRect(there, y, Math.max(until - there, 0.6), tall);
@@ -330,7 +338,7 @@ class MapView {
         pen.fillText(this.fit(pen, launch.name, to - from - 8), from + 4, LAUNCH_HEIGHT / 2);
       }
     }
-    if (!at.narrow) {
+    if (!at.narrow && map.launched) {
       pen.fillStyle = colors.dim;
       pen.textAlign = "right";
       pen.fillText("kernels", at.left - 8, LAUNCH_HEIGHT / 2);
@@ -354,7 +362,7 @@ class MapView {
     const mirrored = strip.name === "link";
     const foot = mirrored ? top + STRIP_HEIGHT / 2 + (at.narrow ? 7 : 3) : top + STRIP_HEIGHT - 4, room = (STRIP_HEIGHT - (at.narrow ? 22 : 12)) / (mirrored ? 2 : 1);
     const points = [];
-    let most = strip.name === "link" ? 1 : 0;
+    let most = strip.name === "link" && map.link_bytes_per_second ? 1 : 0;
     for (let x = 0; x < at.plot; x++) {
       const from = Math.floor(this.tOf(at.left + x) / map.column_ps);
       const to = Math.max(Math.ceil(this.tOf(at.left + x + 1) / map.column_ps), from + 1);
@@ -373,10 +381,10 @@ class MapView {
         if (high > 0) pen.fillRect(x, number ? foot + 1 : foot - high, 1, high);
       }
     });
-    const top_text = strip.name === "resident" ? bytesText(most) : strip.name === "link" ? `${Math.round(most * 100)} %` : rateText(most);
+    const top_text = strip.name === "resident" ? bytesText(most) : strip.name === "link" ? map.link_bytes_per_second ? `${Math.round(most * 100)} %` : `${bytesText(most)}/s` : rateText(most);
     pen.textAlign = at.narrow ? "left" : "right";
     pen.fillStyle = colors.ink;
-    const label = mirrored ? "link in / out" : strip.label;
+    const label = mirrored ? map.link_bytes_per_second ? "link in / out" : "moved in / out" : strip.label;
     if (at.narrow) {
       pen.fillText(`${label}, up to ${top_text}`, at.left + 4, top + 6);
     } else {
@@ -440,10 +448,13 @@ class MapView {
   }
 
   launchName(number) {
+    if (!this.map.launched) return "";
     if (!number) return "between kernels";
     const launch = this.map.launches[number - 1];
     return launch ? `${launch.name} (launch ${number})` : `launch ${number}`;
   }
+
+  byLaunch(number) { return this.map.launched ? ` by ${this.launchName(number)}` : ""; }
 
   /* What is known of a place and a time, in words. */
   words(x, y) {
@@ -455,16 +466,18 @@ class MapView {
     const own = stretches(map, spot.page);
     const offset = spot.address % map.page_bytes;
     if (own) {
-      const there = own.filter((item) => !item.repeated && item.start <= t && t <= (item.leaving ? item.leaving.done : item.until));
+      const marks = own.filter((item) => item.mark && item.state && item.start <= t && t <= item.until && item.first <= offset && offset < item.first + item.bytes);
+      const marked = marks.map((item) => ` It is ${item.state} since ${timeText(item.start)} (${map.legend.causes[item.cause].name}).`).join("");
+      const there = own.filter((item) => !item.repeated && !item.mark && item.start <= t && t <= (item.leaving ? item.leaving.done : item.until));
       const here = there.find((item) => item.first <= offset && offset < item.first + item.bytes) || there[0];
       const coming = here && t < here.done, going = here && here.leaving && t > here.until;
-      if (!here) return `${where}${own.some((item) => item.leaving && item.leaving.done < t) ? map.legend.departed : map.legend.absent}.`;
+      if (!here) return `${where}${own.some((item) => item.leaving && item.leaving.done < t) ? map.legend.departed : map.legend.absent}.${marked}`;
       const cause = map.legend.causes[here.cause].name;
       const placed = map.legend.place && here.launch ? `, ${map.legend.place} ${here.place}` : "";
       const ranges = there.length === 1 ? "1 range" : `${there.length} ranges`;
       const state = coming ? "in flight" : going ? "leaving" : ranges;
-      const ended = here.leaving ? `; ${map.legend.causes[here.leaving.cause].name} by ${this.launchName(here.leaving.launch)} ${timeText(here.leaving.start - here.done)} after it came` : "; stays to the end";
-      return `${where}${cause} by ${this.launchName(here.launch)}${placed}; ${state}; ${bytesText(here.bytes)} from ${timeText(here.start)} on${ended}.`;
+      const ended = here.leaving ? `; ${map.legend.causes[here.leaving.cause].name}${this.byLaunch(here.leaving.launch)} ${timeText(here.leaving.start - here.done)} after it came` : "; stays to the end";
+      return `${where}${cause}${this.byLaunch(here.launch)}${placed}; ${state}; ${bytesText(here.bytes)} from ${timeText(here.start)} on${ended}.${marked}`;
     }
     const column = Math.min(Math.floor(t / map.column_ps), map.columns - 1);
     const row = spot.band.first_row + Math.min(Math.floor(spot.inside / 2 ** spot.band.row_shift), spot.band.rows - 1);
@@ -492,7 +505,8 @@ class MapView {
       return [band.name, bytesText(band.bytes), bytesText(sums.arrived), share, bytesText(sums.left), bytesText(sums.repeated), ...(this.span ? [sums.events.toLocaleString("en")] : counts), bytesText(resident)];
     });
     const kernels = map.launches.filter((launch) => launch.end_ps >= from && launch.start_ps <= to).length;
-    const caption = `${this.span ? "Selected" : "Whole run"}: ${timeText(from)} to ${timeText(to)}, ${counted(kernels, "launch", "es")}`;
+    const launches = map.launched ? `, ${counted(kernels, "launch", "es")}` : "";
+    const caption = `${this.span ? "Selected" : "Whole run"}: ${timeText(from)} to ${timeText(to)}${launches}`;
     this.fill(caption, ["*Allocation", "Size", "Arrived", "of its pages", "Left", "Moved again", ...(this.span ? ["Changes"] : causes.map((cause) => map.legend.causes[cause].name)), "At the end"], rows);
   }
 

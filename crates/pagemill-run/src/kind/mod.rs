@@ -103,6 +103,6 @@ pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),
         PointSpec::Coloring(spec) => coloring::run(point, spec, options),
-        PointSpec::Pager(spec) => pager::run(point, spec),
+        PointSpec::Pager(spec) => pager::run(point, spec, options),
     }
 }

@@ -5,6 +5,7 @@ use super::clockwork::Clockwork;
 use super::error::GpuError;
 use super::machine::{GpuMachine, HostCopies, HostReads, InstructionTimings, Placement};
 use super::memory_path::{MANAGED_BASE, MemoryPath};
+use super::page_events;
 use super::pages::Pages;
 use super::pages::driver::DriverPages;
 use super::pages::ranges::{Ranges, RangesSpec};
@@ -164,8 +165,16 @@ impl Gpu {
             0
         };
         let mut timeline = Timeline::with_limit(events);
-        if options.timeline && migration.is_some() {
-            timeline.record_pages(page.bytes());
+        if options.timeline {
+            match &mode {
+                TransferMode::Driver(_) => {
+                    timeline.record_pages(page.bytes(), page_events::legend(page_events::BATCH));
+                }
+                _ if migration.is_some() => {
+                    timeline.record_pages(page.bytes(), page_events::legend(page_events::SM));
+                }
+                _ => {}
+            }
         }
         let pages = page_manager(machine, &mode, migration)?;
         let path = MemoryPath::new(machine, page, pages, timeline);

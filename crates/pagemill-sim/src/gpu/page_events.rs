@@ -12,23 +12,57 @@ pub(crate) const PREFETCH: u8 = 2;
 pub(crate) const EVICTION: u8 = 3;
 /// The page left because the CPU touched it.
 pub(crate) const HOST_TOUCH: u8 = 4;
-/// The program freed the page.
+/// The program freed the page, or gave up its contents.
 pub(crate) const FREED: u8 = 5;
 /// A kernel was the first to touch the bytes: they were allocated, and nothing moved.
 pub(crate) const FIRST_TOUCH: u8 = 6;
+/// They moved along with bytes that a kernel needed.
+pub(crate) const GROWTH: u8 = 7;
+/// Access counters reported them.
+pub(crate) const COUNTER: u8 = 8;
+/// A call of the program sent the page back.
+pub(crate) const SENT_BACK: u8 = 9;
+/// The page left to make room, and CPU memory had it as well: nothing was copied.
+pub(crate) const DROPPED: u8 = 10;
+/// CPU memory has the bytes as well, to be read.
+pub(crate) const DUPLICATED: u8 = 11;
+/// The GPU wrote to bytes that were in both memories, or a call gave the copy up.
+pub(crate) const COPY_VOID: u8 = 12;
+/// The GPU uses the bytes in CPU memory.
+pub(crate) const IN_PLACE: u8 = 13;
+/// As that, for a while, because the page moved to and fro.
+pub(crate) const PINNED: u8 = 14;
+/// The while has ended: the GPU faults again.
+pub(crate) const UNPINNED: u8 = 15;
+/// The fault was put off because the page moves to and fro.
+pub(crate) const THROTTLED: u8 = 16;
+
+/// What an event's place is under a driver.
+pub(crate) const BATCH: &str = "batch";
+/// What it is where the GPU moves ranges by itself.
+pub(crate) const SM: &str = "SM";
 
 /// The causes in the order of their numbers.
-pub(crate) fn legend() -> Legend {
+pub(crate) fn legend(place: &str) -> Legend {
     let cause = |name: &str, effect| Cause {
         name: name.to_owned(),
         effect,
+        state: None,
+    };
+    let mark = |name: &str, state: Option<&str>| Cause {
+        state: state.map(str::to_owned),
+        ..cause(name, Effect::Mark)
     };
     Legend {
         absent: "on the CPU".to_owned(),
         partial: "partly on the GPU".to_owned(),
         present: "on the GPU".to_owned(),
         departed: "back on the CPU".to_owned(),
-        place: "SM".to_owned(),
+        marked: match place {
+            BATCH => "in both memories, used in place, or put off".to_owned(),
+            _ => String::new(),
+        },
+        place: place.to_owned(),
         causes: vec![
             cause("fault", Effect::Arrive),
             cause("repeated transfer", Effect::Repeat),
@@ -37,6 +71,19 @@ pub(crate) fn legend() -> Legend {
             cause("CPU touch", Effect::Leave),
             cause("freed", Effect::Leave),
             cause("first touch", Effect::Arrive),
+            cause("moved along", Effect::Arrive),
+            cause("access counter", Effect::Arrive),
+            cause("sent back by a call", Effect::Leave),
+            cause("dropped copy", Effect::Leave),
+            mark("duplicated", Some("in both memories, to be read")),
+            mark("copy void", Some("on the GPU alone")),
+            mark("mapped in place", Some("on the CPU, used in place")),
+            mark(
+                "pinned",
+                Some("pinned on the CPU because it thrashes, used in place"),
+            ),
+            mark("pin ended", Some("on the CPU")),
+            mark("put off", None),
         ],
     }
 }

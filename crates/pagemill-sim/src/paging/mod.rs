@@ -6,9 +6,10 @@
 
 mod costs;
 mod memory;
+mod recording;
 mod replay;
 mod touches;
 
 pub use costs::{BatchCost, PagerMachine, StoreCost};
-pub use replay::{PagingReport, replay};
+pub use replay::{PagingReport, replay, replay_recorded};
 pub use touches::{Order, Pattern, Touches};

@@ -4,6 +4,7 @@ use pagemill_types::Picos;
 
 use super::costs::{PagerMachine, SpareFrames, StoreCost};
 use super::memory::Memory;
+use super::recording::{self, Recording};
 use super::touches::{Change, Touches};
 
 /// What a replay counted. The counts have the names and meanings of the pager's own.
@@ -57,6 +58,32 @@ pub fn replay(
     machine: &PagerMachine,
     store: &StoreCost,
 ) -> Result<PagingReport, PagingSpecError> {
+    Ok(run(touches, spec, (machine, store), None)?.report)
+}
+
+/// As [`replay`], with the bytes of a page map: which units were in frames, when and why.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_recorded(
+    touches: &Touches,
+    spec: &PagingSpec,
+    machine: &PagerMachine,
+    store: &StoreCost,
+) -> Result<(PagingReport, Vec<u8>), PagingSpecError> {
+    let recording = Recording::new(&touches.events, spec.migration.page.bytes());
+    let run = run(touches, spec, (machine, store), Some(recording))?;
+    let end = run.report.time;
+    let map = run.recording.map(|recording| recording.finish(end));
+    Ok((run.report, map.unwrap_or_default()))
+}
+
+fn run<'a>(
+    touches: &'a Touches,
+    spec: &PagingSpec,
+    (machine, store): (&'a PagerMachine, &'a StoreCost),
+    recording: Option<Recording>,
+) -> Result<Run<'a>, PagingSpecError> {
     let mut run = Run {
         machine,
         store,
@@ -69,12 +96,13 @@ pub fn replay(
         program: Picos::ZERO,
         handler: Picos::ZERO,
         report: PagingReport::default(),
+        recording,
     };
     for (index, event) in touches.events.iter().enumerate() {
         run.event(index, event);
     }
     run.report.time = run.program.max(run.handler);
-    Ok(run.report)
+    Ok(run)
 }
 
 struct Run<'a> {
@@ -91,6 +119,7 @@ struct Run<'a> {
     /// When the handler is free.
     handler: Picos,
     report: PagingReport,
+    recording: Option<Recording>,
 }
 
 impl Run<'_> {
@@ -117,6 +146,7 @@ impl Run<'_> {
                 units,
                 is_gone,
             } => {
+                self.record_discard(*first, *units);
                 self.memory.discard(*first, *units, *is_gone);
                 let range = *first..first + u64::from(*units);
                 range.for_each(|unit| self.unit_mut(unit, |unit| *unit = Unit::default()));
@@ -143,7 +173,39 @@ impl Run<'_> {
                 // The recording pager had brought it ahead. Here the program's write is a fault.
                 self.touch(unit, true);
             }
+            self.record_change(unit);
             self.unit_mut(unit, |unit| unit.change = Some(change));
+        }
+    }
+
+    /// The page map learns that a unit in a frame is no longer what the store has.
+    fn record_change(&mut self, unit: u64) {
+        let page_units = u64::from(self.memory.page_units);
+        let (page, within) = ((unit / page_units) as u32, (unit % page_units) as u32);
+        let now = self.program;
+        let is_new = |unit: &Unit| unit.change.is_none();
+        if let Some(recording) = &mut self.recording
+            && self.units.get(unit as usize).is_some_and(is_new)
+        {
+            let unit = PageMask::range(within..within + 1);
+            recording.changed(recording::CHANGED, page, unit, (now, now));
+        }
+    }
+
+    /// The page map learns which units in frames the program gives up.
+    fn record_discard(&mut self, first: u64, units: u32) {
+        let Some(recording) = &mut self.recording else {
+            return;
+        };
+        let page_units = u64::from(self.memory.page_units);
+        let end = (first + u64::from(units)).min(self.memory.units());
+        let now = self.program;
+        for page in first / page_units..end.div_ceil(page_units) {
+            let start = page * page_units;
+            let within = first.saturating_sub(start)..(end - start).min(page_units);
+            let resident = self.memory.ledger.resident(page as u32);
+            let given_up = resident.and(&PageMask::range(within.start as u32..within.end as u32));
+            recording.changed(recording::GIVEN_UP, page as u32, given_up, (now, now));
         }
     }
 
@@ -163,46 +225,61 @@ impl Run<'_> {
             *faults += 1;
             let resident = u64::from(self.memory.ledger.resident_units());
             self.report.resident_units_max = self.report.resident_units_max.max(resident);
-            self.carry_out(&plan);
+            self.carry_out(&plan, (unit, is_write));
         } else {
             self.report.avoided_faults += 1;
         }
         self.plan = plan;
     }
 
-    fn carry_out(&mut self, plan: &Plan) {
+    fn carry_out(&mut self, plan: &Plan, needed: (u64, bool)) {
         let mut evict = Picos::ZERO;
         for planned in &plan.evict {
             evict.0 += self.evict(planned.page, planned.units).0;
         }
         let mut fetch = Picos::ZERO;
         for planned in &plan.fetch {
-            fetch.0 += self.fetch(planned.page, planned.units).0;
+            fetch.0 += self.fetch(planned.page, planned.units, needed).0;
         }
         let machine = self.machine;
         let arrival = Picos(self.program.0 + machine.round_trip.0);
         let start = arrival.max(self.handler);
         let until_fetched = Picos(start.0 + machine.decide.0 + fetch.0);
         self.handler = Picos(until_fetched.0 + evict.0);
-        self.program = match self.spare.fetches_first(plan) {
+        let fetches_first = self.spare.fetches_first(plan);
+        self.program = match fetches_first {
             true => until_fetched,
             false => self.handler,
         };
+        if let Some(recording) = &mut self.recording {
+            let until_evicted = Picos(start.0 + evict.0);
+            let (came, left) = match fetches_first {
+                true => ((start, until_fetched), (until_fetched, self.handler)),
+                false => ((until_evicted, self.handler), (start, until_evicted)),
+            };
+            recording.moved(came, left);
+        }
         self.report.service.0 += self.handler.0 - start.0;
     }
 
     fn evict(&mut self, page: u32, units: PageMask) -> Picos {
         let first = self.memory.first_of(page);
-        let mut written = 0;
-        for unit in units.pages() {
-            self.unit_mut(first + u64::from(unit), |unit| match unit.change.take() {
+        let mut changed = PageMask::EMPTY;
+        for number in units.pages() {
+            self.unit_mut(first + u64::from(number), |unit| match unit.change.take() {
                 Some(Change::Changed) => {
                     unit.is_stored = true;
-                    written += 1;
+                    changed.insert(number);
                 }
                 Some(Change::Zeroed) => unit.is_stored = false,
                 None => {}
             });
+        }
+        let written = changed.count();
+        if let Some(recording) = &mut self.recording {
+            let left = &mut recording.left;
+            left.push((recording::WRITTEN, page, changed));
+            left.push((recording::CLEAN, page, units.without(&changed)));
         }
         let report = &mut self.report;
         report.evicted_pages += 1;
@@ -212,15 +289,112 @@ impl Run<'_> {
         self.machine.evict(self.store, units, written)
     }
 
-    fn fetch(&mut self, page: u32, units: PageMask) -> Picos {
+    fn fetch(&mut self, page: u32, units: PageMask, needed: (u64, bool)) -> Picos {
         let first = self.memory.first_of(page);
         let is_stored = |unit: &u32| {
             let unit = self.units.get((first + u64::from(*unit)) as usize);
             unit.is_some_and(|unit| unit.is_stored)
         };
         let stored: PageMask = units.pages().filter(is_stored).collect();
+        if let Some(recording) = &mut self.recording {
+            let (unit, is_write) = needed;
+            let within = unit.wrapping_sub(first);
+            let faulted = match within < u64::from(self.memory.page_units) {
+                true => stored.and(&PageMask::range(within as u32..within as u32 + 1)),
+                false => PageMask::EMPTY,
+            };
+            let cause = match is_write {
+                true => recording::WRITE,
+                false => recording::READ,
+            };
+            let came = &mut recording.came;
+            came.push((cause, page, faulted));
+            came.push((recording::ALONG, page, stored.without(&faulted)));
+            came.push((recording::ZEROS, page, units.without(&stored)));
+        }
         self.report.fetched_units += u64::from(stored.count());
         self.report.zero_units += u64::from(units.count() - stored.count());
         self.machine.fetch(self.store, units, stored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::costs::BatchCost;
+    use super::super::touches::{Order, Pattern};
+    use super::*;
+    use pagemill_map::{Effect, Map};
+    use pagemill_policy::paging::READ_AHEADS;
+    use pagemill_policy::residency::{EVICTIONS, GROWTHS};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// The units in frames, and those of them that have changed, as the histories have them.
+    fn replayed(map: &Map) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let (mut there, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        for (page, events) in &map.pages {
+            for event in events {
+                let first = page * (map.page_bytes >> 12) + u64::from(event.first >> 12);
+                let units = first..first + u64::from(event.bytes >> 12);
+                match map.legend.causes[usize::from(event.cause)].effect {
+                    Effect::Arrive => there.extend(units),
+                    Effect::Mark => changed.extend(units),
+                    _ => units.for_each(|unit| {
+                        assert!(there.remove(&unit), "unit {unit} was in a frame");
+                        changed.remove(&unit);
+                    }),
+                }
+            }
+        }
+        (there, changed)
+    }
+
+    proptest! {
+        #[test]
+        fn histories_are_what_is_in_frames(
+            (growth, eviction, ahead) in (0..GROWTHS.len(), 0..EVICTIONS.len(), 0..READ_AHEADS.len()),
+            is_random: bool, units in 100u32..900, touches in 0u64..600, seed: u64,
+        ) {
+            let order = if is_random { Order::Random } else { Order::Ascending };
+            let pattern = Pattern { order, units, touches, writes: 0.4, think_ns: 100, seed };
+            let mut touches = Touches::of_pattern(&pattern);
+            let discard = TraceEvent::Discard { first: 30, units: 50, is_gone: false };
+            touches.events.push(discard);
+            let mut spec = PagingSpec::new(150);
+            (spec.growth, spec.eviction) = (&GROWTHS[growth], &EVICTIONS[eviction]);
+            spec.read_ahead = &READ_AHEADS[ahead];
+            let cost = BatchCost { call: Picos(5000), unit: Picos(900) };
+            let store = StoreCost { name: "store".to_owned(), put: cost, get: cost };
+            let machine = PagerMachine {
+                round_trip: Picos(2000), decide: Picos(300), take: cost, give: cost,
+                hash: Picos(7), zero: Picos(40), stores: Vec::new(),
+            };
+            let recording = Recording::new(&touches.events, spec.migration.page.bytes());
+            let run = run(&touches, &spec, (&machine, &store), Some(recording)).unwrap();
+            let plain = replay(&touches, &spec, &machine, &store).unwrap();
+            prop_assert_eq!(run.report, plain);
+            let (mut there, mut changed) = (BTreeSet::new(), BTreeSet::new());
+            for unit in (0..u64::from(units)).filter(|unit| run.is_resident(*unit)) {
+                there.insert(unit);
+                if run.units[unit as usize].change.is_some() {
+                    changed.insert(unit);
+                }
+            }
+            let end = run.report.time;
+            let map = Map::decode(&run.recording.unwrap().finish(end)).unwrap();
+            prop_assert_eq!((map.sampled_bits, map.full_ps), (0, None));
+            prop_assert_eq!(map.bands.len(), 1);
+            prop_assert_eq!(replayed(&map), (there, changed));
+            let moved = |names: &[&str]| -> u64 {
+                let events = map.pages.iter().flat_map(|(_, events)| events);
+                let name = |cause: u8| map.legend.causes[usize::from(cause)].name.as_str();
+                let own = events.filter(|event| names.contains(&name(event.cause)));
+                own.map(|event| u64::from(event.bytes >> 12)).sum()
+            };
+            prop_assert_eq!(moved(&["read fault", "write fault", "moved along"]), plain.fetched_units);
+            prop_assert_eq!(moved(&["zeros"]), plain.zero_units);
+            prop_assert_eq!(moved(&["eviction, written"]), plain.written_units);
+            prop_assert_eq!(moved(&["eviction, unchanged"]), plain.clean_units);
+        }
     }
 }

@@ -16,9 +16,11 @@ use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
 use super::totals::Totals;
+use crate::gpu::page_events;
 use crate::gpu::pages::driver::DriverPages;
 use crate::gpu::pages::ranges::{Ranges, RangesSpec};
 use crate::gpu::translation::Translations;
+use crate::gpu::wires::Wires;
 use crate::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
@@ -173,7 +175,7 @@ pub fn run_watched(
     point: &UvmPoint,
     events_max: usize,
     watch: &mut dyn FnMut(f64) -> bool,
-) -> Result<(UvmReport, Timeline), UvmError> {
+) -> Result<(UvmReport, Recorded), UvmError> {
     point.check(machine)?;
     let strategy = (point.strategy.build)();
     let gpu_bytes = machine.free_bytes(point.ballast);
@@ -188,12 +190,16 @@ pub fn run_watched(
         translations: Translations::new(machine.translation, machine.sm.count, machine.sm.clock),
         paths: Paths::new(machine, events_max),
     };
+    if events_max > 0 {
+        record_pages(&mut memory, point, pattern.bytes);
+    }
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
     let all_reads = (pattern.bytes / 128).max(1) as f64;
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
+            start_again(&mut memory, now, pattern.bytes);
             memory.mover = mover(machine, point, &*strategy, &placement)?;
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
@@ -204,6 +210,9 @@ pub fn run_watched(
             machine.sm.unrolled_reads,
             |block| block % machine.sm.count / machine.translation.sms_per_utlb,
         );
+        if let Some(pages) = memory.paths.wires.timeline.pages() {
+            pages.launch(point.pattern.name(), now.0);
+        }
         let mut kernel = Kernel::new(machine, crew, &mut memory);
         let done =
             |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
@@ -222,6 +231,9 @@ pub fn run_watched(
             end,
             bytes: pattern.bytes,
         });
+        if let Some(pages) = memory.paths.wires.timeline.pages() {
+            pages.ended(end.0);
+        }
         now = end;
     }
     let report = UvmReport {
@@ -232,7 +244,44 @@ pub fn run_watched(
         allocated_bytes: pattern.bytes,
         ..totals.report(machine, point.loops)
     };
-    Ok((report, memory.paths.wires.timeline))
+    let Wires {
+        link, mut timeline, ..
+    } = memory.paths.wires;
+    let page_map = timeline.finish_pages(now, link.bytes_per_second());
+    Ok((report, Recorded { timeline, page_map }))
+}
+
+/// What was recorded while a point ran.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// Its events.
+    pub timeline: Timeline,
+    /// Where pages were, when and why, as the bytes of a page map; empty where no events were asked for.
+    pub page_map: Vec<u8>,
+}
+
+/// A page map of the allocation is recorded from now on.
+fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
+    let (page_bytes, place) = match memory.mover {
+        Mover::Driver(_) => (BLOCK_BYTES, page_events::BATCH),
+        Mover::Partial(_) => (point.partial.page.bytes(), page_events::SM),
+    };
+    let timeline = &mut memory.paths.wires.timeline;
+    timeline.record_pages(page_bytes, page_events::legend(place));
+    if let Some(pages) = timeline.pages() {
+        pages.allocated(point.pattern.name(), 0, bytes);
+    }
+}
+
+/// All data are in CPU memory again, at no cost.
+fn start_again(memory: &mut Memory, at: Picos, bytes: u64) {
+    let wires = &mut memory.paths.wires;
+    if wires.timeline.pages().is_some() {
+        match &mut memory.mover {
+            Mover::Driver(pages) => pages.free(at, 0..bytes, wires),
+            Mover::Partial(pages) => pages.forget(at, 0, bytes, wires),
+        }
+    }
 }
 
 fn mover(

@@ -114,7 +114,10 @@ impl Driver {
                 self.places.unmap(block, &unmapped);
             }
             Action::Prefetch(side) => self.prefetch(block, pages, side, effects),
-            Action::Discard if is_heeded => self.discard(block, pages),
+            Action::Discard if is_heeded => {
+                effects.discarded = pages.and(self.places.resident(block));
+                self.discard(block, pages);
+            }
             Action::Discard => {}
         }
     }

@@ -71,8 +71,14 @@ impl Driver {
 
     /// The bytes are freed: nothing moves.
     pub fn free(&mut self, bytes: Range<u64>) {
+        self.free_each(bytes, |_, _| {});
+    }
+
+    /// As [`Driver::free`]; `each` sees the pages of each block that GPU memory held.
+    pub fn free_each(&mut self, bytes: Range<u64>, mut each: impl FnMut(u32, &PageMask)) {
         for (block, pages) in blocks_of(bytes, self.blocks()) {
             let pages = pages.and(&self.extent(block));
+            each(block, &pages.and(self.places.resident(block)));
             self.discard(block, &pages);
             if let Some(advice) = self.advice.get_mut(block as usize) {
                 *advice = super::Advice::default();

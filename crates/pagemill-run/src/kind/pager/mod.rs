@@ -5,12 +5,12 @@ mod metrics;
 use pagemill_policy::paging::{PagingSpec, Trace, UNIT_BYTES};
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{PagerPoint, PagerSource, Point};
-use pagemill_sim::paging::{Touches, replay};
+use pagemill_sim::paging::{Touches, replay, replay_recorded};
 
 use super::View;
-use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
+use crate::{Outcome, RunOptions};
 
 pub const VIEW: View = View {
     identity: &[
@@ -38,11 +38,15 @@ pub const VIEW: View = View {
 };
 
 /// Replays the program to its end.
-pub fn run(point: &Point, spec: &PagerPoint) -> Result<Outcome, PointError> {
+pub fn run(point: &Point, spec: &PagerPoint, options: &RunOptions) -> Result<Outcome, PointError> {
     let (program, usual, touches) = touches(spec)?;
     let rules = spec.rules.over(usual);
-    let report = replay(&touches, &rules, &spec.machine.spec, &spec.store)
-        .map_err(|error| PointError::Refused(error.to_string()))?;
+    let (machine, store) = (&spec.machine.spec, &spec.store);
+    let ran = match options.events_max {
+        0 => replay(&touches, &rules, machine, store).map(|report| (report, Vec::new())),
+        _ => replay_recorded(&touches, &rules, machine, store),
+    };
+    let (report, page_map) = ran.map_err(|error| PointError::Refused(error.to_string()))?;
     let row = Row::new()
         .parameter("machine", spec.machine.name.as_str())
         .parameter("workload", spec.workload)
@@ -58,7 +62,10 @@ pub fn run(point: &Point, spec: &PagerPoint) -> Result<Outcome, PointError> {
         .parameter("read_ahead", rules.read_ahead.name)
         .parameter("eviction", rules.eviction.name);
     let row = parameters(point, row);
-    Ok(Outcome::of(metrics::add(&report, row)))
+    Ok(Outcome {
+        page_map,
+        ..Outcome::of(metrics::add(&report, row))
+    })
 }
 
 /// The program's name, the rules where the scenario sets none, and what the program does.

@@ -45,7 +45,7 @@ pub fn run(
         options.events_max,
         &mut watch,
     );
-    let (report, timeline) = ran.map_err(|error| match error {
+    let (report, recorded) = ran.map_err(|error| match error {
         UvmError::Stopped => PointError::Stopped,
         error => PointError::Failed(error.to_string()),
     })?;
@@ -59,7 +59,8 @@ pub fn run(
     };
     let row = metrics::add_metrics(parameters(point, identity.row()), &report);
     Ok(Outcome {
-        events: Some(Box::new(timeline)),
+        events: Some(Box::new(recorded.timeline)),
+        page_map: recorded.page_map,
         ..Outcome::of(row)
     })
 }

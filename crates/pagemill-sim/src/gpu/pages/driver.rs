@@ -4,6 +4,9 @@
 mod fault_buffer;
 mod handler;
 mod host_tables;
+mod recording;
+#[cfg(test)]
+mod recording_tests;
 mod spec;
 
 use std::ops::Range;
@@ -236,8 +239,8 @@ impl<W: Waiter> DriverPages<W> {
     }
 
     /// The bytes at offsets `bytes` are freed; nothing moves.
-    pub(crate) fn free(&mut self, bytes: Range<u64>) {
-        self.handler.free(bytes);
+    pub(crate) fn free(&mut self, at: Picos, bytes: Range<u64>, wires: &mut Wires) {
+        self.handler.free(bytes, at, wires);
     }
 
     /// The pages of the block of 4 KiB page `page` that only GPU memory has.

@@ -349,7 +349,7 @@ impl Pages {
         match self {
             Self::Fixed => {}
             Self::Ranges(ranges) => ranges.forget(at, address, bytes, wires),
-            Self::Driver(pages) => pages.free(offsets(address, bytes)),
+            Self::Driver(pages) => pages.free(at, offsets(address, bytes), wires),
         }
     }
 

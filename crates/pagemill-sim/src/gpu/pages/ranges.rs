@@ -390,7 +390,7 @@ impl Ranges {
             range,
             start,
             done,
-            sm: asker.sm,
+            place: asker.sm,
         });
         done
     }
@@ -425,7 +425,7 @@ impl Ranges {
                 range,
                 start,
                 done,
-                sm: 0,
+                place: 0,
             });
         }
     }

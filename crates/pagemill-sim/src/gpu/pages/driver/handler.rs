@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pagemill_policy::residency::{
-    BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, PAGE_BYTES, PageMask,
+    BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, Evicted, PAGE_BYTES, PageMask,
 };
 use pagemill_types::Picos;
 
 use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
+use super::recording::{self, Moment, page_number};
 use super::spec::{DriverCosts, DriverMachine};
+use crate::gpu::page_events;
 use crate::gpu::pages::Moves;
 use crate::gpu::pages::ledger::Ledger;
 use crate::gpu::wires::Wires;
 use crate::parts::link::Direction;
-use crate::timeline::{TimelineEvent, TimelineKind};
+use crate::timeline::{Timeline, TimelineEvent, TimelineKind};
 
 /// What the driver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +76,8 @@ struct Batch {
     served: Vec<u32>,
     /// The block whose effects wait for their copy.
     arriving: Option<u32>,
+    /// Why it arrives, and its faulted pages.
+    needed: (u8, PageMask),
     start: Picos,
     copied: Picos,
 }
@@ -166,6 +170,7 @@ impl FaultHandler {
     /// Carries out a call of the program from `at` on; returns when the driver has ended its work, and when the last copy is
     /// done.
     pub(super) fn call(&mut self, call: &Call, at: Picos, wires: &mut Wires) -> (Picos, Picos) {
+        self.bring(at, wires);
         let (costs, host_page_pages, base) = (self.costs, self.host_page_pages, self.base);
         let Self {
             driver,
@@ -180,12 +185,22 @@ impl FaultHandler {
         driver.call(call, effects, |block, effects| {
             note_moves(moves, base, block, effects);
             counts.refetched_bytes += book(departed, &mut wires.ledger, base, block, effects);
-            let (sent, copied) = send_back(effects, &costs, now, wires);
+            let left = Departure {
+                base,
+                block,
+                batch: 0,
+            };
+            let (sent, copied) = send_back(effects, &costs, now, left, wires);
+            let start = now;
             now = sent + processing(effects, &costs, host_page_pages);
             done = done.max(now).max(copied);
+            recording::decided(&mut wires.timeline, effects, left.moment(start, now));
             let bytes = effects.copied_bytes();
             if bytes > 0 {
                 let arrived = wires.link.transfer(now, Direction::ToGpu, bytes).done;
+                let needed = (page_events::PREFETCH, &PageMask::EMPTY);
+                let when = left.moment(now, arrived);
+                recording::arrived(&mut wires.timeline, effects, needed, when);
                 ready_at[block as usize] = arrived;
                 counts.migrations += 1;
                 done = done.max(arrived);
@@ -202,6 +217,7 @@ impl FaultHandler {
         at: Picos,
         wires: &mut Wires,
     ) -> (Picos, u64) {
+        self.bring(at, wires);
         let (costs, base) = (self.costs, self.base);
         let Self {
             driver,
@@ -234,6 +250,7 @@ impl FaultHandler {
             // A fault of the CPU is served like a block of a batch; the CPU waits for its copy.
             now += costs.block;
             counts.host_faults += 1;
+            let start = now;
             if bytes > 0 {
                 let landed = now.max(ready_at[block as usize]);
                 let copy = wires
@@ -242,12 +259,21 @@ impl FaultHandler {
                 now = copy.done;
                 moved += bytes;
             }
+            let when = Departure::to_host(base, block).moment(start, now);
+            let timeline = &mut wires.timeline;
+            for left in &effects.evictions {
+                let pages = left.copied.or(&left.dropped);
+                recording::changed(timeline, page_events::HOST_TOUCH, &pages, when);
+            }
+            let copies = &effects.duplicated;
+            recording::changed(timeline, page_events::DUPLICATED, copies, when);
         });
         (now, moved)
     }
 
     /// Blocks that do not fit `gpu_bytes` leave.
     pub(super) fn limit(&mut self, gpu_bytes: u64, at: Picos, wires: &mut Wires) {
+        self.bring(at, wires);
         let mut now = at;
         while self.driver.shrink(gpu_bytes, &mut self.effects) {
             note_moves(&mut self.moves, self.base, 0, &self.effects);
@@ -260,13 +286,19 @@ impl FaultHandler {
                 &self.effects,
             );
             self.counts.evictions += 1;
-            (now, _) = send_back(&self.effects, &self.costs, now, wires);
+            let left = Departure::to_host(self.base, NO_BLOCK);
+            (now, _) = send_back(&self.effects, &self.costs, now, left, wires);
         }
     }
 
     /// The bytes at offsets `bytes` are freed.
-    pub(super) fn free(&mut self, bytes: std::ops::Range<u64>) {
-        self.driver.free(bytes.clone());
+    pub(super) fn free(&mut self, bytes: std::ops::Range<u64>, at: Picos, wires: &mut Wires) {
+        self.bring(at, wires);
+        let base = self.base;
+        self.driver.free_each(bytes.clone(), |block, freed| {
+            let when = Departure::to_host(base, block).moment(at, at);
+            recording::changed(&mut wires.timeline, page_events::FREED, freed, when);
+        });
         self.moves
             .left(self.base + bytes.start..self.base + bytes.end);
     }
@@ -280,7 +312,7 @@ impl FaultHandler {
     ) -> HandlerStep {
         match self.phase {
             Phase::Fetch => {
-                self.fetch(now, buffer);
+                self.fetch(now, buffer, wires);
                 let entries = self.batch.entries;
                 HandlerStep::Again(now + self.costs.batch + Picos(self.costs.entry.0 * entries))
             }
@@ -309,8 +341,13 @@ impl FaultHandler {
     }
 
     /// Takes a batch of faults and of reports, sorted by block.
-    fn fetch<W: Waiter>(&mut self, now: Picos, buffer: &FaultBuffer<W>) {
-        self.driver.release(now);
+    fn fetch<W: Waiter>(&mut self, now: Picos, buffer: &FaultBuffer<W>, wires: &mut Wires) {
+        let base = self.base;
+        self.driver.release_each(now, |block, page| {
+            let when = Departure::to_host(base, block).moment(now, now);
+            let page = PageMask::range(page..page + 1);
+            recording::changed(&mut wires.timeline, page_events::UNPINNED, &page, when);
+        });
         let faults = &mut self.batch.faults;
         buffer.fetch(now, self.batch_entries, faults);
         faults.sort_unstable();
@@ -350,12 +387,14 @@ impl FaultHandler {
             self.driver
                 .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
+            self.batch.needed = (page_events::FAULT, faulted);
             block
         } else {
             self.batch.reports = self.batch.reports.checked_sub(1)?;
             let block = self.reports.pop_front()?;
             self.driver.service_counter(block, now, &mut self.effects);
             self.counts.counter_migrations += u64::from(!self.effects.fetched.is_empty());
+            self.batch.needed = (page_events::COUNTER, PageMask::EMPTY);
             block
         };
         self.counts.blocks += 1;
@@ -363,20 +402,12 @@ impl FaultHandler {
         self.account(block, faults, wires);
         self.batch.arriving = Some(block);
         self.batch.served.push(block);
-        let (sent, copied) = send_back(&self.effects, &self.costs, now, wires);
+        let left = self.departure(block);
+        let (sent, copied) = send_back(&self.effects, &self.costs, now, left, wires);
         self.batch.copied = self.batch.copied.max(copied);
         self.counts.evictions += self.effects.evictions.len() as u64;
-        for evicted in &self.effects.evictions {
-            wires.timeline.record(|| TimelineEvent {
-                kind: TimelineKind::Eviction {
-                    page: u64::from(evicted.block),
-                },
-                start: now,
-                end: sent.max(copied),
-                bytes: u64::from(evicted.copied.count()) * PAGE_BYTES,
-            });
-        }
         let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);
+        recording::decided(&mut wires.timeline, &self.effects, left.moment(now, at));
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             // Until the copy begins, the earliest it can end at.
@@ -385,7 +416,8 @@ impl FaultHandler {
         Some(at)
     }
 
-    /// Starts the copy of what the last block decided.
+    /// Starts the copy of what the last block decided. Before any other decision: a kernel may end while the driver serves
+    /// a report of access counters.
     fn bring(&mut self, now: Picos, wires: &mut Wires) {
         let Some(block) = self.batch.arriving.take() else {
             return;
@@ -397,14 +429,27 @@ impl FaultHandler {
             self.ready_at[block as usize] = arrived;
             wires.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Migration {
-                    page: u64::from(block),
+                    page: page_number(self.base, block),
                     partition: 0,
                 },
                 start: now,
                 end: arrived,
                 bytes,
             });
+            let (cause, faulted) = &self.batch.needed;
+            let when = self.departure(block).moment(now, arrived);
+            let needed = (*cause, faulted);
+            recording::arrived(&mut wires.timeline, &self.effects, needed, when);
             self.batch.copied = self.batch.copied.max(arrived);
+        }
+    }
+
+    /// What leaves for `block` in the batch at hand.
+    fn departure(&self, block: u32) -> Departure {
+        Departure {
+            base: self.base,
+            block,
+            batch: self.counts.batches,
         }
     }
 
@@ -490,25 +535,84 @@ fn book(
     again
 }
 
+/// For which block others leave, and in which batch.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    base: u64,
+    block: u32,
+    batch: u64,
+}
+
+impl Departure {
+    /// What leaves `block` outside of batches.
+    fn to_host(base: u64, block: u32) -> Self {
+        Self {
+            base,
+            block,
+            batch: 0,
+        }
+    }
+
+    /// Of the block for which others leave.
+    fn moment(self, start: Picos, done: Picos) -> Moment {
+        Moment {
+            page: page_number(self.base, self.block),
+            start,
+            done,
+            batch: self.batch,
+        }
+    }
+}
+
 /// Starts the copies of evicted blocks; answers when the driver goes on, and when the last copy ends.
 fn send_back(
     effects: &Effects,
     costs: &DriverCosts,
     now: Picos,
+    left: Departure,
     wires: &mut Wires,
 ) -> (Picos, Picos) {
     let (mut at, mut copied) = (now, now);
     for evicted in &effects.evictions {
         at += costs.eviction;
+        let (start, mut done) = (at, at);
         let bytes = u64::from(evicted.copied.count()) * PAGE_BYTES;
         if bytes > 0 {
             copied = wires.link.transfer(at, Direction::ToCpu, bytes).done;
+            done = copied;
             if costs.eviction_waits {
                 at = copied;
             }
         }
+        record_departure(evicted, left, (start, done), &mut wires.timeline);
     }
     (at, copied)
+}
+
+/// Tells timeline and page map that a block left.
+fn record_departure(
+    evicted: &Evicted,
+    left: Departure,
+    (start, done): (Picos, Picos),
+    timeline: &mut Timeline,
+) {
+    let page = page_number(left.base, evicted.block);
+    let when = Moment {
+        page,
+        ..left.moment(start, done)
+    };
+    if evicted.block == left.block {
+        let pages = evicted.copied.or(&evicted.dropped);
+        return recording::changed(timeline, page_events::SENT_BACK, &pages, when);
+    }
+    timeline.record(|| TimelineEvent {
+        kind: TimelineKind::Eviction { page },
+        start,
+        end: done,
+        bytes: u64::from(evicted.copied.count()) * PAGE_BYTES,
+    });
+    recording::changed(timeline, page_events::EVICTION, &evicted.copied, when);
+    recording::changed(timeline, page_events::DROPPED, &evicted.dropped, when);
 }
 
 /// The driver's own time for a block, evictions aside.

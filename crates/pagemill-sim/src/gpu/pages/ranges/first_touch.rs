@@ -143,7 +143,7 @@ impl Ranges {
             range,
             start: at,
             done,
-            sm: 0,
+            place: 0,
         });
         done
     }

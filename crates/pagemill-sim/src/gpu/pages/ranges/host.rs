@@ -64,7 +64,7 @@ impl Ranges {
                         range,
                         start,
                         done,
-                        sm: 0,
+                        place: 0,
                     });
                 }
             }

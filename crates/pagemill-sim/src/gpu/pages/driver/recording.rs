@@ -1,0 +1,89 @@
+//! What the driver tells page maps: a page of the map is a block of 2 MiB.
+
+use pagemill_policy::residency::{BLOCK_BYTES, Effects, PAGE_BYTES, PageMask};
+use pagemill_types::{PageRange, Picos};
+
+use crate::gpu::page_events;
+use crate::timeline::{PageChange, Timeline};
+
+/// Where and when the driver changes a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The block's number in the address space.
+    pub(super) page: u64,
+    pub(super) start: Picos,
+    pub(super) done: Picos,
+    /// The batch of faults, from 1.
+    pub(super) batch: u64,
+}
+
+/// The number in the address space of `block`, where the first block is at address `base`.
+pub(super) fn page_number(base: u64, block: u32) -> u64 {
+    base / BLOCK_BYTES + u64::from(block)
+}
+
+/// The `pages` of a block change: an event for each stretch of neighbors.
+pub(super) fn changed(timeline: &mut Timeline, cause: u8, pages: &PageMask, when: Moment) {
+    if timeline.pages().is_none() {
+        return;
+    }
+    for stretch in pages.stretches() {
+        timeline.page(PageChange {
+            cause,
+            page: when.page,
+            range: PageRange {
+                start: stretch.start * PAGE_BYTES as u32,
+                end: stretch.end * PAGE_BYTES as u32,
+            },
+            start: when.start,
+            done: when.done,
+            place: u32::try_from(when.batch).unwrap_or(u32::MAX),
+        });
+    }
+}
+
+/// What was decided for a block and costs no copy.
+pub(super) fn decided(timeline: &mut Timeline, effects: &Effects, when: Moment) {
+    if timeline.pages().is_none() {
+        return;
+    }
+    let at_once = Moment {
+        done: when.start,
+        ..when
+    };
+    let in_place = effects.mapped.without(&effects.pinned);
+    for (cause, pages, when) in [
+        (page_events::FREED, &effects.discarded, at_once),
+        (page_events::COPY_VOID, &effects.collapsed, at_once),
+        (page_events::PINNED, &effects.pinned, at_once),
+        (page_events::IN_PLACE, &in_place, at_once),
+        (page_events::THROTTLED, &effects.throttled, at_once),
+        (page_events::FIRST_TOUCH, &effects.populated, when),
+    ] {
+        changed(timeline, cause, pages, when);
+    }
+}
+
+/// What was copied to a block because of `cause`. Of what a fault brought, all but the `faulted` pages moved along.
+pub(super) fn arrived(
+    timeline: &mut Timeline,
+    effects: &Effects,
+    (cause, faulted): (u8, &PageMask),
+    when: Moment,
+) {
+    if timeline.pages().is_none() {
+        return;
+    }
+    let moved = effects.fetched.without(&effects.populated);
+    let (needed, along) = match cause {
+        page_events::FAULT => (moved.and(faulted), moved.without(faulted)),
+        _ => (moved, PageMask::EMPTY),
+    };
+    changed(timeline, cause, &needed, when);
+    changed(timeline, page_events::GROWTH, &along, when);
+    let there = Moment {
+        start: when.done,
+        ..when
+    };
+    changed(timeline, page_events::DUPLICATED, &effects.kept, there);
+}
