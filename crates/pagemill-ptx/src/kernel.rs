@@ -103,4 +103,12 @@ impl Kernel {
     pub fn instructions(&self) -> &[InstructionInfo] {
         &self.instructions
     }
+
+    /// File and line of the CUDA source of an instruction, where the PTX has `.loc` (`nvcc -lineinfo`).
+    pub fn source_of(&self, instruction: u32) -> Option<(&str, u32)> {
+        let info = self.instructions.get(instruction as usize)?;
+        let (file, line) = info.source?;
+        let (_, path) = self.files.iter().find(|(index, _)| *index == file)?;
+        Some((path, line))
+    }
 }

@@ -23,6 +23,7 @@ pub(crate) fn of(points: &[Point], outcomes: &[Outcome]) -> Vec<Finding> {
     let of_point = |(point, outcome, map): &(&Point, &Outcome, Map)| {
         let run = Run {
             row: &outcome.row,
+            details: &outcome.details,
             map,
         };
         let finding = |(reason, hint): (String, &str)| Finding {
@@ -40,6 +41,8 @@ type Reason = Option<(String, &'static str)>;
 
 struct Run<'a> {
     row: &'a Row,
+    /// Rows of kernels, allocations and lines.
+    details: &'a [Row],
     map: &'a Map,
 }
 
@@ -47,6 +50,8 @@ impl Run<'_> {
     fn reasons(&self) -> Vec<(String, &'static str)> {
         let all = [
             self.thrashes(),
+            self.waits_at_a_line(),
+            self.driver_is_busy(),
             self.moves_too_much(),
             self.moves_small_pieces(),
             self.link_is_full(),
@@ -66,7 +71,7 @@ impl Run<'_> {
             return None;
         }
         let hint = if self.number("evictions") > 0.0 {
-            "it does not fit: raise machine.dram.capacity, leave what is read once in CPU memory, or go through the data in an order that stays on a part of it"
+            "it does not fit: give it more GPU memory, leave what is read once in CPU memory, or go through the data in an order that stays on a part of it"
         } else if self.left_by_touch() > 0 {
             "the CPU touches the pages between kernels: copy only what it needs, or touch it once at the end"
         } else {
@@ -74,13 +79,82 @@ impl Run<'_> {
         };
         Some((
             format!(
-                "{} of the {} that moved to the GPU had been there before or were on their way; most of it in {}",
+                "{} of the {} that moved to the GPU had been there before or were on their way; most of it in {}{}",
                 share(again / moved),
                 bytes(moved),
-                self.most_moved()
+                self.most_moved(),
+                self.most_repeated_line()
             ),
             hint,
         ))
+    }
+
+    /// Rows of source lines.
+    fn lines(&self) -> impl Iterator<Item = &Row> {
+        let is_line = |row: &&Row| row.number("waiting_time_ns").is_some();
+        self.details.iter().filter(is_line)
+    }
+
+    /// The line with the most of `metric`, if it has any: its name, how much, and which share of all lines that is.
+    fn top_line(&self, metric: &str) -> Option<(&Row, f64, f64)> {
+        let of = |row: &Row| row.number(metric).unwrap_or(0.0);
+        let all: f64 = self.lines().map(of).sum();
+        let top = self.lines().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+        (of(top) > 0.0).then(|| (top, of(top), of(top) / all))
+    }
+
+    fn most_repeated_line(&self) -> String {
+        let top = self.top_line("repeated_bytes");
+        top.map_or_else(String::new, |(row, again, _)| {
+            format!(", by {} ({})", line_name(row), bytes(again))
+        })
+    }
+
+    fn waits_at_a_line(&self) -> Reason {
+        let (row, waited, part) = self.top_line("waiting_time_ns")?;
+        let of = |metric: &str| row.number(metric).unwrap_or(0.0);
+        let (moved, faults, misses) = (of("migrated_bytes"), of("faults"), of("tlb_misses"));
+        let remote = of("remote_bytes");
+        let hint = if remote > moved {
+            "data that is used again is faster in GPU memory: a prefetch, or another preferred location"
+        } else if moved > 0.0 {
+            "bring what it reads before the kernel (cudaMemPrefetchAsync), or change its order so that it stays on pages that are there"
+        } else if misses > 0.0 {
+            "larger pages, or neighboring threads on neighboring addresses"
+        } else {
+            "neighboring threads on neighboring addresses, or more warps"
+        };
+        let waited = human(&Value::Float(waited), ColumnKind::TimeNs);
+        let mut what = vec![format!("{faults:.0} faults")];
+        for (sum, doing) in [(moved, "moved to the GPU"), (remote, "used in CPU memory")] {
+            if sum > 0.0 {
+                what.push(format!("{} {doing}", bytes(sum)));
+            }
+        }
+        what.push(format!("{misses:.0} look-ups missed in the TLB"));
+        let reason = format!(
+            "warps wait {waited}, summed over them, for results of {}, {} of all waiting: {}",
+            line_name(row),
+            share(part),
+            what.join(", ")
+        );
+        Some((reason, hint))
+    }
+
+    fn driver_is_busy(&self) -> Reason {
+        let (busy, time) = (self.number("driver_busy_ns"), self.number("time_ns"));
+        (time > 0.0 && busy >= 0.3 * time).then(|| {
+            let reason = format!(
+                "the driver is at work {} of the time: {:.0} batches for {:.0} faults",
+                share(busy / time),
+                self.number("batches"),
+                self.number("faults")
+            );
+            (
+                reason,
+                "prefetch before the kernel, or say where data belongs: pagemill advise -- ./program tries the hints",
+            )
+        })
     }
 
     fn moves_too_much(&self) -> Reason {
@@ -195,6 +269,14 @@ impl Run<'_> {
                 bytes(band.bytes as f64)
             )
         })
+    }
+}
+
+/// `probe.cu:31`.
+fn line_name(row: &Row) -> String {
+    match row.get("kernel") {
+        Some(Value::Text(name)) => name.clone(),
+        _ => String::new(),
     }
 }
 

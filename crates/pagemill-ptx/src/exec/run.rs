@@ -508,6 +508,7 @@ impl Engine<'_, '_> {
             && let Some(due) = self.stores.announce(frame, memory, mask, self.access)?
         {
             self.warp.due = due;
+            self.access.instruction = self.stream.info[self.pc as usize];
             self.warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
             self.warp.state = WarpState::MemoryDue;
             self.meter.close(self.pc + 1, self.warp.path.mask);
@@ -535,6 +536,7 @@ impl Engine<'_, '_> {
                 .stores
                 .announce_texture(frame, texture, mask, self.access)?
         {
+            self.access.instruction = self.stream.info[self.pc as usize];
             self.warp.pending |= texture.slot.map_or(0, |slot| 1 << slot);
             self.warp.state = WarpState::MemoryDue;
             self.meter.close(self.pc + 1, self.warp.path.mask);

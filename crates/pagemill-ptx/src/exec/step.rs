@@ -82,6 +82,8 @@ pub struct MemoryAccess {
     pub slot: Option<u8>,
     /// Cache operator.
     pub cache_hint: CacheHint,
+    /// The instruction, counted as in [`Kernel::instructions`](crate::Kernel::instructions).
+    pub instruction: u32,
 }
 
 impl Default for MemoryAccess {
@@ -94,6 +96,7 @@ impl Default for MemoryAccess {
             addresses: [0; LANES],
             slot: None,
             cache_hint: CacheHint::Default,
+            instruction: 0,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::error::{GpuError, LaunchFailure};
 use super::host::TransferMode;
 use super::machine::GpuMachine;
 use super::memory_path::MemoryPath;
+use super::pages::ledger::{LineAccount, LineReport};
 use super::report::{LaunchReport, Report};
 use super::run::{Engine, RunError};
 use super::stats::{ExecutionStats, LaunchStats};
@@ -12,6 +13,7 @@ use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
 use pagemill_policy::residency::{Action, Placement};
 use pagemill_types::Picos;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -30,6 +32,8 @@ pub(super) struct Clockwork {
     kernel_time: Picos,
     copy_time: Picos,
     launches: Vec<LaunchReport>,
+    /// By file and line.
+    lines: BTreeMap<(String, u32), LineAccount>,
 }
 
 impl Clockwork {
@@ -51,6 +55,7 @@ impl Clockwork {
             kernel_time: Picos::ZERO,
             copy_time: Picos::ZERO,
             launches: Vec::new(),
+            lines: BTreeMap::new(),
         }
     }
 
@@ -204,6 +209,7 @@ impl Clockwork {
         let before = self.path.stats();
         let number = u32::try_from(self.launches.len()).unwrap_or(u32::MAX);
         self.path.wires.ledger.set_launch(Some(number));
+        self.path.wires.ledger.follow_lines(stream.instructions());
         let left = self.instructions_left();
         if let Some(pages) = self.path.wires.timeline.pages() {
             pages.launch(kernel, start.0);
@@ -212,7 +218,9 @@ impl Clockwork {
             .engine
             .run(start + self.launch_overhead, stream, &mut self.path, left);
         self.path.wires.ledger.set_launch(None);
+        let accounts = self.path.wires.ledger.take_lines();
         let outcome = outcome.map_err(|error| self.run_error(kernel, error))?;
+        self.note_lines(accounts, &outcome.waits, stream);
         self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
@@ -237,6 +245,23 @@ impl Clockwork {
                 occupancy: Some(outcome.occupancy),
             },
         ))
+    }
+
+    /// Adds what happened for the instructions of a launch to the accounts of their lines.
+    fn note_lines<S: GridStream>(
+        &mut self,
+        accounts: Vec<LineAccount>,
+        waits: &[Picos],
+        stream: &S,
+    ) {
+        for (number, mut account) in (0..).zip(accounts) {
+            account.waiting = waits.get(number as usize).copied().unwrap_or_default();
+            if !account.is_idle()
+                && let Some(source) = stream.source_of(number)
+            {
+                self.lines.entry(source).or_default().add(&account);
+            }
+        }
     }
 
     /// Notes a launch that was run without time.
@@ -320,12 +345,23 @@ impl Clockwork {
             resident_bytes: self.path.pages.resident_bytes(),
             ranges_per_page: self.path.pages.ranges_per_page(),
             allocations: self.path.wires.ledger.reports(),
+            lines: lines(self.lines),
             launches: self.launches,
             timeline: self.path.wires.timeline,
             page_map,
             ..Report::default()
         }
     }
+}
+
+/// The accounts of lines, by file and line.
+fn lines(accounts: BTreeMap<(String, u32), LineAccount>) -> Vec<LineReport> {
+    let report = |((file, line), account)| LineReport {
+        file,
+        line,
+        account,
+    };
+    accounts.into_iter().map(report).collect()
 }
 
 fn copy_kind(direction: Direction) -> TimelineKind {

@@ -50,6 +50,8 @@ pub(crate) struct Request {
     pub(crate) slot: u8,
     pub(crate) lanes: u8,
     pub(crate) stage: Stage,
+    /// The instruction of its kernel.
+    pub(crate) instruction: u32,
 }
 
 /// Waiting requests by the time they go on, equal times in the order they came.

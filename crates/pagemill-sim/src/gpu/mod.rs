@@ -28,6 +28,7 @@ mod stream;
 mod touched;
 pub(crate) mod translation;
 mod translator;
+mod waits;
 mod warp;
 pub(crate) mod wires;
 
@@ -43,7 +44,7 @@ pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pagemill_ptx::Executor;
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
-pub use pages::ledger::{AllocationReport, Traffic};
+pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
 pub use program::{Arg, ExecutionMark, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;

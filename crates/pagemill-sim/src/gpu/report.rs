@@ -1,7 +1,7 @@
 //! What a whole run came to.
 
 use super::allocated::Allocated;
-use super::pages::ledger::AllocationReport;
+use super::pages::ledger::{AllocationReport, LineReport};
 use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use crate::timeline::Timeline;
 use pagemill_types::Picos;
@@ -58,6 +58,8 @@ pub struct Report {
     pub ranges_per_page: Vec<u64>,
     /// What moved for each allocation of memory that pages, in the order of their addresses.
     pub allocations: Vec<AllocationReport>,
+    /// What happened for each line of the program, by file and line, where its PTX has lines (`nvcc -lineinfo`).
+    pub lines: Vec<LineReport>,
     /// The launches, in their order.
     pub launches: Vec<LaunchReport>,
     /// Events, if asked for.

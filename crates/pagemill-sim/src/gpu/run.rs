@@ -6,6 +6,7 @@ use super::memory_path::{MemoryPath, Progress};
 use super::occupancy::{Occupancy, occupancy};
 use super::stats::ExecutionStats;
 use super::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
+use super::waits::Waits;
 use super::warp::{Phase, Warp};
 use crate::parts::event_heap::EventHeap;
 use crate::parts::ports::Port;
@@ -38,11 +39,13 @@ pub enum RunError<E> {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RunOutcome {
     pub(crate) end: Picos,
     pub(crate) execution: ExecutionStats,
     pub(crate) occupancy: Occupancy,
+    /// For how long warps stood still for each instruction; empty where lines are not known.
+    pub(crate) waits: Vec<Picos>,
 }
 
 /// The SMs: who is resident, who has which port.
@@ -72,6 +75,7 @@ pub(crate) struct Engine {
     stop: Option<Arc<AtomicBool>>,
     /// The last time anything asked for is done.
     last_done: Picos,
+    waits: Waits,
 }
 
 /// Where a resident warp lives.
@@ -125,6 +129,7 @@ impl Engine {
             check_at: u64::MAX,
             stop: None,
             last_done: Picos::ZERO,
+            waits: Waits::default(),
         }
     }
 
@@ -148,6 +153,7 @@ impl Engine {
         }
         path.start_kernel();
         self.settle(at, &shape, occupancy, instruction_limit);
+        self.waits = Waits::new(stream.instructions(), self.warps.len());
         stream.prepare(self.blocks.len() as u32);
         self.fill_slots(at, stream);
         while let Some((now, warp)) = self.next_event(path, stream) {
@@ -172,6 +178,7 @@ impl Engine {
             end: self.last_done,
             execution: self.execution,
             occupancy,
+            waits: std::mem::take(&mut self.waits).of_instruction,
         })
     }
 
@@ -356,7 +363,12 @@ impl Engine {
             }
             StepEnd::Budget => self.heap.replace_top(end, warp),
             StepEnd::Wait { slots } => match state.ready_at(slots) {
-                Some(ready) => self.heap.replace_top(end.max(ready), warp),
+                Some(ready) => {
+                    if ready > end && self.waits.are_counted() {
+                        self.waits.add_slot(warp, state.last_of(slots), ready - end);
+                    }
+                    self.heap.replace_top(end.max(ready), warp);
+                }
                 None => {
                     state.arrived = end;
                     state.phase = Phase::WaitSlots(slots);
@@ -464,6 +476,11 @@ impl Engine {
     fn issue(&mut self, now: Picos, warp: u32, path: &mut MemoryPath) {
         let sm = self.homes[warp as usize].sm;
         let state = &mut self.warps[warp as usize];
+        path.wires.ledger.set_origin(state.access.instruction);
+        if self.waits.are_counted() {
+            self.waits
+                .note(warp, state.access.slot, state.access.instruction);
+        }
         let mut at = now;
         while let Some(&segment) = state
             .access
@@ -483,6 +500,9 @@ impl Engine {
                     self.last_done = self.last_done.max(done);
                 }
                 Progress::Later(later, stage) => {
+                    if stage == Stage::Translated {
+                        path.wires.ledger.missed_translation();
+                    }
                     state.begin_pending(request.slot);
                     self.deferred.push(later, Request { stage, ..request });
                 }
@@ -518,6 +538,7 @@ impl Engine {
         path: &mut MemoryPath,
         stream: &mut S,
     ) {
+        path.wires.ledger.set_origin(request.instruction);
         let done = match path.resume(at, &request) {
             Progress::Done(done) => done,
             Progress::Later(later, stage) => {
@@ -547,6 +568,10 @@ impl Engine {
                 if let Some(ready) = state.ready_at(slots) {
                     state.phase = Phase::Run;
                     let wake = ready.max(state.arrived);
+                    if self.waits.are_counted() {
+                        let waited = wake - state.arrived;
+                        self.waits.add(request.instruction, waited);
+                    }
                     self.heap.push(wake, warp);
                 }
             }

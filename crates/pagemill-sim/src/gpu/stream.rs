@@ -74,6 +74,16 @@ pub trait GridStream {
     /// Whatever makes the program fail at this point.
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Self::Error>;
 
+    /// Instructions that accesses may name; 0 if their lines are not known.
+    fn instructions(&self) -> usize {
+        0
+    }
+
+    /// File and line of an instruction.
+    fn source_of(&self, _instruction: u32) -> Option<(String, u32)> {
+        None
+    }
+
     /// The block in `slot` has ended.
     fn end_block(&mut self, _slot: u32) {}
 }

@@ -61,6 +61,8 @@ pub(crate) struct PendingAccess {
     pub(crate) lanes: u8,
     /// The next segment was translated and is resident already.
     pub(crate) resident: bool,
+    /// The instruction of its kernel.
+    pub(crate) instruction: u32,
 }
 
 impl Default for PendingAccess {
@@ -73,6 +75,7 @@ impl Default for PendingAccess {
             slot: NO_SLOT,
             lanes: 0,
             resident: false,
+            instruction: 0,
         }
     }
 }
@@ -87,6 +90,7 @@ impl PendingAccess {
         self.route = Route::of(access);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.resident = false;
+        self.instruction = access.instruction;
         // Only atomics take their lanes one by one; nobody else pays for the division.
         self.lanes = match access.kind {
             AccessKind::Load | AccessKind::Store => 1,
@@ -107,6 +111,7 @@ impl PendingAccess {
             route,
             slot,
             lanes,
+            instruction,
             ..
         } = *self;
         Request {
@@ -118,6 +123,7 @@ impl PendingAccess {
             slot,
             lanes,
             stage: Stage::Resident,
+            instruction,
         }
     }
 }
@@ -182,6 +188,14 @@ impl Warp {
             left &= left - 1;
         }
         Some(at)
+    }
+
+    /// Which of `slots`, at least one, is there last.
+    pub(crate) fn last_of(&self, slots: u64) -> u8 {
+        let waited = (0..SLOTS as u8).filter(|slot| slots >> slot & 1 == 1);
+        waited
+            .max_by_key(|slot| self.ready[usize::from(*slot)])
+            .unwrap_or(NO_SLOT)
     }
 
     /// Whether a request without a slot, a store or reduction, waits for a translation or a page.

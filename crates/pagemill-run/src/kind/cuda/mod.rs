@@ -5,6 +5,7 @@ mod allocations;
 mod capacity;
 mod child;
 mod failures;
+mod lines;
 mod oversubscribe;
 mod streams;
 
@@ -26,10 +27,14 @@ use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 
-/// The columns of a GPU run, of launches that failed, and of GPU memory.
-const METRICS: [Metric; GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len()] = {
-    let parts: [&[Metric]; 3] = [GPU, &failures::STATUS, &capacity::CAPACITY];
-    let mut all = [GPU[0]; GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len()];
+/// How many columns there are.
+const COLUMNS: usize =
+    GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len() + lines::WAITING.len();
+
+/// The columns of a GPU run, of launches that failed, of GPU memory, and of source lines.
+const METRICS: [Metric; COLUMNS] = {
+    let parts: [&[Metric]; 4] = [GPU, &failures::STATUS, &capacity::CAPACITY, &lines::WAITING];
+    let mut all = [GPU[0]; COLUMNS];
     let (mut part, mut at) = (0, 0);
     while part < parts.len() {
         let mut place = 0;
@@ -50,7 +55,7 @@ pub const VIEW: View = View {
         (
             "kernel",
             ColumnKind::Text,
-            "the kernel; (all) is the whole program with its copies, managed #N an allocation",
+            "the kernel; (all) is the whole program with its copies, managed #N an allocation, FILE:N a line",
         ),
         ("program", ColumnKind::Text, "the program"),
         (
@@ -132,8 +137,8 @@ pub fn summarize(rows: &[Row], summary: &mut Summary) {
     failures::summarize(rows, summary);
 }
 
-/// One row for the program, one for each kernel that was launched, also in vain, and one for each allocation of managed
-/// memory that anything moved for.
+/// One row for the program, one for each kernel that was launched, also in vain, one for each allocation of managed
+/// memory that anything moved for, and one for each source line that anything happened for.
 fn rows(
     point: &Point,
     spec: &CudaPoint,
@@ -164,6 +169,10 @@ fn rows(
         let name = format!("managed #{number}");
         let row = row(point, spec, program, &name);
         rows.push(allocations::add_traffic(row, &allocation));
+    }
+    for line in lines::busiest(&report.lines) {
+        let row = row(point, spec, program, &lines::name(line, &report.lines));
+        rows.push(lines::add_account(row, line));
     }
     rows
 }

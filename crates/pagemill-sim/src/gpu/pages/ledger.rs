@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pagemill_types::Picos;
 use serde::{Deserialize, Serialize};
 
 /// What moved for one allocation of managed memory.
@@ -37,6 +38,43 @@ pub struct Traffic {
     last_launch: Option<u32>,
     /// The last batch that it was served in.
     last_batch: Option<u64>,
+}
+
+/// What happened for the accesses of an instruction, or of a line of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineAccount {
+    /// What moved. Evictions are counted at the line that needed the room.
+    pub traffic: Traffic,
+    /// Look-ups that found no translation.
+    pub tlb_misses: u64,
+    /// Time that warps stood still for results of it, summed over warps.
+    #[serde(with = "crate::parts::serial")]
+    pub waiting: Picos,
+}
+
+impl LineAccount {
+    /// Whether nothing happened.
+    pub(crate) fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds another instruction or launch of the same line.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.traffic.add(&other.traffic);
+        self.tlb_misses += other.tlb_misses;
+        self.waiting += other.waiting;
+    }
+}
+
+/// What happened for a line of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineReport {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// What happened.
+    pub account: LineAccount,
 }
 
 /// An allocation of managed memory and what moved for it.
@@ -92,6 +130,10 @@ pub(crate) struct Ledger {
     recent: usize,
     /// The launch that runs.
     launch: Option<u32>,
+    /// What happened for each instruction of the launch. Empty where lines are not known.
+    lines: Vec<LineAccount>,
+    /// The instruction whose request is at work.
+    origin: u32,
 }
 
 impl Ledger {
@@ -122,6 +164,49 @@ impl Ledger {
         Some(traffic)
     }
 
+    /// Adds to the account of the allocation at `address`, and to that of the instruction whose request is at work.
+    #[inline]
+    pub(crate) fn book(&mut self, address: u64, add: impl Fn(&mut Traffic)) {
+        if let Some(traffic) = self.at(address) {
+            add(traffic);
+        }
+        if let Some(line) = self.lines.get_mut(self.origin as usize) {
+            add(&mut line.traffic);
+        }
+    }
+
+    /// A launch of `instructions` instructions begins, each with an account of its own; 0 for no such accounts.
+    pub(crate) fn follow_lines(&mut self, instructions: usize) {
+        self.lines.clear();
+        self.lines.resize(instructions, LineAccount::default());
+    }
+
+    /// The accounts of the launch's instructions, which ends.
+    pub(crate) fn take_lines(&mut self) -> Vec<LineAccount> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// A request of `instruction` is at work from now on.
+    #[inline]
+    pub(crate) fn set_origin(&mut self, instruction: u32) {
+        self.origin = instruction;
+    }
+
+    /// A look-up of the request at work found no translation.
+    #[inline]
+    pub(crate) fn missed_translation(&mut self) {
+        if let Some(line) = self.lines.get_mut(self.origin as usize) {
+            line.tlb_misses += 1;
+        }
+    }
+
+    /// `instruction` faulted on a page that no earlier fault of its batch names.
+    pub(crate) fn faulted(&mut self, instruction: u32) {
+        if let Some(line) = self.lines.get_mut(instruction as usize) {
+            line.traffic.faults += 1;
+        }
+    }
+
     /// The driver serves `faults` pages of the block at `address`, in its batch number `batch`.
     pub(crate) fn served(&mut self, address: u64, faults: u64, batch: u64) {
         let Some(traffic) = self.at(address) else {
@@ -137,9 +222,7 @@ impl Ledger {
     /// The GPU uses `bytes` at `address` in CPU memory.
     #[inline]
     pub(crate) fn remote(&mut self, address: u64, bytes: u64) {
-        if let Some(traffic) = self.at(address) {
-            traffic.remote_bytes += bytes;
-        }
+        self.book(address, |traffic| traffic.remote_bytes += bytes);
     }
 
     /// Launch number `launch` runs from now on; none if that is `None`.

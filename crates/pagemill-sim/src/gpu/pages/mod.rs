@@ -66,6 +66,10 @@ impl Waiter for Sleeping {
     fn writes(&self) -> bool {
         self.request.kind != AccessKind::Load
     }
+
+    fn instruction(&self) -> u32 {
+        self.request.instruction
+    }
 }
 
 /// Answer to a GPU request.

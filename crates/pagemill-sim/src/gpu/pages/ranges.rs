@@ -256,9 +256,9 @@ impl Ranges {
             return first.done;
         }
         self.counts.repeated_bytes += first.range.bytes();
-        if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+        wires.ledger.book(self.addresses(index).start, |traffic| {
             traffic.repeated_bytes += first.range.bytes();
-        }
+        });
         let move_once_more = Move {
             range: first.range,
             cause: page_events::REPEAT,
@@ -308,9 +308,9 @@ impl Ranges {
             let came = ranges.iter();
             let again = came.map(|&range| overlap(departed, range)).sum::<u64>();
             self.counts.refetched_bytes += again;
-            if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+            wires.ledger.book(self.addresses(index).start, |traffic| {
                 traffic.repeated_bytes += again;
-            }
+            });
         }
     }
 
@@ -370,10 +370,10 @@ impl Ranges {
         }
         self.counts.migrations += 1;
         self.counts.migrated_bytes += range.bytes();
-        if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+        wires.ledger.book(self.addresses(index).start, |traffic| {
             traffic.faults += 1;
             traffic.migrated_bytes += range.bytes();
-        }
+        });
         let page = self.first_page + index as u64;
         wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Migration {
@@ -478,10 +478,10 @@ impl Ranges {
         self.record_departure(victim, left, (landed, done), wires);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
-        if let Some(traffic) = wires.ledger.at(self.addresses(victim).start) {
+        wires.ledger.book(self.addresses(victim).start, |traffic| {
             traffic.evictions += 1;
             traffic.returned_bytes += bytes;
-        }
+        });
         let page = self.first_page + victim as u64;
         wires.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Eviction { page },
@@ -557,9 +557,9 @@ impl Ranges {
             }
             moved += page_moved;
             self.counts.returned_pages += 1;
-            if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+            wires.ledger.book(self.addresses(index).start, |traffic| {
                 traffic.returned_bytes += page_moved;
-            }
+            });
             let transfer = wires
                 .link
                 .transfer_from(at, landed, Direction::ToCpu, page_moved);

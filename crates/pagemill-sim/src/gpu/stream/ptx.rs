@@ -88,6 +88,19 @@ impl GridStream for PtxGrid<'_> {
         advanced
     }
 
+    fn instructions(&self) -> usize {
+        let instructions = self.launch.kernel().instructions();
+        match instructions.iter().any(|info| info.source.is_some()) {
+            true => instructions.len(),
+            false => 0,
+        }
+    }
+
+    fn source_of(&self, instruction: u32) -> Option<(String, u32)> {
+        let (file, line) = self.launch.kernel().source_of(instruction)?;
+        Some((file.to_owned(), line))
+    }
+
     fn end_block(&mut self, slot: u32) {
         self.drain_output(slot);
     }

@@ -15,6 +15,11 @@ pub(crate) trait Waiter: Copy {
 
     /// Whether it writes.
     fn writes(&self) -> bool;
+
+    /// The instruction of its kernel.
+    fn instruction(&self) -> u32 {
+        0
+    }
 }
 
 /// A page that has to be served. They are in order of their pages.
@@ -22,6 +27,8 @@ pub(crate) trait Waiter: Copy {
 pub(super) struct Fault {
     pub(super) page: u32,
     pub(super) writes: bool,
+    /// The instruction of the first access.
+    pub(super) instruction: u32,
 }
 
 /// No entry.
@@ -194,6 +201,7 @@ impl<W: Waiter> FaultBuffer<W> {
         faults.extend(due.take(limit as usize).map(|entry| Fault {
             page: entry.page,
             writes: self.entries[entry.id as usize].writes,
+            instruction: self.entries[entry.id as usize].first.instruction(),
         }));
     }
 

@@ -381,8 +381,9 @@ impl FaultHandler {
             let faulted: PageMask = group.clone().map(in_block).collect();
             let written = group.clone().filter(|fault| fault.writes);
             let written: PageMask = written.map(in_block).collect();
-            let entries = group.count();
+            let entries = group.clone().count();
             faults = faulted.count();
+            note_faults(group.clone(), &mut wires.ledger);
             self.batch.next += entries;
             self.driver
                 .service_for(block, &faulted, &written, now, &mut self.effects);
@@ -392,6 +393,7 @@ impl FaultHandler {
         } else {
             self.batch.reports = self.batch.reports.checked_sub(1)?;
             let block = self.reports.pop_front()?;
+            wires.ledger.set_origin(u32::MAX);
             self.driver.service_counter(block, now, &mut self.effects);
             self.counts.counter_migrations += u64::from(!self.effects.fetched.is_empty());
             self.batch.needed = (page_events::COUNTER, PageMask::EMPTY);
@@ -471,6 +473,19 @@ impl FaultHandler {
     }
 }
 
+/// Counts the faults of a block at their instructions; what moves for the block is counted at the first.
+fn note_faults<'a>(faults: impl Iterator<Item = &'a Fault>, ledger: &mut Ledger) {
+    let mut before = None;
+    for fault in faults {
+        if before.is_none() {
+            ledger.set_origin(fault.instruction);
+        }
+        if before.replace(fault.page) != Some(fault.page) {
+            ledger.faulted(fault.instruction);
+        }
+    }
+}
+
 /// Notes what came to `block`, and what left it or others.
 fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
     let addresses = |block: u32| {
@@ -489,9 +504,9 @@ fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
 fn note_in_place(moves: &mut Moves, ledger: &mut Ledger, base: u64, block: u32, bytes: u64) {
     let start = base + u64::from(block) * BLOCK_BYTES;
     moves.came(start..start + BLOCK_BYTES);
-    if let Some(traffic) = ledger.at(start) {
+    ledger.book(start, |traffic| {
         traffic.host_remote_bytes += bytes;
-    }
+    });
 }
 
 /// By block, pages that have left the GPU.
@@ -514,11 +529,11 @@ fn book(
     for evicted in &effects.evictions {
         let left = departed.entry(evicted.block).or_default();
         *left = left.or(&evicted.copied).or(&evicted.dropped);
-        if let Some(traffic) = ledger.at(address(evicted.block)) {
+        ledger.book(address(evicted.block), |traffic| {
             traffic.returned_bytes += bytes(&evicted.copied);
             traffic.dropped_bytes += bytes(&evicted.dropped);
             traffic.evictions += u64::from(evicted.block != block);
-        }
+        });
     }
     if effects.fetched.is_empty() && effects.duplicated.is_empty() {
         return 0;
@@ -526,12 +541,12 @@ fn book(
     let again = departed.get(&block).map_or(0, |left| {
         bytes(&effects.fetched.without(&effects.populated).and(left))
     });
-    if let Some(traffic) = ledger.at(address(block)) {
+    ledger.book(address(block), |traffic| {
         traffic.migrated_bytes += effects.copied_bytes();
         traffic.populated_bytes += bytes(&effects.populated);
         traffic.returned_bytes += bytes(&effects.duplicated);
         traffic.repeated_bytes += again;
-    }
+    });
     again
 }
 

@@ -134,9 +134,9 @@ impl Ranges {
         };
         self.flights[index].insert(at, flight);
         self.counts.populated_bytes += range.bytes();
-        if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+        wires.ledger.book(self.addresses(index).start, |traffic| {
             traffic.populated_bytes += range.bytes();
-        }
+        });
         wires.timeline.page(PageChange {
             cause: page_events::FIRST_TOUCH,
             page: self.first_page + index as u64,

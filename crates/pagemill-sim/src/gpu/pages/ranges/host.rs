@@ -54,9 +54,9 @@ impl Ranges {
                     self.flights[index].insert(at, flight);
                     self.counts.migrations += 1;
                     self.counts.migrated_bytes += range.bytes();
-                    if let Some(traffic) = wires.ledger.at(self.addresses(index).start) {
+                    wires.ledger.book(self.addresses(index).start, |traffic| {
                         traffic.migrated_bytes += range.bytes();
-                    }
+                    });
                     all_done = all_done.max(done);
                     wires.timeline.page(PageChange {
                         cause: page_events::PREFETCH,

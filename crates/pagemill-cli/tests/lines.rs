@@ -1,0 +1,76 @@
+//! Results for each source line of a CUDA program that was compiled with `-lineinfo`, and what a report says of them.
+
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/mod.rs"]
+mod common;
+#[path = "common/cuda.rs"]
+mod toolkit;
+
+use std::path::Path;
+
+use common::run_in;
+use serde_json::Value;
+use toolkit::Toolkit;
+
+/// The number of the line of `text` that has `part`.
+fn line_of(text: &str, part: &str) -> usize {
+    1 + text
+        .lines()
+        .position(|line| line.contains(part))
+        .expect(part)
+}
+
+#[test]
+fn a_report_names_the_line_that_thrashes() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/join.cu");
+    let program = toolkit.compile(&source, "join", &["-lineinfo"]);
+    let text = std::fs::read_to_string(&source).expect("the source");
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = [
+        "cuda",
+        "--machine",
+        "a100-pcie4-x86",
+        "--gpu-memory",
+        "8MiB",
+        "--format",
+        "json",
+        "--out",
+        "results",
+        "--",
+        program.to_str().expect("UTF-8"),
+    ];
+    let results: Value =
+        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    let row = |name: &str| {
+        let found = rows.iter().find(|row| row["kernel"] == name);
+        found.unwrap_or_else(|| panic!("{name} in {results}"))
+    };
+    let number = |row: &Value, metric: &str| row[metric].as_f64().unwrap_or(0.0);
+    let probe = format!("join.cu:{}", line_of(&text, "the line that thrashes"));
+    let build = format!("join.cu:{}", line_of(&text, "table[at] = "));
+    let keys = format!("join.cu:{}", line_of(&text, "keys[at] * "));
+    // Nearly all that moved once more moved for the probe, and the warps waited for it.
+    let again = number(row(&probe), "repeated_bytes");
+    assert!(
+        again > 0.9 * number(row("(all)"), "repeated_bytes"),
+        "{again}"
+    );
+    assert!(number(row(&probe), "waiting_time_ns") > number(row(&keys), "waiting_time_ns"));
+    assert!(number(row(&build), "faults") > 0.0);
+    assert_eq!(
+        number(row(&build), "waiting_time_ns"),
+        0.0,
+        "stores are not waited for"
+    );
+    let report =
+        std::fs::read_to_string(folder.path().join("results/report.html")).expect("a report");
+    let reasons = report.split("Why it was slow").nth(1).expect("reasons");
+    let reasons = reasons.split("<h2").next().expect("a section");
+    assert!(reasons.contains(&probe), "{reasons}");
+    assert!(reasons.contains("managed"), "{reasons}");
+    assert!(reasons.contains("been there before"), "{reasons}");
+}
