@@ -31,6 +31,8 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Say which calls speed a CUDA program up, or rank placements of data by simulation
     Advise(Box<crate::advise::AdviseArguments>),
+    /// Rank policies by their time over several programs, with confidence
+    Rank(crate::rank::RankArguments),
     /// Show two results side by side, with the error of each point
     Compare(CompareArguments),
     /// Show where the pages of a run were, when and why: one HTML page that needs no network

@@ -17,6 +17,7 @@ mod mrc;
 mod output;
 mod pager;
 mod preload;
+mod rank;
 mod report;
 mod run;
 mod sweep;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::View(arguments) => view::view(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
+        Command::Rank(arguments) => rank::rank(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),

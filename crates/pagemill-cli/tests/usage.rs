@@ -25,6 +25,7 @@ Commands:
   run          Run a scenario and show its results
   sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
   advise       Say which calls speed a CUDA program up, or rank placements of data by simulation
+  rank         Rank policies by their time over several programs, with confidence
   compare      Show two results side by side, with the error of each point
   view         Show where the pages of a run were, when and why: one HTML page that needs no network
   report       Make a static site of several runs, which filters and compares them in the browser

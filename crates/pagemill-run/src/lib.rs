@@ -13,6 +13,7 @@ pub mod mrc;
 mod pool;
 mod published;
 mod quotient;
+pub mod rank;
 pub mod residency_row;
 mod results;
 mod store;

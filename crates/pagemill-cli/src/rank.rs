@@ -1,0 +1,73 @@
+//! `pagemill rank`: a tournament of policies over programs.
+
+use clap::Args;
+
+use pagemill_run::rank::{self, Terms};
+use pagemill_run::{PointError, RunOptions, available_cores, run_points};
+use pagemill_scenario::load;
+
+use crate::args::RunFormat;
+use crate::failure::Failure;
+use crate::output::print_results;
+use crate::run::{Progress, Stdout, interrupt};
+
+/// Every combination of policy and program runs once; what is swept beside the policy is a program. The table has the geometric
+/// mean of each policy's time over that of the best one, with a 95 % interval from resampled programs.
+#[derive(Args, Debug)]
+pub struct RankArguments {
+    /// A scenario file, or the name of a built-in scenario
+    #[arg(default_value = "policies")]
+    pub scenario: String,
+
+    /// The swept key whose values compete, such as transfer.mode or machine.policy.eviction
+    #[arg(long, value_name = "KEY", default_value = "transfer.mode")]
+    pub by: String,
+
+    /// The metric that is compared; less is better
+    #[arg(long, value_name = "NAME", default_value = "time_ns")]
+    pub metric: String,
+
+    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Points to run at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
+
+/// Runs everything and prints the table.
+pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
+    let scenario = load(&arguments.scenario, &arguments.sets)?;
+    let terms = Terms {
+        by: arguments.by.clone(),
+        metric: arguments.metric.clone(),
+    };
+    let refused = |error: rank::RankError| Failure::Usage(error.to_string());
+    rank::check(&scenario.points, &terms).map_err(refused)?;
+    interrupt::install();
+    let jobs = arguments
+        .jobs
+        .map_or_else(available_cores, |jobs| jobs.get());
+    let progress = Progress::new(scenario.points.len());
+    let options = RunOptions {
+        events_max: 0,
+        stdout: Stdout::Results,
+        stop: None,
+        progress: Some(progress.of_points()),
+    };
+    let outcomes = run_points(&scenario.points, jobs, &options, |point| {
+        progress.begin(point)
+    });
+    progress.finish();
+    let outcomes = outcomes.map_err(|(index, error)| match error {
+        PointError::Refused(message) => Failure::Usage(message),
+        error => Failure::Run(format!("{}: {error}", scenario.points[index])),
+    })?;
+    let ranked = rank::rank(&scenario, &outcomes, &terms).map_err(refused)?;
+    print_results(&ranked, arguments.format)
+}
