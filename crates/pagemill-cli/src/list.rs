@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
-use pagemill_policy::residency::{EVICTIONS, GROWTHS, STRATEGIES};
+use pagemill_policy::residency::{AHEADS, EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANIZATIONS;
 use pagemill_scenario::{
     MACHINES, NIC_WORKLOADS, PAGER_WORKLOADS, SCENARIOS, ZEROING_WORKLOADS, load, transfer_modes,
@@ -144,6 +144,9 @@ fn policies() -> Vec<Item> {
     let evictions = EVICTIONS
         .iter()
         .map(|entry| of_kind("residency eviction", entry.name, entry.summary));
+    let aheads = AHEADS
+        .iter()
+        .map(|entry| of_kind("residency prefetch", entry.name, entry.summary));
     let quotas = QUOTA_POLICIES
         .iter()
         .map(|entry| of_kind("quota of colors", entry.name, entry.summary));
@@ -153,6 +156,7 @@ fn policies() -> Vec<Item> {
         .chain(strategies)
         .chain(growths)
         .chain(evictions)
+        .chain(aheads)
         .chain(quotas)
         .collect()
 }

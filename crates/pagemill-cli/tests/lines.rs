@@ -71,6 +71,6 @@ fn a_report_names_the_line_that_thrashes() {
     let reasons = report.split("Why it was slow").nth(1).expect("reasons");
     let reasons = reasons.split("<h2").next().expect("a section");
     assert!(reasons.contains(&probe), "{reasons}");
-    assert!(reasons.contains("managed"), "{reasons}");
+    assert!(reasons.contains("cudaMallocManaged #1"), "{reasons}");
     assert!(reasons.contains("been there before"), "{reasons}");
 }

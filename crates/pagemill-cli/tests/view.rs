@@ -69,6 +69,8 @@ fn a_driver_a_pattern_and_a_pager_have_maps_too() {
         "machine=a100-pcie4-x86",
         "--set",
         "transfer.mode=on-demand",
+        "--set",
+        "transfer.page_size=2 MiB",
     ]);
     assert_eq!(driver.page_bytes, 2 << 20);
     assert!(count(&driver, "fault") > 0 && driver.launched > 0);

@@ -131,7 +131,9 @@ impl Run<'_> {
                 what.push(format!("{} {doing}", bytes(sum)));
             }
         }
-        what.push(format!("{misses:.0} look-ups missed in the TLB"));
+        if misses > 0.0 {
+            what.push(format!("{misses:.0} look-ups missed in the TLB"));
+        }
         let reason = format!(
             "warps wait {waited}, summed over them, for results of {}, {} of all waiting: {}",
             line_name(row),

@@ -28,6 +28,7 @@ mod page;
 mod registry;
 mod single_range;
 mod spec;
+mod tree;
 mod whole_page;
 
 use pagemill_types::{PageRange, RangeSet};

@@ -7,6 +7,7 @@ use super::{MigrationPolicy, MigrationSpec};
 pub static POLICIES: Registry<PolicyEntry> = Registry::new("migration policy", &[
     super::whole_page::WholePage::ENTRY,
     super::single_range::SingleRange::ENTRY,
+    super::tree::Tree::ENTRY,
     super::multi_range::MultiRange::ENTRY,
 ]);
 

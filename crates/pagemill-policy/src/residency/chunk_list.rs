@@ -61,7 +61,7 @@ impl ChunkList {
 
     /// Whether `block` holds a chunk.
     pub fn contains(&self, block: u32) -> bool {
-        self.links[block as usize].is_some()
+        self.links.get(block as usize).is_some_and(Option::is_some)
     }
 
     /// `block`, which holds none, gets a chunk.

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use pagemill_types::Picos;
 
+use super::ahead::{Ahead, AheadContext};
 use super::contents::Masks;
 use super::counters::Counters;
 use super::eviction::Eviction;
@@ -121,6 +122,9 @@ pub struct Driver {
     policy: DriverPolicy,
     growth: Box<dyn Growth>,
     eviction: Box<dyn Eviction>,
+    ahead: Option<Box<dyn Ahead>>,
+    /// The blocks of each allocation, ascending.
+    allocations: Vec<Range<u32>>,
     places: Places,
     /// Empty until the program advises anything.
     advice: Vec<Advice>,
@@ -156,6 +160,8 @@ impl Driver {
         Self {
             growth: (policy.growth.build)(policy.density_percent),
             eviction: (policy.eviction.build)(),
+            ahead: (policy.ahead.build)(),
+            allocations: Vec::new(),
             places: Places::new(),
             advice: Vec::new(),
             extents: BTreeMap::new(),
@@ -183,6 +189,7 @@ impl Driver {
     fn add_blocks(&mut self, bytes: &Range<u64>, in_cpu_memory: bool) {
         let first = (bytes.start / BLOCK_BYTES) as u32;
         let end = bytes.end.div_ceil(BLOCK_BYTES) as u32;
+        self.allocations.push(first..end);
         self.places.grow(first, false);
         self.places.grow(end, in_cpu_memory);
         self.chunks.extend_to(end);
@@ -466,11 +473,10 @@ impl Driver {
                 let Some(victim) = self.eviction.victim(&self.chunks, block) else {
                     break;
                 };
-                let leaving = *self.places.resident(victim);
-                let evicted = self.send_back(victim, &leaving);
-                effects.evictions.push(evicted);
+                self.evict(victim, block, effects);
             }
             self.chunks.push(block);
+            self.eviction.came(block);
             effects.new_chunk = !self.walks_host_tables();
         }
         let populated = fetched.and(&self.untouched.get(block));
@@ -484,6 +490,54 @@ impl Driver {
         effects.populated = populated;
         self.traffic.pages_in += u64::from(fetched.count() - populated.count());
         self.traffic.pages_populated += u64::from(populated.count());
+    }
+
+    /// `victim` leaves for `keep`, and with it what the policy sends along.
+    fn evict(&mut self, victim: u32, keep: u32, effects: &mut Effects) {
+        let mut leaving = vec![victim];
+        self.eviction
+            .along(&self.chunks, victim, keep, &mut leaving);
+        for block in leaving {
+            let pages = *self.places.resident(block);
+            let evicted = self.send_back(block, &pages);
+            effects.evictions.push(evicted);
+        }
+    }
+
+    /// Appends the blocks that come ahead of faults now that `block` was served; for [`Driver::service_ahead`].
+    pub fn ahead(&self, block: u32, ahead: &mut Vec<u32>) {
+        let Some(policy) = &self.ahead else {
+            return;
+        };
+        let after = self.allocations.partition_point(|it| it.start <= block);
+        let allocation = after.checked_sub(1).map(|it| self.allocations[it].clone());
+        policy.blocks(
+            &AheadContext {
+                block,
+                allocation: allocation.unwrap_or(block..block + 1),
+                resident_pages: self.places.resident(block).count(),
+                chunk_limit: self.chunk_limit,
+                holds_chunk: &|block| self.chunks.contains(block),
+            },
+            ahead,
+        );
+    }
+
+    /// Brings all of `block` that is in CPU memory, unmapped and welcome on the GPU, without a fault.
+    pub fn service_ahead(&mut self, block: u32, now: Picos, effects: &mut Effects) {
+        effects.clear();
+        let wanted = self
+            .extent(block)
+            .without(self.places.resident(block))
+            .without(self.places.mapped(block))
+            .without(&self.untouched.get(block))
+            .without(&self.advice_of(block).prefers_cpu);
+        let wanted = self.without_pinned(block, &wanted);
+        let fetched = self.fitting(&wanted, &wanted);
+        if !fetched.is_empty() {
+            self.bring(block, &fetched, &PageMask::EMPTY, effects);
+            self.note_migrated(block, now, effects);
+        }
     }
 
     /// Moves `leaving`, all of it there, back to CPU memory; an empty chunk is given back.

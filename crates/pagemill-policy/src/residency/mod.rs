@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
 mod chunk_list;
 mod contents;
 mod counters;
@@ -37,6 +38,7 @@ mod spec;
 mod strategies;
 mod thrashing;
 
+pub use ahead::{AHEADS, Ahead, AheadContext, AheadEntry};
 pub use chunk_list::ChunkList;
 pub use driver::{Driver, Effects, Evicted, PageAdvice, Touch, Traffic};
 pub use eviction::{EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed};

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::ahead::{AHEADS, AheadEntry};
 use super::eviction::{EVICTIONS, EvictionEntry};
 use super::growth::{GROWTHS, GrowthEntry};
 use super::{BLOCK_BYTES, ThrashingSpec};
@@ -80,6 +81,8 @@ pub struct DriverPolicy {
     pub density_percent: u32,
     /// Which block leaves.
     pub eviction: &'static EvictionEntry,
+    /// Which further blocks come with a served one.
+    pub ahead: &'static AheadEntry,
     /// Thrashing detection, if there is one.
     pub thrashing: Option<ThrashingSpec>,
     /// Access counters, if the platform has them on. Then evicted pages stay mapped for the GPU as well.
@@ -96,6 +99,7 @@ impl Default for DriverPolicy {
             growth: &GROWTHS[GROWTHS.len() - 1],
             density_percent: 51,
             eviction: &EVICTIONS[0],
+            ahead: &AHEADS[0],
             thrashing: Some(ThrashingSpec::default()),
             access_counters: None,
             page_tables: PageTables::default(),

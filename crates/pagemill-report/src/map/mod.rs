@@ -33,7 +33,7 @@ pub(crate) fn section(maps: &[PageMap]) -> Markup {
         @if !maps.is_empty() {
             h2 id="pages" { "Where the pages were" }
             p {
-                "Each row is a stretch of addresses, each column a stretch of time. Blue is data on the GPU; "
+                "Each row is a stretch of addresses, each column a stretch of time. Blue is data that is there, on the GPU or in frames; "
                 "orange is data on its way there, violet on its way back, red is what moves to and fro, and green is what is there in another way."
             }
             @if left_out > 0 {

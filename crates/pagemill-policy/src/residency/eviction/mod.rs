@@ -4,6 +4,8 @@ mod allocation_order;
 mod least_recently_used;
 mod migration_order;
 mod newest_first;
+mod spare_returning;
+mod tree_pre_eviction;
 
 use std::fmt;
 
@@ -17,6 +19,17 @@ pub trait Eviction: Send + Sync + fmt::Debug {
     /// A block of `chunks` other than `keep`. `chunks` is in the order in which the chunks were last allocated, or
     /// as [`Eviction::brought`] left it, and holds at least one other block.
     fn victim(&self, chunks: &ChunkList, keep: u32) -> Option<u32>;
+
+    /// Appends further blocks of `chunks`, other than `keep` and `victim`, that leave with `victim` though their room is not needed yet.
+    /// Asked before `victim` gives its chunk back. A pager of programs does not ask.
+    fn along(&self, chunks: &ChunkList, victim: u32, keep: u32, more: &mut Vec<u32>) {
+        let _ = (chunks, victim, keep, more);
+    }
+
+    /// `block` gets a chunk, for the first time or once more. A pager of programs does not say so.
+    fn came(&mut self, block: u32) {
+        let _ = block;
+    }
 
     /// Pages came to `block`, which had its chunk already.
     fn brought(&self, chunks: &mut ChunkList, block: u32) {
@@ -41,6 +54,8 @@ pub static EVICTIONS: Registry<EvictionEntry> = Registry::new("eviction policy",
     allocation_order::AllocationOrder::ENTRY,
     newest_first::NewestFirst::ENTRY,
     least_recently_used::LeastRecentlyUsed::ENTRY,
+    tree_pre_eviction::TreePreEviction::ENTRY,
+    spare_returning::SpareReturning::ENTRY,
 ]);
 
 /// An eviction policy by name.

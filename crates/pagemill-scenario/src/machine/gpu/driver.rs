@@ -1,8 +1,8 @@
 //! The values of a machine with a unified-memory driver.
 
 use pagemill_policy::residency::{
-    AccessCounterSpec, CounterRegion, DriverPolicy, EVICTIONS, GROWTHS, HostPage, PageTables,
-    ThrashingSpec,
+    AHEADS, AccessCounterSpec, CounterRegion, DriverPolicy, EVICTIONS, GROWTHS, HostPage,
+    PageTables, ThrashingSpec,
 };
 use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
 use pagemill_sim::{
@@ -146,6 +146,7 @@ fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
     let growth = policy.value("growth", registered("growth policies", &GROWTHS));
     let density_percent = policy.value("density_percent", number);
     let eviction = policy.value("eviction", registered(EVICTION_POLICIES, &EVICTIONS));
+    let ahead = policy.optional("prefetch", registered("policies of prefetch", &AHEADS));
     let thrashing = read_thrashing(&mut policy);
     let access_counters = policy.value("access_counters", quantity::boolean);
     let threshold = policy.optional("access_counter_threshold", number);
@@ -158,6 +159,7 @@ fn read_policy(mut policy: SourcedSection<'_>) -> Option<DriverPolicy> {
         growth: growth?,
         density_percent: density_percent?,
         eviction: eviction?,
+        ahead: ahead?.unwrap_or(&AHEADS[0]),
         thrashing: thrashing?,
         access_counters: access_counters.then_some(AccessCounterSpec {
             threshold: threshold.unwrap_or(default.threshold),

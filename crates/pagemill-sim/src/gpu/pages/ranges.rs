@@ -451,6 +451,14 @@ impl Ranges {
             if let Some(frames) = &mut self.frames {
                 frames.set_free_at(index, left);
             }
+            self.move_out_along(at, wires);
+        }
+    }
+
+    /// Pages leave that the policy sends along with the last victim.
+    fn move_out_along(&mut self, at: Picos, wires: &mut Wires) {
+        while let Some(page) = self.frames.as_mut().and_then(Frames::next_along) {
+            self.move_out(at, page, wires);
         }
     }
 

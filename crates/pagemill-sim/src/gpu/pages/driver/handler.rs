@@ -72,6 +72,8 @@ struct Batch {
     entries: u64,
     /// Counter reports still to be served.
     reports: usize,
+    /// Blocks that come ahead of faults, the next one last.
+    ahead: Vec<u32>,
     /// The blocks served so far.
     served: Vec<u32>,
     /// The block whose effects wait for their copy.
@@ -389,6 +391,14 @@ impl FaultHandler {
                 .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
             self.batch.needed = (page_events::FAULT, faulted);
+            if !self.effects.fetched.is_empty() {
+                self.driver.ahead(block, &mut self.batch.ahead);
+            }
+            block
+        } else if let Some(block) = self.take_ahead() {
+            wires.ledger.set_origin(u32::MAX);
+            self.driver.service_ahead(block, now, &mut self.effects);
+            self.batch.needed = (page_events::FAULT, PageMask::EMPTY);
             block
         } else {
             self.batch.reports = self.batch.reports.checked_sub(1)?;
@@ -444,6 +454,19 @@ impl FaultHandler {
             recording::arrived(&mut wires.timeline, &self.effects, needed, when);
             self.batch.copied = self.batch.copied.max(arrived);
         }
+    }
+
+    /// The next block that comes ahead and that no fault of the batch has brought meanwhile.
+    fn take_ahead(&mut self) -> Option<u32> {
+        let ahead = &mut self.batch.ahead;
+        ahead.sort_unstable_by_key(|block| std::cmp::Reverse(*block));
+        ahead.dedup();
+        while let Some(block) = self.batch.ahead.pop() {
+            if !self.driver.chunks().contains(block) {
+                return Some(block);
+            }
+        }
+        None
     }
 
     /// What leaves for `block` in the batch at hand.

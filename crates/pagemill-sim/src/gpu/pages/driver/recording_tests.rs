@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use pagemill_map::{Effect, Map};
 use pagemill_policy::residency::{
-    AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, DriverPolicy, PAGE_BYTES, PageMask,
-    Side, ThrashingSpec, GROWTHS,
+    AccessCounterSpec, Action, BLOCK_BYTES, BLOCK_PAGES, Call, DriverPolicy, GROWTHS, PAGE_BYTES,
+    PageMask, Side, ThrashingSpec,
 };
 use pagemill_types::Picos;
 use proptest::prelude::*;

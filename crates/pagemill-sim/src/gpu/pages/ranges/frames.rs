@@ -7,6 +7,8 @@ use pagemill_types::Picos;
 #[derive(Debug)]
 pub(super) struct Frames {
     limit: u32,
+    /// Pages that leave with the last victim.
+    along: Vec<u32>,
     held: ChunkList,
     eviction: Box<dyn Eviction>,
     tracks_use: bool,
@@ -23,6 +25,7 @@ impl Frames {
         let eviction = (eviction.build)();
         Self {
             limit: frames(limit),
+            along: Vec::new(),
             held: ChunkList::new(0),
             tracks_use: eviction.tracks_use(),
             eviction,
@@ -52,10 +55,11 @@ impl Frames {
     /// Gives an absent page a frame; returns the page that has to leave, if any.
     pub(super) fn admit(&mut self, page: usize) -> Option<usize> {
         let victim = match self.held.len() >= self.limit {
-            true => self.take_victim(),
+            true => self.take_victim(page as u32),
             false => None,
         };
         self.held.push(page as u32);
+        self.eviction.came(page as u32);
         self.free_at[page] = Picos::ZERO;
         victim
     }
@@ -74,7 +78,7 @@ impl Frames {
     pub(super) fn shrink(&mut self, limit: u64) -> Option<usize> {
         self.limit = frames(limit);
         match self.held.len() > self.limit {
-            true => self.take_victim(),
+            true => self.take_victim(KEEP_NONE),
             false => None,
         }
     }
@@ -84,8 +88,16 @@ impl Frames {
         self.held.remove(page as u32);
     }
 
-    fn take_victim(&mut self) -> Option<usize> {
+    /// The next page that leaves with the last victim.
+    pub(super) fn next_along(&mut self) -> Option<usize> {
+        let page = self.along.pop()?;
+        self.held.remove(page);
+        Some(page as usize)
+    }
+
+    fn take_victim(&mut self, keep: u32) -> Option<usize> {
         let victim = self.eviction.victim(&self.held, KEEP_NONE)?;
+        (self.eviction).along(&self.held, victim, keep, &mut self.along);
         self.held.remove(victim);
         Some(victim as usize)
     }

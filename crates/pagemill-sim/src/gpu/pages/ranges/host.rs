@@ -84,6 +84,7 @@ impl Ranges {
         let frames = bytes >> self.page_shift;
         while let Some(victim) = self.frames.as_mut().and_then(|held| held.shrink(frames)) {
             self.move_out(at, victim, wires);
+            self.move_out_along(at, wires);
         }
     }
 
