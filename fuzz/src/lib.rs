@@ -14,7 +14,7 @@ use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_ptx::Module;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{InputErrors, SCENARIOS, load_given, load_text};
-use pagemill_trace::Format;
+use pagemill_trace::{Format, View};
 use pagemill_zero_client::protocol as zero;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -85,8 +85,18 @@ pub fn goal(bytes: &[u8]) {
 
 /// A trace, in each format.
 pub fn trace(bytes: &[u8]) {
-    for format in [None, Some(Format::Lackey), Some(Format::OracleGeneral)] {
-        let Ok(mut trace) = pagemill_trace::open(bytes, format, 64) else {
+    let columns = |text: &str| text.parse().ok().map(Format::Csv);
+    let formats = [
+        None,
+        Some(Format::Lackey),
+        Some(Format::DrCacheSim),
+        Some(Format::OracleGeneral),
+        Some(Format::ChampSim),
+        columns("object=1,bytes=2,header"),
+        columns("address=2,delimiter=space"),
+    ];
+    for format in formats {
+        let Ok(mut trace) = pagemill_trace::open(bytes, format, View::Lines(64)) else {
             continue;
         };
         let (mut block, mut seen) = (Vec::new(), 0);

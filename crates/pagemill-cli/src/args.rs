@@ -3,7 +3,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pagemill_policy::replacement::ReplacementEntry;
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
+use pagemill_run::mrc::policies::CacheSize;
 
 use crate::values;
 
@@ -401,11 +403,12 @@ pub enum TextFormat {
     Json,
 }
 
-/// Exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
-/// curve by stack distances is an approximation, and --stack-distance shows it beside.
+/// Without --policy: exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
+/// curve by stack distances is an approximation, and --stack-distance shows it beside. With --policy: the misses of replacement
+/// policies for a list of sizes, exact or of a sample.
 #[derive(Args, Debug)]
 pub struct MrcArguments {
-    /// A trace: pagemill's format, or text of `valgrind --tool=lackey --trace-mem=yes`
+    /// A trace: pagemill's format, text of `valgrind --tool=lackey --trace-mem=yes` or of DynamoRIO's view tool, or another format by name
     #[arg(required_unless_present = "program", conflicts_with = "program")]
     pub trace: Option<PathBuf>,
 
@@ -449,6 +452,38 @@ pub struct MrcArguments {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub trace_format: Option<TraceFormat>,
 
+    /// The columns of a table of comma-separated values, from 1
+    ///
+    /// As object=2,bytes=3,header,delimiter=; for requests of objects, or address=1 for memory.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "trace_format")]
+    pub csv: Option<pagemill_trace::Columns>,
+
+    /// Show the curves of these policies of `pagemill list policies`, with commas between, instead of colors
+    #[arg(long = "policy", value_name = "LIST", value_delimiter = ',', value_parser = values::replacement,
+          conflicts_with_all = ["cache_bytes", "page_bytes", "sample", "stack_distance"])]
+    pub policies: Vec<&'static ReplacementEntry>,
+
+    /// With --policy: capacities, with commas between, in bytes or as a share of all, as 64KiB or 10% [default: 12 shares]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::cache_size, requires = "policies")]
+    pub sizes: Vec<CacheSize>,
+
+    /// With --policy: count every object as 1, so that sizes are numbers of objects
+    #[arg(long, requires = "policies")]
+    pub ignore_sizes: bool,
+
+    /// With --policy: watch this share of all objects, chosen by hash, as 0.01
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "policies",
+        conflicts_with = "sample_objects"
+    )]
+    pub sample_rate: Option<f64>,
+
+    /// With --policy: watch so many objects, chosen by hash; memory does not grow with the trace
+    #[arg(long, value_name = "N", requires = "policies")]
+    pub sample_objects: Option<NonZeroUsize>,
+
     /// Capacity of the shared cache
     #[arg(long = "cache", value_name = "SIZE", value_parser = values::size, default_value = "6MiB")]
     pub cache_bytes: u64,
@@ -469,7 +504,7 @@ pub struct MrcArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
 
-    /// With --sample: watch all lines too, and tell how far off the sample is
+    /// With a sample: watch all lines or objects too, and tell how far off the sample is
     #[arg(long)]
     pub exact: bool,
 
@@ -492,8 +527,20 @@ pub enum TraceFormat {
     Native,
     /// Text of Valgrind's lackey
     Lackey,
-    /// libCacheSim's binary format; an object is a line
+    /// Text of the view tool of DynamoRIO's drcachesim
+    Drcachesim,
+    /// libCacheSim's binary format; for page colors, an object is a line
     OracleGeneral,
+    /// Instructions of ChampSim, uncompressed
+    Champsim,
+}
+
+impl MrcArguments {
+    /// The format of the trace, if it was named.
+    pub fn format_of_trace(&self) -> Option<pagemill_trace::Format> {
+        let table = self.csv.map(pagemill_trace::Format::Csv);
+        table.or(self.trace_format.map(Into::into))
+    }
 }
 
 impl From<TraceFormat> for pagemill_trace::Format {
@@ -501,7 +548,9 @@ impl From<TraceFormat> for pagemill_trace::Format {
         match format {
             TraceFormat::Native => Self::Native,
             TraceFormat::Lackey => Self::Lackey,
+            TraceFormat::Drcachesim => Self::DrCacheSim,
             TraceFormat::OracleGeneral => Self::OracleGeneral,
+            TraceFormat::Champsim => Self::ChampSim,
         }
     }
 }

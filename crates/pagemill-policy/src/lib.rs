@@ -7,6 +7,7 @@
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
 //! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 //! * [`paging`]: which parts of a program's memory are in frames, where there are too few for all of it.
+//! * [`replacement`]: which object leaves a cache when another needs its room.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
@@ -15,6 +16,7 @@
 pub mod coloring;
 pub mod migration;
 pub mod paging;
+pub mod replacement;
 pub mod residency;
 pub mod translation;
 pub mod zeroing;

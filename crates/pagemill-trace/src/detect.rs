@@ -1,7 +1,10 @@
 use std::io::{BufRead, BufReader, Read};
 
 use crate::native::MAGIC;
-use crate::{Lackey, NativeReader, OracleGeneral, Trace, TraceError, lackey};
+use crate::{
+    ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, OracleGeneral, Trace, TraceError,
+    View, drcachesim, lackey,
+};
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,27 +13,39 @@ pub enum Format {
     Native,
     /// Text of Valgrind's lackey.
     Lackey,
+    /// Text of the view tool of DynamoRIO's drcachesim.
+    DrCacheSim,
     /// libCacheSim's binary `oracleGeneral`. It has no mark of its own, so it has to be asked for.
     OracleGeneral,
+    /// Instructions of ChampSim, uncompressed; to be asked for.
+    ChampSim,
+    /// A table; to be asked for.
+    Csv(Columns),
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::Native, Self::Lackey, Self::OracleGeneral];
-
-    /// What it is called by.
-    pub fn name(self) -> &'static str {
+    /// Whether its references are to objects, which have no place in memory.
+    pub fn holds_objects(self) -> bool {
         match self {
-            Self::Native => "native",
-            Self::Lackey => "lackey",
-            Self::OracleGeneral => "oracle-general",
+            Self::OracleGeneral => true,
+            Self::Csv(columns) => columns.are_objects(),
+            Self::Native | Self::Lackey | Self::DrCacheSim | Self::ChampSim => false,
         }
     }
 }
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Opens a trace of `format`, or of the format that its first bytes tell. `line_bytes` is what an object of a format
+/// The format of a file, by its first bytes.
+///
+/// # Errors
+/// The input cannot be read, or is of no format that can be told.
+pub fn detect(input: impl Read) -> Result<Format, TraceError> {
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
+    format_of(input.fill_buf()?).ok_or(TraceError::UnknownFormat)
+}
+
+/// Opens a trace of `format`, or of the format that its first bytes tell. `view` is what an object of a format
 /// without addresses stands for.
 ///
 /// # Errors
@@ -38,23 +53,28 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub fn open<'a>(
     input: impl Read + 'a,
     format: Option<Format>,
-    line_bytes: u32,
+    view: View,
 ) -> Result<Box<dyn Trace + 'a>, TraceError> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
     let format = match format {
         Some(format) => format,
-        None => detect(input.fill_buf()?).ok_or(TraceError::UnknownFormat)?,
+        None => format_of(input.fill_buf()?).ok_or(TraceError::UnknownFormat)?,
     };
     Ok(match format {
         Format::Native => Box::new(NativeReader::new(input)?),
         Format::Lackey => Box::new(Lackey::new(input)),
-        Format::OracleGeneral => Box::new(OracleGeneral::new(input, line_bytes)),
+        Format::DrCacheSim => Box::new(DrCacheSim::new(input)),
+        Format::OracleGeneral => Box::new(OracleGeneral::new(input, view)),
+        Format::ChampSim => Box::new(ChampSim::new(input)),
+        Format::Csv(columns) => Box::new(Csv::new(input, columns, view)),
     })
 }
 
-fn detect(head: &[u8]) -> Option<Format> {
+fn format_of(head: &[u8]) -> Option<Format> {
     if head.starts_with(&MAGIC) {
         Some(Format::Native)
+    } else if drcachesim::looks_like(head) {
+        Some(Format::DrCacheSim)
     } else {
         lackey::looks_like(head).then_some(Format::Lackey)
     }

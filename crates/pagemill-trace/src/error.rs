@@ -23,18 +23,18 @@ pub enum TraceError {
         what: String,
     },
     /// A line of text is no reference.
-    #[error(
-        "line {line} is no reference: `{text}`; a line of Valgrind's lackey is needed, as ` L 1ffeffe7e0,8`"
-    )]
+    #[error("line {line} is no reference: `{text}`; needed is {needed}")]
     Line {
         /// From 1.
         line: u64,
         /// The line, or its beginning.
         text: String,
+        /// What a line of this format looks like.
+        needed: &'static str,
     },
     /// The first bytes are of no known format.
     #[error(
-        "this is no trace: neither pagemill's format, nor text of Valgrind's lackey; name the format of other files"
+        "this is no trace: neither pagemill's format, nor text of Valgrind's lackey or DynamoRIO's drcachesim; name the format of other files"
     )]
     UnknownFormat,
 }

@@ -1,65 +1,26 @@
 use std::io::BufRead;
 
+use crate::lines::{Lines, all_lines};
 use crate::{Access, Reference, Trace, TraceError};
 
 /// References of a block.
 const BLOCK: usize = 16 << 10;
 
-/// No line of a trace is longer.
-const LINE_BYTES_MAX: usize = 256;
+/// What a line looks like, for messages.
+const NEEDED: &str = "a line of Valgrind's lackey, as ` L 1ffeffe7e0,8`";
 
 /// The text that Valgrind's `--tool=lackey --trace-mem=yes` writes. Instruction fetches and Valgrind's own messages
 /// (`==1234== ..`) are left out; a modification is a read and a write.
 #[derive(Debug)]
 pub struct Lackey<R: BufRead> {
-    input: R,
-    line: Vec<u8>,
-    line_number: u64,
+    lines: Lines<R>,
 }
 
 impl<R: BufRead> Lackey<R> {
     /// Starts at the first line.
     pub fn new(input: R) -> Self {
         Self {
-            input,
-            line: Vec::new(),
-            line_number: 0,
-        }
-    }
-
-    /// Reads the next line; `false` at the end.
-    fn next_line(&mut self) -> Result<bool, TraceError> {
-        self.line.clear();
-        loop {
-            let available = self.input.fill_buf()?;
-            if available.is_empty() {
-                break;
-            }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let used = end.map_or(available.len(), |end| end + 1);
-            let room = LINE_BYTES_MAX - self.line.len().min(LINE_BYTES_MAX);
-            self.line
-                .extend(&available[..end.unwrap_or(used).min(room)]);
-            self.input.consume(used);
-            if end.is_some() {
-                self.line_number += 1;
-                return Ok(true);
-            }
-        }
-        self.line_number += 1;
-        Ok(!self.line.is_empty())
-    }
-
-    fn bad_line(&self) -> TraceError {
-        let text = String::from_utf8_lossy(&self.line);
-        TraceError::Line {
-            line: self.line_number,
-            text: text
-                .chars()
-                .take(60)
-                .collect::<String>()
-                .trim_end()
-                .to_owned(),
+            lines: Lines::new(input),
         }
     }
 }
@@ -67,8 +28,11 @@ impl<R: BufRead> Lackey<R> {
 impl<R: BufRead> Trace for Lackey<R> {
     fn next_block(&mut self, block: &mut Vec<Reference>) -> Result<(), TraceError> {
         block.clear();
-        while block.len() < BLOCK && self.next_line()? {
-            match parse(&self.line) {
+        while block.len() < BLOCK {
+            let Some(line) = self.lines.next()? else {
+                break;
+            };
+            match parse(line) {
                 Some(Line::Data {
                     address,
                     bytes,
@@ -82,7 +46,7 @@ impl<R: BufRead> Trace for Lackey<R> {
                 Some(Line::Other) => {}
                 None => {
                     block.clear();
-                    return Err(self.bad_line());
+                    return Err(self.lines.bad_line(NEEDED));
                 }
             }
         }
@@ -129,12 +93,5 @@ fn parse(line: &[u8]) -> Option<Line> {
 
 /// Whether a file that starts with `head` is such text.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let whole_lines = match head.iter().rposition(|byte| *byte == b'\n') {
-        Some(end) => &head[..end],
-        None => head,
-    };
-    !whole_lines.is_empty()
-        && whole_lines
-            .split(|byte| *byte == b'\n')
-            .all(|line| parse(line).is_some())
+    all_lines(head, |line| parse(line).is_some())
 }

@@ -4,17 +4,27 @@
 //! its decoding and nothing else.
 #![forbid(unsafe_code)]
 
+mod champsim;
+mod csv;
 mod detect;
+mod drcachesim;
 mod error;
 mod lackey;
+mod lines;
 mod native;
+mod objects;
 mod oracle_general;
+mod records;
 mod reference;
 
-pub use detect::{Format, open};
+pub use champsim::ChampSim;
+pub use csv::{Columns, ColumnsError, Csv};
+pub use detect::{Format, detect, open};
+pub use drcachesim::DrCacheSim;
 pub use error::TraceError;
 pub use lackey::Lackey;
 pub use native::{NativeReader, NativeWriter};
+pub use objects::View;
 pub use oracle_general::OracleGeneral;
 pub use reference::{Access, Reference};
 

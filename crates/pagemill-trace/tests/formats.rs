@@ -1,8 +1,8 @@
 //! Formats: what is written is read back, and what is damaged is never taken for whole.
 
 use pagemill_trace::{
-    Access, Format, Lackey, NativeReader, NativeWriter, OracleGeneral, Reference, Trace,
-    TraceError, open,
+    Access, ChampSim, Columns, Csv, Format, Lackey, NativeReader, NativeWriter, OracleGeneral,
+    Reference, Trace, TraceError, View, detect, open,
 };
 use proptest::prelude::*;
 
@@ -74,8 +74,10 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_trace_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        for format in [None, Some(Format::Native), Some(Format::Lackey), Some(Format::OracleGeneral)] {
-            if let Ok(mut trace) = open(&bytes[..], format, 64) {
+        let csv = Format::Csv("object=1,bytes=2".parse().expect("columns"));
+        let formats = [Format::Native, Format::Lackey, Format::DrCacheSim, Format::OracleGeneral, Format::ChampSim, csv];
+        for format in std::iter::once(None).chain(formats.map(Some)) {
+            if let Ok(mut trace) = open(&bytes[..], format, View::Lines(64)) {
                 // It ends, whatever it says.
                 let _ = all(&mut *trace);
             }
@@ -146,7 +148,7 @@ fn lackey_text_is_read() {
         reference(0x421_c7cc, 2, Access::Read),
         reference(0x421_c7cc, 2, Access::Write),
     ];
-    let mut trace = open(text.as_bytes(), None, 64).expect("it is told by its lines");
+    let mut trace = open(text.as_bytes(), None, View::Lines(64)).expect("it is told by its lines");
     assert_eq!(all(&mut *trace).expect("it is whole"), expected);
 }
 
@@ -181,14 +183,15 @@ fn objects_of_oracle_general_are_lines() {
         .concat()
     };
     let bytes = [record(5), record(6), record(5)].concat();
-    let mut trace = OracleGeneral::new(&bytes[..], 64);
+    let mut trace = OracleGeneral::new(&bytes[..], View::Lines(64));
     let addresses: Vec<u64> = all(&mut trace)
         .expect("whole records")
         .iter()
         .map(|reference| reference.address)
         .collect();
     assert_eq!(addresses, [320, 384, 320]);
-    let error = all(&mut OracleGeneral::new(&bytes[..50], 64)).expect_err("half a record");
+    let error =
+        all(&mut OracleGeneral::new(&bytes[..50], View::Lines(64))).expect_err("half a record");
     assert!(
         matches!(error, TraceError::CutOff { references: 2 }),
         "{error}"
@@ -196,10 +199,163 @@ fn objects_of_oracle_general_are_lines() {
 }
 
 #[test]
+fn objects_keep_their_number_and_size_where_they_are_wanted() {
+    let record = |object: u64, size: u32| {
+        [
+            &7_u32.to_le_bytes()[..],
+            &object.to_le_bytes(),
+            &size.to_le_bytes(),
+            &(-1_i64).to_le_bytes(),
+        ]
+        .concat()
+    };
+    let bytes = [record(u64::MAX, 4096), record(6, 0)].concat();
+    let read = all(&mut OracleGeneral::new(&bytes[..], View::Objects)).expect("whole records");
+    let found: Vec<(u64, u32)> = read.iter().map(|one| (one.address, one.bytes)).collect();
+    assert_eq!(found, [(u64::MAX, 4096), (6, 1)]);
+}
+
+#[test]
+fn instructions_of_champsim_read_and_then_write() {
+    let instruction = |destinations: [u64; 2], sources: [u64; 4]| {
+        let mut record = 0x40_1000_u64.to_le_bytes().to_vec();
+        // A taken branch with registers: no data.
+        record.extend([1, 1, 2, 3, 4, 5, 6, 7]);
+        for address in destinations.iter().chain(&sources) {
+            record.extend(address.to_le_bytes());
+        }
+        record
+    };
+    // More than a block of instructions without data come first.
+    let mut bytes = instruction([0; 2], [0; 4]).repeat(5000);
+    bytes.extend(instruction([0xA0, 0], [0xB0, 0, 0xC0, 0]));
+    let read = all(&mut ChampSim::new(&bytes[..])).expect("whole records");
+    let found: Vec<(u64, Access)> = read.iter().map(|one| (one.address, one.access)).collect();
+    assert_eq!(
+        found,
+        [
+            (0xB0, Access::Read),
+            (0xC0, Access::Read),
+            (0xA0, Access::Write)
+        ]
+    );
+    let error = all(&mut ChampSim::new(&bytes[..100])).expect_err("half a record");
+    assert!(matches!(error, TraceError::CutOff { .. }), "{error}");
+}
+
+/// Lines as the documentation of DynamoRIO shows them.
+const VIEWED: &str = "Output format:
+<--record#-> <--instr#->: <---tid---> <record details>
+------------------------------------------------------------
+           1           0:     2765542 <marker: version 5>
+       47445       37770:     2765543 ifetch       5 byte(s) @ 0x0000000000404a7e 48 8b 5c 24 08       mov    0x08(%rsp)[8byte] -> %rbx
+       47446       37770:     2765543 read         8 byte(s) @ 0x00007fdf64e2adc8 by PC 0x0000000000404a7e
+       47449       37773:     W0.T292 write        4 byte(s) @ 0x00007fdf64e2add0 by PC 0x0000000000404a8d
+";
+
+#[test]
+fn text_of_drcachesim_is_read() {
+    assert_eq!(
+        detect(VIEWED.as_bytes()).expect("known"),
+        Format::DrCacheSim
+    );
+    let mut trace =
+        open(VIEWED.as_bytes(), None, View::Lines(64)).expect("it is told by its lines");
+    let read = all(&mut *trace).expect("it is whole");
+    let found: Vec<(u64, u32, Access)> = read
+        .iter()
+        .map(|one| (one.address, one.bytes, one.access))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (0x7FDF_64E2_ADC8, 8, Access::Read),
+            (0x7FDF_64E2_ADD0, 4, Access::Write)
+        ]
+    );
+    for bad in [
+        "1 2: 3 read x byte(s) @ 0x10",
+        "1 2: 3 read 8 byte(s) @ 10",
+        "1 2 3 read",
+        "hello",
+    ] {
+        let text = format!("{VIEWED}{bad}\n");
+        let mut trace =
+            open(text.as_bytes(), Some(Format::DrCacheSim), View::Lines(64)).expect("opened");
+        let error = all(&mut *trace).expect_err(bad).to_string();
+        assert!(
+            error.starts_with(&format!("line 8 is no reference: `{bad}`")),
+            "{error}"
+        );
+    }
+}
+
+fn table(columns: &str, text: &str, view: View) -> Result<Vec<(u64, u32)>, TraceError> {
+    let columns: Columns = columns.parse().expect("columns");
+    let read = all(&mut Csv::new(text.as_bytes(), columns, view))?;
+    Ok(read.iter().map(|one| (one.address, one.bytes)).collect())
+}
+
+#[test]
+fn tables_are_read_by_their_columns() {
+    let text = "time,id,size\n1, 17 ,100\n2,0x12,200\n";
+    let read = |view| table("object=2,bytes=3,header", text, view).expect("a table");
+    assert_eq!(read(View::Objects), [(17, 100), (18, 200)]);
+    assert_eq!(read(View::Lines(64)), [(17 * 64, 1), (18 * 64, 1)]);
+    let read = table(
+        "address=1,delimiter=space",
+        "0x1000 r\n8 w\n",
+        View::Objects,
+    );
+    assert_eq!(read.expect("a table"), [(0x1000, 1), (8, 1)]);
+}
+
+#[test]
+fn names_of_objects_get_numbers_of_their_own() {
+    let read = table(
+        "object=1,delimiter=;",
+        "a;1\nb;1\na;2\n\"x;y\";3\n",
+        View::Objects,
+    );
+    let keys: Vec<u64> = read.expect("a table").iter().map(|one| one.0).collect();
+    assert_eq!(keys[0], keys[2]);
+    assert!(keys[0] != keys[1] && keys[1] != keys[3] && keys[0] != keys[3]);
+}
+
+#[test]
+fn rows_that_are_no_requests_are_named() {
+    for (columns, text) in [
+        ("address=1", "16\nhello\n"),
+        ("object=1,bytes=2", "1,10\n2,large\n"),
+        ("object=2", "1,1\n2\n"),
+        ("object=1,bytes=2", "1,1\n2,4294967296\n"),
+    ] {
+        let error = table(columns, text, View::Objects)
+            .expect_err(text)
+            .to_string();
+        assert!(error.starts_with("line 2 is no reference"), "{error}");
+    }
+    for bad in [
+        "",
+        "object",
+        "object=0",
+        "bytes=1",
+        "object=1,size=2",
+        "object=1,delimiter=ab",
+    ] {
+        let error = bad.parse::<Columns>().expect_err(bad).to_string();
+        assert!(error.contains("describes no column"), "{error}");
+    }
+}
+
+#[test]
 fn other_files_are_no_traces() {
     for bytes in [&b""[..], b"\x7fELF", b"hello\nworld\n", &[0; 48]] {
         assert!(
-            matches!(open(bytes, None, 64), Err(TraceError::UnknownFormat)),
+            matches!(
+                open(bytes, None, View::Lines(64)),
+                Err(TraceError::UnknownFormat)
+            ),
             "{bytes:?}"
         );
     }

@@ -1,5 +1,6 @@
-//! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors.
+//! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors or for replacement policies.
 
+mod policies;
 mod program;
 mod record;
 mod sources;
@@ -11,7 +12,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use pagemill_report::{OutputDir, ResultSet};
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
-use pagemill_trace::open;
+use pagemill_trace::{View, open};
 
 use crate::args::MrcArguments;
 use crate::failure::Failure;
@@ -22,8 +23,40 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
+    let recording = match &arguments.trace {
+        Some(_) => None,
+        None => {
+            // What is wrong with the cache is said before a machine is started.
+            colors(arguments)?;
+            Some(record::record(arguments)?)
+        }
+    };
+    if let (Some(recording), Some(kept)) = (&recording, &arguments.keep_trace) {
+        keep(&recording.trace, kept)?;
+    }
+    let recorded = recording.as_ref().map(|recording| &recording.trace);
+    let Some(trace) = arguments.trace.as_ref().or(recorded) else {
+        return Err(Failure::Usage("no trace and no program".to_owned()));
+    };
+    let set = if arguments.policies.is_empty() {
+        read(arguments, trace, colors(arguments)?)?
+    } else {
+        policies::curves(arguments, trace, title(arguments))?
+    };
+    if let Some(out) = &arguments.out {
+        write_results(out, &set)?;
+    }
+    print_results(&set, arguments.format)
+}
+
+fn title(arguments: &MrcArguments) -> String {
+    format!("Miss-ratio curve of {}", subject(arguments))
+}
+
+/// Empty caches of every number of colors.
+fn colors(arguments: &MrcArguments) -> Result<Mrc, Failure> {
     let spec = MrcSpec {
-        title: format!("Miss-ratio curve of {}", subject(arguments)),
+        title: title(arguments),
         cache_bytes: arguments.cache_bytes,
         ways: arguments.ways,
         line_bytes: arguments.line_bytes,
@@ -32,21 +65,7 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
         exact: arguments.exact,
         stack_distance: arguments.stack_distance,
     };
-    let mrc = Mrc::new(spec).map_err(|error| Failure::Usage(error.to_string()))?;
-    let set = match &arguments.trace {
-        Some(trace) => read(arguments, trace, mrc)?,
-        None => {
-            let recording = record::record(arguments)?;
-            if let Some(kept) = &arguments.keep_trace {
-                keep(&recording.trace, kept)?;
-            }
-            read(arguments, &recording.trace, mrc)?
-        }
-    };
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
-    print_results(&set, arguments.format)
+    Mrc::new(spec).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// What the curve is of.
@@ -71,9 +90,10 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let progress = progress(bytes);
-    let format = arguments.trace_format.map(Into::into);
+    let format = arguments.format_of_trace();
     let input = progress.wrap_read(file);
-    let mut trace = open(input, format, mrc.line_bytes()).map_err(|error| unreadable(&error))?;
+    let mut trace =
+        open(input, format, View::Lines(mrc.line_bytes())).map_err(|error| unreadable(&error))?;
     let mut block = Vec::new();
     loop {
         trace

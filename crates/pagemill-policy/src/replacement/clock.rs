@@ -1,0 +1,58 @@
+use super::queues::Queues;
+use super::{CacheSpec, Keeps, Replacement, ReplacementEntry, Request};
+
+/// First in, first out, but an object that was requested again stays for another round (Corbató 1968).
+#[derive(Debug)]
+pub struct Clock {
+    capacity: u64,
+    queues: Queues<1>,
+}
+
+impl Clock {
+    /// How this policy is found.
+    pub const ENTRY: ReplacementEntry = ReplacementEntry {
+        name: "clock",
+        summary: "first in, first out; an object that was requested again stays for another round",
+        keeps: Keeps::Objects,
+        build: |spec| Ok(Box::new(Self::new(spec))),
+    };
+
+    fn new(spec: &CacheSpec) -> Self {
+        Self {
+            capacity: spec.bytes,
+            queues: Queues::new(),
+        }
+    }
+
+    /// One object leaves. Each that stays loses its mark, so this ends.
+    fn evict(&mut self) {
+        while let Some(oldest) = self.queues.oldest(0) {
+            if *self.queues.mark(oldest) == 0 {
+                self.queues.remove(oldest);
+                return;
+            }
+            self.queues.move_to(0, oldest);
+        }
+    }
+}
+
+impl Replacement for Clock {
+    fn request(&mut self, request: Request) -> bool {
+        if self.queues.queue_of(request.object).is_some() {
+            *self.queues.mark(request.object) = 1;
+            return true;
+        }
+        let bytes = u64::from(request.bytes);
+        if bytes <= self.capacity {
+            while self.queues.bytes(0) + bytes > self.capacity {
+                self.evict();
+            }
+            self.queues.push(0, request.object, request.bytes);
+        }
+        false
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queues.bytes(0)
+    }
+}

@@ -1,0 +1,65 @@
+use std::io::BufRead;
+
+use crate::TraceError;
+
+/// No line of a trace is longer; the rest of a longer one is not looked at.
+const LINE_BYTES_MAX: usize = 256;
+
+/// Input of text, line by line.
+#[derive(Debug)]
+pub(crate) struct Lines<R: BufRead> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            line: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// The next line without its end; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        self.line.clear();
+        let mut is_whole = false;
+        while !is_whole {
+            let available = self.input.fill_buf()?;
+            if available.is_empty() {
+                break;
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(available.len(), |end| end + 1);
+            let room = LINE_BYTES_MAX - self.line.len().min(LINE_BYTES_MAX);
+            self.line
+                .extend(&available[..end.unwrap_or(used).min(room)]);
+            self.input.consume(used);
+            is_whole = end.is_some();
+        }
+        self.number += 1;
+        Ok((is_whole || !self.line.is_empty()).then_some(&self.line))
+    }
+
+    /// The last line is no reference; `needed` says what one looks like.
+    pub(crate) fn bad_line(&self, needed: &'static str) -> TraceError {
+        let text = String::from_utf8_lossy(&self.line);
+        let text: String = text.chars().take(60).collect();
+        TraceError::Line {
+            line: self.number,
+            text: text.trim_end().to_owned(),
+            needed,
+        }
+    }
+}
+
+/// Whether all whole lines of `head`, the beginning of a file, are such that `is_known` knows them.
+pub(crate) fn all_lines(head: &[u8], is_known: impl Fn(&[u8]) -> bool) -> bool {
+    let whole_lines = match head.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => &head[..end],
+        None => head,
+    };
+    !whole_lines.is_empty() && whole_lines.split(|byte| *byte == b'\n').all(is_known)
+}
