@@ -201,7 +201,7 @@ fn doctor_never_fails_and_names_every_backend() {
     let text = run(&["doctor"]).result();
     let told = json(&run(&["doctor", "--format", "json"]).result());
     let backends = told["backends"].as_array().expect("a list");
-    assert_eq!(backends.len(), 10);
+    assert_eq!(backends.len(), 11);
     for backend in backends {
         assert!(text.contains(backend["name"].as_str().expect("a name")));
         assert_eq!(

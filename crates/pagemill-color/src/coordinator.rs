@@ -59,6 +59,8 @@ pub struct Coordinator<P: Port = SocketPort> {
     frozen_until_ns: u64,
     /// When colors are to be given anew.
     settle_at_ns: Option<u64>,
+    /// Done after a task has left, however it ended.
+    after_leave: Option<Box<dyn FnMut() + Send>>,
 }
 
 impl Coordinator {
@@ -87,7 +89,13 @@ impl<P: Port> Coordinator<P> {
             counters: Counters::default(),
             settle_ns: config.settle.as_nanos() as u64,
             settle_at_ns: None,
+            after_leave: None,
         }
+    }
+
+    /// Does `action` whenever a task has left, as when its holder was killed.
+    pub fn after_leave(&mut self, action: impl FnMut() + Send + 'static) {
+        self.after_leave = Some(Box::new(action));
     }
 
     /// Where it listens.
@@ -251,6 +259,9 @@ impl<P: Port> Coordinator<P> {
         self.server.end(number);
         if self.roster.leave(number) {
             self.counters.left += 1;
+            if let Some(action) = &mut self.after_leave {
+                action();
+            }
             let at_ns = self.server.port.now_ns() + self.settle_ns;
             self.settle_at_ns = Some(self.settle_at_ns.map_or(at_ns, |due| due.min(at_ns)));
         }

@@ -91,6 +91,7 @@ impl Holder {
         };
         let first = holder.first_colors(all)?;
         holder.change(first)?;
+        holder.space.adopt(holder.config.process)?;
         Ok(holder)
     }
 
@@ -102,6 +103,11 @@ impl Holder {
     /// The task's colors.
     pub fn colors(&self) -> ColorRange {
         self.colors
+    }
+
+    /// Whether the program's memory is mapped from its space.
+    pub fn is_mapped(&self) -> bool {
+        self.space.file().is_some()
     }
 
     /// Whether a coordinator gave them.
@@ -178,7 +184,7 @@ impl Holder {
             if ready.ends {
                 self.watch = None;
             }
-            if self.watch.is_none() && self.space.pages().unwrap_or(0) == 0 {
+            if self.watch.is_none() && !self.space.is_used().unwrap_or(false) {
                 return Ok(());
             }
             self.look_again(tell);
@@ -200,9 +206,10 @@ impl Holder {
 
     /// To processes of the same user only.
     fn hand_out(&self, channel: &Channel) {
-        if channel.peer().is_ok_and(|peer| peer.user == self.user) {
+        let is_own = channel.peer().is_ok_and(|peer| peer.user == self.user);
+        if let (true, Some(file)) = (is_own, self.space.file()) {
             // Who has gone away needs nothing.
-            let _ = channel.send(&[1], &[self.space.file()]);
+            let _ = channel.send(&[1], &[file]);
         }
     }
 

@@ -15,6 +15,7 @@ mod holder;
 mod link;
 pub mod probe;
 pub mod protocol;
+mod resctrl;
 mod roster;
 mod space;
 
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 pub use coordinator::{Coordinator, CoordinatorConfig};
 pub use holder::{HoldError, Holder, HolderConfig};
 pub use link::{AskError, status};
+pub use resctrl::{ResctrlSpace, way_palette};
 pub use roster::{Roster, Task};
 pub use space::{ColorSpace, ModuleSpace, StandInSpace};
 

@@ -24,8 +24,25 @@ pub trait ColorSpace: Send {
     /// The module does not say.
     fn pages(&self) -> Result<u64>;
 
-    /// What processes map.
-    fn file(&self) -> BorrowedFd<'_>;
+    /// Whether a process still uses it.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    fn is_used(&self) -> Result<bool> {
+        Ok(self.pages()? > 0)
+    }
+
+    /// Takes in a process that is there already, where a space is made of processes and not of memory.
+    ///
+    /// # Errors
+    /// The kernel refuses, or the process has ended.
+    fn adopt(&mut self, process: u32) -> Result<()> {
+        let _ = process;
+        Ok(())
+    }
+
+    /// What processes map; `None` if they keep the memory that they have.
+    fn file(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// A space of the kernel module `pagemill_color`.
@@ -66,8 +83,8 @@ impl ColorSpace for ModuleSpace {
         Ok(self.space.counts()?.pages)
     }
 
-    fn file(&self) -> BorrowedFd<'_> {
-        self.space.as_fd()
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.space.as_fd())
     }
 }
 
@@ -107,7 +124,7 @@ impl ColorSpace for StandInSpace {
         Ok(0)
     }
 
-    fn file(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
     }
 }

@@ -10,6 +10,7 @@
 //! * [`clock`]: cycles and CPU time.
 //! * [`userfault`]: page faults that this process answers itself.
 //! * [`write_protection`]: writes that wait while memory is replaced.
+//! * [`resctrl`]: caches that hardware divides among tasks.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
 //! * [`zero_module`]: the kernel module that hands out clean huge pages.
 //!
@@ -26,6 +27,7 @@ mod mapping;
 pub mod messages;
 pub mod pagemap;
 pub mod process;
+pub mod resctrl;
 pub mod scratch;
 pub mod server;
 pub mod stop;

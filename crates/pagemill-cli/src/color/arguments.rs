@@ -27,7 +27,7 @@ pub enum ColorCommand {
     Hold(HoldArguments),
 }
 
-/// Needs the kernel module pagemill_color. Exit code 3: it is not there; the message says what is missing. Otherwise the exit code is the
+/// Needs the kernel module pagemill_color, or a processor that divides its cache and resctrl. Exit code 3: neither is there; the message says what is missing. Otherwise the exit code is the
 /// program's.
 #[derive(Args, Debug)]
 pub struct RunArguments {
@@ -74,9 +74,38 @@ pub struct MemoryArguments {
     #[arg(long, value_enum, default_value_t = WhenEmpty::Any)]
     pub when_empty: WhenEmpty,
 
+    /// What gives the program its colors
+    #[arg(long, value_enum, default_value_t = Backend::Auto, conflicts_with = "stand_in")]
+    pub backend: Backend,
+
+    /// Where resctrl is mounted
+    #[arg(long, value_name = "PATH", default_value = pagemill_linux::resctrl::MOUNT, hide = true)]
+    pub resctrl: PathBuf,
+
     /// A file stands in for the module: so many colors, none of them real
     #[arg(long, value_name = "COLORS", hide = true)]
     pub stand_in: Option<NonZeroU16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// The module if it is loaded, else resctrl
+    Auto,
+    /// The kernel module pagemill_color: pages
+    Module,
+    /// The kernel's resctrl (Intel CAT, AMD QoS, Arm MPAM): ways
+    Resctrl,
+}
+
+impl Backend {
+    /// As the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Module => "module",
+            Self::Resctrl => "resctrl",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -108,7 +137,15 @@ pub struct HoldArguments {
 /// Tasks run on when it ends, and come back to the next one.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
-    /// Colors of the cache [default: what the module says]
+    /// What gives programs their colors
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+
+    /// Where resctrl is mounted
+    #[arg(long, value_name = "PATH", default_value = pagemill_linux::resctrl::MOUNT, hide = true)]
+    pub resctrl: PathBuf,
+
+    /// Colors of the cache [default: what the module or resctrl says]
     #[arg(long, value_name = "N")]
     pub colors: Option<NonZeroU16>,
 

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use pagemill_color::protocol::Need;
-use pagemill_color::{ColorSpace, HoldError, Holder, HolderConfig, ModuleSpace, StandInSpace};
+use pagemill_color::{ColorSpace, HoldError, Holder, HolderConfig, StandInSpace};
 use pagemill_linux::color_module;
 use pagemill_linux::process::leave_terminal;
 use serde_json::{Value, json};
 
 use super::arguments::{HoldArguments, MemoryArguments, WhenEmpty};
+use super::backend::open;
 use crate::failure::Failure;
 
 /// Starts itself once more and ends, so that the program has no child that it does not know of; that one holds the task.
@@ -35,6 +36,7 @@ pub fn hold(arguments: &HoldArguments) -> Result<(), Failure> {
         "socket": holder.socket(),
         "colors": range.to_string(),
         "is_coordinated": holder.is_coordinated(),
+        "is_mapped": holder.is_mapped(),
     }))?;
     let mut tell = |message: &str| eprintln!("pagemill color: {message}");
     holder
@@ -92,6 +94,5 @@ fn space(arguments: &MemoryArguments) -> Result<Box<dyn ColorSpace>, Failure> {
         WhenEmpty::Set => color_module::WhenEmpty::OtherColor,
         WhenEmpty::Fail => color_module::WhenEmpty::Fail,
     };
-    let space = ModuleSpace::open(rule).map_err(|error| Failure::NoDevice(error.to_string()))?;
-    Ok(Box::new(space))
+    open(arguments.backend, &arguments.resctrl, rule)
 }

@@ -1,6 +1,7 @@
 //! `pagemill color`: cache colors for programs that run.
 
 mod arguments;
+mod backend;
 mod hold;
 mod probe;
 mod run;

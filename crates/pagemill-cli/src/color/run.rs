@@ -18,7 +18,6 @@ const LIBRARY: &str = "libpagemill_preload.so";
 
 /// Replaces this process by the program. Returns only if that fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let library = find_library(arguments.library.as_deref(), LIBRARY, "pagemill-preload")?;
     let Some((program, rest)) = arguments.program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
     };
@@ -35,10 +34,16 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             "as no coordinator runs"
         }
     );
-    let error = with_library(Command::new(program), library)
-        .args(rest)
-        .env(TASK_VARIABLE, text("socket"))
-        .exec();
+    let command = Command::new(program);
+    let mut command = if held["is_mapped"] == true {
+        let library = find_library(arguments.library.as_deref(), LIBRARY, "pagemill-preload")?;
+        let mut command = with_library(command, library);
+        command.env(TASK_VARIABLE, text("socket"));
+        command
+    } else {
+        command
+    };
+    let error = command.args(rest).exec();
     Err(Failure::Run(format!(
         "cannot run {}: {error}",
         program.display()
@@ -95,9 +100,12 @@ fn hold(arguments: &RunArguments, need: Option<&Need>, name: &str) -> Result<Val
         })
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    if let Some(colors) = arguments.memory.stand_in {
-        command.arg("--stand-in").arg(colors.to_string());
-    }
+    match arguments.memory.stand_in {
+        Some(colors) => command.arg("--stand-in").arg(colors.to_string()),
+        None => command
+            .args(["--backend", arguments.memory.backend.name(), "--resctrl"])
+            .arg(&arguments.memory.resctrl),
+    };
     if let Some(need) = need {
         let text = serde_json::to_string(need).map_err(|error| failed(error.into()))?;
         command.arg("--need").arg(text);

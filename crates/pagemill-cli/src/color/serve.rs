@@ -1,10 +1,11 @@
 use std::time::Duration;
 
-use pagemill_color::{ColorSpace, Coordinator, CoordinatorConfig, ModuleSpace};
-use pagemill_linux::color_module::WhenEmpty;
+use pagemill_color::{Coordinator, CoordinatorConfig};
+use pagemill_linux::resctrl::{Mounted, remove_abandoned};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 
 use super::arguments::ServeArguments;
+use super::backend::colors;
 use super::socket;
 use crate::daemon::{make_folder_of, socket_mode};
 use crate::failure::Failure;
@@ -13,6 +14,11 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let config = config(arguments)?;
     make_folder_of(&config.socket)?;
     let mut coordinator = Coordinator::new(&config).map_err(failed)?;
+    let tree = Mounted::at(&arguments.resctrl);
+    // Where there is no resctrl, no group is left behind.
+    let clean = move || drop(remove_abandoned(&tree));
+    clean();
+    coordinator.after_leave(clean);
     let stopper = coordinator.stopper();
     ctrlc::set_handler(move || stopper.stop())
         .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
@@ -35,9 +41,7 @@ fn config(arguments: &ServeArguments) -> Result<CoordinatorConfig, Failure> {
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let colors = match arguments.colors {
         Some(colors) => colors.get(),
-        None => ModuleSpace::open(WhenEmpty::default())
-            .map_err(|error| Failure::NoDevice(error.to_string()))?
-            .colors(),
+        None => colors(arguments.backend, &arguments.resctrl)?,
     };
     Ok(CoordinatorConfig {
         socket: socket(&arguments.socket),

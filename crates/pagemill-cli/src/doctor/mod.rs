@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(backend.status, Status::Missing, "{backend:?}");
             assert!(backend.enable.is_some(), "{backend:?}");
         }
-        assert_eq!(backends.len(), 10);
+        assert_eq!(backends.len(), 11);
     }
 
     #[test]
@@ -170,6 +170,11 @@ mod tests {
             ("proc/sys/vm/unprivileged_userfaultfd", "1\n"),
             ("sys/module/pagemill_color/version", "1\n"),
             ("dev/pagemill_color", ""),
+            ("sys/fs/resctrl/schemata", "    L3:0=7ff;1=7ff\n"),
+            ("sys/fs/resctrl/info/L3/cbm_mask", "7ff\n"),
+            ("sys/fs/resctrl/info/L3/min_cbm_bits", "2\n"),
+            ("sys/fs/resctrl/info/L3/num_closids", "8\n"),
+            ("sys/fs/resctrl/other/tasks", ""),
             ("etc/OpenCL/vendors/pocl.icd", "libpocl.so\n"),
             ("usr/lib/libOpenCL.so.1", ""),
             ("usr/lib/libcuda.so.1", ""),
@@ -187,12 +192,20 @@ mod tests {
             .into_iter()
             .filter(|(_, status)| *status == "ready")
             .collect();
-        assert_eq!(ready.len(), 8, "{ready:?}");
+        assert_eq!(ready.len(), 9, "{ready:?}");
         let cuda = examine(&system)
             .into_iter()
             .find(|backend| backend.name == "cuda")
             .expect("cuda");
         assert_eq!(cuda.found, "libcuda.so.1, NVIDIA H200");
+        let resctrl = examine(&system)
+            .into_iter()
+            .find(|backend| backend.name == "resctrl")
+            .expect("resctrl");
+        assert_eq!(
+            resctrl.found,
+            "L3 is divided by 11 ways, at least 2 for a task; 2 of 8 groups are in use"
+        );
         drop(root);
     }
 
@@ -232,7 +245,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_examined_without_failing() {
-        assert_eq!(examine(&System::this()).len(), 10);
+        assert_eq!(examine(&System::this()).len(), 11);
         assert!(Path::new("/").exists());
     }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use pagemill_gpu::show_bytes;
+use pagemill_linux::resctrl::{CacheInfo, MOUNT, Mounted, Tree};
 
 use super::system::System;
 use super::{Backend, Status};
@@ -16,6 +17,7 @@ pub const PROBES: &[fn(&System) -> Backend] = &[
     kernel_modules,
     zero_pool,
     coloring,
+    resctrl,
     opencl,
     cuda,
     libfabric,
@@ -188,6 +190,58 @@ fn coloring(system: &System) -> Backend {
         );
     }
     Backend::ready(name, &found)
+}
+
+/// Whether a processor can divide its cache by ways: what Linux calls the features.
+const CACHE_FLAGS: [&str; 2] = [" cat_l3", " cat_l2"];
+
+fn resctrl(system: &System) -> Backend {
+    let name = "resctrl";
+    let tree = Mounted::at(system.path(MOUNT));
+    match CacheInfo::read(&tree) {
+        Ok(info) => {
+            let groups = tree.folders().unwrap_or_default();
+            let groups = groups
+                .iter()
+                .filter(|group| !["info", "mon_data", "mon_groups"].contains(&group.as_str()));
+            let found = format!(
+                "L{} is divided by {} ways, at least {} for a task; {} of {} groups are in use",
+                info.level,
+                info.ways,
+                info.ways_min,
+                groups.count() + 1,
+                info.classes
+            );
+            if system.can_open(&format!("{MOUNT}/schemata")) {
+                Backend::ready(name, &found)
+            } else {
+                let found = format!("{found}; this user may not make any");
+                Backend::limited(name, &found, "sudo pagemill color run -- PROGRAM")
+            }
+        }
+        Err(error) if system.has(&format!("{MOUNT}/schemata")) => Backend::missing(
+            name,
+            &error.to_string(),
+            "use a machine whose processor divides its cache",
+        ),
+        Err(_) => {
+            let can = system
+                .text("/proc/cpuinfo")
+                .is_some_and(|text| CACHE_FLAGS.iter().any(|flag| text.contains(flag)));
+            let (found, enable) = if can || system.has(MOUNT) {
+                (
+                    "the processor may divide its cache, and resctrl is not mounted",
+                    format!("sudo mount -t resctrl resctrl {MOUNT}"),
+                )
+            } else {
+                (
+                    "this processor, or the hypervisor above it, does not divide its cache",
+                    "use a machine with Intel CAT, AMD QoS or Arm MPAM".to_owned(),
+                )
+            };
+            Backend::missing(name, found, &enable)
+        }
+    }
 }
 
 fn opencl(system: &System) -> Backend {

@@ -115,7 +115,7 @@ impl ColorSpace for Noted {
         Ok(0)
     }
 
-    fn file(&self) -> std::os::fd::BorrowedFd<'_> {
+    fn file(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         unreachable!("nobody asks for it")
     }
 }

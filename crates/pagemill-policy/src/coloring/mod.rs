@@ -23,6 +23,7 @@ mod palette;
 pub mod quota;
 mod recolor;
 mod sensitivity;
+mod way_palette;
 
 pub use arrange::{ArrangeError, arrange, arrange_pages};
 pub use assign::{AssignError, Claim, Wish, assign};
@@ -33,3 +34,4 @@ pub use lazy::{Flush, LazyPages, Touch};
 pub use palette::{CacheGeometry, Palette, PaletteError};
 pub use recolor::{RecolorPlan, plan_recolor};
 pub use sensitivity::{Sensitivity, SensitivityRule};
+pub use way_palette::{WayPalette, WayPaletteError};
