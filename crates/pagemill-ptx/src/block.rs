@@ -185,21 +185,32 @@ impl Block {
         totals: &mut StepTotals,
     ) -> Result<(), Box<Trap>> {
         while !self.is_finished() {
-            for warp in 0..self.warps.len() as u32 {
-                // A warp that waits for another one lets it run.
-                for _ in 0..TURNS {
-                    if self.warps[warp as usize].state != WarpState::Running {
-                        break;
-                    }
-                    let mode = Mode {
-                        costs: None,
-                        allowed: u64::MAX,
-                        access: None,
-                    };
-                    self.go(launch, warp, memory, mode, totals)?;
-                    if self.warps[warp as usize].watch.waits {
-                        break;
-                    }
+            self.run_round(launch, memory, totals)?;
+        }
+        Ok(())
+    }
+
+    /// Runs every warp until it ends, waits, or has had its turns.
+    pub(crate) fn run_round(
+        &mut self,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        totals: &mut StepTotals,
+    ) -> Result<(), Box<Trap>> {
+        for warp in 0..self.warps.len() as u32 {
+            // A warp that waits for another one lets it run.
+            for _ in 0..TURNS {
+                if self.warps[warp as usize].state != WarpState::Running {
+                    break;
+                }
+                let mode = Mode {
+                    costs: None,
+                    allowed: u64::MAX,
+                    access: None,
+                };
+                self.go(launch, warp, memory, mode, totals)?;
+                if self.warps[warp as usize].watch.waits {
+                    break;
                 }
             }
         }

@@ -113,6 +113,8 @@ pub struct Launch {
     pub(crate) instruction_limit: u64,
     stack_bytes: u32,
     pub(crate) executor: Executor,
+    /// Whether blocks may wait for each other, so that all of them are resident at once.
+    blocks_meet: bool,
     /// Tells launches apart, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -173,6 +175,7 @@ impl Launch {
             instruction_limit: INSTRUCTION_LIMIT,
             stack_bytes: STACK_BYTES,
             executor: Executor::default(),
+            blocks_meet: false,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -233,6 +236,7 @@ impl Launch {
                 _ => {}
             }
         }
+        self.blocks_meet = true;
         self
     }
 
@@ -410,17 +414,45 @@ pub fn run_functional(
         let name = &launch.kernel.name;
         output.note(format!("kernel {name} is interpreted: {reason}"));
     }
-    let mut block = Block::new(launch);
     let mut totals = StepTotals::default();
-    for index in 0..launch.blocks() {
-        block.start(launch, index);
-        let run = block.run_to_end(launch, memory, &mut totals);
-        output.append(block.output());
-        run?;
+    if launch.blocks_meet {
+        run_together(launch, memory, output, &mut totals)?;
+    } else {
+        let mut block = Block::new(launch);
+        for index in 0..launch.blocks() {
+            block.start(launch, index);
+            let run = block.run_to_end(launch, memory, &mut totals);
+            output.append(block.output());
+            run?;
+        }
     }
     Ok(FunctionalTotals {
         blocks: launch.blocks(),
         instructions: totals.instructions,
         thread_instructions: totals.thread_instructions,
     })
+}
+
+/// Runs all blocks in turns, because each may wait for any other.
+fn run_together(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    output: &mut Output,
+    totals: &mut StepTotals,
+) -> Result<(), Box<Trap>> {
+    let started = (0..launch.blocks()).map(|index| {
+        let mut block = Block::new(launch);
+        block.start(launch, index);
+        block
+    });
+    let mut blocks: Vec<Block> = started.collect();
+    while !blocks.is_empty() {
+        for block in &mut blocks {
+            let run = block.run_round(launch, memory, totals);
+            output.append(block.output());
+            run?;
+        }
+        blocks.retain(|block| !block.is_finished());
+    }
+    Ok(())
 }
