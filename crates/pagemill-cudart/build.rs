@@ -14,6 +14,9 @@ const TABLES: [&str; 3] = ["api.txt", "driver.txt", "nvml.txt"];
 /// Functions of the C library that programs have to find here first: the fault handler stays installed.
 const INTERPOSED: [&str; 2] = ["sigaction", "signal"];
 
+/// Functions of the run-time compiler that programs find in the library that is loaded before them: machine code is PTX here.
+const RUN_TIME_COMPILER: [&str; 2] = ["nvrtcGetCUBIN", "nvrtcGetCUBINSize"];
+
 fn main() {
     for table in TABLES {
         println!("cargo::rerun-if-changed={table}");
@@ -120,6 +123,10 @@ fn build(out: &Path, shim: &Shim, stand_in: &Path) {
         }
     }
     if let Some(function) = shim.at_load {
+        // They have no version, so that programs of every version find them.
+        for function in RUN_TIME_COMPILER {
+            assembly += &stub(function, function, shim.unsupported);
+        }
         let _ = write!(
             assembly,
             ".section .init_array,\"aw\"\n.balign 8\n.quad {function}\n"

@@ -4,6 +4,7 @@
 //! executable has its symbols, the entry of each of its runtime functions becomes a jump to the function of the same name
 //! in the shim. Where it has none, a note is left, so that `pagemill cuda` can say what it met.
 
+mod compiler;
 mod elf;
 mod patch;
 
