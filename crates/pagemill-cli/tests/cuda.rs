@@ -243,6 +243,20 @@ fn blocks_of_a_cooperative_launch_meet() {
 }
 
 #[test]
+fn blocks_of_a_cooperative_launch_meet_without_time() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("cooperative.cu"), "cooperative_functional", &[]);
+    let finished = run(&program, &["--functional"], &[]);
+    assert!(
+        finished.stdout.contains("cooperative groups, 0 wrong"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
 fn the_sorts_and_scans_of_the_toolkit_run_as_they_are() {
     is_right("cub", &["--extended-lambda"], "CUB and Thrust, 0 wrong");
 }
@@ -711,11 +725,14 @@ fn programs_of_cuda_12_run() {
     let Some(program) = toolkit.compile_for_12(&source("library.cpp"), "library12") else {
         return;
     };
-    let (rows, printed) = rows(&program, &[], &[]);
-    assert!(
-        printed.contains("CUDA 12, 15 SMs at 1400000 kHz, 0 wrong"),
-        "{printed}"
-    );
-    assert_eq!(rows[1]["kernel"], "square");
-    assert_eq!(number(&rows[1], "launches"), 1);
+    // From PTX, and from what is PTX in place of machine code.
+    for arguments in [&[][..], &["machine code"]] {
+        let (rows, printed) = rows(&program, &[], arguments);
+        assert!(
+            printed.contains("CUDA 12, 15 SMs at 1400000 kHz, 0 wrong"),
+            "{printed}"
+        );
+        assert_eq!(rows[1]["kernel"], "square");
+        assert_eq!(number(&rows[1], "launches"), 1);
+    }
 }

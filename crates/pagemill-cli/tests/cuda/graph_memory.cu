@@ -142,6 +142,32 @@ static void captured(cudaStream_t stream, int *result) {
     OK(cudaFreeAsync(kept, stream));
 }
 
+// Graphs keep a thing of the program alive, and what is made of them does too.
+static void kept_alive() {
+    static int gone = 0;
+    cudaUserObject_t object;
+    OK(cudaUserObjectCreate(&object, &gone, [](void *gone) { ++*(int *)gone; }, 1, cudaUserObjectNoDestructorSync));
+    cudaGraph_t graph, copy;
+    cudaGraphExec_t executable;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphRetainUserObject(graph, object, 2, 0));
+    OK(cudaGraphReleaseUserObject(graph, object, 1));
+    EXPECT(cudaGraphReleaseUserObject(graph, object, 2) == cudaErrorInvalidValue);
+    OK(cudaUserObjectRetain(object, 2));
+    OK(cudaGraphRetainUserObject(graph, object, 2, cudaGraphUserObjectMove));
+    OK(cudaUserObjectRelease(object, 1));
+    EXPECT(gone == 0);
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    OK(cudaGraphClone(&copy, graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(copy));
+    EXPECT(gone == 0);
+    OK(cudaGraphExecDestroy(executable));
+    EXPECT(gone == 1);
+    EXPECT(cudaUserObjectRelease(object, 1) == cudaErrorInvalidValue);
+    cudaGetLastError();
+}
+
 int main() {
     int *result;
     cudaStream_t stream;
@@ -149,6 +175,7 @@ int main() {
     OK(cudaStreamCreate(&stream));
     by_hand(stream, result);
     captured(stream, result);
+    kept_alive();
     printf("memory of graphs, %d wrong\n", wrong);
     return wrong != 0;
 }

@@ -10,21 +10,24 @@
         if (cudaError_t status = (call)) return printf("%s: %s\n", #call, cudaGetErrorName(status)), 1; \
     } while (0)
 
-int main() {
+int main(int count_of_arguments, char **) {
+    // With an argument: what the run-time compiler gives as machine code.
+    bool machine_code = count_of_arguments > 1;
     const char *source =
         "extern \"C\" __global__ void square(const int *in, int *out, int count) {\n"
         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    if (i < count) out[i] = in[i] * in[i];\n"
         "}\n";
     nvrtcProgram program;
-    const char *options[] = {"--gpu-architecture=compute_75"};
+    const char *options[] = {machine_code ? "--gpu-architecture=sm_75" : "--gpu-architecture=compute_75"};
     size_t bytes = 0;
     if (nvrtcCreateProgram(&program, source, "square.cu", 0, nullptr, nullptr) ||
-        nvrtcCompileProgram(program, 1, options) || nvrtcGetPTXSize(program, &bytes)) {
+        nvrtcCompileProgram(program, 1, options) ||
+        (machine_code ? nvrtcGetCUBINSize : nvrtcGetPTXSize)(program, &bytes)) {
         return printf("nvrtc failed\n"), 1;
     }
     std::vector<char> ptx(bytes);
-    nvrtcGetPTX(program, ptx.data());
+    if ((machine_code ? nvrtcGetCUBIN : nvrtcGetPTX)(program, ptx.data())) return printf("nvrtc gives nothing\n"), 1;
 
     int version = 0;
     CHECK(cudaRuntimeGetVersion(&version));

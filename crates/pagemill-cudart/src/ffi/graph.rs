@@ -6,7 +6,7 @@ use super::copy::{Memcpy3d, linear_plan};
 use super::launch::{Dim3, after_launch, pack};
 use super::stream::{HostFunction, stream_id};
 use super::work::launch_graph;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, address, api, give, null, user_object, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work};
 
@@ -191,6 +191,7 @@ unsafe fn dependencies(
 /// `to` is null or points to room for a handle.
 pub(super) unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Done {
     let executable = with_runtime(|runtime| runtime.instantiate(address(graph)))?;
+    user_object::inherit(address(graph), executable);
     // SAFETY: by the contract of this function.
     unsafe { give(to, executable as *mut c_void) }
 }
@@ -247,11 +248,14 @@ api! {
     }
 
     fn cudaGraphDestroy(graph: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_graph(address(graph)))
+        with_runtime(|runtime| runtime.destroy_graph(address(graph)))?;
+        user_object::forget(address(graph));
+        Ok(())
     }
 
     fn cudaGraphClone(to: *mut *mut c_void, graph: *mut c_void) {
         let copy = with_runtime(|runtime| runtime.clone_graph(address(graph)))?;
+        user_object::inherit(address(graph), copy);
         // SAFETY: see above.
         unsafe { give(to, copy as *mut c_void) }
     }
@@ -436,7 +440,9 @@ api! {
     }
 
     fn cudaGraphExecDestroy(executable: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_executable(address(executable)))
+        with_runtime(|runtime| runtime.destroy_executable(address(executable)))?;
+        user_object::forget(address(executable));
+        Ok(())
     }
 
     fn cudaStreamBeginCapture(stream: *mut c_void, mode: c_int) {

@@ -24,6 +24,7 @@ mod shim;
 mod start;
 mod stream;
 mod texture;
+mod user_object;
 mod work;
 
 use std::cell::Cell;

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use super::{driver, of_runtime};
 use crate::ffi::{
     array, copy, device, graph, graph_memory, graph_shape, launch, memory, pool, stream,
+    user_object,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -129,6 +130,11 @@ same! { Context:
     fn cuGraphNodeGetDependencies_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies;
     fn cuGraphNodeGetDependentNodes(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes_v1;
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes;
+    fn cuUserObjectCreate(to: Place, data: Handle, destroy: Option<stream::HostFunction>, references: c_uint, flags: c_uint) = user_object::cudaUserObjectCreate;
+    fn cuUserObjectRetain(own: Handle, count: c_uint) = user_object::cudaUserObjectRetain;
+    fn cuUserObjectRelease(own: Handle, count: c_uint) = user_object::cudaUserObjectRelease;
+    fn cuGraphRetainUserObject(own: Handle, object: Handle, count: c_uint, flags: c_uint) = user_object::cudaGraphRetainUserObject;
+    fn cuGraphReleaseUserObject(own: Handle, object: Handle, count: c_uint) = user_object::cudaGraphReleaseUserObject;
     fn cuGraphCreate(to: Place, flags: c_uint) = graph::cudaGraphCreate;
     fn cuGraphDestroy(own: Handle) = graph::cudaGraphDestroy;
     fn cuGraphClone(to: Place, own: Handle) = graph::cudaGraphClone;
