@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Tries CUDA programs of public repositories under `pagemill cuda --functional`; writes one row for each.
+
+usage: others.py --sources FOLDER [--build FOLDER] [--pagemill PATH] [--nvcc PATH] [--seconds N] [--out CSV] [NAME ...]
+
+FOLDER has a checkout of each suite of others.toml, under the suite's name. A name is `suite` or `suite/program`.
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).parent
+LIBRARIES = ["cublas", "cufft", "curand", "cusolver", "cusparse", "npp", "nvjpeg", "NVSCI", "LLVM"]
+GRAPHICS = ["OpenGL", "GLUT", "EGL", "Vulkan", "X11", "FreeImage"]
+PASSED = re.compile(r"\bpass|success|\bok\b|are identical|correct|test_?passed|fail[a-z]* count: 0|: 0$", re.I | re.M)
+FAILED = re.compile(r"\bfail(ed|ure)?\b(?! count: 0)|mismatch|incorrect|cuda error|\berror at\b", re.I)
+
+
+def programs(suite, root):
+    """Yields a dictionary for each program of a suite: those listed, and those that CMakeLists.txt files name."""
+    listed = {entry["name"]: entry for entry in suite.get("program", [])}
+    if "cmake" in suite:
+        for lists in sorted(root.glob(suite["cmake"] + "/CMakeLists.txt")):
+            text = lists.read_text()
+            found = re.search(r"^\s*add_executable\(\s*(\S+)([^)]*)\)", text, re.M)
+            if not found:
+                continue
+            name = lists.parent.name
+            sources = [s for s in found[2].split() if s.endswith((".cu", ".cpp", ".c"))]
+            entry = {"name": name, "folder": str(lists.parent.relative_to(root)), "sources": sources}
+            needs = [w for w in re.findall(r"CUDA::(\w+)|find_package\((\w+)", text)]
+            words = {a or b for a, b in needs}
+            if any(w.startswith(g) for w in words for g in GRAPHICS) or "D3D" in name:
+                entry["skip"] = "graphics"
+            library = sorted({l for w in words for l in LIBRARIES if w.startswith(l)})
+            if library and "skip" not in entry:
+                entry["skip"] = "needs " + ", ".join(library)
+            if "SEPARABLE_COMPILATION ON" in text and "cudadevrt" in text:
+                entry["flags"] = ["-rdc=true", "-lcudadevrt"]
+            entry["flags"] = entry.get("flags", []) + (["-lcuda"] if "CUDA::cuda_driver" in text else [])
+            entry["flags"] += ["-Xcompiler", "-fopenmp"] if "OpenMP" in words else []
+            entry["flags"] += ["-lnvrtc"] if "CUDA::nvrtc" in text else []
+            kernel = re.search(r'CUDA_FATBIN_FILE "\$\{CMAKE_CURRENT_BINARY_DIR\}/([^"]+)"', text)
+            source = re.search(r'CUDA_KERNEL_SOURCE "\$\{CMAKE_CURRENT_SOURCE_DIR\}/([^"]+)"', text)
+            if kernel and source:
+                entry["fatbin"] = [kernel[1], source[1]]
+            kernel = re.search(r'CUDA_PTX_FILE "\$\{CMAKE_CURRENT_BINARY_DIR\}/([^"]+)"', text)
+            if kernel and source:
+                entry["ptx"] = [kernel[1], source[1]]
+            entry.update(listed.pop(name, {}))
+            yield entry
+    yield from (complete(suite, entry, root) for entry in listed.values())
+
+
+def complete(suite, entry, root):
+    """Fills in what an entry of the list leaves out: its folder, and all CUDA sources in it."""
+    entry.setdefault("folder", suite.get("folder", "$NAME").replace("$NAME", entry["name"]))
+    found = sorted(path.name for path in (root / entry["folder"]).glob("*.cu"))
+    entry.setdefault("sources", found)
+    return entry
+
+
+def compile_program(suite, entry, root, build, options):
+    """Compiles in a copy of the program's folder; gives the error's text, or none."""
+    folder = root / entry["folder"]
+    work = build / entry["name"]
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(folder, work, symlinks=True)
+    for file, pattern, to in suite.get("edit", []) + entry.get("edit", []):
+        if not (work / file).is_file():
+            continue
+        path = work / file
+        text = path.read_text(errors="surrogateescape")
+        path.write_text(re.sub(pattern, to, text), errors="surrogateescape")
+    flags = [f.replace("$ROOT", str(root)) for f in suite.get("flags", []) + entry.get("flags", [])]
+    for kind in ("fatbin", "ptx"):
+        if kind in entry:
+            name, source = entry[kind]
+            done = subprocess.run([options.nvcc, *flags, "-" + kind, "-o", name, source], cwd=work, capture_output=True, text=True)
+            if done.returncode:
+                return done.stderr
+    if "before" in entry:
+        subprocess.run(entry["before"], cwd=work, shell=True, check=True)
+    command = [options.nvcc, "-w", "-o", "program", *entry["sources"], *options.flags, *flags]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else None
+
+
+def driver_stub(build):
+    """Makes a libcuda.so to link with, which has the driver's names and nothing behind them."""
+    names = [line.split()[0] for line in open(HERE / "../../crates/pagemill-cudart/driver.txt") if not line.startswith("#")]
+    text = "".join(f"void {name}(void) {{}}\n" for name in sorted(set(names)))
+    folder = build / "lib"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so", "-x", "c", "-"]
+    subprocess.run(command, input=text, text=True, check=True)
+    return folder
+
+
+def limit(seconds):
+    def apply():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    return apply
+
+
+def run(entry, work, options):
+    """Runs a program; gives (ended, right, reason)."""
+    command = [options.pagemill, "cuda", "--functional", *options.cuda, *entry.get("pagemill", []), "--", "./program", *entry.get("args", [])]
+    text = entry.get("input")
+    try:
+        done = subprocess.run(
+            command, cwd=work, capture_output=True, input=text.encode() if text else b"", timeout=8 * options.seconds,
+            preexec_fn=limit(options.seconds),
+        )
+    except subprocess.TimeoutExpired:
+        return "no", "", f"more than {8 * options.seconds} s"
+    out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    (work / "stdout.txt").write_text(out)
+    (work / "stderr.txt").write_text(err)
+    notes = [l for l in err.splitlines() if l.startswith("pagemill")]
+    reason = notes[0] if notes else ""
+    if done.returncode in (128 + 24, 128 + 9, -24, -9):
+        return "no", "", f"more than {options.seconds} s of CPU"
+    lines = [l for l in (out + err).splitlines() if FAILED.search(l)]
+    entry.setdefault("right", options.right)
+    if entry["right"]:
+        right = re.search(entry["right"], out + err, re.M) is not None
+        return ("yes" if done.returncode == 0 or right else "no"), "yes" if right else "no", reason or (lines or [f"exit code {done.returncode}"])[0] if not right else ""
+    if done.returncode != entry.get("code", 0):
+        return "no", "", reason or (lines or (out + err).splitlines()[-1:] or [""])[0] + f" (exit code {done.returncode})"
+    if lines:
+        return "yes", "no", reason or lines[0]
+    return "yes", "yes" if PASSED.search(out + err) else "no check", reason
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sources", required=True, type=pathlib.Path)
+    parser.add_argument("--build", default=pathlib.Path("/tmp/others"), type=pathlib.Path)
+    parser.add_argument("--pagemill", default="pagemill")
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--seconds", default=40, type=int)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--flags", default=[], type=str.split, help="more flags of nvcc")
+    parser.add_argument("--cuda", default=[], type=str.split, help="more options of pagemill cuda")
+    parser.add_argument("--keep", action="store_true", help="do not compile what is compiled")
+    parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    rows = []
+    options.flags.append(f"-L{driver_stub(options.build)}")
+    with open(HERE / "others.toml", "rb") as file:
+        suites = tomllib.load(file)["suite"]
+    for suite in suites:
+        options.right = suite.get("right")
+        root = options.sources.resolve() / suite["name"]
+        build = options.build / suite["name"]
+        for entry in programs(suite, root):
+            name = f"{suite['name']}/{entry['name']}"
+            if options.names and not any(name == n or suite["name"] == n for n in options.names):
+                continue
+            row = [suite["name"], entry["name"], "", "", "", entry.get("skip", "")]
+            work = build / entry["name"]
+            if not row[5]:
+                kept = options.keep and (work / "program").is_file()
+                error = None if kept else compile_program(suite, entry, root, build, options)
+                row[2] = "no" if error else "yes"
+                if error:
+                    row[5] = next((l.strip() for l in error.splitlines() if "error" in l.lower()), error.strip()[:200])
+                elif not options.compile_only:
+                    row[3:] = run(entry, work, options)
+                if error is None and entry.get("note"):
+                    row[5] = "; ".join(filter(None, [row[5], entry["note"]]))
+            row[5] = row[5].strip()[:240]
+            print(",".join(row), file=sys.stderr, flush=True)
+            rows.append(row)
+    if options.out:
+        with open(options.out, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["suite", "program", "compiles", "runs", "right", "reason"])
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
