@@ -138,7 +138,9 @@ impl Population {
             for work in work.filter(|work| !work.is_empty()) {
                 scope.spawn(move || run(work));
             }
-            own.map(run);
+            if let Some(own) = own {
+                run(own);
+            }
         });
         let parts = std::iter::once(&mut self.all).chain(&mut self.groups);
         parts.for_each(|part| part.waiting.clear());

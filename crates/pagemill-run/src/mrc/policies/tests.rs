@@ -112,10 +112,10 @@ fn lines_of_references_to_memory_are_objects() {
 #[test]
 fn shares_are_of_the_bytes_of_all_objects() {
     let references = requests(300, 5000, 2);
-    let mut sizes = std::collections::BTreeMap::new();
-    references
+    let sizes: std::collections::BTreeMap<u64, u64> = references
         .iter()
-        .for_each(|one| drop(sizes.insert(one.address, u64::from(one.bytes))));
+        .map(|one| (one.address, u64::from(one.bytes)))
+        .collect();
     let all: u64 = sizes.values().sum();
     let set = run(
         spec(&["fifo"], &[CacheSize::Share(0.5), CacheSize::Share(1.0)]),
