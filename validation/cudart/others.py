@@ -15,6 +15,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 HERE = pathlib.Path(__file__).parent
@@ -146,7 +147,7 @@ def run(entry, work, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sources", required=True, type=pathlib.Path)
-    parser.add_argument("--build", default=pathlib.Path("/tmp/others"), type=pathlib.Path)
+    parser.add_argument("--build", default=pathlib.Path(tempfile.gettempdir()) / "others", type=pathlib.Path)
     parser.add_argument("--pagemill", default="pagemill")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--seconds", default=40, type=int)
