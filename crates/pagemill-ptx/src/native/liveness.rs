@@ -56,7 +56,11 @@ impl Liveness {
             before: vec![0; words * stream.insts.len()],
         };
         let effects: Vec<Effect> = stream.insts.iter().map(|inst| effect(code, inst)).collect();
-        while liveness.sweep(stream, &effects) {}
+        let insts = stream.insts.iter().enumerate();
+        let successors: Vec<Vec<usize>> = insts
+            .map(|(pc, inst)| successors(stream, pc, inst))
+            .collect();
+        while liveness.sweep(stream, &effects, &successors) {}
         liveness
     }
 
@@ -76,11 +80,12 @@ impl Liveness {
     }
 
     /// One pass from the end to the beginning; whether anything changed.
-    fn sweep(&mut self, stream: &Stream, effects: &[Effect]) -> bool {
+    fn sweep(&mut self, stream: &Stream, effects: &[Effect], successors: &[Vec<usize>]) -> bool {
         let mut is_changed = false;
+        let mut live = vec![0; self.words];
         for (pc, inst) in stream.insts.iter().enumerate().rev() {
-            let mut live = vec![0; self.words];
-            for next in successors(stream, pc, inst) {
+            live.fill(0);
+            for &next in &successors[pc] {
                 let from = next * self.words;
                 let next = self.before.get(from..from + self.words).unwrap_or_default();
                 live.iter_mut()
@@ -104,7 +109,7 @@ impl Liveness {
                 }
             }
             let own = &mut self.before[pc * self.words..(pc + 1) * self.words];
-            is_changed |= own != live;
+            is_changed |= *own != *live;
             own.copy_from_slice(&live);
         }
         is_changed
