@@ -1,4 +1,4 @@
-//! The header and the library, from C programs.
+//! The header and the library, from C programs and from Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -87,4 +87,25 @@ fn the_example_adds_up() {
     });
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with(&format!("sum {sum}, ")), "{output:?}");
+}
+
+#[test]
+fn python_has_more_memory_than_frames() {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("python3")
+        .arg(crate_folder.join("tests/python.py"))
+        .env("PYTHONPATH", crate_folder.join("../../clients/python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env(
+            "PAGEMILL_PAGER_LIBRARY",
+            library_folder().join("libpagemill_pager_c.so"),
+        )
+        .output();
+    let Ok(output) = output else {
+        return skip("there is no python3");
+    };
+    if output.status.code() == Some(77) {
+        return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    }
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }

@@ -104,11 +104,11 @@ fn add_help(tree: &Path, command: &Path) -> Result<()> {
 
 fn add_examples(tree: &Path) -> Result<()> {
     let examples = tree.join("usr/share/doc/pagemill/examples");
-    let client = "clients/python/pagemill_zero.py";
-    copy(
-        &workspace::root().join(client),
-        &examples.join("pagemill_zero.py"),
-    )
+    let clients = workspace::root().join("clients/python");
+    for client in ["pagemill_pager.py", "pagemill_zero.py"] {
+        copy(&clients.join(client), &examples.join(client))?;
+    }
+    Ok(())
 }
 
 /// What `pagemill mrc` builds to watch programs in the virtual machine: all of `kmod/` but its tests.
