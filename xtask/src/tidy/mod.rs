@@ -16,7 +16,7 @@ use crate::workspace;
 const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 11] = [
+const MAY_BE_UNSAFE: [&str; 12] = [
     "pagemill-cudart",
     "pagemill-fabric",
     "pagemill-gpu",
