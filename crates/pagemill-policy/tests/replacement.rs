@@ -201,9 +201,8 @@ impl PagesOfArc {
             return;
         }
         let t1 = self.t1.len() as f64;
-        if t1 >= 1.0 && (t1 > self.p || (in_b2 && t1 == self.p)) {
-            self.b1.push(self.t1.remove(0));
-        } else if self.t2.is_empty() {
+        let is_too_large = t1 >= 1.0 && (t1 > self.p || (in_b2 && t1 == self.p));
+        if is_too_large || self.t2.is_empty() {
             self.b1.push(self.t1.remove(0));
         } else {
             self.b2.push(self.t2.remove(0));
