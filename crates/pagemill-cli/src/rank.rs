@@ -52,7 +52,7 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     interrupt::install();
     let jobs = arguments
         .jobs
-        .map_or_else(available_cores, |jobs| jobs.get());
+        .map_or_else(available_cores, std::num::NonZero::get);
     let progress = Progress::new(scenario.points.len());
     let options = RunOptions {
         events_max: 0,

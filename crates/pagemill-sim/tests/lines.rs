@@ -6,7 +6,7 @@ use common::migrate;
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::gpu::{
     Arg, DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, LineReport, Options,
-    Report, TransferMode,
+    Report, TransferMode, Translation, TranslationSpec,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -71,6 +71,21 @@ fn probe(ptx: &str, mode: TransferMode) -> Report {
     let mut machine = GpuMachine::gtx480();
     machine.memory_bytes = Some(4 * MIB);
     machine.driver = Some(driver());
+    if let TransferMode::Driver(_) = mode {
+        // A page that faults has no translation: it is looked up once more when it is there.
+        let ns = Picos::from_nanos;
+        machine.translation = Translation::TwoLevels(TranslationSpec {
+            sms_per_utlb: 2,
+            utlb_entries: 16,
+            l2_entries: 1024,
+            l2_ways: 16,
+            l2_latency: ns(100),
+            concurrent_walks: 16,
+            walk_latency: ns(600),
+            local_page: PageSize::MIB_2,
+            remote_page: PageSize::KIB_4,
+        });
+    }
     let mut gpu = Gpu::new(&machine, mode, Options::default()).unwrap();
     let module = gpu.load_module("probe.ptx", ptx).unwrap();
     let [a, b] = ["a", "b"].map(|name| gpu.alloc(name, PAGES * 4096).unwrap());

@@ -542,6 +542,9 @@ impl Engine {
         let done = match path.resume(at, &request) {
             Progress::Done(done) => done,
             Progress::Later(later, stage) => {
+                if stage == Stage::Translated {
+                    path.wires.ledger.missed_translation();
+                }
                 return self.deferred.push(later, Request { stage, ..request });
             }
             Progress::Waits => return,
