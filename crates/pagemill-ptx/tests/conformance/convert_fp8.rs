@@ -58,8 +58,11 @@ fn same(x: f64) -> f64 {
     x
 }
 
-/// Format and what is done before rounding, in the order of the kernels.
-const FORMS: [(&str, Format, fn(f64) -> f64); 4] = [
+/// Format and what is done before rounding.
+type Form = (&'static str, Format, fn(f64) -> f64);
+
+/// In the order of the kernels.
+const FORMS: [Form; 4] = [
     ("e4m3", 4, same),
     ("e4m3.relu", 4, relu),
     ("e5m2", 5, same),

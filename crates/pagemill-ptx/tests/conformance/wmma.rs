@@ -193,8 +193,8 @@ fn single_bits() {
     let (a, b) = (random.words(64), random.words(32));
     let mut device = Device::load("wmma_sm80");
     let (left, right) = (device.upload(&a), device.upload(&b));
-    let operations: [(&str, fn(u32, u32) -> u32); 2] =
-        [("bits_xor", |x, y| x ^ y), ("bits_and", |x, y| x & y)];
+    type Joined = fn(u32, u32) -> u32;
+    let operations: [(&str, Joined); 2] = [("bits_xor", |x, y| x ^ y), ("bits_and", |x, y| x & y)];
     for ((kernel, joined), by_rows) in operations.into_iter().zip([1u32, 0]) {
         let out = device.zeros::<i32>(64);
         let args = [left.into(), right.into(), out.into(), by_rows.into()];
