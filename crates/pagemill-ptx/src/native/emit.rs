@@ -367,7 +367,12 @@ impl Emitter<'_> {
                 return Done::BENT;
             }
         };
-        // Lines that are not read again need not be kept.
+        self.drop_dead_lines();
+        done
+    }
+
+    /// Lines that no instruction reads again need not be kept.
+    fn drop_dead_lines(&mut self) {
         let next = self.pc + 1;
         let live = &self.live;
         self.cache.retain(|entry| {
@@ -376,7 +381,6 @@ impl Emitter<'_> {
                 .slot()
                 .is_none_or(|slot| live.is_live(next, slot))
         });
-        done
     }
 
     /// An entry point before instruction `pc`, the next one.

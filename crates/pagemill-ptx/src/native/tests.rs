@@ -129,6 +129,16 @@ fn guarded(inst: &Inst, frame: &Frame<'_>, mask: u32) -> u32 {
     }
 }
 
+/// Interprets one instruction; gives the lanes of `mask` that its guard holds back, which are counted.
+fn step(code: &Code, inst: &Inst, frame: &mut Frame<'_>, mask: u32) -> u64 {
+    let lanes = guarded(inst, frame, mask);
+    interpret(code, inst, frame, lanes);
+    match inst.guard & Inst::CONTINUES {
+        0 => u64::from((mask & !lanes).count_ones()),
+        _ => 0,
+    }
+}
+
 /// Runs `insts` both ways and compares all registers, and what was counted.
 fn check(
     insts: &[Inst],
@@ -146,11 +156,7 @@ fn check(
     let (mut wanted, mut idle) = (start.clone(), 0);
     let mut frame = Frame::new(&mut wanted, constants);
     for inst in insts {
-        let lanes = guarded(inst, &frame, mask);
-        if inst.guard & Inst::CONTINUES == 0 {
-            idle += u64::from((mask & !lanes).count_ones());
-        }
-        interpret(&code, inst, &mut frame, lanes);
+        idle += step(&code, inst, &mut frame, mask);
     }
     let (mut found, mut at) = (start.clone(), 0);
     let mut frame = Frame::new(&mut found, constants);
@@ -184,12 +190,7 @@ fn check(
         }
         if at < end {
             // What is left to the interpreter.
-            let inst = &insts[at as usize];
-            let lanes = guarded(inst, &frame, mask);
-            if inst.guard & Inst::CONTINUES == 0 {
-                counted_idle += u64::from((mask & !lanes).count_ones());
-            }
-            interpret(&code, inst, &mut frame, lanes);
+            counted_idle += step(&code, &insts[at as usize], &mut frame, mask);
             at += 1;
         }
     }

@@ -1,6 +1,7 @@
 //! One point of the benchmark.
 
 use std::fmt;
+use std::ops::Range;
 
 use pagemill_policy::migration::{MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::{
@@ -210,9 +211,8 @@ pub fn run_watched(
             machine.sm.unrolled_reads,
             |block| block % machine.sm.count / machine.translation.sms_per_utlb,
         );
-        if let Some(pages) = memory.paths.wires.timeline.pages() {
-            pages.launch(point.pattern.name(), now.0);
-        }
+        let name = point.pattern.name();
+        note_start(&mut memory.paths.wires.timeline, name, now);
         let mut kernel = Kernel::new(machine, crew, &mut memory);
         let done =
             |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
@@ -223,17 +223,8 @@ pub fn run_watched(
         totals.add(&before, &Totals::so_far(&memory));
         totals.reads += reads;
         totals.time += end - now;
-        memory.paths.wires.timeline.record(|| TimelineEvent {
-            kind: TimelineKind::Kernel {
-                name: point.pattern.name().to_owned(),
-            },
-            start: now,
-            end,
-            bytes: pattern.bytes,
-        });
-        if let Some(pages) = memory.paths.wires.timeline.pages() {
-            pages.ended(end.0);
-        }
+        let span = now..end;
+        note_end(&mut memory.paths.wires.timeline, name, span, pattern.bytes);
         now = end;
     }
     let report = UvmReport {
@@ -249,6 +240,26 @@ pub fn run_watched(
     } = memory.paths.wires;
     let page_map = timeline.finish_pages(now, link.bytes_per_second());
     Ok((report, Recorded { timeline, page_map }))
+}
+
+fn note_start(timeline: &mut Timeline, name: &str, now: Picos) {
+    if let Some(pages) = timeline.pages() {
+        pages.launch(name, now.0);
+    }
+}
+
+fn note_end(timeline: &mut Timeline, name: &str, span: Range<Picos>, bytes: u64) {
+    timeline.record(|| TimelineEvent {
+        kind: TimelineKind::Kernel {
+            name: name.to_owned(),
+        },
+        start: span.start,
+        end: span.end,
+        bytes,
+    });
+    if let Some(pages) = timeline.pages() {
+        pages.ended(span.end.0);
+    }
 }
 
 /// What was recorded while a point ran.

@@ -56,12 +56,13 @@ unsafe fn check(properties: *const Properties) -> Done {
         return Err(null());
     }
     // SAFETY: by the contract of this function.
+    let properties = unsafe { properties.read_unaligned() };
     let Properties {
         kind,
         location,
         handle_types,
         ..
-    } = unsafe { properties.read_unaligned() };
+    } = properties;
     if kind != PINNED {
         let message = format!("there is no allocation type {kind} for cuMemCreate");
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
