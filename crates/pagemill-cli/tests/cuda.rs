@@ -421,7 +421,7 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
         (
             "kernel",
             "Success InvalidPtx Success",
-            "instruction `vadd.s32.s32.s32` is not supported",
+            "instruction `vshl.u32.u32.u32.clamp` is not supported",
             1,
         ),
         (

@@ -43,8 +43,10 @@ fn a_report_names_the_line_that_thrashes() {
         "--",
         program.to_str().expect("UTF-8"),
     ];
-    let results: Value =
-        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let finished = run_in(folder.path(), &arguments);
+    // Standard error has what the program printed.
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let rows = results["rows"].as_array().expect("rows");
     let row = |name: &str| {
         let found = rows.iter().find(|row| row["kernel"] == name);

@@ -180,7 +180,7 @@ fn names_that_are_unknown() {
    ·        ────────────
 11 │ page_size = "4 KiB"
    ╰────
- help: did you mean `multi-range`? transfer modes: ideal-overlap, programmer-copy, whole-page, single-range, multi-range, on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
+ help: did you mean `multi-range`? transfer modes: ideal-overlap, programmer-copy, whole-page, single-range, tree, multi-range, on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
 "#);
     assert_snapshot!(replaced("\"gpu\"", "\"quantum\""), @r#"
  × `kind` is "quantum": this is none of the kinds of scenario

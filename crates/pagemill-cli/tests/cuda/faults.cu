@@ -19,7 +19,7 @@ __device__ __noinline__ int far(int n, int *to);
 __device__ __noinline__ int near(int n, int *to) { return n == 0 ? *to : far(n - 1, to) * 3 + 1; }
 __device__ __noinline__ int far(int n, int *to) { return n == 0 ? *to : near(n - 1, to) * 5 + 2; }
 __global__ void deep(int *to, int n) { *to = far(n, to); }
-__global__ void refused(int *to) { asm volatile("vadd.s32.s32.s32 %0, %1, %1;" : "=r"(*to) : "r"(to[1])); }
+__global__ void refused(int *to) { asm volatile("vshl.u32.u32.u32.clamp %0, %1, %1;" : "=r"(*to) : "r"(to[1])); }
 __global__ void fetch(cudaTextureObject_t from, float *to) { *to = tex1D<float>(from, 0.0f); }
 __global__ void scribble(cudaSurfaceObject_t to, int x) { surf2Dwrite(1.0f, to, x * 4, 0); }
 

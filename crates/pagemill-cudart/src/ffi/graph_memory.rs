@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use super::graph::{Place, add};
 use super::{address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{StreamId, Work};
+use crate::runtime::Work;
 
 /// `cudaMemAllocNodeParams`.
 #[repr(C)]
@@ -15,29 +15,6 @@ pub(super) struct AllocationNode {
     properties: [u64; 13],
     bytes: usize,
     address: u64,
-}
-
-/// `cudaMallocAsync` in a stream that is captured: a node; `None` where it is not.
-pub(super) fn capture_malloc(stream: StreamId, bytes: usize) -> Result<Option<u64>, Fault> {
-    with_runtime(|runtime| {
-        if !runtime.is_capturing(stream) {
-            return Ok(None);
-        }
-        let (work, address) = runtime.graph_allocation(bytes as u64)?;
-        runtime.note(stream, work)?;
-        Ok(Some(address))
-    })
-}
-
-/// `cudaFreeAsync` in a stream that is captured: a node; whether it is one.
-pub(super) fn capture_free(stream: StreamId, pointer: *mut c_void) -> Result<bool, Fault> {
-    with_runtime(|runtime| {
-        if !runtime.is_capturing(stream) {
-            return Ok(false);
-        }
-        runtime.note(stream, Work::Free(address(pointer)))?;
-        Ok(true)
-    })
 }
 
 /// `cudaGraphMemAttributeType`.

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
-use super::{Done, address, api, call_stack, give, graph_memory, null, with_runtime};
+use super::{Done, address, api, call_stack, captured_memory, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId};
 use pagemill_sim::hints::{self, Action, PageAdvice};
@@ -78,7 +78,7 @@ unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
 unsafe fn malloc_in(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) -> Done {
     // SAFETY: by the contract of this function.
     unsafe {
-        match graph_memory::capture_malloc(StreamId(address(stream)), bytes)? {
+        match captured_memory::capture_malloc(StreamId(address(stream)), bytes)? {
             Some(at) => give(to, at as *mut c_void),
             None => malloc(to, bytes),
         }
@@ -288,7 +288,7 @@ api! {
     }
 
     fn cudaFreeAsync(pointer: *mut c_void, stream: *mut c_void) {
-        if graph_memory::capture_free(StreamId(address(stream)), pointer)? {
+        if captured_memory::capture_free(StreamId(address(stream)), pointer)? {
             return Ok(());
         }
         free(pointer)

@@ -6,6 +6,7 @@
 
 mod array;
 mod call_stack;
+mod captured_memory;
 mod copy;
 mod device;
 mod driver;

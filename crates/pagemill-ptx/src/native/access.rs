@@ -4,11 +4,12 @@
 
 use super::cache::Name;
 use super::context::fields;
-use super::emit::{ACTIVE, Emitter, K5, Stub};
+use super::emit::{Emitter, K5, Stub};
 use super::encode::{
     ADD, CMP, Condition, Label, Masking, Mem, Operand, R13, R14, R15, RAX, RBX, RCX, SUB, Vector,
     Width, Zmm, at,
 };
+use super::paths::ACTIVE;
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;

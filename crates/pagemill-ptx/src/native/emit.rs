@@ -7,13 +7,13 @@
 
 use super::cache::{Cache, Entry, Name};
 use super::context::{Place, fields};
-use super::control::{Paths, Split};
 use super::encode::{
     AND, Assembler, Label, Masking, OR, Operand, R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP,
     RBX, RCX, RDI, RDX, RSI, SUB, Width, Zmm, at,
 };
 use super::encode::{Mask, Mem};
 use super::liveness::Liveness;
+use super::paths::{ACTIVE, Paths, Split, spread_mask};
 use super::table::Table;
 use super::vectors::*;
 use crate::code::{Bank, Code, Stream};
@@ -21,15 +21,6 @@ use crate::exec::float::{NAN32, NAN64};
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
 
-/// Added to the position that compiled code returns when the allowance is used up.
-pub(super) const PAUSE: u32 = 1 << 31;
-/// Added when all lanes have ended.
-pub(super) const ENDED: u32 = 1 << 30;
-/// Added when the instruction before the position is a barrier that the lanes have arrived at.
-pub(super) const BARRIER: u32 = 1 << 29;
-
-/// Masks of the lanes that take part: of 16 narrow lanes the first and third, of 8 wide lanes each.
-pub(super) const ACTIVE: [Mask; 4] = [Mask(1), Mask(2), Mask(3), Mask(4)];
 pub(super) const K5: Mask = Mask(5);
 pub(super) const K6: Mask = Mask(6);
 pub(super) const K7: Mask = Mask(7);
@@ -210,14 +201,6 @@ fn trampoline(asm: &mut Assembler, leave: Label, table: Label) {
     }
     SAVED.iter().rev().for_each(|&reg| asm.pop(reg));
     asm.leave();
-}
-
-/// [`ACTIVE`] from the bits in RBX.
-pub(super) fn spread_mask(asm: &mut Assembler) {
-    asm.mask_from(ACTIVE[0], RBX);
-    for (mask, count) in ACTIVE.into_iter().zip([0, 8, 16, 24]).skip(1) {
-        asm.mask_shift_right(mask, ACTIVE[0], count);
-    }
 }
 
 /// Where regions begin.

@@ -1,7 +1,8 @@
 //! Machine code in memory, and the one place where it is called.
 
 use super::context::{Context, Windows};
-use super::emit::{self, BARRIER, ENDED, Entries, PAUSE};
+use super::emit::{self, Entries};
+use super::paths::{BARRIER, ENDED, PAUSE};
 use crate::code::{Code, Stream};
 use crate::exec::line::{FULL, Frame, Line};
 use crate::exec::path::Path;

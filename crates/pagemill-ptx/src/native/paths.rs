@@ -1,0 +1,138 @@
+//! What all branches of compiled code share: where it goes on with other lanes, and what it returns.
+
+use super::cache::Entry;
+use super::context::fields;
+use super::encode::{
+    ADD, AND, Assembler, CMP, Condition, Label, Mask, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB, Width,
+    at,
+};
+use crate::exec::op::Inst;
+use Width::{W32, W64};
+
+/// Added to the position that compiled code returns when the allowance is used up.
+pub(super) const PAUSE: u32 = 1 << 31;
+/// Added when all lanes have ended.
+pub(super) const ENDED: u32 = 1 << 30;
+/// Added when the instruction before the position is a barrier that the lanes have arrived at.
+pub(super) const BARRIER: u32 = 1 << 29;
+
+/// Masks of the lanes that take part: of 16 narrow lanes the first and third, of 8 wide lanes each.
+pub(super) const ACTIVE: [Mask; 4] = [Mask(1), Mask(2), Mask(3), Mask(4)];
+
+/// [`ACTIVE`] from the bits in RBX.
+pub(super) fn spread_mask(asm: &mut Assembler) {
+    asm.mask_from(ACTIVE[0], RBX);
+    for (mask, count) in ACTIVE.into_iter().zip([0, 8, 16, 24]).skip(1) {
+        asm.mask_shift_right(mask, ACTIVE[0], count);
+    }
+}
+
+/// Routines that all branches share.
+#[derive(Clone, Copy)]
+pub(super) struct Paths {
+    /// Goes on at the position in EAX with the lanes of the context's mask.
+    pub(super) resume: Label,
+    /// Pauses there.
+    pub(super) pause: Label,
+    /// Goes on with the topmost path of the stack; returns the context's fallback if there is none.
+    pub(super) next: Label,
+}
+
+/// Some of the active lanes branch or end: those in EAX.
+pub(super) struct Split {
+    pub(super) label: Label,
+    /// Where to go if the interpreter must do it.
+    pub(super) exit: Label,
+    pub(super) flush: Vec<Entry>,
+    /// Instructions up to here.
+    pub(super) count: i32,
+    pub(super) pc: usize,
+    pub(super) inst: Inst,
+}
+
+/// Lanes times instructions since the last change of path, to the thread instructions. Uses RCX and RBP.
+pub(super) fn count_threads(asm: &mut Assembler) {
+    asm.load(W64, RCX, at(RDI, fields::CHECKPOINT));
+    asm.arithmetic(SUB, W64, RCX, R12);
+    asm.load(W32, RBP, at(RDI, fields::LANES));
+    asm.multiply(RCX, RBP);
+    asm.add_to_memory(at(RDI, fields::THREADS), RCX);
+    asm.store(W64, at(RDI, fields::CHECKPOINT), R12);
+}
+
+/// Makes the lanes in EAX the active ones. Uses RCX.
+pub(super) fn set_mask(asm: &mut Assembler) {
+    asm.store(W32, at(RDI, fields::MASK), RAX);
+    asm.count_ones(RCX, RAX);
+    asm.store(W32, at(RDI, fields::LANES), RCX);
+}
+
+/// The code counts from the beginning of a region: adds what lies before position EAX, and leaves its place in RCX.
+fn look_up(asm: &mut Assembler) {
+    asm.mov(W32, RCX, RAX);
+    asm.shift_left(RCX, fields::PLACE_SHIFT);
+    asm.arithmetic_mem(ADD, W64, RCX, at(RDI, fields::PLACES));
+    asm.load(W32, RBP, at(RCX, fields::PLACE_AHEAD));
+    asm.arithmetic(ADD, W64, R12, RBP);
+}
+
+impl Paths {
+    pub(super) fn emit(asm: &mut Assembler, leave: Label, positions: usize) -> Self {
+        let paths = Self {
+            resume: asm.label(),
+            pause: asm.label(),
+            next: asm.label(),
+        };
+        paths.emit_resume(asm, leave);
+        asm.bind(paths.pause);
+        look_up(asm);
+        asm.arithmetic_imm(OR, W32, RAX, PAUSE as i32);
+        asm.jump(leave);
+        paths.emit_next(asm, leave, positions);
+        paths
+    }
+
+    fn emit_resume(self, asm: &mut Assembler, leave: Label) {
+        let (whole, go) = (asm.label(), asm.label());
+        asm.bind(self.resume);
+        look_up(asm);
+        asm.load(W32, RBX, at(RDI, fields::MASK));
+        asm.arithmetic_imm(CMP, W32, RBX, -1);
+        asm.jump_if(Condition::Equal, whole);
+        spread_mask(asm);
+        asm.load(W32, RCX, at(RCX, fields::PLACE_PARTIAL));
+        asm.jump(go);
+        asm.bind(whole);
+        asm.load(W32, RCX, at(RCX, fields::PLACE_WHOLE));
+        asm.bind(go);
+        asm.test(RCX, RCX);
+        asm.jump_if(Condition::Equal, leave);
+        asm.arithmetic_mem(ADD, W64, RCX, at(RDI, fields::CODE));
+        asm.jump_to(RCX);
+    }
+
+    fn emit_next(self, asm: &mut Assembler, leave: Label, positions: usize) {
+        let (again, bottom) = (asm.label(), asm.label());
+        asm.bind(self.next);
+        count_threads(asm);
+        asm.bind(again);
+        asm.load(W64, RBP, at(RDI, fields::STACK_TOP));
+        asm.arithmetic_mem(CMP, W64, RBP, at(RDI, fields::STACK_BOTTOM));
+        asm.jump_if(Condition::Equal, bottom);
+        asm.arithmetic_imm(SUB, W64, RBP, fields::PATH_BYTES);
+        asm.store(W64, at(RDI, fields::STACK_TOP), RBP);
+        asm.load(W32, RAX, at(RBP, fields::PATH_MASK));
+        asm.arithmetic_mem(AND, W32, RAX, at(RDI, fields::ALIVE));
+        asm.jump_if(Condition::Equal, again);
+        set_mask(asm);
+        asm.load(W32, RCX, at(RBP, fields::PATH_RECONVERGE));
+        asm.store(W32, at(RDI, fields::RECONVERGE), RCX);
+        asm.load(W32, RAX, at(RBP, fields::PATH_PC));
+        asm.arithmetic_imm(CMP, W32, RAX, positions as i32);
+        asm.jump_if(Condition::AboveEqual, bottom);
+        asm.jump(self.resume);
+        asm.bind(bottom);
+        asm.load(W32, RAX, at(RDI, fields::FALLBACK));
+        asm.jump(leave);
+    }
+}
