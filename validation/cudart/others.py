@@ -69,10 +69,27 @@ def complete(suite, entry, root):
     return entry
 
 
+def link_surroundings(root, build, folder):
+    """Links what lies beside `folder` and its parents, since sources name it by relative paths."""
+    for parent in reversed(folder.parents):
+        # An earlier program may have linked it.
+        if parent.parts and (build / parent).is_symlink():
+            (build / parent).unlink()
+        (build / parent).mkdir(parents=True, exist_ok=True)
+        kept = folder.relative_to(parent).parts[0]
+        for path in (root / parent).iterdir():
+            link = build / parent / path.name
+            if path.name != kept and path.name != ".git" and not link.exists():
+                link.symlink_to(path.resolve())
+
+
 def compile_program(suite, entry, root, build, options):
     """Compiles in a copy of the program's folder; gives the error's text, or none."""
     folder = root / entry["folder"]
-    work = build / entry["name"]
+    work = build / entry["folder"]
+    link_surroundings(root, build, pathlib.Path(entry["folder"]))
+    if work.is_symlink():
+        work.unlink()
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(folder, work, symlinks=True)
     for file, pattern, to in suite.get("edit", []) + entry.get("edit", []):
@@ -132,7 +149,8 @@ def run(entry, work, options):
     reason = notes[0] if notes else ""
     if done.returncode in (128 + 24, 128 + 9, -24, -9):
         return "no", "", f"more than {options.seconds} s of CPU"
-    lines = [l for l in (out + err).splitlines() if FAILED.search(l)]
+    # pagemill's own table has a column of that name.
+    lines = [l for l in (out + err).splitlines() if FAILED.search(l) and "failed launches" not in l]
     entry.setdefault("right", options.right)
     if entry["right"]:
         right = re.search(entry["right"], out + err, re.M) is not None
@@ -171,7 +189,7 @@ def main():
             if options.names and not any(name == n or suite["name"] == n for n in options.names):
                 continue
             row = [suite["name"], entry["name"], "", "", "", entry.get("skip", "")]
-            work = build / entry["name"]
+            work = build / entry["folder"]
             if not row[5]:
                 kept = options.keep and (work / "program").is_file()
                 error = None if kept else compile_program(suite, entry, root, build, options)
