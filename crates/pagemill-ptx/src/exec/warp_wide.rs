@@ -31,7 +31,7 @@ pub(crate) fn execute(
         return Ok(Exchanged::Elsewhere);
     }
     let mut values = Values::new(members);
-    values.read(frame, inst, mask, FULL);
+    values.read(frame, inst, mask);
     let (answer, is_stray) = values.answer(inst.kind, mask);
     answer.write(frame, inst, mask);
     Ok(if is_stray {
@@ -51,7 +51,7 @@ pub(crate) fn execute_apart(
     for &(inst, mask) in parts {
         let members = members(frame, inst, mask)?;
         lanes_of(mask).for_each(|lane| values.members[lane] = members[lane]);
-        values.read(frame, inst, mask, mask);
+        values.read(frame, inst, mask);
         all |= mask;
     }
     let mut is_any_stray = false;
@@ -140,15 +140,16 @@ impl Values {
         }
     }
 
-    /// Takes the operands of `inst` for the lanes of `mask`; a shuffle may also read from the lanes of `visible`.
+    /// Takes the operands of `inst` for the lanes of `mask`. A shuffle reads 0 from the others: CUDA leaves that value undefined,
+    /// and NVIDIA's GPUs must give 0, as `reduction` of its samples sums what such lanes give.
     #[inline(always)]
-    fn read(&mut self, frame: &Frame<'_>, inst: &WarpWideInst, mask: u32, visible: u32) {
+    fn read(&mut self, frame: &Frame<'_>, inst: &WarpWideInst, mask: u32) {
         match inst.kind {
             WarpWide::ShuffleUp
             | WarpWide::ShuffleDown
             | WarpWide::ShuffleButterfly
             | WarpWide::ShuffleIndex => {
-                blend(&mut self.narrow, frame.narrow(inst.a), visible);
+                blend(&mut self.narrow, frame.narrow(inst.a), mask);
                 blend(&mut self.offsets, frame.narrow(inst.b), mask);
                 blend(&mut self.clamps, frame.narrow(inst.c), mask);
             }

@@ -176,6 +176,7 @@ fn a_stray_shuffle_is_told_once() {
     let mut device = self::device();
     let out = device.zeros::<u32>(32);
     device.launch("stray_shuffle", 4, 32, &[out.into()]);
+    assert_eq!(device.download::<u32>(out, 8), [4, 5, 6, 7, 0, 0, 0, 0]);
     assert_eq!(device.notes.len(), 1, "{:?}", device.notes);
     assert!(
         device.notes[0].contains("stray_shuffle at lanes_wait.ptx:"),
