@@ -89,7 +89,7 @@ pub unsafe fn register_fork_handlers(
     // SAFETY: the name ends with a zero byte.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__register_atfork".as_ptr()) };
     if next.is_null() {
-        // A C library without it has this one, which nobody replaces.
+        // A C library without it has this one, which no library replaces.
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_atfork(before, in_parent, in_child) };
     }

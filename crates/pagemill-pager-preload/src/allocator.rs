@@ -19,7 +19,7 @@ struct Heap<A> {
     inner: UnsafeCell<Dlmalloc<A>>,
 }
 
-// SAFETY: the inner heap is used by whoever holds the lock.
+// SAFETY: only the holder of the lock uses the inner heap.
 unsafe impl<A: Allocator> Sync for Heap<A> {}
 
 impl<A: Allocator> Heap<A> {

@@ -11,7 +11,7 @@ static LIBRARIES: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) 
 pub fn find_libraries() {
     let own = find_libraries as fn();
     enter(0, range_around(own as usize));
-    // A function of the C library that nobody replaces, and one of the dynamic linker.
+    // A function of the C library that no other library replaces, and one of the dynamic linker.
     let c_library = range_around(address_of(c"__libc_memalign"));
     if contains(c_library, pagemill_mapping::next::malloc_address()) {
         // The C library's heap is not paged.

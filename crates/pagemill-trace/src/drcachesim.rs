@@ -3,9 +3,6 @@ use std::io::BufRead;
 use crate::lines::{Lines, all_lines};
 use crate::{Access, Reference, Trace, TraceError};
 
-/// References of a block.
-const BLOCK: usize = 16 << 10;
-
 /// What a line looks like, for messages.
 const NEEDED: &str = "a line of DynamoRIO's view tool, as `12 9: 4711 read 8 byte(s) @ 0x00007fdf64e2adc8 by PC 0x404a7e`";
 
@@ -27,21 +24,15 @@ impl<R: BufRead> DrCacheSim<R> {
 
 impl<R: BufRead> Trace for DrCacheSim<R> {
     fn next_block(&mut self, block: &mut Vec<Reference>) -> Result<(), TraceError> {
-        block.clear();
-        while block.len() < BLOCK {
-            let Some(line) = self.lines.next()? else {
-                break;
-            };
-            match parse(line) {
-                Some(Line::Data(reference)) => block.push(reference),
-                Some(Line::Other) => {}
-                None => {
-                    block.clear();
-                    return Err(self.lines.bad_line(NEEDED));
+        self.lines
+            .references(block, NEEDED, |line, block| match parse(line) {
+                Some(Line::Data(reference)) => {
+                    block.push(reference);
+                    true
                 }
-            }
-        }
-        Ok(())
+                Some(Line::Other) => true,
+                None => false,
+            })
     }
 }
 

@@ -3,9 +3,6 @@ use std::io::BufRead;
 use crate::lines::{Lines, all_lines};
 use crate::{Access, Reference, Trace, TraceError};
 
-/// References of a block.
-const BLOCK: usize = 16 << 10;
-
 /// What a line looks like, for messages.
 const NEEDED: &str = "a line of Valgrind's lackey, as ` L 1ffeffe7e0,8`";
 
@@ -27,30 +24,24 @@ impl<R: BufRead> Lackey<R> {
 
 impl<R: BufRead> Trace for Lackey<R> {
     fn next_block(&mut self, block: &mut Vec<Reference>) -> Result<(), TraceError> {
-        block.clear();
-        while block.len() < BLOCK {
-            let Some(line) = self.lines.next()? else {
-                break;
-            };
-            match parse(line) {
+        self.lines
+            .references(block, NEEDED, |line, block| match parse(line) {
                 Some(Line::Data {
                     address,
                     bytes,
                     accesses,
-                }) => block.extend(accesses.iter().map(|access| Reference {
-                    address,
-                    bytes,
-                    task: 0,
-                    access: *access,
-                })),
-                Some(Line::Other) => {}
-                None => {
-                    block.clear();
-                    return Err(self.lines.bad_line(NEEDED));
+                }) => {
+                    block.extend(accesses.iter().map(|access| Reference {
+                        address,
+                        bytes,
+                        task: 0,
+                        access: *access,
+                    }));
+                    true
                 }
-            }
-        }
-        Ok(())
+                Some(Line::Other) => true,
+                None => false,
+            })
     }
 }
 

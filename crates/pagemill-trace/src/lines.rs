@@ -1,6 +1,9 @@
 use std::io::BufRead;
 
-use crate::TraceError;
+use crate::{Reference, TraceError};
+
+/// References of a block.
+const BLOCK: usize = 16 << 10;
 
 /// No line of a trace is longer; the rest of a longer one is not looked at.
 const LINE_BYTES_MAX: usize = 256;
@@ -41,6 +44,27 @@ impl<R: BufRead> Lines<R> {
         }
         self.number += 1;
         Ok((is_whole || !self.line.is_empty()).then_some(&self.line))
+    }
+
+    /// The references of the next lines, about [`BLOCK`] of them; none at the end. `parse` adds those of a line, and says
+    /// whether the line is one of the format; `needed` says what such a line looks like.
+    pub(crate) fn references(
+        &mut self,
+        block: &mut Vec<Reference>,
+        needed: &'static str,
+        parse: impl Fn(&[u8], &mut Vec<Reference>) -> bool,
+    ) -> Result<(), TraceError> {
+        block.clear();
+        while block.len() < BLOCK {
+            let Some(line) = self.next()? else {
+                break;
+            };
+            if !parse(line, block) {
+                block.clear();
+                return Err(self.bad_line(needed));
+            }
+        }
+        Ok(())
     }
 
     /// The last line is no reference; `needed` says what one looks like.

@@ -148,7 +148,8 @@ fn lackey_text_is_read() {
         reference(0x421_c7cc, 2, Access::Read),
         reference(0x421_c7cc, 2, Access::Write),
     ];
-    let mut trace = open(text.as_bytes(), None, View::Lines(64)).expect("it is told by its lines");
+    let mut trace =
+        open(text.as_bytes(), None, View::Lines(64)).expect("its lines name its format");
     assert_eq!(all(&mut *trace).expect("it is whole"), expected);
 }
 
@@ -260,7 +261,7 @@ fn text_of_drcachesim_is_read() {
         Format::DrCacheSim
     );
     let mut trace =
-        open(VIEWED.as_bytes(), None, View::Lines(64)).expect("it is told by its lines");
+        open(VIEWED.as_bytes(), None, View::Lines(64)).expect("its lines name its format");
     let read = all(&mut *trace).expect("it is whole");
     let found: Vec<(u64, u32, Access)> = read
         .iter()

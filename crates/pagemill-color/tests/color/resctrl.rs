@@ -338,7 +338,7 @@ fn a_process_that_has_died_is_an_error_and_leaves_no_group() {
     assert!(kernel.kernel().groups.is_empty());
 }
 
-/// The owner of a group is killed: its group is removed by who comes next, and that of a living owner is not.
+/// The owner of a group is killed: the next user of resctrl removes its group, and leaves that of a living owner.
 #[test]
 fn groups_of_killed_owners_are_removed() {
     let kernel = StandIn::new(8, 1, 3);

@@ -40,7 +40,7 @@ impl Runtime {
         Ok((Work::Allocate { address, bytes }, address))
     }
 
-    /// Does such work. What an earlier launch has allocated and nobody has freed stays as it is.
+    /// Allocates or frees. Memory of an earlier launch that was never freed stays as it is.
     ///
     /// # Errors
     /// If the GPU has no room.

@@ -23,16 +23,16 @@ impl Clock {
             queues: Queues::new(),
         }
     }
+}
 
-    /// One object leaves. Each that stays loses its mark, so this ends.
-    fn evict(&mut self) {
-        while let Some(oldest) = self.queues.oldest(0) {
-            if *self.queues.mark(oldest) == 0 {
-                self.queues.remove(oldest);
-                return;
-            }
-            self.queues.move_to(0, oldest);
+/// One object leaves. Each that stays loses its mark, so this ends.
+fn evict(queues: &mut Queues<1>) {
+    while let Some(oldest) = queues.oldest(0) {
+        if *queues.mark(oldest) == 0 {
+            queues.remove(oldest);
+            return;
         }
+        queues.move_to(0, oldest);
     }
 }
 
@@ -42,13 +42,7 @@ impl Replacement for Clock {
             *self.queues.mark(request.object) = 1;
             return true;
         }
-        let bytes = u64::from(request.bytes);
-        if bytes <= self.capacity {
-            while self.queues.bytes(0) + bytes > self.capacity {
-                self.evict();
-            }
-            self.queues.push(0, request.object, request.bytes);
-        }
+        self.queues.admit(request, self.capacity, evict);
         false
     }
 

@@ -30,13 +30,9 @@ impl Replacement for Fifo {
         if self.queues.queue_of(request.object).is_some() {
             return true;
         }
-        let bytes = u64::from(request.bytes);
-        if bytes <= self.capacity {
-            while self.queues.bytes(0) + bytes > self.capacity {
-                self.queues.pop(0);
-            }
-            self.queues.push(0, request.object, request.bytes);
-        }
+        self.queues.admit(request, self.capacity, |queues| {
+            queues.pop(0);
+        });
         false
     }
 

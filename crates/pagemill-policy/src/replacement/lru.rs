@@ -31,13 +31,9 @@ impl Replacement for Lru {
             self.queues.move_to(0, request.object);
             return true;
         }
-        let bytes = u64::from(request.bytes);
-        if bytes <= self.capacity {
-            while self.queues.bytes(0) + bytes > self.capacity {
-                self.queues.pop(0);
-            }
-            self.queues.push(0, request.object, request.bytes);
-        }
+        self.queues.admit(request, self.capacity, |queues| {
+            queues.pop(0);
+        });
         false
     }
 

@@ -1,5 +1,7 @@
 //! Objects in queues: each in at most one of `N`.
 
+use super::Request;
+
 const NONE: u32 = u32::MAX;
 const NO_QUEUE: u8 = u8::MAX;
 
@@ -58,6 +60,20 @@ impl<const N: usize> Queues<N> {
     #[inline]
     pub fn bytes(&self, queue: usize) -> u64 {
         self.ends[queue].bytes
+    }
+
+    /// Puts a requested object at the end of queue 0 of a cache of `capacity` bytes that has only this queue; `evict` frees some
+    /// bytes each time. An object that is larger than the cache is not admitted.
+    #[inline]
+    pub fn admit(&mut self, request: Request, capacity: u64, mut evict: impl FnMut(&mut Self)) {
+        let bytes = u64::from(request.bytes);
+        if bytes > capacity {
+            return;
+        }
+        while self.bytes(0) + bytes > capacity {
+            evict(self);
+        }
+        self.push(0, request.object, request.bytes);
     }
 
     /// The object that has been in `queue` longest.

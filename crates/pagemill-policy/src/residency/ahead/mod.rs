@@ -48,7 +48,7 @@ pub struct AheadEntry {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Makes the policy; nothing where no block ever comes ahead.
+    /// Makes the policy; `None` if it never prefetches.
     pub build: fn() -> Option<Box<dyn Ahead>>,
 }
 

@@ -1,8 +1,8 @@
 use super::AheadEntry;
 
-/// Nothing comes beyond the served block, as in NVIDIA's driver.
+/// No prefetch beyond the served block, as in NVIDIA's driver.
 pub const ENTRY: AheadEntry = AheadEntry {
     name: "none",
-    summary: "no block comes without a fault of its own",
+    summary: "no prefetch beyond the 2 MiB block of a fault",
     build: || None,
 };

@@ -456,7 +456,7 @@ impl FaultHandler {
         }
     }
 
-    /// The next block that comes ahead and that no fault of the batch has brought meanwhile.
+    /// The next block to prefetch that no fault of the batch has brought meanwhile.
     fn take_ahead(&mut self) -> Option<u32> {
         let ahead = &mut self.batch.ahead;
         ahead.sort_unstable_by_key(|block| std::cmp::Reverse(*block));
