@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::migrate;
+use common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::gpu::{
-    Arg, DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, LineReport, Options,
-    Report, TransferMode, Translation, TranslationSpec,
+    Arg, DriverRun, Gpu, GpuMachine, LineReport, Options, Report, TransferMode, Translation,
+    TranslationSpec,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -43,34 +43,11 @@ const PTX: &str = r#"
 const PAGES: u64 = 1024;
 const MIB: u64 = 1 << 20;
 
-fn driver() -> DriverMachine {
-    let ns = Picos::from_nanos;
-    DriverMachine {
-        faults: FaultSpec {
-            utlb_outstanding: 16,
-            batch_entries: 64,
-            interrupt_latency: ns(5000),
-        },
-        costs: DriverCosts {
-            batch: ns(20_000),
-            entry: ns(150),
-            block: ns(8000),
-            chunk: ns(5000),
-            host_page_unmap: ns(60),
-            host_page_populate: Picos::ZERO,
-            eviction: ns(10_000),
-            eviction_waits: true,
-            replay: ns(5000),
-        },
-        policy: Default::default(),
-    }
-}
-
 /// Twice over both arrays, with room for half of them.
 fn probe(ptx: &str, mode: TransferMode) -> Report {
     let mut machine = GpuMachine::gtx480();
     machine.memory_bytes = Some(4 * MIB);
-    machine.driver = Some(driver());
+    machine.driver = Some(driver_machine());
     if let TransferMode::Driver(_) = mode {
         // A page that faults has no translation: it is looked up once more when it is there.
         let ns = Picos::from_nanos;

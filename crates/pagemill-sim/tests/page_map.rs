@@ -4,15 +4,15 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{exit, load, migrate, shape, wait};
+use common::{driver_machine, exit, load, migrate, shape, wait};
 use pagemill_map::{Event, Map};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::TimelineKind;
 use pagemill_sim::gpu::{
-    DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Limits, Options, Report,
-    Step, SyntheticGrid, TransferMode, WarpPlace,
+    DriverRun, Gpu, GpuMachine, Limits, Options, Report, Step, SyntheticGrid, TransferMode,
+    WarpPlace,
 };
-use pagemill_types::{PageSize, Picos};
+use pagemill_types::PageSize;
 
 const PAGE_BYTES: u64 = 4096;
 const PAGES: u64 = 48;
@@ -106,29 +106,9 @@ fn the_history_of_every_page_is_that_of_the_exact_run() {
 /// A GPU of 4 blocks of 2 MiB under a driver; two kernels go through 8 blocks twice, and the CPU writes to some between.
 fn thrash_under_a_driver(timeline: bool) -> Report {
     const MIB: u64 = 1 << 20;
-    let ns = Picos::from_nanos;
     let mut machine = GpuMachine::gtx480();
     machine.memory_bytes = Some(8 * MIB);
-    let driver = DriverMachine {
-        faults: FaultSpec {
-            utlb_outstanding: 16,
-            batch_entries: 64,
-            interrupt_latency: ns(5000),
-        },
-        costs: DriverCosts {
-            batch: ns(20_000),
-            entry: ns(150),
-            block: ns(8000),
-            chunk: ns(5000),
-            host_page_unmap: ns(60),
-            host_page_populate: Picos::ZERO,
-            eviction: ns(10_000),
-            eviction_waits: true,
-            replay: ns(5000),
-        },
-        policy: Default::default(),
-    };
-    machine.driver = Some(driver);
+    machine.driver = Some(driver_machine());
     let mode = TransferMode::Driver(DriverRun {
         strategy: STRATEGIES.find("on-demand").unwrap(),
         stripe_bytes: 2 * MIB,

@@ -3,10 +3,10 @@
 
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
-    AccessKind, Gpu, GpuError, GpuMachine, GridShape, Limits, Options, Report, Step, StepEnd,
-    SyntheticGrid, TransferMode, WarpPlace,
+    AccessKind, DriverCosts, DriverMachine, FaultSpec, Gpu, GpuError, GpuMachine, GridShape,
+    Limits, Options, Report, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
 };
-use pagemill_types::{Bandwidth, PageSize};
+use pagemill_types::{Bandwidth, PageSize, Picos};
 
 pub fn shape(blocks: u64, warps_per_block: u32) -> GridShape {
     GridShape {
@@ -22,6 +22,30 @@ pub fn migrate(policy: &str, page: PageSize, unit_bytes: u32) -> TransferMode {
     let mut spec = MigrationSpec::new(page, POLICIES.find(policy).unwrap());
     spec.unit_bytes = unit_bytes;
     TransferMode::Migrate(spec)
+}
+
+/// A unified-memory driver with small buffers.
+pub fn driver_machine() -> DriverMachine {
+    let ns = Picos::from_nanos;
+    DriverMachine {
+        faults: FaultSpec {
+            utlb_outstanding: 16,
+            batch_entries: 64,
+            interrupt_latency: ns(5000),
+        },
+        costs: DriverCosts {
+            batch: ns(20_000),
+            entry: ns(150),
+            block: ns(8000),
+            chunk: ns(5000),
+            host_page_unmap: ns(60),
+            host_page_populate: Picos::ZERO,
+            eviction: ns(10_000),
+            eviction_waits: true,
+            replay: ns(5000),
+        },
+        policy: Default::default(),
+    }
 }
 
 pub fn machine_with_link(gigabytes_per_second: u64) -> GpuMachine {
