@@ -49,13 +49,17 @@ fn crates_used(crates: &Path, first: &str) -> BTreeSet<String> {
     used
 }
 
-/// The crates of ours under `[dependencies]` in a manifest.
+/// The crates of ours under `[dependencies]` in a manifest, and under those of its targets.
 fn dependencies(manifest: &str) -> Vec<String> {
-    let section = manifest
-        .lines()
-        .skip_while(|line| line.trim() != "[dependencies]")
-        .skip(1);
-    let entries = section.take_while(|line| !line.starts_with('['));
+    let mut is_wanted = false;
+    let entries = manifest.lines().filter(|line| {
+        if line.starts_with('[') {
+            let section = line.trim();
+            is_wanted = section == "[dependencies]"
+                || (section.starts_with("[target.") && section.ends_with(".dependencies]"));
+        }
+        is_wanted
+    });
     let names = entries.filter_map(|line| line.split(['.', ' ', '=']).next());
     names
         .filter(|name| name.starts_with("pagemill-"))

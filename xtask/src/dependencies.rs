@@ -103,6 +103,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-types",
             "pagemill-map",
+            "pagemill-ptx",
             "pagemill-policy",
             "pagemill-linux",
             "pagemill-sim",
@@ -111,6 +112,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
             "pagemill-trace",
             "pagemill-cudart",
+        ],
+    ),
+    (
+        "pagemill-playground",
+        &[
+            "pagemill-policy",
+            "pagemill-workloads",
+            "pagemill-scenario",
+            "pagemill-report",
+            "pagemill-run",
         ],
     ),
     (

@@ -16,6 +16,7 @@ mod preload;
 mod process;
 mod python;
 mod sanitize;
+mod site;
 mod system;
 mod tally;
 mod test;
@@ -89,6 +90,11 @@ enum Command {
         /// Compare with the committed files and change nothing.
         #[arg(long)]
         check: bool,
+    },
+    /// Makes the site: guides, gallery and playground as one folder for a file server.
+    Site {
+        /// The folder, which is emptied first; target/website where none is named.
+        folder: Option<std::path::PathBuf>,
     },
     /// Builds the wheel and the Debian packages, and tries them.
     Package {
@@ -181,6 +187,14 @@ fn run(command: Command) -> Result<bool> {
             let tally = package::run(profile, verify)?;
             tally.print();
             Ok(tally.all_passed())
+        }
+        Command::Site { folder } => {
+            let made = site::make(folder.as_deref())?;
+            eprintln!(
+                "python3 -m http.server --bind 127.0.0.1 --directory {}",
+                made.display()
+            );
+            Ok(true)
         }
         Command::Gallery { check: true } => gallery::compare().map(|()| true),
         Command::Gallery { check: false } => gallery::make().map(|()| true),

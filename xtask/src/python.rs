@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{self, cargo, watch};
+use crate::site;
 use crate::tally::Tally;
 use crate::venv::{Environment, pip_install};
 use crate::workspace;
@@ -29,6 +30,7 @@ pub fn test(tally: &mut Tally) -> Result<()> {
         "--package",
         "pagemill-cli",
     ]))?;
+    let site = site::make(None)?;
     let failures_before = tally.failures();
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest
@@ -42,6 +44,7 @@ pub fn test(tally: &mut Tally) -> Result<()> {
         ])
         .current_dir(workspace::root().join("crates/pagemill-python"))
         .env("PAGEMILL", workspace::root().join("target/debug/pagemill"))
+        .env("PAGEMILL_SITE", site)
         .env_remove("PYTHONPATH");
     let succeeded = watch(&mut pytest, |line| tally.see_pytest_line(line))?;
     if !succeeded && tally.failures() == failures_before {

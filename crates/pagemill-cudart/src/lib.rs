@@ -9,7 +9,6 @@ mod fatbin;
 mod ffi;
 mod linked_ptx;
 mod managed;
-mod names;
 mod plan;
 mod results;
 mod runtime;
@@ -17,7 +16,6 @@ mod setting;
 
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
-pub use names::{readable_name, readable_text};
 pub use plan::{Frame, Hint, Plan, SiteHint, Sites, Stack};
 pub use results::{FailedLaunches, Results, ResultsError};
 pub use runtime::{

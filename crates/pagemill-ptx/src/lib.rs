@@ -17,6 +17,7 @@ mod launch;
 mod lower;
 mod memory;
 mod module;
+mod names;
 mod native;
 pub mod parse;
 mod texture;
@@ -35,5 +36,6 @@ pub use launch::{Executor, FunctionalTotals, Launch, LaunchError, run_functional
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest};
 pub use module::{Linked, Module};
+pub use names::{readable_name, readable_text};
 pub use texture::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};

@@ -29,7 +29,7 @@ class Watched:
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(path if isinstance(path, str) else path.as_uri())
 
     def __enter__(self):
         return self

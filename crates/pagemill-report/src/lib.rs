@@ -11,15 +11,19 @@ pub mod html;
 pub mod json;
 mod map;
 mod model;
+#[cfg(not(target_family = "wasm"))]
 mod output_dir;
 pub mod pages;
+#[cfg(not(target_family = "wasm"))]
 pub mod parquet;
 pub mod perfetto;
 mod plot;
 mod read;
+#[cfg(not(target_family = "wasm"))]
 mod seal;
 pub mod site;
 mod style;
+#[cfg(not(target_family = "wasm"))]
 pub mod table;
 pub mod timeline;
 mod units;
@@ -31,6 +35,7 @@ pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, Finding,
     ResultSet, ResultSetError, Row, Summary, Value,
 };
+#[cfg(not(target_family = "wasm"))]
 pub use output_dir::{OutputDir, OutputDirError};
 pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, Published, StackedBars, drawings};
 pub use read::{ReadError, read};

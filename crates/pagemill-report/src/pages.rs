@@ -92,6 +92,26 @@ pub fn write_view(title: &str, maps: &[PageMap], mut out: impl Write) -> io::Res
     out.flush()
 }
 
+/// What another page needs to show page maps.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    /// The style of all pages, and that of maps.
+    pub style: String,
+    /// Draws maps in every element of the class `map`; its property `view` has `show`, which takes a map in base64.
+    pub script: &'static str,
+    /// An element that shows no map yet.
+    pub markup: String,
+}
+
+/// The viewer of a report, without a map.
+pub fn viewer() -> Viewer {
+    Viewer {
+        style: [STYLE, map::STYLE].concat(),
+        script: map::SCRIPT,
+        markup: map::viewer(&[]).into_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,9 @@
 //! [`result_set`] makes the rows, ratios, claims and figures of them.
 #![forbid(unsafe_code)]
 
+#[cfg(not(target_family = "wasm"))]
 pub mod advisor;
+#[cfg(not(target_family = "wasm"))]
 mod files;
 mod findings;
 mod implied;
@@ -16,6 +18,7 @@ mod quotient;
 pub mod rank;
 pub mod residency_row;
 mod results;
+#[cfg(not(target_family = "wasm"))]
 mod store;
 mod timeline;
 
@@ -26,11 +29,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pagemill_report::{Finding, PageMap, ResultSet, Row, Timeline};
 use pagemill_scenario::{Point, Scenario};
 
+#[cfg(not(target_family = "wasm"))]
 pub use files::{stage_results, write_results};
 pub use kind::PointEvents;
+#[cfg(not(target_family = "wasm"))]
 pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::{merged, result_set};
+#[cfg(not(target_family = "wasm"))]
 pub use store::{BUILD, Store, StoreError};
 
 /// What one point came to.

@@ -16,7 +16,7 @@ use crate::workspace;
 const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 12] = [
+const MAY_BE_UNSAFE: [&str; 13] = [
     "pagemill-cudart",
     "pagemill-fabric",
     "pagemill-gpu",
@@ -24,6 +24,7 @@ const MAY_BE_UNSAFE: [&str; 12] = [
     "pagemill-mapping",
     "pagemill-pager-cabi",
     "pagemill-pager-preload",
+    "pagemill-playground",
     "pagemill-preload",
     "pagemill-ptx",
     "pagemill-zero",

@@ -37,9 +37,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pagemill_linux::{children, scratch};
 
 use crate::error::{CudaError, Fault};
-use crate::names::readable_text;
 use crate::runtime::{FunctionKey, Runtime};
 use crate::setting::Setting;
+use pagemill_ptx::readable_text;
 
 /// Exports functions of the CUDA runtime as `pagemill_<name>`, to which the shims jump.
 macro_rules! api {

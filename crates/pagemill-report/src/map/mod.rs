@@ -44,7 +44,8 @@ pub(crate) fn section(maps: &[PageMap]) -> Markup {
     }
 }
 
-fn viewer(maps: &[&PageMap]) -> Markup {
+/// The controls, the canvas and the table, with the data of `maps`.
+pub(crate) fn viewer(maps: &[&PageMap]) -> Markup {
     html! {
         div.map {
             div.map-controls {

@@ -40,7 +40,7 @@ function element(name, properties, ...children) {
 class MapView {
   constructor(root) {
     this.root = root;
-    this.maps = [...root.querySelectorAll("script[type='text/plain']")];
+    this.maps = [...root.querySelectorAll("script[type='text/plain']")].map((script) => script.textContent);
     this.pick = root.querySelector(".map-run");
     this.canvas = root.querySelector("canvas");
     this.says = root.querySelector(".map-says");
@@ -50,14 +50,22 @@ class MapView {
     this.find = root.querySelector(".map-find");
     this.pointers = new Map();
     this.span = null;
+    this.until = Infinity;
     this.listen();
-    this.load(0);
+    if (this.maps.length) this.load(0);
+  }
+
+  /* Shows another map, in base64; answers when it can be seen. */
+  show(text) {
+    this.maps = [text];
+    this.until = Infinity;
+    return this.load(0);
   }
 
   async load(index) {
     this.root.setAttribute("aria-busy", "true");
     try {
-      this.map = await unpackMap(this.maps[index].textContent);
+      this.map = await unpackMap(this.maps[index]);
     } catch (error) {
       this.says.textContent = `The map cannot be shown: ${error.message}`;
       return;
@@ -139,8 +147,19 @@ class MapView {
     this.paintBands(pen, at, colors);
     this.paintLaunches(pen, at, colors);
     STRIPS.forEach((strip, number) => this.paintStrip(pen, at, colors, strip, at.top + at.mapHeight + number * STRIP_HEIGHT));
+    this.paintFuture(pen, at, colors);
     this.paintAxis(pen, at, colors);
     this.paintSpan(pen, at, colors);
+  }
+
+  /* What is after `until` is not shown yet. */
+  paintFuture(pen, at, colors) {
+    const from = Math.max(this.xOf(this.until), at.left);
+    if (from >= at.left + at.plot) return;
+    pen.fillStyle = colors.paper;
+    pen.fillRect(from, 0, at.width - from, at.height - AXIS_HEIGHT);
+    pen.fillStyle = colors.focus;
+    pen.fillRect(from, 0, 1, at.height - AXIS_HEIGHT);
   }
 
   xOf(t) { return this.place.left + (t - this.view.t0) / (this.view.t1 - this.view.t0) * this.place.plot; }

@@ -1,7 +1,8 @@
 //! The allocations of a program: what they are called, and what moved for them.
 
-use pagemill_cudart::{Results, Sites, Stack, readable_name};
+use pagemill_cudart::{Results, Sites, Stack};
 use pagemill_policy::residency::BLOCK_BYTES;
+use pagemill_ptx::readable_name;
 use pagemill_sim::Traffic;
 
 use super::call_site::{Place, Symbols};

@@ -123,7 +123,7 @@ impl Module {
 }
 
 fn readable(name: &str) -> String {
-    pagemill_cudart::readable_name(name)
+    pagemill_ptx::readable_name(name)
 }
 
 fn unknown(function: Option<String>, file: &str, offset: u64) -> Place {

@@ -1,6 +1,10 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
 mod coloring;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod cuda;
+#[cfg(target_family = "wasm")]
+#[path = "cuda_absent.rs"]
 pub(crate) mod cuda;
 mod gpu;
 mod nic;
@@ -74,8 +78,9 @@ pub fn view(spec: &PointSpec) -> &'static View {
 }
 
 /// All kinds, those first whose rows have columns that others' rows have too.
-static VIEWS: [(&str, &View); 7] = [
+static VIEWS: &[(&str, &View)] = &[
     ("pager", &pager::VIEW),
+    #[cfg(not(target_family = "wasm"))]
     ("cuda", &cuda::VIEW),
     ("coloring", &coloring::VIEW),
     ("zeroing", &zeroing::VIEW),
@@ -91,7 +96,7 @@ pub fn view_of_row(row: &Row) -> Option<(&'static str, &'static View)> {
             .iter()
             .all(|(name, ..)| row.get(name).is_some())
     };
-    VIEWS.into_iter().find(|(_, view)| is_of(view))
+    VIEWS.iter().copied().find(|(_, view)| is_of(view))
 }
 
 /// Runs a point.

@@ -1,6 +1,7 @@
 //! Launches that failed: in the rows of their kernels, and first in the report.
 
-use pagemill_cudart::{FailedLaunches, readable_text};
+use pagemill_cudart::FailedLaunches;
+use pagemill_ptx::readable_text;
 use pagemill_report::{ColumnKind, Row, Summary, Value};
 
 use super::{Metric, WHOLE_PROGRAM};

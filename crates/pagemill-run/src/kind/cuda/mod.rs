@@ -15,7 +15,8 @@ pub(crate) use oversubscribe::{divide, memory as memory_of};
 pub(crate) use streams::Streams;
 pub(crate) type Metric = (&'static str, ColumnKind, &'static str);
 
-use pagemill_cudart::{FailedLaunches, Results, readable_name};
+use pagemill_cudart::{FailedLaunches, Results};
+use pagemill_ptx::readable_name;
 use pagemill_report::{ColumnKind, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
 use pagemill_sim::Report;
