@@ -58,6 +58,11 @@ impl Compute {
         self.is_waiting = false;
     }
 
+    /// Whether computing takes the time that it is measured to take.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.mode, Mode::Measured(_))
+    }
+
     /// Actions count from here.
     pub fn start(&mut self) {
         self.actions = 0;

@@ -14,6 +14,8 @@ pub mod job;
 pub mod launch;
 pub mod machine;
 pub mod memory;
+pub mod meter;
+pub mod open_mpi;
 pub mod preload;
 pub mod process;
 pub mod station;

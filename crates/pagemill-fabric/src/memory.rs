@@ -9,6 +9,9 @@ pub trait Memory: Send {
     fn store(&mut self, address: u64, from: &[u8]);
 }
 
+/// Linux maps nothing lower (`vm.mmap_min_addr`).
+const FIRST_PAGE_BYTES: u64 = 4096;
+
 /// The pieces of a buffer, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
@@ -33,6 +36,12 @@ impl Buffer {
     /// Its length.
     pub fn bytes(&self) -> usize {
         self.pieces.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Whether no piece lies on the first page of memory, which no program has. A null pointer with a length ends here.
+    pub fn is_plausible(&self) -> bool {
+        let mut pieces = self.pieces.iter();
+        pieces.all(|(address, bytes)| *bytes == 0 || *address >= FIRST_PAGE_BYTES)
     }
 
     /// Where it starts.

@@ -5,7 +5,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::process;
+use crate::{open_mpi, process};
 
 /// Whether the program is in `MPI_Init`, so that a start line follows.
 static IS_STARTING: AtomicBool = AtomicBool::new(false);
@@ -71,6 +71,7 @@ fn initialize(call: impl FnOnce() -> c_int) -> c_int {
         if let Some(process) = process::lock().as_mut() {
             process.start();
         }
+        open_mpi::mend();
         IS_STARTING.store(false, Ordering::Relaxed);
     }
     result

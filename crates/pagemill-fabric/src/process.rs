@@ -1,16 +1,15 @@
 //! This process' endpoints and completion queues over its one station. Safe code: libfabric's view of a [`Station`].
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::compute::Compute;
 use crate::memory::Buffer;
-use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket};
+use crate::meter::{self, Meter};
+use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket, Wait};
 
 /// The top bits of a tag say which endpoint is meant, and whether the message is tagged at all.
 const PORT_SHIFT: u32 = 61;
@@ -62,10 +61,26 @@ struct Posted {
 
 /// A message that the program has claimed and not fetched.
 struct Claim {
+    /// The program's pointer.
+    context: usize,
+    port: u32,
     bytes: Vec<u8>,
     outcome: Option<Outcome>,
-    fetch: Option<(Buffer, Notify)>,
+    fetch: Option<Fetch>,
 }
+
+/// How the program fetches a claimed message.
+pub struct Fetch {
+    /// Where the message goes.
+    pub buffer: Buffer,
+    /// Takes the message instead of the buffer, where the MPI library would leave it there.
+    pub unpack: Option<Unpack>,
+    /// Whom the completion is for.
+    pub notify: Notify,
+}
+
+/// Takes the bytes of a message that fit into its buffer.
+pub type Unpack = Box<dyn FnOnce(&[u8]) + Send>;
 
 /// A message's matching space and tag, or a receive's.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +104,15 @@ impl Match {
     }
 }
 
+/// Tag bits by which an MPI library marks synchronous messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncTags {
+    /// The sender waits for an acknowledgment.
+    pub message: u64,
+    /// The acknowledgment has the message's tag with this bit instead.
+    pub acknowledgment: u64,
+}
+
 /// This process' part of the job.
 pub struct Process {
     /// Its station.
@@ -98,23 +122,35 @@ pub struct Process {
     record: Option<PathBuf>,
     queues: BTreeMap<QueueId, VecDeque<Entry>>,
     posted: BTreeMap<u64, Posted>,
-    claims: BTreeMap<u64, (usize, Claim)>,
+    /// Receives under way, by the program's pointer.
+    receives: BTreeMap<usize, u64>,
+    claims: BTreeMap<u64, Claim>,
+    /// Which claimed messages are acknowledged here, because the MPI library does not.
+    sync_tags: Option<SyncTags>,
     next: u64,
     ports: u32,
+    /// Whether something was put into a queue since the last call.
+    has_news: bool,
 }
 
 impl Process {
     /// Over a station; the charges for computing go to the file `record` at the end.
     pub fn new(station: Station, compute: Compute, record: Option<PathBuf>) -> Self {
+        if compute.is_measured() {
+            meter::measure_all();
+        }
         Self {
             station,
             compute,
             record,
             queues: BTreeMap::new(),
             posted: BTreeMap::new(),
+            receives: BTreeMap::new(),
             claims: BTreeMap::new(),
+            sync_tags: None,
             next: 0,
             ports: 0,
+            has_news: false,
         }
     }
 
@@ -215,6 +251,7 @@ impl Process {
     /// Receives a message.
     pub fn receive(&mut self, source: Option<u32>, from: Match, buffer: Buffer, notify: Notify) {
         let ticket = self.post(notify, from.tag.is_some(), buffer.address());
+        self.receives.insert(notify.context, ticket.0);
         self.station
             .receive(source, from.word(), from.ignored(), buffer, ticket);
     }
@@ -250,7 +287,7 @@ impl Process {
             self.compute.act();
         }
         if let (Some(outcome), true) = (found, claims) {
-            self.claim(&outcome, notify.context);
+            self.claim(&outcome, notify.context, from.port);
         }
         let entry = Entry {
             context: notify.context,
@@ -264,31 +301,32 @@ impl Process {
     }
 
     /// Fetches the message that was claimed under the context; `false` if there is none.
-    pub fn fetch(&mut self, buffer: Buffer, notify: Notify) -> bool {
-        let found = self
-            .claims
-            .iter()
-            .find(|(_, (context, _))| *context == notify.context)
-            .map(|(ticket, _)| *ticket);
-        let Some(ticket) = found else {
+    pub fn fetch(&mut self, fetch: Fetch) -> bool {
+        let mut claims = self.claims.iter_mut();
+        let found = claims.find(|(_, claim)| claim.context == fetch.notify.context);
+        let Some((&ticket, claim)) = found else {
             return false;
         };
-        if let Some((_, claim)) = self.claims.get_mut(&ticket) {
-            claim.fetch = Some((buffer, notify));
-        }
+        claim.fetch = Some(fetch);
         self.hand_over(ticket);
         true
+    }
+
+    /// From now on, fetching a claimed message with the first tag bit sends an empty one back, with the second bit instead.
+    pub fn acknowledge_claims(&mut self, tags: SyncTags) {
+        self.sync_tags = Some(tags);
+    }
+
+    /// Whether a receive under way has its context there.
+    pub fn has_receive(&self, contexts: Range<usize>) -> bool {
+        self.receives.range(contexts).next().is_some()
     }
 
     /// Takes back the receive of a context.
     pub fn cancel(&mut self, context: usize) -> bool {
         self.compute.act();
-        let matching = self
-            .posted
-            .iter()
-            .find(|(_, posted)| posted.notify.context == context)
-            .map(|(ticket, _)| *ticket);
-        matching.is_some_and(|ticket| self.station.cancel(Ticket(ticket)))
+        let ticket = self.receives.get(&context).copied();
+        ticket.is_some_and(|ticket| self.station.cancel(Ticket(ticket)))
     }
 
     /// The next entry of a queue, if the time for one has come.
@@ -309,6 +347,12 @@ impl Process {
         while let Some(done) = self.station.poll() {
             self.route(&done);
         }
+    }
+
+    /// How other threads hear of it, if this call brought something.
+    fn take_news(&mut self) -> Option<Wait> {
+        let news = self.station.wait_for_any();
+        std::mem::take(&mut self.has_news).then_some(news)
     }
 
     fn post(&mut self, notify: Notify, is_tagged: bool, address: u64) -> Ticket {
@@ -344,13 +388,17 @@ impl Process {
 
     fn route(&mut self, done: &Done) {
         self.compute.act();
-        if let Some((_, claim)) = self.claims.get_mut(&done.ticket.0) {
+        if let Some(claim) = self.claims.get_mut(&done.ticket.0) {
             claim.outcome = Some(done.outcome);
             return self.hand_over(done.ticket.0);
         }
         let Some(posted) = self.posted.remove(&done.ticket.0) else {
             return;
         };
+        let context = posted.notify.context;
+        if self.receives.get(&context) == Some(&done.ticket.0) {
+            self.receives.remove(&context);
+        }
         if posted.notify.of_success || done.outcome.status != Status::Success {
             let entry = Entry {
                 context: posted.notify.context,
@@ -368,98 +416,143 @@ impl Process {
         entry.outcome.tag &= USER_TAG;
         if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(&queue)) {
             queue.push_back(entry);
+            self.has_news = true;
         }
     }
 
     /// Receives the message that was just seen into memory of our own.
-    fn claim(&mut self, seen: &Outcome, context: usize) {
+    fn claim(&mut self, seen: &Outcome, context: usize, port: u32) {
         self.next += 1;
         let mut bytes = vec![0; seen.bytes as usize];
         let address = bytes.as_mut_ptr().expose_provenance() as u64;
         let buffer = Buffer::new(address, bytes.len());
         let claim = Claim {
+            context,
+            port,
             bytes,
             outcome: None,
             fetch: None,
         };
-        self.claims.insert(self.next, (context, claim));
+        self.claims.insert(self.next, claim);
         self.station
             .receive(Some(seen.source), seen.tag, 0, buffer, Ticket(self.next));
     }
 
     /// Finishes a claim once the message is here and the program has fetched it.
     fn hand_over(&mut self, ticket: u64) {
-        let Some((_, claim)) = self.claims.get(&ticket) else {
-            return;
-        };
-        if claim.outcome.is_none() || claim.fetch.is_none() {
+        let is_whole = |claim: &Claim| claim.outcome.is_some() && claim.fetch.is_some();
+        if !self.claims.get(&ticket).is_some_and(is_whole) {
             return;
         }
-        let Some((_, claim)) = self.claims.remove(&ticket) else {
+        let Some(claim) = self.claims.remove(&ticket) else {
             return;
         };
-        if let (Some(mut outcome), Some((buffer, notify))) = (claim.outcome, claim.fetch) {
-            self.station.copy_out(&buffer, &claim.bytes);
-            if buffer.bytes() < claim.bytes.len() && outcome.status == Status::Success {
-                outcome.status = Status::Truncated;
-                outcome.bytes = buffer.bytes() as u64;
-            }
-            let entry = Entry {
-                context: notify.context,
-                kind: Kind::Receive,
-                is_tagged: outcome.tag & UNTAGGED == 0,
-                outcome,
-                address: buffer.address(),
-                is_no_message: false,
-            };
-            self.push(notify.queue, entry);
+        let (Some(mut outcome), Some(fetch)) = (claim.outcome, claim.fetch) else {
+            return;
+        };
+        let Fetch {
+            buffer,
+            unpack,
+            notify,
+        } = fetch;
+        let fitting = claim.bytes.len().min(buffer.bytes());
+        match unpack {
+            Some(unpack) => unpack(&claim.bytes[..fitting]),
+            None => self.station.copy_out(&buffer, &claim.bytes),
         }
+        if buffer.bytes() < claim.bytes.len() && outcome.status == Status::Success {
+            outcome.status = Status::Truncated;
+            outcome.bytes = buffer.bytes() as u64;
+        }
+        self.acknowledge(&outcome, claim.port);
+        let entry = Entry {
+            context: notify.context,
+            kind: Kind::Receive,
+            is_tagged: outcome.tag & UNTAGGED == 0,
+            outcome,
+            address: buffer.address(),
+            is_no_message: false,
+        };
+        self.push(notify.queue, entry);
+    }
+
+    /// Tells the sender of a synchronous message that it has been received, if that is our task.
+    fn acknowledge(&mut self, outcome: &Outcome, port: u32) {
+        let wants = |tags: &SyncTags| outcome.tag & (UNTAGGED | tags.message) == tags.message;
+        let Some(tags) = self.sync_tags.filter(wants) else {
+            return;
+        };
+        let to = Match {
+            port,
+            tag: Some(outcome.tag & USER_TAG & !tags.message | tags.acknowledgment),
+            ignore: 0,
+        };
+        let nobody = Notify {
+            queue: None,
+            of_success: false,
+            context: 0,
+        };
+        self.send(outcome.source, to, None, &Buffer::new(0, 0), nobody);
     }
 }
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
-thread_local! {
-    /// This thread's CPU time in nanoseconds at the end of its last call.
-    static LEFT_AT_NS: Cell<Option<u64>> = const { Cell::new(None) };
-}
+/// Threads of this process that sleep until there is news for it.
+static SLEEPING: AtomicU32 = AtomicU32::new(0);
 
 /// This process' part of the job, in a call of the program. What lies between two calls of a thread is computing.
-pub struct Call(MutexGuard<'static, Option<Process>>);
+pub struct Call {
+    /// Taken only when the call ends.
+    slot: Option<MutexGuard<'static, Option<Process>>>,
+    meter: Meter,
+}
 
 impl Deref for Call {
     type Target = Option<Process>;
 
     fn deref(&self) -> &Option<Process> {
-        &self.0
+        self.slot.as_ref().expect("held until the call ends")
     }
 }
 
 impl DerefMut for Call {
     fn deref_mut(&mut self) -> &mut Option<Process> {
-        &mut self.0
+        self.slot.as_mut().expect("held until the call ends")
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        LEFT_AT_NS.set(Some(cpu_ns()));
+        let (wait, others) = match self.as_mut() {
+            Some(process) => (process.station.take_wait(), process.take_news()),
+            None => (None, None),
+        };
+        self.slot = None;
+        // What this thread found may be what another one sleeps for.
+        if let Some(news) = others.filter(|_| SLEEPING.load(Ordering::Relaxed) > 0) {
+            news.tell();
+        }
+        // Other threads may call meanwhile.
+        if let Some(wait) = wait {
+            SLEEPING.fetch_add(1, Ordering::Relaxed);
+            wait.wait();
+            SLEEPING.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.meter.leave();
     }
 }
 
 /// This process' part of the job, once it has one.
 pub fn lock() -> Call {
-    let now_ns = cpu_ns();
+    let meter = Meter::enter();
     // A panic in between is an abort at the border to C; there is nothing half done to fear.
     let mut slot = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(process), Some(left_ns)) = (slot.as_mut(), LEFT_AT_NS.get()) {
-        process.enter(now_ns.saturating_sub(left_ns));
+    if let Some(process) = slot.as_mut() {
+        process.enter(meter.gap_ns);
     }
-    Call(slot)
-}
-
-/// CPU time that the calling thread has used.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    Call {
+        slot: Some(slot),
+        meter,
+    }
 }

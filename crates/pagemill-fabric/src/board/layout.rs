@@ -1,5 +1,5 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab03");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab04");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;
@@ -13,10 +13,8 @@ pub struct Layout;
 impl Layout {
     pub const MAGIC: usize = 0;
     pub const LOCK: usize = 8;
-    /// Changes whenever somebody changes what another may wait for.
-    pub const NEWS: usize = 9;
-    /// How many processes sleep until it changes.
-    pub const SLEEPERS: usize = 10;
+    /// Stations whose processes sleep until there is news for them, a bit for each.
+    pub const SLEEPERS: usize = 9;
     /// Stations that were ever given out.
     pub const JOINED: usize = 16;
     /// Stations that the job will have; 0 if nobody knows.
@@ -27,7 +25,9 @@ impl Layout {
     pub const MACHINE: usize = 32;
     pub const MACHINE_BYTES: usize = 32 << 10;
 
-    const STATIONS: usize = Self::MACHINE + Self::MACHINE_BYTES / 8;
+    /// The pipe of each station, as a descriptor of the process that made the board; 0 if there is none.
+    pub const BELLS: usize = Self::MACHINE + Self::MACHINE_BYTES / 8;
+    const STATIONS: usize = Self::BELLS + STATIONS_MAX;
     const STATION_WORDS: usize = 64;
     pub const STATE: usize = 0;
     pub const PROCESS: usize = 1;
@@ -36,6 +36,8 @@ impl Layout {
     pub const CLOCK: usize = 3;
     /// Endpoints that are open, a bit for each.
     pub const PORTS: usize = 4;
+    /// Changes with every change that this station may wait for.
+    pub const NEWS: usize = 5;
     pub const FIRST_COUNTER: usize = 8;
 
     const RINGS: usize = Self::STATIONS + STATIONS_MAX * Self::STATION_WORDS;
@@ -61,3 +63,5 @@ impl Layout {
 }
 
 const _: () = assert!(Layout::FIRST_COUNTER + COUNTERS <= Layout::STATION_WORDS);
+// One word has a bit for each station.
+const _: () = assert!(STATIONS_MAX <= u64::BITS as usize);

@@ -1,3 +1,4 @@
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tries before a waiter gives its core away.
@@ -13,7 +14,7 @@ pub struct Guard {
 
 impl Guard {
     pub(super) fn take(word: &'static AtomicU64) -> Self {
-        let own = u64::from(std::process::id());
+        let own = own_process();
         let mut tries = 0_u32;
         loop {
             match word.compare_exchange_weak(0, own, Ordering::Acquire, Ordering::Relaxed) {
@@ -22,6 +23,12 @@ impl Guard {
             }
         }
     }
+}
+
+/// This process' id, which glibc does not remember. A child that uses the board without `exec` takes locks in its parent's name.
+fn own_process() -> u64 {
+    static OWN: OnceLock<u64> = OnceLock::new();
+    *OWN.get_or_init(|| u64::from(std::process::id()))
 }
 
 /// Waits a moment. The lock of a holder that was killed is taken from it.

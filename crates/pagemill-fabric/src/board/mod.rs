@@ -3,6 +3,7 @@
 //! All of it is a row of 64-bit atomics, so what another process does to it is never a data race, and everything
 //! above [`segment`] is safe code that also runs in one process, on ordinary memory.
 
+mod bells;
 mod layout;
 mod lock;
 mod news;
@@ -13,10 +14,11 @@ mod stations;
 pub use layout::{COUNTERS, STATIONS_MAX};
 pub use ring::{Consumer, Producer};
 pub use segment::{JOB_VARIABLE, SegmentError};
-pub use stations::{JoinError, NEVER, StationView};
+pub use stations::{Bases, JoinError, NEVER, StationView};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bells::Bells;
 use layout::{Layout, MAGIC};
 use lock::Guard;
 
@@ -24,6 +26,8 @@ use lock::Guard;
 #[derive(Clone, Copy)]
 pub struct Board {
     words: &'static [AtomicU64],
+    /// What wakes processes; `None` where a futex does.
+    bells: Option<&'static Bells>,
 }
 
 impl Board {
@@ -32,7 +36,7 @@ impl Board {
     /// # Errors
     /// If the description does not fit, or the memory is too small.
     pub fn create(words: &'static [AtomicU64], machine: &str) -> Result<Self, SegmentError> {
-        let board = Self { words };
+        let board = Self { words, bells: None };
         if words.len() < Layout::WORDS {
             return Err(SegmentError::TooSmall { words: words.len() });
         }
@@ -61,7 +65,7 @@ impl Board {
             return Err(SegmentError::TooSmall { words: words.len() });
         }
         match words[Layout::MAGIC].load(Ordering::Acquire) {
-            MAGIC => Ok(Self { words }),
+            MAGIC => Ok(Self { words, bells: None }),
             found => Err(SegmentError::OtherVersion { found }),
         }
     }

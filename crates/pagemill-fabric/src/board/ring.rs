@@ -87,6 +87,11 @@ impl Consumer {
         used(self.words, head, self.words[TAIL].load(Ordering::Acquire))
     }
 
+    /// Whether at least half of the ring is full.
+    pub fn is_half_full(&self) -> bool {
+        self.available() * 2 >= self.words.len() - DATA
+    }
+
     /// Fills `words`, or reads nothing: `false` if there are not that many yet.
     pub fn pop(&self, words: &mut [u64]) -> bool {
         if self.available() < words.len() {

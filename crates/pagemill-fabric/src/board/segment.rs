@@ -3,12 +3,15 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::AtomicU64;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::MemfdFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use super::Board;
+use super::bells::{BellTower, Bells};
+use super::layout::Layout;
+use super::{Board, STATIONS_MAX};
 
 /// Environment variable that names the file of the job's board.
 pub const JOB_VARIABLE: &str = "PAGEMILL_FABRIC_JOB";
@@ -67,6 +70,8 @@ pub struct SharedBoard {
     /// The board.
     pub board: Board,
     file: OwnedFd,
+    /// Without pipes, processes wake each other by a futex.
+    _bells: Option<BellTower>,
 }
 
 impl SharedBoard {
@@ -79,8 +84,18 @@ impl SharedBoard {
             .map_err(system("create shared memory"))?;
         let bytes = Board::WORDS as u64 * 8;
         rustix::fs::ftruncate(&file, bytes).map_err(system("size shared memory"))?;
-        let board = Board::create(map(Some(&file))?, machine)?;
-        Ok(Self { board, file })
+        let words = map(Some(&file))?;
+        let bells = BellTower::build().ok();
+        let descriptors = bells.iter().flat_map(BellTower::descriptors);
+        for (word, descriptor) in words[Layout::BELLS..].iter().zip(descriptors) {
+            word.store(descriptor, Ordering::Relaxed);
+        }
+        let board = Board::create(words, machine)?;
+        Ok(Self {
+            board,
+            file,
+            _bells: bells,
+        })
     }
 
     /// What [`JOB_VARIABLE`] has to say for the processes of the job.
@@ -109,12 +124,28 @@ pub fn of_this_process() -> Result<Board, SegmentError> {
     let file: File = OpenOptions::new()
         .read(true)
         .write(true)
-        .open(path)
+        .open(&path)
         .map_err(|error| SegmentError::System {
             attempt: "open the job's shared memory (has `pagemill mpi` ended?)",
             error,
         })?;
-    Board::open(map(Some(&file.into()))?)
+    let board = Board::open(map(Some(&file.into()))?)?;
+    Ok(Board {
+        bells: bells_beside(&board, Path::new(&path)),
+        ..board
+    })
+}
+
+/// The pipes of a board, which its maker holds as it holds the board's file at `path`.
+fn bells_beside(board: &Board, path: &Path) -> Option<&'static Bells> {
+    let folder = path.parent()?;
+    let words = &board.words[Layout::BELLS..Layout::BELLS + STATIONS_MAX];
+    let descriptors = words.iter().map(|word| word.load(Ordering::Relaxed));
+    let paths: Vec<PathBuf> = descriptors
+        .map(|descriptor| folder.join(descriptor.to_string()))
+        .collect();
+    let has_all = words.iter().all(|word| word.load(Ordering::Relaxed) != 0);
+    has_all.then(|| &*Box::leak(Box::new(Bells::new(paths))))
 }
 
 /// Maps a board's worth of memory for the rest of the process' life.

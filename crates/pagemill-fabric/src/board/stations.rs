@@ -40,6 +40,39 @@ pub struct StationView {
     pub counters: Vec<u64>,
 }
 
+/// What a station learns when it says how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bases {
+    /// The earliest time at which any other station can still send something that is not in a ring yet.
+    pub others_ps: u64,
+    /// Stations that sleep and can go on now, a bit for each.
+    pub can_go_on: u64,
+}
+
+/// The earliest base, whose it is, and the earliest among the rest.
+struct TwoEarliest {
+    first: (u64, u32),
+    second_ps: u64,
+}
+
+impl TwoEarliest {
+    fn of_others(&self, own: u32) -> u64 {
+        match self.first.1 == own {
+            true => self.second_ps,
+            false => self.first.0,
+        }
+    }
+}
+
+/// The stations of a set.
+fn bits(mut stations: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (stations != 0).then(|| stations.trailing_zeros())?;
+        stations &= stations - 1;
+        Some(lowest)
+    })
+}
+
 impl Board {
     /// Takes a station. `rank` asks for that number; `expected` says how many the job will have.
     ///
@@ -75,7 +108,7 @@ impl Board {
         self.set(index, Layout::BASE, NEVER);
         self.set(index, Layout::STATE, GONE);
         drop(held);
-        self.tell();
+        self.tell_all();
     }
 
     /// Stations there are or will be.
@@ -103,22 +136,51 @@ impl Board {
             && self.get(index, Layout::PORTS) & (1 << port) != 0
     }
 
-    /// The earliest time at which any other station can still send something that is not in a ring yet. Stations that are
-    /// expected and have not come count as at time 0.
-    pub fn earliest_other(&self, own: u32) -> u64 {
-        (0..self.stations())
-            .filter(|&index| index != own)
-            .map(|index| self.get(index, Layout::BASE))
-            .min()
-            .unwrap_or(NEVER)
+    /// Says that `own` sends nothing new before `at_ps`, and looks how far the others are. Held: so that a sender cannot lower
+    /// the base in between. Stations that are expected and have not come count as at time 0.
+    pub fn set_base(&self, _held: &Guard, own: u32, at_ps: u64, lookahead_ps: u64) -> Bases {
+        let before_ps = self.get(own, Layout::BASE);
+        self.set(own, Layout::BASE, at_ps);
+        let earliest = self.two_earliest();
+        let may_wake = if at_ps > before_ps {
+            self.sleepers().load(Ordering::SeqCst) & !(1 << own)
+        } else {
+            0
+        };
+        Bases {
+            others_ps: earliest.of_others(own),
+            can_go_on: bits(may_wake)
+                .filter(|index| self.can_go_on(*index, &earliest, lookahead_ps))
+                .fold(0, |all, index| all | 1 << index),
+        }
     }
 
-    /// Says that `index` sends nothing new before `at_ps`; returns whether that is news. Held: so that a sender cannot lower it in
-    /// between.
-    pub fn set_base(&self, _held: &Guard, index: u32, at_ps: u64) -> bool {
-        let before = self.get(index, Layout::BASE);
-        self.set(index, Layout::BASE, at_ps);
-        before != at_ps
+    /// Whether what `index` waits for has come: the others are far enough for its earliest event. Before the start line, every
+    /// change may be what it waits for.
+    pub fn is_due(&self, index: u32, lookahead_ps: u64) -> bool {
+        !self.has_started() || self.can_go_on(index, &self.two_earliest(), lookahead_ps)
+    }
+
+    fn can_go_on(&self, index: u32, earliest: &TwoEarliest, lookahead_ps: u64) -> bool {
+        let horizon_ps = earliest.of_others(index).saturating_add(lookahead_ps);
+        self.get(index, Layout::BASE) < horizon_ps
+    }
+
+    fn two_earliest(&self) -> TwoEarliest {
+        let mut found = TwoEarliest {
+            first: (NEVER, u32::MAX),
+            second_ps: NEVER,
+        };
+        for index in 0..self.stations() {
+            let base_ps = self.get(index, Layout::BASE);
+            if base_ps < found.first.0 {
+                found.second_ps = found.first.0;
+                found.first = (base_ps, index);
+            } else {
+                found.second_ps = found.second_ps.min(base_ps);
+            }
+        }
+        found
     }
 
     /// Says that something reaches `index` at `at_ps` and may make it act then.
@@ -136,17 +198,22 @@ impl Board {
         let started = self.words[Layout::STARTED].load(Ordering::Relaxed);
         self.words[Layout::STARTED].store(started + 1, Ordering::Release);
         drop(held);
-        self.tell();
+        self.tell_all();
     }
 
     /// Once all stations have crossed the start line: the latest clock among them.
     pub fn started(&self) -> Option<u64> {
-        let expected = self.words[Layout::EXPECTED].load(Ordering::Relaxed);
-        if self.words[Layout::STARTED].load(Ordering::Acquire) < expected {
+        if !self.has_started() {
             return None;
         }
         let clocks = (0..self.stations()).map(|index| self.get(index, Layout::CLOCK));
         Some(clocks.max().unwrap_or(0))
+    }
+
+    /// Whether all stations have crossed the start line.
+    pub fn has_started(&self) -> bool {
+        let expected = self.words[Layout::EXPECTED].load(Ordering::Relaxed);
+        self.words[Layout::STARTED].load(Ordering::Acquire) >= expected
     }
 
     /// Leaves the clock for whoever reads the board.

@@ -8,7 +8,8 @@ use super::code;
 use super::endpoint::{Endpoint, Side};
 use super::info::INJECT_BYTES;
 use crate::memory::Buffer;
-use crate::process::{Match, USER_TAG};
+use crate::open_mpi;
+use crate::process::{Fetch, Match, USER_TAG};
 
 /// A send, of whatever form.
 pub struct Sending {
@@ -106,6 +107,9 @@ pub fn post_send(endpoint: &Endpoint, sending: Sending) -> isize {
 }
 
 fn post(endpoint: &Endpoint, sending: Sending, may_tell_success: bool) -> isize {
+    if !sending.buffer.is_plausible() {
+        return code(FI_EFAULT);
+    }
     let Some(dest) = endpoint.find(sending.number) else {
         return code(FI_EINVAL);
     };
@@ -139,6 +143,9 @@ pub fn post_inject(endpoint: &Endpoint, sending: Sending) -> isize {
 
 /// Receives, tagged or not; looks, claims and fetches.
 pub fn post_receive(endpoint: &Endpoint, receiving: Receiving) -> isize {
+    if !receiving.buffer.is_plausible() {
+        return code(FI_EFAULT);
+    }
     let source = match receiving.number {
         FI_ADDR_UNSPEC => None,
         number => match endpoint.find(number) {
@@ -160,7 +167,12 @@ pub fn post_receive(endpoint: &Endpoint, receiving: Receiving) -> isize {
         if flags & FI_PEEK != 0 {
             process.peek(source, from, flags & FI_CLAIM != 0, notify);
         } else if flags & FI_CLAIM != 0 {
-            if !process.fetch(receiving.buffer, notify) {
+            let fetch = Fetch {
+                buffer: receiving.buffer,
+                unpack: open_mpi::take_unpack(),
+                notify,
+            };
+            if !process.fetch(fetch) {
                 return code(FI_EINVAL);
             }
         } else {

@@ -37,6 +37,9 @@ struct Access {
 }
 
 fn post(endpoint: &Endpoint, access: Access) -> isize {
+    if !access.buffer.is_plausible() {
+        return code(FI_EFAULT);
+    }
     let Some(dest) = endpoint.find(access.number) else {
         return code(FI_EINVAL);
     };

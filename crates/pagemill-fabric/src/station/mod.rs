@@ -37,6 +37,10 @@ const IDLE_POLLS: u32 = 16;
 /// What reading the clock costs a program that has done nothing since it last did: 10 ns.
 const READING_PS: u64 = 10_000;
 
+/// Readings in a row that all cost the same: a millisecond. A program that reads its clock on and on waits for a time to come; from then
+/// on, each reading takes a fixed part of what it has waited, so that it gets through seconds as well.
+const READINGS_BEFORE_HASTE: u64 = 100_000;
+
 /// How a station is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -59,6 +63,26 @@ struct Ready {
     cost_ps: u64,
 }
 
+/// News of a station that a thread can wait for.
+#[derive(Clone, Copy)]
+pub struct Wait {
+    board: Board,
+    index: u32,
+    seen: u32,
+}
+
+impl Wait {
+    /// Sleeps until there is news, or a moment.
+    pub fn wait(self) {
+        self.board.wait_for_news(self.index, self.seen);
+    }
+
+    /// Makes news, for other threads that wait.
+    pub fn tell(self) {
+        self.board.tell(self.index);
+    }
+}
+
 /// One process' end of the network.
 pub struct Station {
     board: Board,
@@ -76,9 +100,13 @@ pub struct Station {
     clock_ps: u64,
     /// What the program's clock showed last.
     read_ps: Option<u64>,
+    /// Time that passed because the program read its clock and did nothing else.
+    waited_ps: u64,
     is_started: bool,
     /// Polls in a row that brought nothing.
     idle_polls: u32,
+    /// The clock when the last poll brought nothing.
+    looked_ps: Option<u64>,
     /// The program looked for a message and found none: it may see every packet.
     is_looking: bool,
     /// Nothing that is not in `inbox` arrives before this.
@@ -87,6 +115,8 @@ pub struct Station {
     base_ps: u64,
     /// The latest time at which the interface was asked.
     asked_ps: u64,
+    /// The state of the news at which the program has nothing to do but wait.
+    wait: Option<u32>,
     inbox: BTreeMap<PacketKey, Frame>,
     ready: BTreeMap<ReadyKey, Ready>,
     steps: Vec<Step>,
@@ -118,18 +148,21 @@ impl Station {
             settings,
             memory,
             addresses: AddressMap::new(machine.att.layout.page.bytes()),
-            wires: Wires::new(board, index),
+            wires: Wires::new(board, index, machine.lookahead().0),
             counters: Counters::new(board, index),
             requests: Requests::default(),
             payloads: Payloads::default(),
             clock_ps: 0,
             read_ps: None,
+            waited_ps: 0,
             is_started: !settings.has_start_line,
             idle_polls: 0,
+            looked_ps: None,
             is_looking: false,
             horizon_ps: 0,
             base_ps: 0,
             asked_ps: 0,
+            wait: None,
             inbox: BTreeMap::new(),
             ready: BTreeMap::new(),
             steps: Vec::new(),
@@ -145,7 +178,11 @@ impl Station {
     /// would wait for ever.
     pub fn read_clock(&mut self) -> u64 {
         if self.read_ps == Some(self.clock_ps) {
-            self.clock_ps += READING_PS;
+            let step_ps = READING_PS.max(self.waited_ps / READINGS_BEFORE_HASTE);
+            self.waited_ps += step_ps;
+            self.clock_ps += step_ps;
+        } else {
+            self.waited_ps = 0;
         }
         self.read_ps = Some(self.clock_ps);
         self.counters.add(Counter::ClockReadings, 1);
@@ -311,7 +348,7 @@ impl Station {
 
     /// Looks for a message that a receive would get at once.
     pub fn peek(&mut self, source: Option<u32>, tag: u64, ignore: u64) -> Option<Outcome> {
-        let seen = self.board.news();
+        let seen = self.board.news(self.index);
         self.look();
         let receive = Receive {
             source,
@@ -328,7 +365,7 @@ impl Station {
                 self.wait_for_next(true);
                 found = self.rank.probe(&receive);
                 if found.is_none() {
-                    self.board.wait_for_news(seen);
+                    self.wait = Some(seen);
                 }
             }
         }
@@ -365,13 +402,18 @@ impl Station {
     /// A program that polls time and again without finding anything is taken to wait: then its clock moves on to the
     /// next event, as soon as it is certain which one that is.
     pub fn poll(&mut self) -> Option<Done> {
-        let seen = self.board.news();
+        if self.has_just_looked() {
+            self.idle_polls += 1;
+            return None;
+        }
+        let seen = self.board.news(self.index);
         self.look();
         if let Some(done) = self.take_ready() {
             self.idle_polls = 0;
             return Some(done);
         }
         self.idle_polls = self.idle_polls.saturating_add(1);
+        self.looked_ps = Some(self.clock_ps);
         if self.idle_polls < IDLE_POLLS {
             return None;
         }
@@ -379,9 +421,34 @@ impl Station {
         let done = self.take_ready();
         match done {
             Some(_) => self.idle_polls = 0,
-            None => self.board.wait_for_news(seen),
+            None => self.wait = Some(seen),
         }
         done
+    }
+
+    /// After a poll that brought nothing to a program that waits: how to sleep until there is news. Taken out of the station, so that
+    /// it is free for other threads meanwhile.
+    pub fn take_wait(&mut self) -> Option<Wait> {
+        let seen = self.wait.take()?;
+        Some(Wait {
+            seen,
+            ..self.wait_for_any()
+        })
+    }
+
+    /// How to sleep until there is any news after now.
+    pub fn wait_for_any(&self) -> Wait {
+        Wait {
+            board: self.board,
+            index: self.index,
+            seen: self.board.news(self.index),
+        }
+    }
+
+    /// Whether another look would find nothing: at the time of the clock, all that can have happened was seen.
+    fn has_just_looked(&self) -> bool {
+        let is_short_of_waiting = 0 < self.idle_polls && self.idle_polls + 1 < IDLE_POLLS;
+        self.is_started && is_short_of_waiting && self.looked_ps == Some(self.clock_ps)
     }
 
     /// Copies from the program's memory, at no cost.

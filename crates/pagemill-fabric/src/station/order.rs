@@ -22,7 +22,7 @@ impl Station {
         self.board.start(self.index, self.clock_ps);
         let patience = Patience::new(self.settings.patience);
         loop {
-            let seen = self.board.news();
+            let seen = self.board.news(self.index);
             self.pump();
             if let Some(latest) = self.board.started() {
                 self.clock_ps = latest.max(self.clock_ps);
@@ -32,7 +32,7 @@ impl Station {
                 self.counters.add(Counter::ForcedSteps, 1);
                 break;
             }
-            self.board.wait_for_news(seen);
+            self.board.wait_for_news(self.index, seen);
         }
         self.is_started = true;
         self.idle_polls = 0;
@@ -44,9 +44,9 @@ impl Station {
     pub fn leave(&mut self) {
         let patience = Patience::new(self.settings.patience);
         while !self.wires.is_flushed() && !patience.is_out() {
-            let seen = self.board.news();
+            let seen = self.board.news(self.index);
             self.pump();
-            self.board.wait_for_news(seen);
+            self.board.wait_for_news(self.index, seen);
         }
         self.publish();
         self.board.leave(self.index);
@@ -91,7 +91,7 @@ impl Station {
     fn wait_for_others(&mut self) {
         let mut patience = Patience::new(self.settings.patience);
         loop {
-            let (seen, before) = (self.board.news(), self.horizon_ps);
+            let (seen, before) = (self.board.news(self.index), self.horizon_ps);
             self.synchronize(self.clock_ps);
             if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
                 return;
@@ -105,7 +105,7 @@ impl Station {
                 self.horizon_ps = self.clock_ps + 1;
                 return;
             }
-            self.board.wait_for_news(seen);
+            self.board.wait_for_news(self.index, seen);
         }
     }
 
@@ -198,13 +198,11 @@ impl Station {
                 .min(known)
                 .min(unsent.saturating_sub(self.lookahead_ps));
             // Who gets it can answer, but does not know of it yet.
-            let others = self.board.earliest_other(self.index).min(unsent);
-            let is_news = self.board.set_base(&held, self.index, base);
+            let bases = (self.board).set_base(&held, self.index, base, self.lookahead_ps);
             drop(held);
-            if is_news {
-                self.board.tell();
-            }
+            self.board.tell_each(bases.can_go_on);
             self.base_ps = base;
+            let others = bases.others_ps.min(unsent);
             self.horizon_ps = others.saturating_add(self.lookahead_ps);
             return;
         }

@@ -33,15 +33,17 @@ struct Incoming {
 pub struct Wires {
     board: Board,
     own: u32,
+    lookahead_ps: u64,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
 }
 
 impl Wires {
-    pub fn new(board: Board, own: u32) -> Self {
+    pub fn new(board: Board, own: u32, lookahead_ps: u64) -> Self {
         Self {
             board,
             own,
+            lookahead_ps,
             outgoing: Vec::new(),
             incoming: Vec::new(),
         }
@@ -63,16 +65,13 @@ impl Wires {
             }
         };
         outgoing.queue.push_back(frame);
-        if outgoing.flush(&self.board) {
-            self.board.tell();
-        }
+        outgoing.flush(&self.board, self.lookahead_ps);
     }
 
     /// Moves what can be moved; whole frames that came in go to `arrived`.
     pub fn pump(&mut self, arrived: &mut impl FnMut(Frame)) {
-        let mut has_moved = false;
         for outgoing in &mut self.outgoing {
-            has_moved |= outgoing.flush(&self.board);
+            outgoing.flush(&self.board, self.lookahead_ps);
         }
         let stations = self.board.stations();
         while (self.incoming.len() as u32) < stations {
@@ -86,10 +85,9 @@ impl Wires {
             });
         }
         for incoming in &mut self.incoming {
-            has_moved |= incoming.drain(arrived);
-        }
-        if has_moved {
-            self.board.tell();
+            if incoming.drain(arrived) {
+                self.board.tell(incoming.source);
+            }
         }
     }
 
@@ -125,8 +123,20 @@ impl Wires {
 }
 
 impl Outgoing {
+    /// Writes what there is room for, and wakes the receiver if it can go on with it, or has to make room.
+    fn flush(&mut self, board: &Board, lookahead_ps: u64) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let has_moved = self.write(board);
+        let is_full = !self.queue.is_empty();
+        if has_moved && (is_full || board.is_due(self.dest, lookahead_ps)) {
+            board.tell(self.dest);
+        }
+    }
+
     /// Writes what there is room for; returns whether that was anything.
-    fn flush(&mut self, board: &Board) -> bool {
+    fn write(&mut self, board: &Board) -> bool {
         let mut has_moved = false;
         while let Some(frame) = self.queue.front() {
             let sent = match self.sent {
@@ -154,14 +164,22 @@ impl Outgoing {
 }
 
 impl Incoming {
-    /// Reads what is there; returns whether that was anything.
+    /// Reads what is there; returns whether the sender may have waited for the room.
     fn drain(&mut self, arrived: &mut impl FnMut(Frame)) -> bool {
-        let has_moved = !self.is_damaged && self.ring.available() > 0;
+        if self.is_damaged || self.ring.available() == 0 {
+            return false;
+        }
+        let was_pressed = self.partial.is_some() || self.ring.is_half_full();
+        self.read(arrived);
+        was_pressed || self.partial.is_some()
+    }
+
+    fn read(&mut self, arrived: &mut impl FnMut(Frame)) {
         while !self.is_damaged {
             if self.partial.is_none() {
                 let mut head = [0; HEAD_WORDS];
                 if !self.ring.pop(&mut head) {
-                    return has_moved;
+                    return;
                 }
                 let found = Frame::from_head(&head)
                     .filter(|(frame, full)| frame.is_sound(self.source, self.dest, *full));
@@ -176,12 +194,11 @@ impl Incoming {
                 self.ring.pop_bytes(&mut frame.payload, full);
                 if frame.payload.len() < full {
                     self.partial = Some((frame, full));
-                    return has_moved;
+                    return;
                 }
                 arrived(frame);
             }
         }
-        has_moved
     }
 
     fn give_up(&mut self) {

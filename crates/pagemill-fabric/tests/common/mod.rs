@@ -63,7 +63,7 @@ impl Programs {
         let source = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/programs")
             .join(format!("{name}.c"));
-        let program = self.folder.path().join(name);
+        let program = self.folder.path().join(name.replace('/', "-"));
         let output = Command::new(compiler)
             .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
             .arg(&program)

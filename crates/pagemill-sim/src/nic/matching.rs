@@ -1,5 +1,7 @@
 //! Which message goes to which receive: the first that fits, in the order of receives and of arrivals.
 
+use std::collections::VecDeque;
+
 use pagemill_types::Picos;
 
 use super::packet::{MessageId, Receive, Request};
@@ -25,8 +27,8 @@ pub(crate) struct Unexpected {
 /// The two lists, each searched from its oldest entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matching {
-    posted: Vec<Posted>,
-    unexpected: Vec<Unexpected>,
+    posted: VecDeque<Posted>,
+    unexpected: VecDeque<Unexpected>,
 }
 
 impl Matching {
@@ -35,7 +37,7 @@ impl Matching {
     pub fn arrived(&mut self, source: u32, tag: u64) -> Option<Posted> {
         let fits = |posted: &Posted| posted.receive.takes(source, tag);
         let place = self.posted.iter().position(fits)?;
-        Some(self.posted.remove(place))
+        self.posted.remove(place)
     }
 
     /// The message for a receive, taken off its list.
@@ -43,7 +45,7 @@ impl Matching {
     pub fn wanted(&mut self, receive: &Receive) -> Option<Unexpected> {
         let fits = |waiting: &Unexpected| receive.takes(waiting.message.source, waiting.tag);
         let place = self.unexpected.iter().position(fits)?;
-        Some(self.unexpected.remove(place))
+        self.unexpected.remove(place)
     }
 
     /// The message that [`Matching::wanted`] would take.
@@ -53,11 +55,11 @@ impl Matching {
     }
 
     pub fn post(&mut self, request: Request, receive: Receive) {
-        self.posted.push(Posted { request, receive });
+        self.posted.push_back(Posted { request, receive });
     }
 
     pub fn keep(&mut self, unexpected: Unexpected) {
-        self.unexpected.push(unexpected);
+        self.unexpected.push_back(unexpected);
     }
 
     /// Takes a receive off its list; returns whether it was still there.
@@ -66,7 +68,7 @@ impl Matching {
             .posted
             .iter()
             .position(|posted| posted.request == request);
-        place.map(|place| self.posted.remove(place)).is_some()
+        place.and_then(|place| self.posted.remove(place)).is_some()
     }
 
     /// Receives and messages that wait.

@@ -1,0 +1,91 @@
+//! CPU time that a thread of the program uses between two calls of the library.
+//!
+//! Reading a thread's CPU time is a system call, as expensive as a poll is otherwise. So it is read at every border only where computing
+//! takes virtual time. Elsewhere the sum of long gaps is enough, and the monotonic clock, which costs no system call, tells which are long.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Gaps that are worth a system call. An estimate: some times what an MPI library does between two polls.
+const LONG: Duration = Duration::from_micros(20);
+
+/// Whether every gap is measured.
+static IS_EXACT: AtomicBool = AtomicBool::new(false);
+
+/// A border of a thread between program and library.
+#[derive(Clone, Copy)]
+struct Border {
+    at: Instant,
+    /// CPU time there, or a little earlier.
+    cpu_ns: u64,
+}
+
+thread_local! {
+    /// The end of this thread's last call.
+    static LEFT: Cell<Option<Border>> = const { Cell::new(None) };
+}
+
+/// From now on, every gap is measured.
+pub fn measure_all() {
+    IS_EXACT.store(true, Ordering::Relaxed);
+}
+
+/// A call of the library.
+#[derive(Clone, Copy)]
+pub struct Meter {
+    entered: Instant,
+    /// CPU time at the last border where it was read.
+    cpu_ns: Option<u64>,
+    /// CPU time in nanoseconds of this thread since its last call; 0 if that is little, or unknown.
+    pub gap_ns: u64,
+}
+
+impl Meter {
+    /// The program calls.
+    pub fn enter() -> Self {
+        let entered = Instant::now();
+        let mut meter = Self {
+            entered,
+            cpu_ns: None,
+            gap_ns: 0,
+        };
+        let Some(left) = LEFT.get() else {
+            return meter;
+        };
+        let gap = entered.saturating_duration_since(left.at);
+        let is_exact = IS_EXACT.load(Ordering::Relaxed);
+        if !is_exact && gap < LONG {
+            meter.cpu_ns = Some(left.cpu_ns);
+            return meter;
+        }
+        let now_ns = cpu_ns();
+        let used_ns = now_ns.saturating_sub(left.cpu_ns);
+        meter.cpu_ns = Some(now_ns);
+        meter.gap_ns = match is_exact {
+            true => used_ns,
+            // The last reading may be older than the gap.
+            false => used_ns.min(u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX)),
+        };
+        meter
+    }
+
+    /// The library returns.
+    pub fn leave(self) {
+        let at = Instant::now();
+        let was_long = at.saturating_duration_since(self.entered) >= LONG;
+        let known_ns = self
+            .cpu_ns
+            .filter(|_| !was_long && !IS_EXACT.load(Ordering::Relaxed));
+        let cpu_ns = known_ns.unwrap_or_else(cpu_ns);
+        LEFT.set(Some(Border { at, cpu_ns }));
+    }
+}
+
+/// CPU time that the calling thread has used.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
