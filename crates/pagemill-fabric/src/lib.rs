@@ -9,6 +9,7 @@ pub mod board;
 pub mod clock;
 pub mod compute;
 pub mod counters;
+pub mod dynamic;
 pub mod ffi;
 pub mod job;
 pub mod launch;

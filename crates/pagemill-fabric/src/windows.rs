@@ -76,3 +76,51 @@ pub unsafe extern "C" fn ompi_group_have_remote_peers(group: *mut c_void) -> boo
     // SAFETY: Open MPI's function of this name has this type; its caller's promises are passed on.
     unsafe { std::mem::transmute::<*mut c_void, HaveRemotePeers>(behind)(group) }
 }
+
+/// `MPI_MODE_NOCHECK` of Open MPI.
+const NO_CHECK: c_int = 1;
+
+type Lock = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void) -> c_int;
+type LockAll = unsafe extern "C" fn(c_int, *mut c_void) -> c_int;
+
+// Open MPI 4's `osc pt2pt` takes the answer to a lock as the sign that it may send. Under `MPI_MODE_NOCHECK` it asks for none, and its first
+// operation waits for ever. The assertion only allows to leave the lock out.
+macro_rules! locks {
+    ($($name:ident($behind:ident: $text:literal), $all:ident($all_behind:ident: $all_text:literal);)*) => {$(
+        static $behind: Behind = Behind::new($text);
+        static $all_behind: Behind = Behind::new($all_text);
+
+        /// MPI's function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(kind: c_int, rank: c_int, assertion: c_int, window: *mut c_void) -> c_int {
+            let behind = $behind.find();
+            if behind.is_null() {
+                return NO_MPI;
+            }
+            // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
+            unsafe { std::mem::transmute::<*mut c_void, Lock>(behind)(kind, rank, assertion & !NO_CHECK, window) }
+        }
+
+        /// MPI's function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $all(assertion: c_int, window: *mut c_void) -> c_int {
+            let behind = $all_behind.find();
+            if behind.is_null() {
+                return NO_MPI;
+            }
+            // SAFETY: as above.
+            unsafe { std::mem::transmute::<*mut c_void, LockAll>(behind)(assertion & !NO_CHECK, window) }
+        }
+    )*};
+}
+
+locks! {
+    MPI_Win_lock(MPI_WIN_LOCK: c"MPI_Win_lock"), MPI_Win_lock_all(MPI_WIN_LOCK_ALL: c"MPI_Win_lock_all");
+    PMPI_Win_lock(PMPI_WIN_LOCK: c"PMPI_Win_lock"), PMPI_Win_lock_all(PMPI_WIN_LOCK_ALL: c"PMPI_Win_lock_all");
+}

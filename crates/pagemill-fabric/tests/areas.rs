@@ -56,7 +56,7 @@ fn messages_are_right() {
     if let Some(lack) = lacks_open_mpi() {
         return pagemill_testkit::skip(lack);
     }
-    assert_eq!(checks("messages"), 55);
+    assert_eq!(checks("messages"), 56);
 }
 
 #[test]
@@ -72,5 +72,5 @@ fn one_sided_communication_is_right() {
     if let Some(lack) = lacks_open_mpi() {
         return pagemill_testkit::skip(lack);
     }
-    assert_eq!(checks("onesided"), 106);
+    assert_eq!(checks("onesided"), 130);
 }

@@ -52,6 +52,15 @@ impl Station {
         self.board.leave(self.index);
     }
 
+    /// The program waits for something outside of the network; as after many polls in vain.
+    pub fn step_aside(&mut self) {
+        if self.is_started {
+            self.settle();
+            self.idle_polls = IDLE_POLLS;
+            self.wait_for_next(false);
+        }
+    }
+
     /// Before the program does something: all that happened until now has happened.
     pub(super) fn act(&mut self) {
         self.stop_idling();

@@ -605,6 +605,30 @@ static void wait_for_the_clock(void)
 	EXPECT(MPI_Wtime() - start >= 2.0);
 }
 
+/* The first rank offers a port; the second one, which learned its name by a message, connects. */
+static void connect_by_port(void)
+{
+	char port[MPI_MAX_PORT_NAME];
+	int value = 5, got = -1;
+	MPI_Comm both;
+
+	if (is_first()) {
+		MPI_Open_port(MPI_INFO_NULL, port);
+		MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 1, 1, WORLD);
+		MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &both);
+	} else if (is_second()) {
+		MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, WORLD, MPI_STATUS_IGNORE);
+		MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &both);
+	}
+	if (rank < 2) {
+		MPI_Sendrecv(&value, 1, MPI_INT, 0, 2, &got, 1, MPI_INT, 0, 2, both, MPI_STATUS_IGNORE);
+		EXPECT(got == 5);
+		MPI_Comm_disconnect(&both);
+	}
+	if (is_first())
+		MPI_Close_port(port);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct check checks[] = {
@@ -636,7 +660,7 @@ int main(int argc, char **argv)
 		{"wait any", wait_any}, {"wait some", wait_some}, {"test in a loop", test_in_a_loop},
 		{"status without freeing", status_without_freeing},
 		{"freed request still sends", freed_request_still_sends},
-		{"wait for the clock", wait_for_the_clock},
+		{"wait for the clock", wait_for_the_clock}, {"connect by port", connect_by_port},
 	};
 
 	start(&argc, &argv);

@@ -10,8 +10,8 @@ static MPI_Aint base;	/* displacement of the target's memory; not 0 in dynamic w
 static int synchronization;
 static int next, last;
 
-enum { FENCE, LOCK, LOCK_ALL, PSCW, SYNCHRONIZATIONS };
-static const char *const SYNCHRONIZATION_NAMES[] = {"fence", "lock", "lock_all", "start and post"};
+enum { FENCE, LOCK, LOCK_ALL, UNCHECKED, PSCW, SYNCHRONIZATIONS };
+static const char *const SYNCHRONIZATION_NAMES[] = {"fence", "lock", "lock_all", "lock without check", "start and post"};
 enum { CREATED, ALLOCATED, DYNAMIC, KINDS };
 static const char *const KIND_NAMES[] = {"created", "allocated", "dynamic"};
 
@@ -67,6 +67,8 @@ static void begin(void)
 		MPI_Win_lock(MPI_LOCK_SHARED, next, 0, window);
 	if (synchronization == LOCK_ALL)
 		MPI_Win_lock_all(0, window);
+	if (synchronization == UNCHECKED)
+		MPI_Win_lock(MPI_LOCK_SHARED, next, MPI_MODE_NOCHECK, window);
 	if (synchronization == PSCW) {
 		MPI_Comm_group(WORLD, &world);
 		MPI_Group_incl(world, 1, &next, &to);
@@ -83,7 +85,7 @@ static void end(void)
 {
 	if (synchronization == FENCE)
 		MPI_Win_fence(0, window);
-	if (synchronization == LOCK)
+	if (synchronization == LOCK || synchronization == UNCHECKED)
 		MPI_Win_unlock(next, window);
 	if (synchronization == LOCK_ALL)
 		MPI_Win_unlock_all(window);
