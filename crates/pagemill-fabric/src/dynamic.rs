@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::preload::{Behind, NO_MPI};
+use crate::behind::{Behind, NO_MPI};
 use crate::process;
 
 /// The rank waits, until its next operation.

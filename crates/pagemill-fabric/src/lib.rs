@@ -5,6 +5,7 @@
 //! `docs/adr/0008-fabric.md` why it is built like this.
 
 pub mod addresses;
+pub mod behind;
 pub mod board;
 pub mod clock;
 pub mod compute;

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::preload::Behind;
+use crate::behind::Behind;
 use crate::process::{self, SyncTags, Unpack};
 
 /// The tag bits of a synchronous send and of its acknowledgment, where the source travels as data (`ofi_tag_full`).

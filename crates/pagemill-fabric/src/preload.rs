@@ -2,9 +2,10 @@
 //!
 //! `pagemill mpi` preloads this library into the program, so these functions are found before MPI's own, which they call.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::behind::{Behind, NO_MPI};
 use crate::{open_mpi, process};
 
 /// Whether the program is in `MPI_Init`, so that a start line follows.
@@ -21,48 +22,6 @@ pub fn is_starting() -> bool {
     IS_STARTING.load(Ordering::Relaxed)
 }
 
-/// MPI's own function behind one of ours.
-pub struct Behind {
-    name: &'static CStr,
-    address: AtomicUsize,
-}
-
-impl Behind {
-    /// The function of this name.
-    pub const fn new(name: &'static CStr) -> Self {
-        Self {
-            name,
-            address: AtomicUsize::new(0),
-        }
-    }
-
-    /// Its address; null where no MPI library is loaded.
-    pub fn find(&self) -> *mut c_void {
-        let known = self.address.load(Ordering::Relaxed);
-        if known != 0 {
-            return std::ptr::with_exposed_provenance_mut(known);
-        }
-        // SAFETY: names are C strings; the library is only looked at if it is loaded already, as by Python.
-        let found = unsafe {
-            let next = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
-            if next.is_null() {
-                let mpi =
-                    libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
-                if mpi.is_null() {
-                    next
-                } else {
-                    libc::dlsym(mpi, self.name.as_ptr())
-                }
-            } else {
-                next
-            }
-        };
-        self.address
-            .store(found.expose_provenance(), Ordering::Relaxed);
-        found
-    }
-}
-
 /// Runs MPI's own initialization, then waits for the other processes.
 fn initialize(call: impl FnOnce() -> c_int) -> c_int {
     let is_outer = !IS_STARTING.swap(true, Ordering::Relaxed);
@@ -76,9 +35,6 @@ fn initialize(call: impl FnOnce() -> c_int) -> c_int {
     }
     result
 }
-
-/// MPI is not there: nothing was preloaded that could have called us.
-pub const NO_MPI: c_int = 16;
 
 type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
 type InitThread =

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use crate::preload::{Behind, NO_MPI};
+use crate::behind::{Behind, NO_MPI};
 
 thread_local! {
     static IS_SHARING: Cell<bool> = const { Cell::new(false) };

@@ -1,0 +1,49 @@
+//! The MPI library's own functions, behind those that this library puts in front of them.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// MPI is not there: nothing was preloaded that could have called us.
+pub const NO_MPI: c_int = 16;
+
+/// MPI's own function behind one of ours.
+pub struct Behind {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Behind {
+    /// The function of this name.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            address: AtomicUsize::new(0),
+        }
+    }
+
+    /// Its address; null where no MPI library is loaded.
+    pub fn find(&self) -> *mut c_void {
+        let known = self.address.load(Ordering::Relaxed);
+        if known != 0 {
+            return std::ptr::with_exposed_provenance_mut(known);
+        }
+        // SAFETY: names are C strings; the library is only looked at if it is loaded already, as by Python.
+        let found = unsafe {
+            let next = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
+            if next.is_null() {
+                let mpi =
+                    libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                if mpi.is_null() {
+                    next
+                } else {
+                    libc::dlsym(mpi, self.name.as_ptr())
+                }
+            } else {
+                next
+            }
+        };
+        self.address
+            .store(found.expose_provenance(), Ordering::Relaxed);
+        found
+    }
+}
