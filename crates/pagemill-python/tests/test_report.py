@@ -17,6 +17,47 @@ THRASHING = [
     "--set",
     'machine.dram.capacity="64 KiB"',
 ]
+# A small run of each kind of scenario; those of kind `cuda` need a program, and look as those of `gpu`.
+KINDS = {
+    "gpu": ["smoke"],
+    "residency": [
+        "uvm-on-demand",
+        "--set",
+        "machine=a100-pcie4-x86",
+        "--set",
+        'access.pattern=["grid-stride", "block-stride"]',
+        "--set",
+        "residency.factor=[0.8, 1.25]",
+        "--set",
+        "residency.ballast=0.99",
+    ],
+    "nic": ["pni-latency"],
+    "zeroing": ["zero-latency"],
+    "coloring": [
+        "cachepm-pairs",
+        "--set",
+        'workload={name="block-sort", bytes=20000}',
+        "--set",
+        "workload.name=block-sort",
+        "--set",
+        'partner={name="lattice-boltzmann", side=10, steps=2}',
+        "--set",
+        "partner.name=lattice-boltzmann",
+    ],
+    "pager": [
+        "pager-budgets",
+        "--set",
+        "workload.name=random",
+        "--set",
+        'pager.memory="16 MiB"',
+        "--set",
+        'pager.policy=["whole-page", "multi-range"]',
+        "--set",
+        "pager.read_ahead=streams",
+        "--set",
+        "pager.store=folder",
+    ],
+}
 PROGRAMS = ["vector-add", "bfs", "laplace3d"]
 ZOOM_STEP_MS_MAX = 50
 ZOOM_STEPS = 12
@@ -76,6 +117,45 @@ def test_a_report_fits_and_is_accessible(results, browser, width, scheme):
         assert serious == [], serious
         watched.check()
         watched.shoot(f"report-{width}-{scheme}")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kinds")
+    for kind, arguments in KINDS.items():
+        subprocess.run([os.environ["PAGEMILL"], "run", *arguments, "--out", folder / kind], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_report_of_each_kind(kinds, browser, kind, width, scheme):
+    context = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme, "bypass_csp": True}
+    with Watched(browser, kinds / kind / "report.html", **context) as watched:
+        page = watched.page
+        if page.locator(".map").count():
+            page.wait_for_selector(".map[data-ready]")
+        page.wait_for_timeout(100)
+        watched.shoot(f"kind-{kind}-{width}-{scheme}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # Every figure has a drawing that is seen, and no text of a drawing is outside it.
+        figures = page.locator("figure")
+        for number in range(figures.count()):
+            assert figures.nth(number).locator("svg:visible").count() > 0, f"figure {number + 1} of {kind} is empty"
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll('figure svg')].flatMap((svg) => {
+                const frame = svg.getBoundingClientRect();
+                if (frame.width === 0) return [];
+                const texts = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+                const is_out = ([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+                return texts.filter(is_out).map(([text]) => text);
+            })"""
+        )
+        assert outside == []
+        found = Axe().run(page).response["violations"]
+        assert [entry["id"] for entry in found if entry["impact"] in ("serious", "critical")] == []
+        watched.check()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
