@@ -363,7 +363,7 @@ fn description_section(section: &DescriptionSection) -> Markup {
                             tr {
                                 td { code { (entry.name) } }
                                 td { (entry.value) }
-                                @if has_sources { td { (entry.source) } }
+                                @if has_sources { td.long { (entry.source) } }
                             }
                         }
                     }
