@@ -14,6 +14,9 @@ use crate::values;
 /// allocations, and one of the calls to add, with the line and the time before and after. Lines are known from debug information
 /// (`nvcc -g`).
 ///
+/// With a language model: its table of tensors is read, and the weights of a token are simulated on demand, as zero-copy, with
+/// layers split, with prefetch across blocks and with partial pages; the answer is tokens a second on --machine NAME, or `all`.
+///
 /// With --pattern, --factor and --machine: every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
 ///
 /// Data and free GPU memory are scaled down together until the answer takes seconds, and each row says by how much its
@@ -21,15 +24,19 @@ use crate::values;
 /// the CPU's memory before each read, as in the published benchmark.
 #[derive(Args, Debug)]
 pub struct AdviseArguments {
+    /// A language model, as GGUF or safetensors: tokens a second on a GPU that it does not fit
+    #[arg(value_name = "MODEL", conflicts_with = "command")]
+    pub model: Option<PathBuf>,
+
     /// What is read: grid-stride, block-stride, random-warp
-    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present = "command", conflicts_with = "command")]
+    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
     pub pattern: Option<AccessPattern>,
 
     /// Size of the data over the GPU memory that is free for it
-    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present = "command", conflicts_with = "command")]
+    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
     pub factor: Option<f64>,
 
-    /// The GPU, its link and its driver; `pagemill list machines` shows all [default for a program: a100-pcie4-x86]
+    /// The GPU, its link and its driver; `pagemill list machines` shows all; for a model also `all` [default for a program: a100-pcie4-x86]
     #[arg(long, value_name = "NAME", required_unless_present = "command")]
     pub machine: Option<String>,
 

@@ -73,7 +73,7 @@ fn names(arguments: &AdviseArguments, machine: &str) -> Result<Vec<String>, Fail
 }
 
 /// The built-in machines that have a driver.
-fn driven() -> Result<Vec<String>, Failure> {
+pub fn driven() -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for machine in MACHINES {
         if machine.head()?.kind == "gpu" && machine.text.contains("\n[driver]\n") {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod machines;
+mod model;
 mod pattern;
 mod program;
 mod question;
@@ -13,8 +14,9 @@ use crate::failure::Failure;
 
 /// Answers the question.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
-    match arguments.program.command.as_slice() {
-        [] => pattern::advise(arguments),
-        _ => program::advise(arguments),
+    match (&arguments.model, arguments.program.command.as_slice()) {
+        (Some(path), _) => model::advise(arguments, path),
+        (None, []) => pattern::advise(arguments),
+        (None, _) => program::advise(arguments),
     }
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// Bytes that a scaled run reads: a second or two for each strategy.
 const SCALED_READ_BYTES: f64 = 4.0 * (1u64 << 30) as f64;
 /// Steps of the bar for each run.
-const STEPS: f64 = 1000.0;
+pub const STEPS: f64 = 1000.0;
 /// Largest ballast that the simulator takes.
 const BALLAST_MAX: f64 = 0.99;
 
@@ -142,7 +142,7 @@ fn answers(advices: Vec<Advice>, sizes: usize) -> Vec<Answer> {
 }
 
 /// How far all runs together are, where standard error is a terminal.
-fn bar(runs: usize) -> ProgressBar {
+pub fn bar(runs: usize) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr()
     } else {

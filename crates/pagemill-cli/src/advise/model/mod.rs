@@ -1,0 +1,247 @@
+//! How fast a language model generates tokens on a GPU that it does not fit.
+//!
+//! A token reads every weight once, layer by layer. That is one loop of the pattern `grid-stride` over memory of the size of the
+//! weights, simulated at a share of the size, as for other patterns; what counts is a loop that finds memory as the loop before left it.
+
+mod gguf;
+mod safetensors;
+mod tensors;
+
+use std::path::Path;
+
+use pagemill_report::{Column, ColumnKind, ResultSet, Row};
+use pagemill_run::{PointError, available_cores, run_all};
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
+use pagemill_sim::uvm::{UvmPoint, UvmReport, run};
+
+use super::AdviseArguments;
+use super::machines::driven;
+use super::simulate;
+use crate::args::RunFormat;
+use crate::failure::Failure;
+use crate::output::{note, print_results};
+use tensors::Tensors;
+
+/// Bytes of weights that are simulated.
+const SIMULATED_BYTES: f64 = 384.0 * (1u64 << 20) as f64;
+/// Largest ballast that the simulator takes.
+const BALLAST_MAX: f64 = 0.99;
+/// Tokens of the longer of two runs; the shorter has one.
+const TOKENS: u32 = 2;
+
+/// A way to place weights: what it is called, its strategy, and what it sets.
+type Way = (&'static str, &'static str, Option<&'static str>);
+
+/// Ways that programs have today, and two that they do not.
+const WAYS: [Way; 5] = [
+    ("on demand", "on-demand", None),
+    ("zero-copy", "zero-copy", None),
+    ("layers split", "bulk-prefetch", None),
+    (
+        "prefetch across blocks",
+        "on-demand",
+        Some("machine.policy.prefetch=next-blocks"),
+    ),
+    ("partial pages", "partial-pages", None),
+];
+
+/// What the answer leaves open.
+const CAVEAT: &str = "The error is that of simulating a share of the weights. No row has been compared with a real GPU, and time to compute is not in it.";
+
+/// Every machine.
+const ALL: &str = "all";
+
+/// Answers for the model at `path`.
+pub fn advise(arguments: &AdviseArguments, path: &Path) -> Result<(), Failure> {
+    let model = Tensors::read(path)?;
+    let machines = match arguments.machine.as_deref() {
+        Some(ALL) => driven()?,
+        Some(machine) => vec![machine.to_owned()],
+        None => {
+            return Err(Failure::Usage(
+                "a model needs --machine NAME, or --machine all".to_owned(),
+            ));
+        }
+    };
+    let asked = machines
+        .iter()
+        .flat_map(|machine| WAYS.iter().map(move |way| (machine.as_str(), way)));
+    let asked: Vec<(&str, &Way)> = asked.collect();
+    let points = asked
+        .iter()
+        .map(|(machine, way)| point(machine, way, arguments));
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let bar = simulate::bar(points.len());
+    let speeds = run_all(&points, available_cores(), |point| {
+        let speed = Speed::of(point, &model).map_err(PointError::Refused);
+        bar.inc(simulate::STEPS as u64);
+        speed
+    });
+    bar.finish_and_clear();
+    let speeds = speeds.map_err(|(_, error)| Failure::Usage(error.to_string()))?;
+    let answers = asked.into_iter().zip(speeds).collect::<Vec<_>>();
+    print_results(&results(path, &model, answers), arguments.format)?;
+    if arguments.format == RunFormat::Table {
+        note(CAVEAT);
+    }
+    Ok(())
+}
+
+/// A way on a machine as a scenario, so that everything about it is read and checked in one place.
+fn point(
+    machine: &str,
+    (_, strategy, set): &Way,
+    arguments: &AdviseArguments,
+) -> Result<ResidencyPoint, Failure> {
+    let text = format!(
+        "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n[access]\npattern = \"grid-stride\"\nvariant = \"free-running\"\n\
+         [residency]\nstrategy = {strategy:?}\nfactor = 1\nreuse = true\n",
+        serde_json::Value::from(machine),
+        arguments.seed,
+    );
+    let sets: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    let scenario = load_text(&SourceText::built_in("model", &text), &sets)?;
+    let found = scenario
+        .points
+        .into_iter()
+        .find_map(|point| match point.spec {
+            PointSpec::Residency(point) => Some(*point),
+            _ => None,
+        });
+    found.ok_or_else(|| Failure::Usage(format!("{machine} has no unified memory")))
+}
+
+/// What a way comes to.
+struct Speed {
+    /// Weights over GPU memory.
+    factor: f64,
+    token_ns: f64,
+    /// How much the time differs at half the size, as a share.
+    error: f64,
+    /// Bytes over the link for a token, each way.
+    moved_bytes: f64,
+}
+
+impl Speed {
+    fn of(point: &ResidencyPoint, model: &Tensors) -> Result<Self, String> {
+        let read_bytes = model.token_bytes() as f64;
+        let free = point.machine.spec.free_bytes(0.0) as f64;
+        let factor = model.bytes() as f64 / free;
+        let least = free * (1.0 - BALLAST_MAX) * factor;
+        let bytes = SIMULATED_BYTES.max(least * 2.0).min(model.bytes() as f64);
+        let [whole, half] =
+            [bytes, bytes / 2.0].map(|bytes| Steady::of(point, factor, bytes / factor / free));
+        let (whole, half) = (whole?, half?);
+        Ok(Self {
+            factor,
+            token_ns: whole.ns_per_byte * read_bytes,
+            error: (half.ns_per_byte / whole.ns_per_byte - 1.0).abs(),
+            moved_bytes: whole.moved_per_byte * read_bytes,
+        })
+    }
+}
+
+/// A token that finds memory as the token before left it.
+struct Steady {
+    ns_per_byte: f64,
+    moved_per_byte: f64,
+}
+
+impl Steady {
+    /// `share` of the machine's free memory is given to the weights.
+    fn of(point: &ResidencyPoint, factor: f64, share: f64) -> Result<Self, String> {
+        let tokens = |loops: u32| -> Result<UvmReport, String> {
+            let wanted = UvmPoint {
+                factor,
+                ballast: (1.0 - share).clamp(0.0, BALLAST_MAX),
+                loops,
+                ..point.point.clone()
+            };
+            run(&point.machine.spec, &wanted)
+                .map_err(|error| format!("on {}, {error}", point.machine.name))
+        };
+        let (one, all) = (tokens(1)?, tokens(TOKENS)?);
+        let bytes = one.allocated_bytes as f64 * f64::from(TOKENS - 1);
+        let time_ns = |report: &UvmReport| report.time.0 as f64 / 1000.0 * f64::from(report.loops);
+        let moved = |report: &UvmReport| {
+            (report.migrated_bytes + report.evicted_bytes + report.remote_bytes) as f64
+        };
+        Ok(Self {
+            ns_per_byte: (time_ns(&all) - time_ns(&one)).max(0.0) / bytes,
+            moved_per_byte: (moved(&all) - moved(&one)).max(0.0) / bytes,
+        })
+    }
+}
+
+const METRICS: [(&str, ColumnKind, &str); 6] = [
+    (
+        "tokens_per_second",
+        ColumnKind::Number,
+        "tokens a second of one conversation, weights alone",
+    ),
+    (
+        "tokens_per_second_error",
+        ColumnKind::Number,
+        "how much that may be wrong by, because a share of the weights was simulated",
+    ),
+    (
+        "token_time_ns",
+        ColumnKind::TimeNs,
+        "time to read the weights of a token",
+    ),
+    (
+        "oversubscription_factor",
+        ColumnKind::Ratio,
+        "weights over GPU memory",
+    ),
+    (
+        "token_bytes",
+        ColumnKind::Bytes,
+        "weights that a token reads",
+    ),
+    (
+        "moved_bytes",
+        ColumnKind::Bytes,
+        "bytes over the link for a token: to the GPU, back, and read in place",
+    ),
+];
+
+fn results(path: &Path, model: &Tensors, answers: Vec<((&str, &Way), Speed)>) -> ResultSet {
+    let parameter = |name, doc| Column::parameter(name, ColumnKind::Text, doc);
+    let mut columns = vec![
+        parameter("machine", "the GPU"),
+        parameter("way", "where the weights are and how they move"),
+        parameter("strategy", "the calls of the program"),
+    ];
+    columns.extend(METRICS.map(|(name, kind, doc)| Column::metric(name, kind, doc)));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let rows = answers
+        .iter()
+        .map(|(asked, speed)| row(asked, speed, model));
+    ResultSet {
+        scenario: "advise".to_owned(),
+        title: format!("Tokens a second of {name}"),
+        about: format!(
+            "A token reads each weight once. Layers split: as many as fit are on the GPU, the others are read in place. No GPU on sale moves partial pages. {CAVEAT}"
+        ),
+        pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        columns,
+        rows: rows.collect(),
+        ..ResultSet::default()
+    }
+}
+
+fn row((machine, (way, strategy, _)): &(&str, &Way), speed: &Speed, model: &Tensors) -> Row {
+    let tokens = 1e9 / speed.token_ns.max(1.0);
+    Row::new()
+        .parameter("machine", *machine)
+        .parameter("way", *way)
+        .parameter("strategy", *strategy)
+        .metric("tokens_per_second", tokens)
+        .metric("tokens_per_second_error", tokens * speed.error)
+        .metric("token_time_ns", speed.token_ns as u64)
+        .metric("oversubscription_factor", speed.factor)
+        .metric("token_bytes", model.token_bytes())
+        .metric("moved_bytes", speed.moved_bytes as u64)
+}
