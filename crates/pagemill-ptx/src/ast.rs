@@ -222,6 +222,8 @@ pub struct Instruction {
     pub line: Line,
     /// The nearest `.loc` before it: (file index, line), when given.
     pub source: Option<(u32, u32)>,
+    /// Where the compiler has inlined the function that `source` lies in, as far out as `.loc` says.
+    pub caller: Option<(u32, u32)>,
 }
 
 /// The predicate an instruction is subject to.

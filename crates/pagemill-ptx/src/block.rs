@@ -1,6 +1,7 @@
 //! One block of threads: its warps, its shared memory, its barriers.
 
 use crate::barrier::{Arrival, Barriers};
+use crate::check::BlockCheck;
 use crate::code::{LaneMask, Preset};
 use crate::cost::{InstructionCosts, Prefix};
 use crate::exec::access::Stores;
@@ -35,6 +36,8 @@ pub struct Block {
     /// What machine code may reach.
     windows: Windows,
     pub(crate) output: Output,
+    /// What is known of it, if mistakes are looked for.
+    pub(crate) check: Option<Box<BlockCheck>>,
     /// Where functional runs leave addresses that nobody reads.
     scratch: MemoryAccess,
 }
@@ -59,6 +62,7 @@ impl Block {
             hints: Vec::new(),
             windows: Windows::default(),
             output: Output::default(),
+            check: None,
             scratch: MemoryAccess::default(),
         };
         block.reshape(launch);
@@ -80,12 +84,21 @@ impl Block {
         self.windows = Windows::default();
     }
 
+    /// Looks for mistakes in the blocks of `launch`.
+    pub(crate) fn check(&mut self, launch: &Launch) {
+        let bytes = launch.shared_bytes as usize;
+        self.check = Some(Box::new(BlockCheck::new(launch.threads, bytes)));
+    }
+
     /// Begins block `index` of `launch`, forgetting whatever ran here.
     pub fn start(&mut self, launch: &Launch, index: u64) {
         if self.launch_id != launch.id {
             self.reshape(launch);
         }
         self.index = index;
+        if let Some(check) = &mut self.check {
+            check.start(index);
+        }
         self.barriers.reset();
         self.shared.fill(0);
         let code = &launch.kernel.code;
@@ -232,11 +245,15 @@ impl Block {
         let left = launch.instruction_limit.saturating_sub(warp.executed);
         let allowed = mode.allowed.min(left).min(warp.until_pause());
         let stepped = mode.access.is_some();
+        if let Some(check) = &mut self.check {
+            check.run(number);
+        }
         let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
         let local_limit = launch.local_limit();
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
         let routine = match launch.executor {
+            Executor::Compiled if self.check.is_some() => code.watched_routine().ok(),
             Executor::Compiled if !stepped => code.routine().ok(),
             _ => None,
         };
@@ -268,6 +285,7 @@ impl Block {
                 hints: &mut self.hints,
                 local_base: window::LOCAL_BACKING
                     + global_warp * LANES as u64 * u64::from(local_limit),
+                check: self.check.as_deref_mut(),
                 timed: stepped,
                 shared_replays: 0,
             },
@@ -279,7 +297,7 @@ impl Block {
         };
         let stop = run(&mut machine, totals).map_err(|fault| self.trap(launch, number, *fault))?;
         if self.output.has_strays() {
-            self.name_strays(launch);
+            self.name_strays(launch, memory);
         }
         self.stopped(launch, number, memory, costs, totals, stop)
     }
@@ -320,6 +338,7 @@ impl Block {
                 self.warps[at].state = WarpState::Exited;
                 let released = self.barriers.leave(&mut self.warps, &mut self.registers);
                 let released = released.map_err(|fault| self.trap(launch, number, *fault))?;
+                self.note_barrier(None, released);
                 Ok((StepEnd::Exit, released))
             }
             Stop::Barrier { index, mask } => {
@@ -350,7 +369,14 @@ impl Block {
                 id,
                 released,
                 others,
-            }) => Ok((StepEnd::Barrier { id, released }, others)),
+            }) => {
+                if let Some(check) = &mut self.check {
+                    check.arrive(number, id);
+                    let own = u64::from(released && inst.waits) << number;
+                    self.note_barrier(Some(id), others | own);
+                }
+                Ok((StepEnd::Barrier { id, released }, others))
+            }
             Err(fault) => {
                 // The path is already past the barrier; the message shall point at it.
                 let path = &mut self.warps[number as usize].path;
@@ -360,11 +386,29 @@ impl Block {
         }
     }
 
+    /// The warps of `released` leave barrier `id`, for those who look for mistakes.
+    fn note_barrier(&mut self, id: Option<u32>, released: u64) {
+        let Some(check) = &mut self.check else {
+            return;
+        };
+        if released == 0 {
+            return;
+        }
+        let is_alive = |(_, warp): &(usize, &Warp)| warp.state != WarpState::Exited;
+        let alive = self.warps.iter().enumerate().filter(is_alive);
+        let alive = alive.fold(0, |alive, (number, _)| alive | 1 << number);
+        check.leave(id, released, alive);
+    }
+
     /// Says where shuffles read what is undefined.
     #[cold]
-    fn name_strays(&mut self, launch: &Launch) {
+    fn name_strays(&mut self, launch: &Launch, memory: &mut DeviceMemory) {
         let kernel = &launch.kernel;
         for info in self.output.take_strays() {
+            if let Some(checker) = &mut memory.checker {
+                checker.note_stray(self.index, info);
+                continue;
+            }
             let line = kernel
                 .instructions
                 .get(info as usize)
@@ -389,20 +433,18 @@ impl Block {
             &code.functional
         };
         let pc = warp.map_or(0, |warp| warp.path.pc as usize);
-        let info = stream
-            .info
-            .get(pc)
-            .or(stream.info.last())
-            .and_then(|&info| kernel.instructions.get(info as usize));
-        let source = info.and_then(|info| info.source).and_then(|(file, line)| {
-            let (_, path) = kernel.files.iter().find(|(index, _)| *index == file)?;
-            Some((path.clone(), line))
-        });
+        let info = stream.info.get(pc).or(stream.info.last());
+        let info = info.and_then(|&info| kernel.instructions.get(info as usize));
+        let number_of = stream.info.get(pc).or(stream.info.last()).copied();
+        let owned = |(path, line): (&str, u32)| (path.to_owned(), line);
+        let source = number_of.and_then(|at| kernel.source_of(at)).map(owned);
+        let users_line = number_of.and_then(|at| kernel.users_line(at)).map(owned);
         Box::new(Trap {
             kernel: kernel.name.clone(),
             source_name: kernel.source_name.to_string(),
             line: info.map_or(0, |info| info.line),
             source,
+            users_line,
             block: launch.block_coordinates(self.index),
             thread: fault
                 .lane

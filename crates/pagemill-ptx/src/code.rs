@@ -38,6 +38,8 @@ pub(crate) struct Code {
     pub sites: u32,
     /// The functional stream as machine code, made at its first use.
     pub routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
+    /// The same for runs that look for mistakes.
+    pub watched_routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
 }
 
 impl Code {
@@ -52,8 +54,14 @@ impl Code {
 
     /// The functional stream as machine code. The first call compiles it.
     pub(crate) fn routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.functional);
+        let compile = || Routine::new(self, &self.functional, false);
         self.routine.get_or_init(compile).as_ref()
+    }
+
+    /// The same, with accesses and what orders them left to the interpreter.
+    pub(crate) fn watched_routine(&self) -> Result<&Routine, &Unavailable> {
+        let compile = || Routine::new(self, &self.functional, true);
+        self.watched_routine.get_or_init(compile).as_ref()
     }
 }
 

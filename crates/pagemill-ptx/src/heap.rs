@@ -39,6 +39,12 @@ impl Heap {
         Some(start)
     }
 
+    /// Whether the byte at `offset` is handed out.
+    pub(crate) fn is_taken(&self, offset: u64) -> bool {
+        let before = self.taken.range(..=offset).next_back();
+        before.is_some_and(|(start, bytes)| offset - start < *bytes)
+    }
+
     /// Gives back what was handed out at `start`; false if nothing was.
     pub(crate) fn give_back(&mut self, start: u64) -> bool {
         let Some(bytes) = self.taken.remove(&start) else {

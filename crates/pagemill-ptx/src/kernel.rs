@@ -46,6 +46,8 @@ pub struct InstructionInfo {
     pub line: u32,
     /// Index into the module's files, and line, of the CUDA source.
     pub source: Option<(u32, u32)>,
+    /// The same of where the function that `source` lies in was inlined, outermost.
+    pub caller: Option<(u32, u32)>,
     /// Registers it reads, guard included; numbers have no meaning beyond their equality within the kernel.
     pub reads: Vec<u32>,
     /// Registers it writes.
@@ -107,7 +109,16 @@ impl Kernel {
     /// File and line of the CUDA source of an instruction, where the PTX has `.loc` (`nvcc -lineinfo`).
     pub fn source_of(&self, instruction: u32) -> Option<(&str, u32)> {
         let info = self.instructions.get(instruction as usize)?;
-        let (file, line) = info.source?;
+        self.file_and_line(info.source?)
+    }
+
+    /// The line that a user wrote: that of [`Kernel::source_of`], or the one that calls what was inlined.
+    pub(crate) fn users_line(&self, instruction: u32) -> Option<(&str, u32)> {
+        let info = self.instructions.get(instruction as usize)?;
+        self.file_and_line(info.caller.or(info.source)?)
+    }
+
+    fn file_and_line(&self, (file, line): (u32, u32)) -> Option<(&str, u32)> {
         let (_, path) = self.files.iter().find(|(index, _)| *index == file)?;
         Some((path, line))
     }

@@ -276,7 +276,7 @@ impl Launch {
     }
 }
 
-fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
+pub(crate) fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extent.map(u64::from);
     [
         (index % x) as u32,
@@ -414,23 +414,41 @@ pub fn run_functional(
         let name = &launch.kernel.name;
         output.note(format!("kernel {name} is interpreted: {reason}"));
     }
+    memory.begin_launch(launch);
     let mut totals = StepTotals::default();
-    if launch.blocks_meet {
-        run_together(launch, memory, output, &mut totals)?;
-    } else {
-        let mut block = Block::new(launch);
-        for index in 0..launch.blocks() {
-            block.start(launch, index);
-            let run = block.run_to_end(launch, memory, &mut totals);
-            output.append(block.output());
-            run?;
-        }
+    let run = match launch.blocks_meet {
+        true => run_together(launch, memory, output, &mut totals),
+        false => run_in_order(launch, memory, output, &mut totals),
+    };
+    if let Err(trap) = &run {
+        memory.note_trap(trap);
     }
+    run?;
     Ok(FunctionalTotals {
         blocks: launch.blocks(),
         instructions: totals.instructions,
         thread_instructions: totals.thread_instructions,
     })
+}
+
+/// Runs one block after the other.
+fn run_in_order(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    output: &mut Output,
+    totals: &mut StepTotals,
+) -> Result<(), Box<Trap>> {
+    let mut block = Block::new(launch);
+    if memory.is_checked() {
+        block.check(launch);
+    }
+    for index in 0..launch.blocks() {
+        block.start(launch, index);
+        let run = block.run_to_end(launch, memory, totals);
+        output.append(block.output());
+        run?;
+    }
+    Ok(())
 }
 
 /// Runs all blocks in turns, because each may wait for any other.
@@ -440,8 +458,12 @@ fn run_together(
     output: &mut Output,
     totals: &mut StepTotals,
 ) -> Result<(), Box<Trap>> {
+    let is_checked = memory.is_checked();
     let started = (0..launch.blocks()).map(|index| {
         let mut block = Block::new(launch);
+        if is_checked {
+            block.check(launch);
+        }
         block.start(launch, index);
         block
     });

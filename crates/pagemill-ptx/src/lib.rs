@@ -7,6 +7,7 @@ pub mod ast;
 mod bank;
 mod barrier;
 mod block;
+mod check;
 mod code;
 mod cost;
 mod error;
@@ -26,6 +27,7 @@ mod turns;
 mod window;
 
 pub use block::Block;
+pub use check::{Defect, Finding};
 pub use code::{AccessKind, CacheHint};
 pub use cost::InstructionCosts;
 pub use error::PtxError;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::check::{Checker, Shadow};
 use crate::heap::Heap;
 use crate::texture::Texture;
 
@@ -31,6 +32,8 @@ pub struct Allocation {
     address: u64,
     read_only: bool,
     data: Backing,
+    /// What those know who look for mistakes.
+    pub(crate) shadow: Shadow,
 }
 
 /// Where the bytes of an allocation are.
@@ -219,7 +222,7 @@ impl Clone for Identity {
 pub struct DeviceMemory {
     identity: Identity,
     /// Ascending by address, disjoint.
-    allocations: Vec<Allocation>,
+    pub(crate) allocations: Vec<Allocation>,
     freed: Vec<NearAllocation>,
     next_address: u64,
     next_id: u32,
@@ -229,9 +232,10 @@ pub struct DeviceMemory {
     /// Changes whenever allocations come or go.
     generation: u32,
     activity: Activity,
+    pub(crate) checker: Option<Box<Checker>>,
     heap_bytes: u64,
     /// Address and parts of the heap of kernels, once one has asked for memory.
-    heap: Option<(u64, Heap)>,
+    pub(crate) heap: Option<(u64, Heap)>,
 }
 
 impl Default for DeviceMemory {
@@ -261,6 +265,7 @@ impl DeviceMemory {
             next_texture: 1,
             generation: 0,
             activity: Activity::default(),
+            checker: None,
             heap_bytes: HEAP_BYTES,
             heap: None,
         }
@@ -288,7 +293,10 @@ impl DeviceMemory {
             .as_mut()
             .map(|(start, heap)| (*start, heap.take(bytes)));
         match taken {
-            Some((start, Some(offset))) => start + offset,
+            Some((start, Some(offset))) => {
+                self.forget_values(start + offset, bytes);
+                start + offset
+            }
             _ => 0,
         }
     }
@@ -477,6 +485,7 @@ impl DeviceMemory {
                 address,
                 read_only,
                 data,
+                shadow: Shadow::default(),
             },
         );
         Ok(id)
@@ -518,7 +527,10 @@ impl DeviceMemory {
     /// When they are not all inside one allocation.
     pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
         let (at, offset) = self.locate(address, len)?;
-        Ok(&mut self.allocations[at].data.get_mut()[offset..offset + len as usize])
+        let allocation = &mut self.allocations[at];
+        let (data, len) = (allocation.data.get_mut(), len as usize);
+        allocation.shadow.fill(data.len(), offset, len);
+        Ok(&mut data[offset..offset + len])
     }
 
     /// Makes `texture` known to kernels and returns its handle, which is never used again.
@@ -601,7 +613,7 @@ impl DeviceMemory {
         }
     }
 
-    fn index_of(&self, address: u64) -> Option<usize> {
+    pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         let at = self
             .allocations
             .partition_point(|allocation| allocation.address <= address)

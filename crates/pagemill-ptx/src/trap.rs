@@ -14,6 +14,8 @@ pub struct Trap {
     pub line: u32,
     /// CUDA source file and line, when the PTX carries `.loc`.
     pub source: Option<(String, u32)>,
+    /// The line that a user wrote: `source`, or the one that calls what was inlined.
+    pub users_line: Option<(String, u32)>,
     /// Block index.
     pub block: [u32; 3],
     /// Thread index, when one thread is to blame.

@@ -129,6 +129,9 @@ impl Block {
         let completed = meetings.complete(warp, &mut frame, totals);
         warp.executed += totals.instructions - before;
         let is_stray = completed.map_err(|fault| self.trap(launch, number, *fault))?;
+        if let Some(check) = &mut self.check {
+            check.sync_warp(number);
+        }
         let warp = &mut self.warps[at];
         if warp.dispatch() {
             if is_stray {

@@ -5,6 +5,7 @@ use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;
+use crate::check::BlockCheck;
 use crate::code::{AccessKind, AddressOperand, MemoryInst};
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, TrapKind};
@@ -24,6 +25,8 @@ pub(crate) struct Stores<'a> {
     pub hints: &'a mut [u32],
     /// Where the timing model sees this warp's local memory.
     pub local_base: u64,
+    /// What is known of the block, if mistakes are looked for.
+    pub check: Option<&'a mut BlockCheck>,
     /// Whether bank conflicts are to be counted.
     pub timed: bool,
     pub shared_replays: u64,
@@ -31,7 +34,7 @@ pub(crate) struct Stores<'a> {
 
 /// A space with its addresses made relative where it is not global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     Memory,
     Shared,
     Local,
@@ -49,7 +52,7 @@ fn verb(kind: AccessKind) -> &'static str {
 }
 
 #[inline(always)]
-pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> Line<u64> {
+pub(crate) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> Line<u64> {
     let mut out = Line::splat(0);
     let offset = inst.offset as u64;
     match inst.address {
@@ -71,7 +74,7 @@ pub(super) fn lane_addresses(frame: &Frame<'_>, inst: &MemoryInst) -> Line<u64> 
 
 /// Decides where the lanes go, and makes window addresses relative to their window.
 #[inline(always)]
-pub(super) fn resolve(space: Space, addresses: &mut Line<u64>, mask: u32) -> Target {
+pub(crate) fn resolve(space: Space, addresses: &mut Line<u64>, mask: u32) -> Target {
     match space {
         Space::Global | Space::Const => Target::Memory,
         Space::Shared => Target::Shared,

@@ -28,6 +28,7 @@ pub(super) fn execute(
     frame: &mut Frame<'_>,
     stores: &mut Stores<'_>,
     mask: u32,
+    instruction: u32,
 ) -> Result<(), Box<Fault>> {
     if mask != FULL {
         let members = FULL;
@@ -43,7 +44,7 @@ pub(super) fn execute(
             multiply_floats(product, frame);
             Ok(())
         }
-        MatrixInst::Load(load) => load_matrices(load, frame, stores),
+        MatrixInst::Load(load) => load_matrices(load, frame, stores, instruction),
     }
 }
 
@@ -256,6 +257,7 @@ fn load_matrices(
     load: &MatrixLoad,
     frame: &mut Frame<'_>,
     stores: &mut Stores<'_>,
+    instruction: u32,
 ) -> Result<(), Box<Fault>> {
     const ROW_BYTES: u64 = 16;
     // A result may go where the addresses are, so all of them are read first.
@@ -292,6 +294,7 @@ fn load_matrices(
                     size,
                 }));
             };
+            stores.check_row(lane, (offset, ROW_BYTES as usize), instruction);
             bytes.copy_from_slice(&stores.shared[offset as usize..end as usize]);
         }
         let element = |row: usize, column: usize| {

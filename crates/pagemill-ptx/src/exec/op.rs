@@ -103,6 +103,8 @@ operations! {
     control {
         /// Counts, and does nothing.
         Nop,
+        /// A fence: nothing, as memory is sequentially consistent, but for those who look for mistakes.
+        Fence,
         /// Unconditional or guarded branch to flat position `aux`.
         Branch,
         /// Branch through table `aux` by the narrow index `a`.

@@ -11,7 +11,7 @@ use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
-use crate::code::{Code, Stream};
+use crate::code::{Code, Stream, WarpWideInst};
 use crate::cost::Prefix;
 use crate::native::{End, Native, Standing, Stay};
 use crate::trap::{Fault, TrapKind};
@@ -340,7 +340,8 @@ impl Engine<'_, '_> {
             Op::WarpWide => return self.warp_wide(inst, frame, mask),
             Op::Matrix => {
                 let inst = &self.code.matrices[inst.aux as usize];
-                matrix::execute(inst, frame, self.stores, mask)?;
+                let instruction = self.stream.info[self.pc as usize];
+                matrix::execute(inst, frame, self.stores, mask, instruction)?;
             }
             Op::Scalar => scalar::execute(frame, &self.code.scalars[inst.aux as usize], inst, mask),
             Op::CheckDivisor => check_divisor(frame, inst, mask)?,
@@ -349,6 +350,11 @@ impl Engine<'_, '_> {
                 let clock = self.clock();
                 let service = &self.code.services[inst.aux as usize];
                 service::execute(service, frame, self.stores, self.output, clock, mask)?;
+            }
+            Op::Fence => {
+                if let Some(check) = self.stores.check.as_deref_mut() {
+                    check.fence();
+                }
             }
             // Reconvergence of another path, and what only counts.
             _ => {}
@@ -364,8 +370,18 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let wide = &self.code.warp_wide[inst.aux as usize];
+        if self.stores.check.is_some() {
+            self.check_members(wide, frame, mask)?;
+        }
         match warp_wide::execute(frame, wide, mask, self.warp.alive)? {
-            Exchanged::Done => Ok(Flow::Next),
+            Exchanged::Done => {
+                if let Some(check) = self.stores.check.as_deref_mut()
+                    && wide.members.is_some()
+                {
+                    check.sync_own_warp();
+                }
+                Ok(Flow::Next)
+            }
             Exchanged::Stray => {
                 self.output.note_stray(self.stream.info[self.pc as usize]);
                 Ok(Flow::Next)
@@ -384,6 +400,32 @@ impl Engine<'_, '_> {
                 }))
             }
         }
+    }
+
+    /// A member mask that names lanes which have ended is a mistake, even if the others get on.
+    #[cold]
+    fn check_members(
+        &mut self,
+        wide: &WarpWideInst,
+        frame: &Frame<'_>,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let (Some(check), Some(checker)) = (
+            self.stores.check.as_deref(),
+            &mut self.stores.memory.checker,
+        ) else {
+            return Ok(());
+        };
+        let gone = check.lanes() & !self.warp.alive;
+        if gone != 0 {
+            let members = warp_wide::members(frame, wide, mask)?;
+            let ended = lanes_of(mask).fold(0, |all, lane| all | members[lane] & gone);
+            if ended != 0 {
+                let instruction = self.stream.info[self.pc as usize];
+                checker.note_ended(check.index, instruction, ended);
+            }
+        }
+        Ok(())
     }
 
     /// Notes what tells a warp that waits from one that works.
@@ -514,12 +556,32 @@ impl Engine<'_, '_> {
             self.meter.close(self.pc + 1, self.warp.path.mask);
             return Ok(Flow::Stop(Stop::Memory));
         }
+        if self.stores.check.is_some() {
+            return self.checked_access(inst, frame, mask);
+        }
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
         if let Some(native) = &mut self.native {
             let at = self.stores.hints[memory.site as usize];
             native.windows.learn(memory, self.stores.memory, at);
         }
+        Ok(Flow::Next)
+    }
+
+    /// An access of a run that looks for mistakes. Compiled code leaves all of them to the interpreter.
+    #[inline(never)]
+    fn checked_access(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        let memory = &self.code.memory[inst.aux as usize];
+        let instruction = self.stream.info[self.pc as usize];
+        let verdicts = self.stores.check(frame, memory, mask, instruction);
+        self.stores.perform(frame, memory, mask)?;
+        self.stores.judge(verdicts, instruction);
+        self.note_access(inst.op);
         Ok(Flow::Next)
     }
 

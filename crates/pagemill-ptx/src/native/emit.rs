@@ -16,6 +16,7 @@ use super::liveness::Liveness;
 use super::paths::{ACTIVE, Paths, Split, spread_mask};
 use super::table::Table;
 use super::vectors::*;
+use crate::ast::Space;
 use crate::code::{Bank, Code, Stream};
 use crate::exec::float::{NAN32, NAN64};
 use crate::exec::line::CONSTANT_BIT;
@@ -104,12 +105,14 @@ pub(super) struct Emitter<'a> {
     region: usize,
     pub leave: Label,
     pub paths: Paths,
+    /// Whether accesses, fences and exchanges are left to the interpreter, which looks for mistakes.
+    pub is_watched: bool,
     /// More registers were needed than there are: there is no code.
     pub has_failed: bool,
 }
 
 /// The machine code of `stream`, or `None` if it is too large.
-pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
+pub(super) fn emit(code: &Code, stream: &Stream, is_watched: bool) -> Option<Emitted> {
     let mut asm = Assembler::default();
     let (leave, table_label) = (asm.label(), asm.label());
     trampoline(&mut asm, leave, table_label);
@@ -129,6 +132,7 @@ pub(super) fn emit(code: &Code, stream: &Stream) -> Option<Emitted> {
         region: 0,
         leave,
         paths,
+        is_watched,
         has_failed: false,
     };
     let leaders = leaders(stream);
@@ -289,7 +293,7 @@ impl Emitter<'_> {
     /// One instruction. What is not compiled is left to the interpreter.
     fn instruction(&mut self, inst: &Inst) -> Done {
         let done = match inst.op {
-            Op::Nop => {
+            Op::Nop | Op::Fence if inst.op == Op::Nop || !self.is_watched => {
                 self.begin(inst);
                 self.end(inst);
                 Done::STRAIGHT
@@ -310,11 +314,11 @@ impl Emitter<'_> {
                 self.barrier();
                 Done::BENT
             }
-            Op::Load | Op::Store if self.can_access(inst) => {
+            Op::Load | Op::Store if self.can_access(inst) && !self.is_seen(inst) => {
                 self.access(inst);
                 Done::BENT
             }
-            Op::WarpWide if self.can_exchange(inst) => {
+            Op::WarpWide if self.can_exchange(inst) && !self.is_watched => {
                 self.exchange(inst);
                 Done::STRAIGHT
             }
@@ -352,6 +356,12 @@ impl Emitter<'_> {
         };
         self.drop_dead_lines();
         done
+    }
+
+    /// Whether an access is left to those who look for mistakes.
+    fn is_seen(&self, inst: &Inst) -> bool {
+        let space = self.code.memory[inst.aux as usize].space;
+        self.is_watched && matches!(space, Space::Global | Space::Shared | Space::Generic)
     }
 
     /// Lines that no instruction reads again need not be kept.

@@ -152,9 +152,7 @@ fn effect(code: &Code, inst: &Inst) -> Effect {
         );
     }
     match inst.op {
-        Op::Nop | Op::Branch | Op::Reconverge | Op::Wait | Op::PredicateLogic | Op::Exit => {
-            some(Vec::new(), Vec::new())
-        }
+        op if has_no_lines(op) => some(Vec::new(), Vec::new()),
         Op::BranchTable => some(vec![Slot::of(Bank::Narrow, inst.a)], Vec::new()),
         Op::Barrier
             if code
@@ -203,6 +201,15 @@ fn effect(code: &Code, inst: &Inst) -> Effect {
             writes: Vec::new(),
         },
     }
+}
+
+/// Whether an operation reads and writes no lines of registers; predicates are kept in memory.
+fn has_no_lines(op: Op) -> bool {
+    use Op::{Branch, Exit, Fence, Nop, PredicateLogic, Reconverge, Wait};
+    matches!(
+        op,
+        Nop | Fence | Branch | Reconverge | Wait | PredicateLogic | Exit
+    )
 }
 
 fn access(

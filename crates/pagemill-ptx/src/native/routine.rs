@@ -82,15 +82,15 @@ pub(crate) struct Native<'a> {
 }
 
 impl Routine {
-    /// Compiles `stream` of `code`.
-    pub(crate) fn new(code: &Code, stream: &Stream) -> Result<Self, Unavailable> {
+    /// Compiles `stream` of `code`; with `is_watched`, accesses and what orders them are left to the interpreter.
+    pub(crate) fn new(code: &Code, stream: &Stream, is_watched: bool) -> Result<Self, Unavailable> {
         if !is_supported() {
             return Err(Unavailable::Processor);
         }
         if stream.insts.len() > INSTRUCTIONS_MAX {
             return Err(Unavailable::Size);
         }
-        let emitted = emit::emit(code, stream).ok_or(Unavailable::Size)?;
+        let emitted = emit::emit(code, stream, is_watched).ok_or(Unavailable::Size)?;
         let refused = |error: std::io::Error| Unavailable::Memory(error.to_string());
         let mut memory = MmapMut::map_anon(emitted.code.len()).map_err(refused)?;
         memory.copy_from_slice(&emitted.code);

@@ -147,7 +147,7 @@ fn check(
     mask: u32,
 ) -> Result<(), TestCaseError> {
     let code = code_of(insts);
-    let routine = match Routine::new(&code, &code.functional) {
+    let routine = match Routine::new(&code, &code.functional, false) {
         Ok(routine) => routine,
         // There is nothing to compare on such a machine.
         Err(super::Unavailable::Processor | super::Unavailable::Memory(_)) => return Ok(()),
@@ -277,7 +277,7 @@ proptest! {
 #[test]
 fn code_is_never_writable() {
     let code = code_of(&[Inst::new(Op::Add32)]);
-    let routine = Routine::new(&code, &code.functional);
+    let routine = Routine::new(&code, &code.functional, false);
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux shows it");
     let modes = maps.lines().filter_map(|line| line.split(' ').nth(1));
     assert!(

@@ -15,6 +15,9 @@ pub(super) struct Body<'b, 't> {
     pub(super) scopes: Scopes<'t>,
     /// The nearest `.loc`: (file index, line).
     source: Option<(u32, u32)>,
+    /// Where what lies there was inlined, outermost.
+    caller: Option<(u32, u32)>,
+    callers: HashMap<(u32, u32), (u32, u32)>,
     /// Whether the operands being read are a `call`'s, where `(` opens a list.
     pub(super) in_call: bool,
 }
@@ -30,8 +33,21 @@ impl<'b, 't> Body<'b, 't> {
             function,
             scopes,
             source: None,
+            caller: None,
+            callers: HashMap::new(),
             in_call: false,
         }
+    }
+
+    /// Notes a `.loc`. The place where something was inlined may itself have been inlined: then a `.loc` before told where.
+    fn locate(&mut self, source: (u32, u32), inlined_at: Option<(u32, u32)>) {
+        let outermost = |place| self.callers.get(&place).copied().unwrap_or(place);
+        self.source = Some(source);
+        self.caller = inlined_at.map(outermost);
+        match self.caller {
+            Some(caller) => self.callers.insert(source, caller),
+            None => self.callers.remove(&source),
+        };
     }
 
     pub(super) fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
@@ -141,7 +157,8 @@ impl<'t> Parser<'t> {
             "global" => self.static_variables(body, Space::Global),
             "const" => self.static_variables(body, Space::Const),
             "loc" => {
-                body.source = Some(self.location()?);
+                let (source, inlined_at) = self.location()?;
+                body.locate(source, inlined_at);
                 Ok(())
             }
             "pragma" => self.pragma(),
@@ -319,13 +336,14 @@ impl<'t> Parser<'t> {
             return self.unexpected(&format!("`,` or `;` in `{}`", shorten(mnemonic)));
         }
         self.advance()?;
-        let source = body.source;
+        let (source, caller) = (body.source, body.caller);
         body.function.body.push(Instruction {
             guard,
             opcode,
             operands,
             line,
             source,
+            caller,
         });
         Ok(())
     }

@@ -32,6 +32,9 @@ struct Pending<'t> {
 /// Suggestions are made for so many unknown names only: each costs a pass over the labels.
 const SUGGESTIONS_MAX: usize = 8;
 
+/// File index and line, and those of where it was inlined.
+pub(super) type Location = ((u32, u32), Option<(u32, u32)>);
+
 impl<'t> ModuleBuilder<'t> {
     /// Whether the module has something called `name` by now.
     pub(super) fn declares(&self, name: &str) -> bool {
@@ -321,10 +324,11 @@ impl<'t> Parser<'t> {
     }
 
     /// `.loc file line column [, function_name label [+ n]] [, inlined_at file line column]`
-    pub(super) fn location(&mut self) -> Parse<(u32, u32)> {
+    pub(super) fn location(&mut self) -> Parse<Location> {
         let file = self.number()?;
         let line = self.number()?;
         self.number()?;
+        let mut inlined_at = None;
         while self.take(b',')? {
             match self.ident()? {
                 "function_name" => {
@@ -332,14 +336,14 @@ impl<'t> Parser<'t> {
                     self.addend()?;
                 }
                 "inlined_at" => {
-                    for _ in 0..3 {
-                        self.number()?;
-                    }
+                    let place = (self.number()?, self.number()?);
+                    self.number()?;
+                    inlined_at = Some(place);
                 }
                 _ => return self.unexpected("`function_name` or `inlined_at`"),
             }
         }
-        Ok((file, line))
+        Ok(((file, line), inlined_at))
     }
 
     /// `.pragma "nounroll";`: hints to a compiler.

@@ -8,7 +8,7 @@ use super::pages::{Pages, page_of};
 use super::program::{LoadedModule, ModuleId};
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice, Placement};
-use pagemill_ptx::{Kernel, MemoryError, Texture};
+use pagemill_ptx::{Finding, Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 use std::ops::Range;
 
@@ -50,6 +50,7 @@ impl Gpu {
         }
         self.check_fixed_room(name, bytes)?;
         let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
+        self.memory.forget_values(address, bytes);
         self.set_fixed_bytes(self.fixed_bytes + bytes);
         self.allocated.add(bytes, bytes);
         Ok(Buffer {
@@ -395,6 +396,21 @@ impl Gpu {
     /// What kernels printed since the last call.
     pub fn take_output(&mut self) -> String {
         self.output.take()
+    }
+
+    /// Looks for mistakes of kernels in later launches without time.
+    pub fn check(&mut self) {
+        self.memory.set_checked();
+    }
+
+    /// The mistakes that were found so far.
+    pub fn findings(&self) -> &[Finding] {
+        self.memory.findings()
+    }
+
+    /// Those that were found since the last call and had not been found before.
+    pub fn take_new_findings(&mut self) -> Vec<Finding> {
+        self.memory.take_new_findings()
     }
 
     /// What users should know about kernels that ran on regardless, since the last call.

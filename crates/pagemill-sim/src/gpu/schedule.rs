@@ -112,6 +112,7 @@ mod tests {
             opcode: "op".into(),
             line: 1,
             source: None,
+            caller: None,
             reads: reads.to_vec(),
             writes: writes.to_vec(),
             block_leader,

@@ -250,6 +250,7 @@ impl<'a> Decoder<'a> {
             opcode,
             line: inst.line,
             source: inst.source,
+            caller: inst.caller,
             reads: Vec::new(),
             writes: Vec::new(),
             block_leader: false,

@@ -15,6 +15,13 @@ pub(super) fn ignore(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -
     Ok(())
 }
 
+/// Memory is sequentially consistent here; a fence only tells those who look for races.
+pub(super) fn fence(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    modifiers.take_all();
+    decoder.push(Op::Fence, &[], &[], Aux::None);
+    Ok(())
+}
+
 pub(super) fn bra(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     modifiers.take("uni");
     let Operand::Symbol(name, 0) = decoder.operand(0)? else {

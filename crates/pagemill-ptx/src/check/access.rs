@@ -1,0 +1,508 @@
+//! Accesses as they happen: what they read must have a value, and must not race.
+
+use super::block::in_warp;
+use super::cells::{Cells, Conflict, MANY, Rules, Stamp};
+use super::order::Order;
+use super::shadow::Shadow;
+use super::sites::Site;
+use super::{BlockCheck, Checker, Defect, Place};
+use crate::code::{AccessKind, MemoryInst};
+use crate::exec::access::{Stores, Target, lane_addresses, resolve};
+use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use crate::memory::DeviceMemory;
+use crate::window::{self, Window};
+
+/// What orders the blocks of a grid.
+struct BlockRules<'a>(&'a Order);
+
+impl Rules for BlockRules<'_> {
+    fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
+        let by = (other.actor() != MANY).then(|| other.actor());
+        !self.0.is_empty() && self.0.knows(mine.actor(), by, other.time())
+    }
+
+    fn join(&self, _: Stamp, mine: Stamp) -> Stamp {
+        mine.with_actor(MANY)
+    }
+}
+
+/// Stores that race, if they change anything: where, and what was there.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts(Vec<Verdict>);
+
+#[derive(Debug)]
+struct Verdict {
+    target: Target,
+    lane: usize,
+    address: u64,
+    before: Vec<u8>,
+    conflict: Conflict,
+}
+
+/// One memory instruction of one warp.
+struct Step<'a> {
+    frame: &'a Frame<'a>,
+    inst: &'a MemoryInst,
+    instruction: u32,
+    mask: u32,
+    is_strong: bool,
+    is_release: bool,
+    line: u32,
+}
+
+impl Step<'_> {
+    fn writes(&self) -> bool {
+        self.inst.kind != AccessKind::Load
+    }
+
+    fn reads(&self) -> bool {
+        self.inst.kind != AccessKind::Store
+    }
+
+    fn place(&self, block: &BlockCheck, lane: usize) -> Place {
+        Place {
+            block: block.index,
+            thread: block.warp * LANES as u32 + lane as u32,
+            instruction: self.instruction,
+        }
+    }
+
+    /// Whether another lane of this store, the one that `other` is of, stores the same.
+    fn stores_same(&self, lane: usize, other: Stamp, warp: u32) -> bool {
+        let from = other.thread() as usize % LANES;
+        if self.inst.kind != AccessKind::Store
+            || other.thread() / LANES as u32 != warp
+            || self.mask & LANE_BITS[from] == 0
+        {
+            return false;
+        }
+        let registers = &self.inst.registers[..usize::from(self.inst.count)];
+        registers.iter().all(|&register| match self.inst.wide {
+            true => self.frame.wide(register)[lane] == self.frame.wide(register)[from],
+            false => self.frame.narrow(register)[lane] == self.frame.narrow(register)[from],
+        })
+    }
+}
+
+impl Stores<'_> {
+    /// Looks at an access of the lanes of `mask` that is about to be performed.
+    #[inline(never)]
+    pub(crate) fn check(
+        &mut self,
+        frame: &Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        instruction: u32,
+    ) -> Verdicts {
+        let mut verdicts = Verdicts::default();
+        let Some(mut checker) = self.memory.take_checker() else {
+            return verdicts;
+        };
+        if let Some(block) = self.check.as_deref_mut() {
+            let site = checker.site(instruction);
+            let step = Step {
+                frame,
+                inst,
+                instruction,
+                mask,
+                is_strong: site.is_some_and(|site| site.is_strong),
+                is_release: site.is_some_and(|site| site.is_release),
+                line: site.map_or(0, |site| site.line_number),
+            };
+            let mut addresses = lane_addresses(frame, inst);
+            let target = resolve(inst.space, &mut addresses, mask);
+            let mut parts = Parts {
+                memory: &mut *self.memory,
+                shared: &*self.shared,
+                checker: &mut checker,
+                block,
+                hint: &mut self.hints[inst.site as usize],
+                verdicts: &mut verdicts,
+            };
+            parts.look(&step, target, &addresses, mask);
+        }
+        self.memory.put_checker(checker);
+        verdicts
+    }
+
+    /// Reports the stores of `verdicts` that changed what was there.
+    pub(crate) fn judge(&mut self, verdicts: Verdicts, instruction: u32) {
+        for verdict in verdicts.0 {
+            let bytes = verdict.before.len();
+            let now = match verdict.target {
+                Target::Shared => {
+                    let start = verdict.address as usize;
+                    self.shared.get(start..start + bytes)
+                }
+                _ => self.memory.bytes(verdict.address, bytes as u64).ok(),
+            };
+            if now == Some(&verdict.before[..]) {
+                continue;
+            }
+            if let (Some(block), Some(checker)) = (self.check.as_deref(), &mut self.memory.checker)
+            {
+                let place = Place {
+                    block: block.index,
+                    thread: block.warp * LANES as u32 + verdict.lane as u32,
+                    instruction,
+                };
+                let at = (verdict.address, verdict.target == Target::Shared);
+                checker.note_race(place, AccessKind::Store, at, verdict.conflict);
+            }
+        }
+    }
+
+    /// Looks at a load of a row of a matrix in shared memory by one lane.
+    pub(crate) fn check_row(
+        &mut self,
+        lane: usize,
+        (offset, bytes): (u64, usize),
+        instruction: u32,
+    ) {
+        let (Some(block), Some(checker)) = (self.check.as_deref_mut(), &mut self.memory.checker)
+        else {
+            return;
+        };
+        let line = checker.site(instruction).map_or(0, |site| site.line_number);
+        let place = Place {
+            block: block.index,
+            thread: block.warp * LANES as u32 + lane as u32,
+            instruction,
+        };
+        let range = (offset as usize, bytes);
+        if !block.valid.all(range.0, range.1) {
+            checker.note_unset(place, AccessKind::Load, (offset, true), bytes);
+        }
+        let mine = Stamp::new(block.time, place.thread, place.thread, line, false);
+        let floor = Stamp::floor(block.floor);
+        let found = block.cells.touch(range, mine, floor, false, &block.rules);
+        if let Some(conflict) = found {
+            checker.note_race(place, AccessKind::Load, (offset, true), conflict);
+        }
+    }
+}
+
+/// All that a look at an access needs.
+struct Parts<'a> {
+    memory: &'a mut DeviceMemory,
+    shared: &'a [u8],
+    checker: &'a mut Checker,
+    block: &'a mut BlockCheck,
+    hint: &'a mut u32,
+    verdicts: &'a mut Verdicts,
+}
+
+impl Parts<'_> {
+    fn look(&mut self, step: &Step<'_>, target: Target, addresses: &Line<u64>, mask: u32) {
+        match target {
+            Target::Memory => {
+                if step.is_strong {
+                    self.meet_in_global(step, addresses, mask);
+                }
+                self.look_at_global(step, addresses, mask);
+            }
+            Target::Shared => {
+                if step.is_strong {
+                    self.meet_in_shared(step, addresses, mask);
+                }
+                self.look_at_shared(step, addresses, mask);
+            }
+            Target::Mixed => {
+                for lane in lanes_of(mask) {
+                    let mut single = Line::splat(addresses[lane]);
+                    let bit = LANE_BITS[lane];
+                    let target = resolve(step.inst.space, &mut single, bit);
+                    if target != Target::Mixed {
+                        self.look(step, target, &single, bit);
+                    }
+                }
+            }
+            Target::Local | Target::Param => {}
+        }
+    }
+
+    fn look_at_shared(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
+        let bytes = step.inst.lane_bytes() as usize;
+        let room = self.shared.len() as u64;
+        let is_inside = |lane: usize| {
+            let end = addresses[lane].checked_add(bytes as u64);
+            end.is_some_and(|end| end <= room)
+        };
+        if !lanes_of(mask).all(is_inside) {
+            // The access itself fails.
+            return;
+        }
+        let floor = Stamp::floor(self.block.floor);
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & (LANES - 1);
+            rest &= rest - 1;
+            let offset = addresses[lane] as usize;
+            let thread = self.block.warp * LANES as u32 + lane as u32;
+            let mut actor = thread;
+            if !step.writes() {
+                // Lanes that read the same, one behind the other, are one reader.
+                while let next @ ..32 = rest.trailing_zeros() as usize
+                    && addresses[next] == addresses[lane]
+                {
+                    rest &= rest - 1;
+                    actor = in_warp(self.block.warp);
+                }
+            }
+            if step.reads() && !self.block.valid.all(offset, bytes) {
+                let at = (addresses[lane], true);
+                let place = step.place(self.block, lane);
+                self.checker.note_unset(place, step.inst.kind, at, bytes);
+            }
+            let mine = Stamp::new(self.block.time, actor, thread, step.line, step.is_strong);
+            let BlockCheck { cells, rules, .. } = &mut *self.block;
+            let found = cells.touch((offset, bytes), mine, floor, step.writes(), rules);
+            if let Some(conflict) = found {
+                self.race(step, Target::Shared, lane, addresses[lane], conflict);
+            }
+        }
+        if step.writes() {
+            for lane in lanes_of(mask) {
+                self.block.valid.set(addresses[lane] as usize, bytes, true);
+            }
+        }
+    }
+
+    fn look_at_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
+        let bytes = step.inst.lane_bytes() as usize;
+        let floor = Stamp::floor(self.checker.floor);
+        let actor = (self.block.index % u64::from(MANY)) as u32;
+        let mut rest = mask;
+        while rest != 0 {
+            let first = rest.trailing_zeros() as usize;
+            let Some(at) = self.memory.index_with_hint(addresses[first], self.hint) else {
+                return;
+            };
+            let (base, size) = self.memory.extent(at);
+            let offset = |lane: usize| addresses[lane].wrapping_sub(base);
+            let room = (size as u64).saturating_sub(bytes as u64);
+            let here = lanes_of(rest).filter(|&lane| offset(lane) <= room);
+            let here = here.fold(0, |here, lane| here | LANE_BITS[lane]);
+            if here & LANE_BITS[first] == 0 || size < bytes {
+                return;
+            }
+            rest &= !here;
+            if self.memory.is_read_only(at) {
+                continue;
+            }
+            let mut shadow = self.memory.take_shadow(at);
+            let cells = shadow
+                .cells
+                .get_or_insert_with(|| Cells::new(size, base.is_multiple_of(4)));
+            for lane in lanes_of(here) {
+                let range = (offset(lane) as usize, bytes);
+                let thread = self.block.warp * LANES as u32 + lane as u32;
+                let mine = Stamp::new(self.checker.time, actor, thread, step.line, step.is_strong);
+                let rules = BlockRules(&self.checker.order);
+                let found = cells.touch(range, mine, floor, step.writes(), &rules);
+                if let Some(conflict) = found {
+                    self.race(step, Target::Memory, lane, addresses[lane], conflict);
+                }
+            }
+            self.look_at_values(step, &mut shadow, (at, base), addresses, here);
+            self.memory.put_shadow(at, shadow);
+        }
+    }
+
+    /// What is read has a value, and what is written has one from now on.
+    fn look_at_values(
+        &mut self,
+        step: &Step<'_>,
+        shadow: &mut Shadow,
+        (at, base): (usize, u64),
+        addresses: &Line<u64>,
+        here: u32,
+    ) {
+        let bytes = step.inst.lane_bytes() as usize;
+        let is_heap = self.memory.is_heap(at);
+        if !is_heap && shadow.valid.is_none() {
+            return;
+        }
+        for lane in lanes_of(here) {
+            let offset = (addresses[lane] - base) as usize;
+            let place = step.place(self.block, lane);
+            let target = (addresses[lane], false);
+            if is_heap && !self.memory.is_taken(addresses[lane]) {
+                self.checker.note_free(place, step.inst.kind, target, bytes);
+                continue;
+            }
+            let Some(valid) = &mut shadow.valid else {
+                continue;
+            };
+            if step.reads() && !valid.all(offset, bytes) {
+                self.checker
+                    .note_unset(place, step.inst.kind, target, bytes);
+            }
+        }
+        if let (true, Some(valid)) = (step.writes(), &mut shadow.valid) {
+            for lane in lanes_of(here) {
+                valid.set((addresses[lane] - base) as usize, bytes, true);
+            }
+        }
+    }
+
+    fn race(
+        &mut self,
+        step: &Step<'_>,
+        target: Target,
+        lane: usize,
+        address: u64,
+        conflict: Conflict,
+    ) {
+        let bytes = step.inst.lane_bytes() as usize;
+        let place = step.place(self.block, lane);
+        if step.inst.kind != AccessKind::Store {
+            let at = (address, target == Target::Shared);
+            self.checker.note_race(place, step.inst.kind, at, conflict);
+            return;
+        }
+        let is_own = target == Target::Shared && conflict.after_write;
+        if is_own && step.stores_same(lane, conflict.other, self.block.warp) {
+            return;
+        }
+        // It is a mistake only if it changes something: several threads may set the same flag.
+        let start = address as usize;
+        let before = match target {
+            Target::Shared => self.shared.get(start..start + bytes),
+            _ => self.memory.bytes(address, bytes as u64).ok(),
+        };
+        self.verdicts.0.push(Verdict {
+            target,
+            lane,
+            address,
+            before: before.unwrap_or_default().to_vec(),
+            conflict,
+        });
+    }
+
+    /// A strong access to global memory: what others released there is known, and what was fenced is released.
+    fn meet_in_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
+        let releases = step.writes() && (self.block.has_fenced || step.is_release);
+        if !releases && self.checker.order.is_empty() {
+            return;
+        }
+        let actor = (self.block.index % u64::from(MANY)) as u32;
+        for place in places(addresses, mask) {
+            if Window::of(place) != Window::Global {
+                continue;
+            }
+            if step.reads() {
+                let time = self.checker.time;
+                if self.checker.order.acquire(place, actor, time).is_some() {
+                    self.checker.tick();
+                }
+            }
+            if releases {
+                let time = self.checker.time;
+                self.checker.order.release(place, actor, time);
+                self.checker.tick();
+            }
+        }
+    }
+
+    /// The same in shared memory, among the warps of a block.
+    fn meet_in_shared(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
+        let block = &mut *self.block;
+        let releases = step.writes() && (block.has_fenced || step.is_release);
+        if !releases && block.rules.order.is_empty() {
+            return;
+        }
+        for place in places(addresses, mask) {
+            let (warp, time) = (block.warp, block.time);
+            if step.reads() {
+                let found = block.rules.order.acquire(place, warp, time);
+                if let Some(own) = found {
+                    block.tick();
+                    if let Some(own) = own {
+                        block.synced(warp, own + 1);
+                    }
+                }
+            }
+            if releases {
+                let time = block.time;
+                block.rules.order.release(place, warp, time);
+                block.tick();
+            }
+        }
+    }
+}
+
+/// Addresses of the lanes, each once in a row.
+fn places(addresses: &Line<u64>, mask: u32) -> Vec<u64> {
+    let mut places: Vec<u64> = lanes_of(mask).map(|lane| addresses[lane]).collect();
+    places.dedup();
+    places
+}
+
+fn verb(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "load",
+        AccessKind::Store => "store",
+        AccessKind::Atomic | AccessKind::Reduction => "atomic access",
+    }
+}
+
+/// An address, or an offset in shared memory.
+fn spot((address, is_shared): (u64, bool)) -> String {
+    match is_shared {
+        true => format!("offset {:#x} of shared memory", address % window::BYTES),
+        false => format!("{address:#x}"),
+    }
+}
+
+impl Checker {
+    fn site(&self, instruction: u32) -> Option<Site> {
+        self.current.as_ref()?.sites.site(instruction).copied()
+    }
+
+    fn note_unset(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
+        self.note(Defect::Uninitialized, place, || {
+            format!(
+                "{} of {bytes} bytes at {}, which nothing has written",
+                verb(kind),
+                spot(at)
+            )
+        });
+    }
+
+    fn note_free(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
+        self.note(Defect::FreedMemory, place, || {
+            format!(
+                "{} of {bytes} bytes at {} on the heap of malloc in kernels, which was freed or never handed out",
+                verb(kind),
+                spot(at)
+            )
+        });
+    }
+
+    fn note_race(&mut self, place: Place, kind: AccessKind, at: (u64, bool), conflict: Conflict) {
+        let (_, is_shared) = at;
+        let earlier = if conflict.after_write {
+            "write"
+        } else {
+            "read"
+        };
+        let is_many = conflict.other.actor() == MANY;
+        let block = (!is_shared && !is_many).then(|| conflict.other.actor().into());
+        let other = match (is_many, is_shared) {
+            (true, false) => "several blocks, the last one with ".to_owned(),
+            _ => String::new(),
+        } + &self.describe(block, conflict.other);
+        let (defect, missing) = match is_shared {
+            true => (Defect::SharedRace, "no barrier"),
+            false => (Defect::GlobalRace, "no fence and atomic"),
+        };
+        self.note(defect, place, || {
+            format!(
+                "{} at {} after a {earlier} by {other}, with {missing} between them",
+                verb(kind),
+                spot(at)
+            )
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! The block at hand: its shared memory, and what orders its warps.
+
+use super::cells::{Cells, MANY, Rules, Stamp, TIME_MAX};
+use super::order::Order;
+use super::shadow::Valid;
+use crate::exec::line::LANES;
+
+/// Readers of several lanes of one warp: this bit, and the first thread of the warp.
+const IN_WARP: u32 = 1 << 10;
+/// Places of [`Order`] that are barriers and no addresses.
+const BARRIER_PLACES: u64 = 1 << 63;
+
+/// Several lanes of a warp.
+pub(super) fn in_warp(warp: u32) -> u32 {
+    IN_WARP | (warp * LANES as u32)
+}
+
+/// What is known of the block that runs at one place.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockCheck {
+    pub(crate) index: u64,
+    threads: u32,
+    /// The warp that runs.
+    pub(super) warp: u32,
+    pub(super) cells: Cells,
+    pub(super) valid: Valid,
+    pub(super) time: u64,
+    pub(super) floor: u64,
+    pub(super) rules: WarpRules,
+    /// Whether a thread has executed a fence.
+    pub(super) has_fenced: bool,
+    /// By barrier, the warps that have come, and when.
+    arrivals: Vec<(u32, u32, u64)>,
+}
+
+/// What orders the warps of a block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WarpRules {
+    pub(super) order: Order,
+    /// By warp, when its lanes last waited for each other.
+    synced: Vec<u64>,
+}
+
+impl Rules for WarpRules {
+    fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
+        let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
+        if other.actor() != MANY && warp(other) == warp(mine) {
+            let synced = self.synced.get(warp(mine) as usize);
+            return synced.is_some_and(|synced| other.time() < *synced);
+        }
+        let by = (other.actor() != MANY).then(|| warp(other));
+        !self.order.is_empty() && self.order.knows(warp(mine), by, other.time())
+    }
+
+    fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
+        let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
+        let is_one_warp = other.actor() != MANY && warp(other) == warp(mine);
+        mine.with_actor(match is_one_warp {
+            true => in_warp(warp(mine)),
+            false => MANY,
+        })
+    }
+}
+
+impl BlockCheck {
+    /// For blocks of `threads` threads with `shared_bytes` of shared memory.
+    pub(crate) fn new(threads: u32, shared_bytes: usize) -> Self {
+        let warps = threads.div_ceil(LANES as u32);
+        Self {
+            threads,
+            index: 0,
+            warp: 0,
+            cells: Cells::new(shared_bytes, true),
+            valid: Valid::none(shared_bytes),
+            time: 1,
+            floor: 1,
+            rules: WarpRules {
+                order: Order::default(),
+                synced: vec![0; warps as usize],
+            },
+            has_fenced: false,
+            arrivals: Vec::new(),
+        }
+    }
+
+    /// Block `index` begins.
+    pub(crate) fn start(&mut self, index: u64) {
+        self.index = index;
+        self.valid.clear();
+        self.has_fenced = false;
+        self.arrivals.clear();
+        self.meet();
+    }
+
+    /// Warp `number` goes on.
+    pub(crate) fn run(&mut self, number: u32) {
+        self.warp = number;
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.time += 1;
+        if self.time > TIME_MAX {
+            self.cells.clear();
+            self.rules.synced.fill(0);
+            self.rules.order = Order::default();
+            (self.time, self.floor) = (1, 1);
+        }
+    }
+
+    /// All threads have met: everything until now is before everything from now on.
+    fn meet(&mut self) {
+        self.tick();
+        self.floor = self.time;
+        self.rules.order = Order::default();
+        self.rules.synced.fill(0);
+    }
+
+    /// The lanes of warp `number` have waited for each other.
+    pub(crate) fn sync_warp(&mut self, number: u32) {
+        self.tick();
+        self.synced(number, self.time);
+    }
+
+    /// The same of the warp that runs.
+    pub(crate) fn sync_own_warp(&mut self) {
+        self.sync_warp(self.warp);
+    }
+
+    pub(super) fn synced(&mut self, number: u32, time: u64) {
+        if let Some(synced) = self.rules.synced.get_mut(number as usize) {
+            *synced = time.max(*synced);
+        }
+    }
+
+    /// Lanes that the warp that runs had at its start.
+    pub(crate) fn lanes(&self) -> u32 {
+        let threads = self.threads - (self.warp * LANES as u32).min(self.threads);
+        u32::MAX
+            .checked_shr(32u32.saturating_sub(threads))
+            .unwrap_or(0)
+    }
+
+    /// A thread has executed a fence.
+    pub(crate) fn fence(&mut self) {
+        self.has_fenced = true;
+    }
+
+    /// Warp `number` comes to barrier `id`.
+    pub(crate) fn arrive(&mut self, number: u32, id: u32) {
+        self.arrivals.push((id, number, self.time));
+        self.sync_warp(number);
+    }
+
+    /// The warps of `released` leave barrier `id` (any, if it was completed by the end of a warp); `alive` are all that have
+    /// not ended.
+    pub(crate) fn leave(&mut self, id: Option<u32>, released: u64, alive: u64) {
+        if alive & !released == 0 {
+            self.arrivals
+                .retain(|(other, ..)| Some(*other) != id && id.is_some());
+            self.meet();
+            return;
+        }
+        let (done, rest) = self
+            .arrivals
+            .iter()
+            .partition(|(other, ..)| id.is_none_or(|id| *other == id));
+        let done: Vec<(u32, u32, u64)> = done;
+        self.arrivals = rest;
+        for (id, warp, time) in done {
+            let place = BARRIER_PLACES | u64::from(id);
+            self.rules.order.release(place, warp, time);
+        }
+        self.tick();
+        let ids: Vec<u64> = match id {
+            Some(id) => vec![BARRIER_PLACES | u64::from(id)],
+            None => (0..16).map(|id| BARRIER_PLACES | id).collect(),
+        };
+        for warp in (0..64).filter(|warp| released >> warp & 1 != 0) {
+            for &place in &ids {
+                self.rules.order.acquire(place, warp, self.time);
+            }
+        }
+        self.tick();
+    }
+}
