@@ -155,6 +155,13 @@ pub struct CudaArguments {
     #[arg(long, conflicts_with = "oversubscribe")]
     pub functional: bool,
 
+    /// Look for mistakes of kernels: memory that is out of bounds, freed or uninitialized, races, lanes that miss each other
+    ///
+    /// Each is a line of standard error, once for each source line, and the exit code is 1 if there are any. Compile with
+    /// -lineinfo to see source lines. Without simulated time, as with --functional.
+    #[arg(long, conflicts_with = "oversubscribe")]
+    pub check: bool,
+
     /// Say on standard error which environment variables the program gets
     #[arg(long)]
     pub verbose: bool,

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use pagemill_ptx::Finding;
 use pagemill_sim::Report;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sites;
 
 /// The layout of the file.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The raw results of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub struct Results {
     pub report: Report,
     /// Launches that did not come to their end, in the order of the first of each.
     pub failed: Vec<FailedLaunches>,
+    /// Mistakes of its kernels, if they were looked for.
+    pub defects: Vec<DefectFound>,
     /// Where its allocations and launches were made, if the run had a plan.
     pub sites: Option<Sites>,
 }
@@ -36,6 +39,38 @@ pub struct FailedLaunches {
     pub cause: String,
     /// How many launches.
     pub launches: u64,
+}
+
+/// A mistake at one source line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefectFound {
+    /// What kind, such as `shared-race`.
+    pub defect: String,
+    /// The kernel by its name in the PTX.
+    pub kernel: String,
+    /// `x.cu:7`, or the line of the PTX.
+    pub place: String,
+    /// The first block that did it, the first thread if one is to blame, and what happened.
+    pub detail: String,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+impl DefectFound {
+    pub(crate) fn new(finding: &Finding) -> Self {
+        let [x, y, z] = finding.block;
+        let thread = match finding.thread {
+            Some([x, y, z]) => format!(", thread ({x}, {y}, {z})"),
+            None => String::new(),
+        };
+        Self {
+            defect: finding.defect.name().to_owned(),
+            kernel: finding.kernel.clone(),
+            place: finding.place(),
+            detail: format!("block ({x}, {y}, {z}){thread}: {}", finding.detail),
+            count: finding.count,
+        }
+    }
 }
 
 /// Why results cannot be written or read.
@@ -61,6 +96,7 @@ impl Results {
             program,
             report,
             failed,
+            defects: Vec::new(),
             sites: None,
         }
     }

@@ -38,6 +38,8 @@ pub struct Setting {
     pub limits: Limits,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// Whether mistakes of kernels are looked for.
+    pub check: bool,
     /// Hints to give for the program; `None` for those of its own alone.
     pub plan: Option<Plan>,
     /// Where results go; `None` for nowhere.
@@ -108,6 +110,7 @@ impl Setting {
                 mode: point.transfer.simulated(),
                 limits: point.limits,
                 functional: point.functional,
+                check: point.check,
                 plan: None,
                 results: None,
             }),

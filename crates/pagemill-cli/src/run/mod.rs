@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use pagemill_report::table::TableStyle;
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, perfetto, table};
+use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
 use pagemill_run::{
     Outcome, PointError, RunOptions, available_cores, result_set, run_points, stage_results,
     terminal_view,
@@ -90,8 +90,19 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
     }
     show(&set, scenario, to)?;
     match outcomes.iter().map(|outcome| outcome.exit_code).max() {
-        None | Some(0) => Ok(()),
+        None | Some(0) => no_defects(outcomes.iter().flat_map(Outcome::rows)),
         Some(code) => Err(Failure::Program(code)),
+    }
+}
+
+/// Mistakes of kernels that were looked for and found are a failure, even if the program is content.
+fn no_defects<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(), Failure> {
+    let found: f64 = rows.filter_map(|row| row.number("findings")).sum();
+    match found {
+        0.0 => Ok(()),
+        found => Err(Failure::Run(format!(
+            "findings of --check: {found}; each has a line above and a row in the results"
+        ))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, PoisonError};
 
 use super::{STATE, State, complain, print};
-use crate::results::Results;
+use crate::results::{DefectFound, Results};
 use crate::runtime::Runtime;
 
 /// Runs after the destructors of the program, which was loaded on top of this library.
@@ -43,9 +43,22 @@ extern "C" fn at_exit() {
         drop(state);
         if let State::Ready(mut runtime) = last {
             print(&runtime.take_output());
+            say_defects(&runtime.defects());
             write_results(*runtime);
         }
     });
+}
+
+/// How many mistakes of kernels there were; nothing if there were none.
+fn say_defects(defects: &[DefectFound]) {
+    let seen: u64 = defects.iter().map(|defect| defect.count).sum();
+    if seen > 0 {
+        let lines = match defects.len() {
+            1 => "1 defect".to_owned(),
+            count => format!("{count} defects"),
+        };
+        complain("check", &format!("{lines}, seen {seen} times"));
+    }
 }
 
 fn write_results(runtime: Runtime) {
@@ -57,8 +70,10 @@ fn write_results(runtime: Runtime) {
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let failed = runtime.failed_launches().to_vec();
     let sites = runtime.sites();
+    let defects = runtime.defects();
     let mut results = Results::new(program, runtime.finish(), failed);
     results.sites = sites;
+    results.defects = defects;
     if let Err(error) = results.write(&folder, std::process::id()) {
         complain("exit", &format!("cannot write results: {error}"));
     }

@@ -148,10 +148,19 @@ fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fa
         State::Ready(runtime) => {
             let result = work(runtime);
             let (text, notes) = (runtime.take_output(), runtime.take_notes());
+            let found = runtime.take_new_findings();
             drop(state);
             print(&text);
             notes.iter().for_each(|note| complain("note", note));
-            result
+            found.iter().for_each(|line| complain("check", line));
+            match result {
+                // What stopped the kernel was among them.
+                Err(fault) if fault.sticky && !found.is_empty() => Err(Fault {
+                    message: None,
+                    ..fault
+                }),
+                result => result,
+            }
         }
         _ => Err(Fault::silent(CudaError::INITIALIZATION)),
     }

@@ -22,7 +22,7 @@ use pagemill_sim::{Gpu, GpuMachine, Options, Report, TransferMode};
 use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
-use crate::results::FailedLaunches;
+use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
@@ -90,6 +90,9 @@ impl Runtime {
         let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
         gpu.listen_to_moves();
+        if setting.check {
+            gpu.check();
+        }
         let capability = reported_capability(&setting.machine);
         Ok(Self {
             planned: setting.plan.clone().map(Planned::new),
@@ -151,6 +154,17 @@ impl Runtime {
     /// What users should know about kernels that ran on regardless, since the last call.
     pub fn take_notes(&mut self) -> Vec<String> {
         self.gpu.take_notes()
+    }
+
+    /// Mistakes of kernels that were found since the last call and had not been found before, a line each.
+    pub fn take_new_findings(&mut self) -> Vec<String> {
+        let found = self.gpu.take_new_findings();
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    /// All mistakes of kernels that were found.
+    pub fn defects(&self) -> Vec<DefectFound> {
+        self.gpu.findings().iter().map(DefectFound::new).collect()
     }
 
     /// Waits for everything and says what it came to.

@@ -27,6 +27,8 @@ pub struct CudaPoint {
     pub command: Vec<String>,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// Whether mistakes of kernels are looked for, which leaves time out as well.
+    pub check: bool,
     /// How many times as much as GPU memory holds the program has at its peak, if GPU memory is to follow from that.
     pub oversubscribe: Option<f64>,
     /// GPU memory that programs get, if not what the machine has.
@@ -51,7 +53,7 @@ impl CudaPoint {
             transfer_and_machine(root, input, Some(default_mode(input.machine)));
         let limits = limits(root);
         let (program, mut machine, transfer) = (program?, machine?, transfer?);
-        program.check(root, &transfer)?;
+        program.check_keys(root, &transfer)?;
         if let Some(bytes) = program.gpu_memory_bytes {
             limit_memory(root, &mut machine.spec, bytes, transfer.page.bytes())?;
         }
@@ -59,7 +61,8 @@ impl CudaPoint {
             machine,
             transfer,
             command: program.command,
-            functional: program.functional,
+            functional: program.functional || program.check,
+            check: program.check,
             oversubscribe: program.oversubscribe,
             gpu_memory_bytes: program.gpu_memory_bytes,
             limits: limits?,
@@ -113,6 +116,7 @@ pub struct CudaRun {
 struct ProgramKeys {
     command: Vec<String>,
     functional: bool,
+    check: bool,
     oversubscribe: Option<f64>,
     gpu_memory_bytes: Option<u64>,
 }
@@ -120,18 +124,20 @@ struct ProgramKeys {
 impl ProgramKeys {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let functional = section.or("functional", false, quantity::boolean);
+        let check = section.or("check", false, quantity::boolean);
         let oversubscribe = section.optional("oversubscribe", factor);
         let gpu_memory_bytes = section.optional("gpu_memory", memory);
         Some(Self {
             command: section.required("command", command)?,
             functional: functional?,
+            check: check?,
             oversubscribe: oversubscribe?,
             gpu_memory_bytes: gpu_memory_bytes?,
         })
     }
 
     /// Whether the keys go together, and with the transfer mode.
-    fn check(&self, root: &Section<'_>, transfer: &Transfer) -> Option<()> {
+    fn check_keys(&self, root: &Section<'_>, transfer: &Transfer) -> Option<()> {
         let refuse = |text: String, help: &str| {
             let problem = Problem::at(root.origin_of("program"), text);
             root.report(problem.help(help.to_owned()));
@@ -141,6 +147,10 @@ impl ProgramKeys {
         }
         if self.gpu_memory_bytes.is_some() {
             let text = "`program.oversubscribe` and `program.gpu_memory` both say how much GPU memory there is";
+            refuse(text.to_owned(), "leave one of them out");
+        } else if self.check {
+            let text =
+                "`program.oversubscribe` needs simulated time, and `program.check` leaves it out";
             refuse(text.to_owned(), "leave one of them out");
         } else if self.functional {
             let text = "`program.oversubscribe` needs simulated time, and `program.functional` leaves it out";

@@ -4,6 +4,7 @@ mod advice;
 mod allocations;
 mod capacity;
 mod child;
+mod defects;
 mod failures;
 mod lines;
 mod oversubscribe;
@@ -29,12 +30,21 @@ use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 
 /// How many columns there are.
-const COLUMNS: usize =
-    GPU.len() + failures::STATUS.len() + capacity::CAPACITY.len() + lines::WAITING.len();
+const COLUMNS: usize = GPU.len()
+    + failures::STATUS.len()
+    + capacity::CAPACITY.len()
+    + lines::WAITING.len()
+    + defects::DEFECTS.len();
 
-/// The columns of a GPU run, of launches that failed, of GPU memory, and of source lines.
+/// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
 const METRICS: [Metric; COLUMNS] = {
-    let parts: [&[Metric]; 4] = [GPU, &failures::STATUS, &capacity::CAPACITY, &lines::WAITING];
+    let parts: [&[Metric]; 5] = [
+        GPU,
+        &failures::STATUS,
+        &capacity::CAPACITY,
+        &lines::WAITING,
+        &defects::DEFECTS,
+    ];
     let mut all = [GPU[0]; COLUMNS];
     let (mut part, mut at) = (0, 0);
     while part < parts.len() {
@@ -56,7 +66,7 @@ pub const VIEW: View = View {
         (
             "kernel",
             ColumnKind::Text,
-            "the kernel; (all) is the whole program with its copies, managed #N an allocation, FILE:N a line",
+            "the kernel; (all) is the whole program with its copies, managed #N an allocation, FILE:N a line, FILE:N and a defect what --check found there",
         ),
         ("program", ColumnKind::Text, "the program"),
         (
@@ -71,6 +81,7 @@ pub const VIEW: View = View {
         TIME_RATIO,
         "launches",
         "failed_launches",
+        "findings",
         "allocated_bytes",
         "faults",
         "migrations",
@@ -104,6 +115,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
             program: own,
             mut report,
             failed,
+            defects,
             ..
         },
     ) in finished.results.into_iter().enumerate()
@@ -115,6 +127,13 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
             program.clone()
         };
         let mut rows = rows(point, spec, &program, &report, &failed);
+        if spec.check {
+            rows[0] = defects::add_count(std::mem::take(&mut rows[0]), &defects);
+            rows.extend(defects.iter().map(|defect| {
+                let row = row(point, spec, &program, &defects::name(defect));
+                defects::add_defect(row, defect)
+            }));
+        }
         if number == 0 {
             outcome.row = rows.remove(0);
             outcome.page_map = std::mem::take(&mut report.page_map);

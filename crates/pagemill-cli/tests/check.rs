@@ -1,0 +1,138 @@
+//! `pagemill cuda --check`: each mistake is found at its line, and the same kernel without it is silent.
+
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/mod.rs"]
+mod common;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "common/cuda.rs"]
+mod toolkit;
+
+use std::path::{Path, PathBuf};
+
+use common::{Finished, pagemill};
+use serde_json::Value;
+use toolkit::Toolkit;
+
+/// Names in the source, and the kind of mistake.
+const DEFECTS: [(&str, &str); 16] = [
+    ("out-of-bounds", "out-of-bounds"),
+    ("misaligned", "misaligned"),
+    ("freed-memory", "freed-memory"),
+    ("freed-heap", "freed-memory"),
+    ("uninitialized-global", "uninitialized"),
+    ("uninitialized-shared", "uninitialized"),
+    ("shared-race", "shared-race"),
+    ("shared-race-of-rounds", "shared-race"),
+    ("shared-race-in-warp", "shared-race"),
+    ("shared-race-of-producers", "shared-race"),
+    ("global-race", "global-race"),
+    ("global-race-of-writes", "global-race"),
+    ("global-race-of-grid", "global-race"),
+    ("divergence", "divergence"),
+    ("divergence-of-shuffle", "divergence"),
+    ("divergence-of-lanes", "divergence"),
+];
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/defects.cu")
+}
+
+/// The line of the source with the comment `HERE name`.
+fn line_of(name: &str) -> usize {
+    let text = std::fs::read_to_string(source()).expect("the source");
+    let mark = format!("// HERE {name}");
+    let at = text.lines().position(|line| line.ends_with(&mark));
+    at.unwrap_or_else(|| panic!("no line of {name}")) + 1
+}
+
+fn compiled(name: &str) -> Option<PathBuf> {
+    let flags = ["-lineinfo", "-std=c++17"];
+    Some(Toolkit::find()?.compile(&source(), name, &flags))
+}
+
+fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
+    let mut command = pagemill(&std::env::temp_dir());
+    command.args(["cuda", "--check"]).args(options).arg("--");
+    command.arg(program).args(arguments);
+    Finished::from(command.output().expect("the command starts"))
+}
+
+/// Lines of standard error that tell of a mistake.
+fn told(finished: &Finished) -> Vec<&str> {
+    let is_told = |line: &&str| line.starts_with("pagemill: check: ") && line.contains(" at ");
+    finished.stderr.lines().filter(is_told).collect()
+}
+
+#[test]
+fn each_mistake_is_found_at_its_line_and_its_twin_is_silent() {
+    let Some(program) = compiled("defects") else {
+        return;
+    };
+    for (name, defect) in DEFECTS {
+        let finished = run(&program, &[], &[name]);
+        let place = format!("{defect} at defects.cu:{},", line_of(name));
+        let lines = told(&finished);
+        // A race may have the other side as well, and read what is not yet written.
+        let here: Vec<_> = lines.iter().filter(|line| line.contains(&place)).collect();
+        assert_eq!(here.len(), 1, "{name}: {}", finished.stderr);
+        assert!(here[0].contains(", block ("), "{name}: {here:?}");
+        assert_eq!(finished.code, Some(1), "{name}: {}", finished.stderr);
+        let twin = run(&program, &[], &[name, "mended"]);
+        assert!(!twin.stderr.contains("check:"), "{name}: {}", twin.stderr);
+        assert!(
+            twin.stdout.contains(": no error"),
+            "{name}: {}",
+            twin.stdout
+        );
+        assert_eq!(twin.code, Some(0), "{name}: {}", twin.stderr);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_mistake_is_none() {
+    let Some(program) = compiled("no_defects") else {
+        return;
+    };
+    let finished = run(&program, &[], &["none"]);
+    assert!(!finished.stderr.contains("check:"), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn rows_count_what_was_found() {
+    let Some(program) = compiled("counted_defects") else {
+        return;
+    };
+    let name = "uninitialized-shared";
+    let finished = run(&program, &["--format", "json"], &[name]);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    assert_eq!(rows[0]["findings"], 1);
+    let place = format!("defects.cu:{} uninitialized", line_of(name));
+    let row = rows.iter().find(|row| row["kernel"] == place.as_str());
+    let row = row.unwrap_or_else(|| panic!("no row {place} in {rows:?}"));
+    // Half of the 64 threads read what the other half did not write.
+    assert_eq!(row["seen"], 32);
+    let detail = row["detail"].as_str().expect("text");
+    assert!(
+        detail.contains("half_tile") && detail.contains("block (0, 0, 0), thread (0, 0, 0)"),
+        "{detail}"
+    );
+    assert!(
+        finished.stderr.contains("1 defect, seen 32 times"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn without_the_option_nothing_is_looked_for() {
+    let Some(program) = compiled("unchecked_defects") else {
+        return;
+    };
+    let mut command = pagemill(&std::env::temp_dir());
+    command.args(["cuda", "--functional", "--"]).arg(&program);
+    let finished = Finished::from(command.arg("shared-race").output().expect("it starts"));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("check:"), "{}", finished.stderr);
+}

@@ -1,0 +1,288 @@
+// Kernels with one mistake each, and the same without it: the first argument is which, the second "mended" for the latter.
+// A comment "HERE name" stands on the line at which the mistake of that name is seen.
+
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstring>
+
+namespace cg = cooperative_groups;
+
+constexpr int THREADS = 64;
+
+__global__ void out_of_bounds(int* data, int count, bool mended)
+{
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < count || !mended)
+        data[at] = at;  // HERE out-of-bounds
+}
+
+__global__ void misaligned(char* data, int count, bool mended)
+{
+    int shift = mended ? 4 : 3;
+    *reinterpret_cast<int*>(data + shift) = count;  // HERE misaligned
+}
+
+__global__ void write_all(int* data, int count, bool)
+{
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < count)
+        data[at] = at;  // HERE freed-memory
+}
+
+__global__ void own_heap(int* data, int, bool mended)
+{
+    int* own = static_cast<int*>(malloc(16));
+    own[1] = threadIdx.x;
+    if (mended)
+        data[threadIdx.x] = own[1];
+    free(own);
+    if (!mended)
+        data[threadIdx.x] = own[1];  // HERE freed-heap
+}
+
+__global__ void sum_of_four(int* data, int count, bool)
+{
+    int at = 4 * threadIdx.x, sum = 0;
+    for (int i = 0; i < 4; ++i)
+        sum += data[(at + i) % count];  // HERE uninitialized-global
+    data[threadIdx.x % count] = sum;
+}
+
+__global__ void half_tile(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    if (threadIdx.x < THREADS / 2 || mended)
+        tile[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    data[threadIdx.x] = tile[THREADS - 1 - threadIdx.x];  // HERE uninitialized-shared
+}
+
+__global__ void neighbor(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    tile[threadIdx.x] = threadIdx.x;
+    if (mended)
+        __syncthreads();
+    data[threadIdx.x] = tile[(threadIdx.x + 32) % THREADS];  // HERE shared-race
+}
+
+__global__ void second_round(int* data, int rounds, bool mended)
+{
+    __shared__ int tile[THREADS];
+    int sum = 0;
+    for (int round = 0; round < 3; ++round) {
+        tile[threadIdx.x] = round + threadIdx.x;  // HERE shared-race-of-rounds
+        __syncthreads();
+        sum += tile[(threadIdx.x + 32) % THREADS];
+        if (mended)
+            __syncthreads();
+    }
+    data[threadIdx.x] = sum;
+}
+
+__global__ void within_a_warp(int* data, int, bool mended)
+{
+    __shared__ int tile[32];
+    if (threadIdx.x < 32) {
+        tile[threadIdx.x] = threadIdx.x;
+        if (mended)
+            __syncwarp();
+        data[threadIdx.x] = tile[threadIdx.x ^ 1];  // HERE shared-race-in-warp
+    }
+}
+
+// Half of the warps fill a buffer for the others, with two barriers of their own.
+__global__ void producers(int* data, int, bool mended)
+{
+    __shared__ int buffer[32];
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int round = 0; round < 3; ++round) {
+        if (warp == 0) {
+            if (round > 0)
+                asm volatile("bar.sync 2, 64;" ::: "memory");
+            buffer[lane] = round + lane;
+            if (mended)
+                asm volatile("bar.arrive 1, 64;" ::: "memory");
+            else
+                asm volatile("bar.arrive 3, 64;" ::: "memory");
+        } else {
+            if (mended)
+                asm volatile("bar.sync 1, 64;" ::: "memory");
+            data[lane] = buffer[31 - lane];  // HERE shared-race-of-producers
+            if (round < 2)
+                asm volatile("bar.arrive 2, 64;" ::: "memory");
+            if (!mended)
+                asm volatile("bar.sync 3, 64;" ::: "memory");
+        }
+    }
+}
+
+__device__ unsigned arrived;
+
+__global__ void last_block_sums(int* data, int count, bool mended)
+{
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        data[blockIdx.x] = blockIdx.x;
+        if (mended)
+            __threadfence();
+        is_last = atomicInc(&arrived, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (is_last && threadIdx.x == 0) {
+        int sum = 0;
+        for (int i = 0; i < gridDim.x; ++i)
+            sum += data[i];  // HERE global-race
+        data[gridDim.x] = sum;
+    }
+}
+
+__global__ void count_up(int* data, int, bool mended)
+{
+    if (mended)
+        atomicAdd(data, 1);
+    else
+        data[0] = data[0] + 1;  // HERE global-race-of-writes
+}
+
+__global__ void sum_over_grid(int* data, int count, bool mended)
+{
+    cg::grid_group grid = cg::this_grid();
+    int at = grid.thread_rank();
+    data[at] = at;
+    if (mended)
+        grid.sync();
+    else
+        __syncthreads();
+    int other = data[(at + THREADS) % count];  // HERE global-race-of-grid
+    if (mended)
+        grid.sync();
+    data[at] = other;
+}
+
+__global__ void barrier_for_some(int* data, int, bool mended)
+{
+    if (threadIdx.x < 16 || mended)
+        __syncthreads();  // HERE divergence
+    data[threadIdx.x] = threadIdx.x;
+}
+
+__global__ void shuffle_with_absent(int* data, int, bool mended)
+{
+    int value = threadIdx.x;
+    if (threadIdx.x % 32 < 16)
+        value = __shfl_down_sync(mended ? 0xffff : 0xffffffff, value, 1, 16);  // HERE divergence-of-shuffle
+    data[threadIdx.x] = value;
+}
+
+__global__ void shuffle_beyond(int* data, int, bool mended)
+{
+    int value = threadIdx.x;
+    if (threadIdx.x % 32 < 16)
+        value = __shfl_down_sync(0xffff, value, 1, mended ? 16 : 32);  // HERE divergence-of-lanes
+    data[threadIdx.x] = value;
+}
+
+// Things that look like mistakes and are none.
+__global__ void all_set_a_flag(int* data, int, bool)
+{
+    __shared__ int flag;
+    flag = 1;
+    data[0] = 7;
+    __syncthreads();
+    data[1 + threadIdx.x + blockDim.x * blockIdx.x] = flag;
+}
+
+__global__ void bytes(unsigned char* data, int count, bool)
+{
+    __shared__ unsigned char tile[THREADS];
+    tile[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    data[blockIdx.x + gridDim.x * threadIdx.x] = tile[THREADS - 1 - threadIdx.x];
+}
+
+__global__ void lock(int* data, int, bool)
+{
+    if (threadIdx.x != 0)
+        return;
+    while (atomicCAS(&data[0], 0, 1) != 0) {
+    }
+    __threadfence();
+    data[1] = data[1] + 1;
+    __threadfence();
+    atomicExch(&data[0], 0);
+}
+
+int main(int argc, char** argv)
+{
+    const char* which = argc > 1 ? argv[1] : "";
+    bool mended = argc > 2 && strcmp(argv[2], "mended") == 0;
+    auto is = [&](const char* name) { return strcmp(which, name) == 0; };
+    int* data;
+    int count = 4 * THREADS, blocks = 1;
+    size_t bytes_of_data = (count + 8) * sizeof(int);
+    cudaMalloc(&data, bytes_of_data);
+    void (*kernel)(int*, int, bool) = nullptr;
+    if (is("out-of-bounds")) {
+        cudaFree(data);
+        count = 100;
+        cudaMalloc(&data, count * sizeof(int));
+        kernel = out_of_bounds, blocks = 2;
+    } else if (is("misaligned"))
+        kernel = reinterpret_cast<decltype(kernel)>(misaligned);
+    else if (is("freed-memory")) {
+        if (!mended)
+            cudaFree(data);
+        kernel = write_all;
+    } else if (is("freed-heap"))
+        kernel = own_heap;
+    else if (is("uninitialized-global")) {
+        cudaMemset(data, 0, mended ? bytes_of_data : bytes_of_data / 2);
+        kernel = sum_of_four;
+    } else if (is("uninitialized-shared"))
+        kernel = half_tile;
+    else if (is("shared-race"))
+        kernel = neighbor;
+    else if (is("shared-race-of-rounds"))
+        kernel = second_round;
+    else if (is("shared-race-in-warp"))
+        kernel = within_a_warp;
+    else if (is("shared-race-of-producers"))
+        kernel = producers;
+    else if (is("global-race"))
+        kernel = last_block_sums, blocks = 4;
+    else if (is("global-race-of-writes")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = count_up, blocks = 4;
+    } else if (is("global-race-of-grid"))
+        blocks = 4;
+    else if (is("divergence"))
+        kernel = barrier_for_some;
+    else if (is("divergence-of-shuffle"))
+        kernel = shuffle_with_absent;
+    else if (is("divergence-of-lanes"))
+        kernel = shuffle_beyond;
+    else if (is("none")) {
+        cudaMemset(data, 0, bytes_of_data);
+        all_set_a_flag<<<3, THREADS>>>(data, count, true);
+        cudaMemset(data, 0, bytes_of_data);
+        lock<<<8, THREADS>>>(data, count, true);
+        cudaMalloc(&data, 4 * THREADS);
+        bytes<<<4, THREADS>>>(reinterpret_cast<unsigned char*>(data), count, true);
+        // The next launch begins when the last has ended.
+        bytes<<<4, THREADS>>>(reinterpret_cast<unsigned char*>(data), count, true);
+        write_all<<<1, THREADS>>>(data, THREADS, true);
+    } else {
+        printf("no kernel %s\n", which);
+        return 3;
+    }
+    if (kernel != nullptr)
+        kernel<<<blocks, THREADS>>>(data, count, mended);
+    else if (is("global-race-of-grid")) {
+        void* arguments[] = {&data, &count, &mended};
+        cudaLaunchCooperativeKernel(sum_over_grid, dim3(blocks), dim3(THREADS), arguments, 0, 0);
+    }
+    cudaError_t error = cudaDeviceSynchronize();
+    printf("%s: %s\n", which, cudaGetErrorString(error));
+    return 0;
+}
