@@ -9,6 +9,7 @@
 //! * [`paging`]: which parts of a program's memory are in frames, where there are too few for all of it.
 //! * [`replacement`]: which object leaves a cache when another needs its room.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
+//! * [`routing`]: which way a message takes through a network of switches.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ pub mod migration;
 pub mod paging;
 pub mod replacement;
 pub mod residency;
+pub mod routing;
 pub mod translation;
 pub mod zeroing;
 
