@@ -50,6 +50,36 @@ fn every_machine_is_sound_and_every_value_has_a_source() {
 }
 
 #[test]
+fn machines_with_switches_say_where_they_are_from() {
+    for name in ["pni-clos-2", "pni-clos-3", "pni-dragonfly"] {
+        let machine = load_nic_machine(name).unwrap();
+        assert!(machine.spec.network.is_some(), "{name}");
+        assert!(
+            machine
+                .settings
+                .iter()
+                .all(|setting| setting.source.len() > 2),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_network_is_laid_over_a_machine_and_wrong_ones_are_refused() {
+    let clos = r#"machine="pni-clos-2""#;
+    let point = load(SOUND, &[clos, r#"machine.network.routing="adaptive""#]).unwrap();
+    let network = point.machine.spec.network.expect("the file has one");
+    assert_eq!(network.routing, pagemill_policy::routing::Routing::Adaptive);
+
+    let error = load(SOUND, &[clos, "machine.network.parents=[[2, 16]]"]).unwrap_err();
+    assert!(error.contains("a node has one interface"), "{error}");
+    let error = load(SOUND, &[clos, r#"machine.network.routing="statik""#]).unwrap_err();
+    assert!(error.contains("did you mean `static`?"), "{error}");
+    let error = load(SOUND, &[clos, r#"machine.network.topology="torus""#]).unwrap_err();
+    assert!(error.contains("shape"), "{error}");
+}
+
+#[test]
 fn every_workload_can_be_named() {
     let workloads = [
         "name=\"latency\", level=\"mpi\", bytes=\"1 KiB\", source=\"random\", target=\"stride\", span=\"1 GiB\", distance=\"1 MiB\", buffers=3",
@@ -58,6 +88,9 @@ fn every_workload_can_be_named() {
         "name=\"ports\", ports=4096",
         "name=\"ring\", ranks=4, bytes=\"8 B\"",
         "name=\"all-to-all\", ranks=4, bytes=\"8 B\"",
+        "name=\"shift\", ranks=4, bytes=\"8 B\", distance=3",
+        "name=\"incast\", ranks=4, bytes=\"8 B\"",
+        "name=\"pairs\", ranks=4, bytes=\"8 B\"",
         "name=\"halo\", ranks=4, bytes=\"8 B\", compute=\"1 us\"",
     ];
     let bare = SOUND.split("[workload]").next().unwrap();

@@ -125,11 +125,7 @@ fn bandwidth_is_that_of_the_slowest_part() {
 #[test]
 fn runs_are_equal_to_the_last_picosecond() {
     let machine = NicMachine::pni();
-    for pattern in [
-        ExchangePattern::Ring,
-        ExchangePattern::AllToAll,
-        ExchangePattern::Halo,
-    ] {
+    for pattern in PATTERNS {
         for bytes in [0, 100, 5000, 40_000] {
             let spec = ExchangeSpec {
                 pattern,
@@ -154,11 +150,20 @@ fn runs_are_equal_to_the_last_picosecond() {
     );
 }
 
+const PATTERNS: [ExchangePattern; 6] = [
+    ExchangePattern::Ring,
+    ExchangePattern::AllToAll,
+    ExchangePattern::Halo,
+    ExchangePattern::Shift { distance: 7 },
+    ExchangePattern::Incast,
+    ExchangePattern::Pairs { seed: 11 },
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn every_byte_that_is_sent_arrives_once(pattern in 0usize..3, ranks in 1u32..14, bytes in 0u64..60_000, iterations in 1u64..4) {
-        let pattern = [ExchangePattern::Ring, ExchangePattern::AllToAll, ExchangePattern::Halo][pattern];
+    fn every_byte_that_is_sent_arrives_once(pattern in 0usize..PATTERNS.len(), ranks in 1u32..14, bytes in 0u64..60_000, iterations in 1u64..4) {
+        let pattern = PATTERNS[pattern];
         let spec = ExchangeSpec { pattern, ranks, bytes, iterations, compute: Picos(1000) };
         let mut world = World::new(&NicMachine::pni(), spec.programs()).unwrap();
         let report = world.run().unwrap();
@@ -191,7 +196,7 @@ fn what_is_under_way_does_not_grow_with_the_length_of_a_run() {
             iterations,
             compute: Picos::ZERO,
         };
-        spec.run(&machine).unwrap().packets_in_flight
+        spec.run(&machine).unwrap().0.packets_in_flight
     };
     assert_eq!(most(40), most(400));
 }

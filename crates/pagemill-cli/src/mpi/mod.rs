@@ -26,6 +26,13 @@ const COMPUTE_PATIENCE: Duration = Duration::from_secs(600);
 /// Runs the command; its exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     let machine = pagemill_scenario::load_nic_machine(&arguments.machine)?;
+    if machine.spec.network.is_some() {
+        return Err(Failure::Usage(format!(
+            "machine {} has a [network] of switches, which `pagemill mpi` does not simulate: remove the section (then `wire.hops` \
+             switches lie between any two nodes), or replay the program with `pagemill run` (`workload.name = \"goal\"`)",
+            machine.name
+        )));
+    }
     let library = find_library(None, launch::LIBRARY, "pagemill-fabric")?;
     let job = Job::new(&machine.spec, &library).map_err(failed)?;
     let behavior = behavior(arguments)?;

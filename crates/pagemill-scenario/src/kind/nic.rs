@@ -52,6 +52,9 @@ const PORTS: &str = "ports";
 const RING: &str = "ring";
 const ALL_TO_ALL: &str = "all-to-all";
 const HALO: &str = "halo";
+const SHIFT: &str = "shift";
+const INCAST: &str = "incast";
+const PAIRS: &str = "pairs";
 const GOAL: &str = "goal";
 
 /// Every workload of this kind: name, and what it is.
@@ -72,6 +75,12 @@ pub const NIC_WORKLOADS: &[(&str, &str)] = &[
         "each rank sends to every other, one distance after the other",
     ),
     (HALO, "each rank exchanges with six neighbors of a torus"),
+    (SHIFT, "each rank sends to the one a distance further on"),
+    (INCAST, "all other ranks send to rank 0"),
+    (
+        PAIRS,
+        "each rank exchanges with one other, drawn anew in each iteration",
+    ),
     (GOAL, "a schedule in the GOAL format of LogGOPSim"),
 ];
 
@@ -102,6 +111,9 @@ impl NicWorkload {
                 ExchangePattern::Ring => RING,
                 ExchangePattern::AllToAll => ALL_TO_ALL,
                 ExchangePattern::Halo => HALO,
+                ExchangePattern::Shift { .. } => SHIFT,
+                ExchangePattern::Incast => INCAST,
+                ExchangePattern::Pairs { .. } => PAIRS,
             },
             Self::Goal(_) => GOAL,
         }
@@ -119,12 +131,11 @@ fn read_workload(mut section: Section<'_>, seed: u64) -> Option<NicWorkload> {
         BANDWIDTH => read_bandwidth(&mut section, false, seed).map(NicWorkload::Bandwidth),
         BIDIRECTIONAL => read_bandwidth(&mut section, true, seed).map(NicWorkload::Bandwidth),
         PORTS => read_ports(&mut section, seed).map(NicWorkload::Ports),
-        RING => read_exchange(&mut section, ExchangePattern::Ring).map(NicWorkload::Exchange),
-        ALL_TO_ALL => {
-            read_exchange(&mut section, ExchangePattern::AllToAll).map(NicWorkload::Exchange)
+        GOAL => section.required("file", read_goal).map(NicWorkload::Goal),
+        exchange => {
+            let pattern = read_pattern(exchange, &mut section, seed);
+            read_exchange(&mut section, pattern).map(NicWorkload::Exchange)
         }
-        HALO => read_exchange(&mut section, ExchangePattern::Halo).map(NicWorkload::Exchange),
-        _ => section.required("file", read_goal).map(NicWorkload::Goal),
     }
 }
 
@@ -222,13 +233,32 @@ fn read_ports(section: &mut Section<'_>, seed: u64) -> Option<PortsSpec> {
     })
 }
 
-fn read_exchange(section: &mut Section<'_>, pattern: ExchangePattern) -> Option<ExchangeSpec> {
+fn read_pattern(name: &str, section: &mut Section<'_>, seed: u64) -> Option<ExchangePattern> {
+    Some(match name {
+        RING => ExchangePattern::Ring,
+        ALL_TO_ALL => ExchangePattern::AllToAll,
+        HALO => ExchangePattern::Halo,
+        SHIFT => {
+            let distance = section.required("distance", quantity::count(0..=1 << 20))?;
+            ExchangePattern::Shift {
+                distance: distance as u32,
+            }
+        }
+        INCAST => ExchangePattern::Incast,
+        _ => ExchangePattern::Pairs { seed },
+    })
+}
+
+fn read_exchange(
+    section: &mut Section<'_>,
+    pattern: Option<ExchangePattern>,
+) -> Option<ExchangeSpec> {
     let ranks = section.required("ranks", quantity::count(1..=1 << 20));
     let bytes = section.required("bytes", message_bytes);
     let iterations = section.or("iterations", 10, quantity::count(1..=ITERATIONS_MAX));
     let compute = section.or("compute", Picos::ZERO, quantity::time);
     Some(ExchangeSpec {
-        pattern,
+        pattern: pattern?,
         ranks: ranks? as u32,
         bytes: bytes?,
         iterations: iterations?,

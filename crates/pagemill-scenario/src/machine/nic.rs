@@ -1,9 +1,10 @@
 //! The values of a simulated network interface and its node.
 
+use pagemill_policy::routing::{ROUTINGS, TopologySpec};
 use pagemill_policy::translation::{AttSpec, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
-    WireSpec,
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
+    TablePlace, TableSpec, WireSpec,
 };
 
 use super::gpu::{bytes, number};
@@ -13,7 +14,7 @@ use crate::error::{InputErrors, Problem};
 use crate::files::find_machine;
 use crate::kind_names;
 use crate::machine::base::table_over_base;
-use crate::quantity::{self, one_of, registered};
+use crate::quantity::{self, Wrong, one_of, registered};
 use crate::sourced::SourcedSection;
 
 /// The machine of kind `nic` called `given`: a path, or the name of a built-in machine.
@@ -73,6 +74,10 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
     let engine = root.section("engine").and_then(read_engine);
     let att = root.section("att").and_then(read_att);
     let wire = root.section("wire").and_then(read_wire);
+    let network = match root.contains("network") {
+        true => root.section("network").and_then(read_network).map(Some),
+        false => Some(None),
+    };
     let messages = root.section("messages").and_then(read_messages);
     let (att, table) = att?;
     Some(NicMachine {
@@ -83,6 +88,7 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
         att,
         table,
         wire: wire?,
+        network: network?,
         messages: messages?,
     })
 }
@@ -193,6 +199,67 @@ fn read_wire(mut wire: SourcedSection<'_>) -> Option<WireSpec> {
         hop_latency: hop_latency?,
         hops: hops?,
     })
+}
+
+fn read_network(mut network: SourcedSection<'_>) -> Option<NetworkSpec> {
+    let topology = read_topology(&mut network);
+    let routing = network.value("routing", registered("routings", &ROUTINGS));
+    let bandwidth = network.value("bandwidth", quantity::bandwidth);
+    let cable_latency = network.value("cable_latency", quantity::time);
+    let part_bytes = network.value("part", bytes);
+    Some(NetworkSpec {
+        topology: topology?,
+        routing: routing?.routing,
+        bandwidth: bandwidth?,
+        cable_latency: cable_latency?,
+        part_bytes: part_bytes?,
+    })
+}
+
+/// The keys that the named topology has; others are unknown in its section.
+fn read_topology(network: &mut SourcedSection<'_>) -> Option<TopologySpec> {
+    #[derive(Clone, Copy)]
+    enum Name {
+        FatTree,
+        Dragonfly,
+        Torus,
+    }
+    let names = [
+        ("fat-tree", Name::FatTree),
+        ("dragonfly", Name::Dragonfly),
+        ("torus", Name::Torus),
+    ];
+    match network.value("topology", one_of("topologies", &names))? {
+        Name::FatTree => {
+            let children = network.value("children", switches);
+            let parents = network.value("parents", switches);
+            Some(TopologySpec::FatTree {
+                children: children?,
+                parents: parents?,
+            })
+        }
+        Name::Dragonfly => {
+            let nodes_per_router = network.value("nodes_per_router", number);
+            let routers_per_group = network.value("routers_per_group", number);
+            let global_links = network.value("global_links", number);
+            let groups = network.value("groups", number);
+            Some(TopologySpec::Dragonfly {
+                nodes_per_router: nodes_per_router?,
+                routers_per_group: routers_per_group?,
+                global_links: global_links?,
+                groups: groups?,
+            })
+        }
+        Name::Torus => {
+            let shape = network.value("shape", switches)?;
+            Some(TopologySpec::Torus { shape })
+        }
+    }
+}
+
+fn switches(node: &Node) -> Result<Vec<u32>, Wrong> {
+    let counts = quantity::counts(1..=1 << 20)(node)?;
+    Ok(counts.into_iter().map(|count| count as u32).collect())
 }
 
 fn read_messages(mut messages: SourcedSection<'_>) -> Option<MessageSpec> {

@@ -126,6 +126,16 @@ pub fn count(range: RangeInclusive<u64>) -> impl Fn(&Node) -> Result<u64, Wrong>
     }
 }
 
+/// A list of whole numbers without a unit, each in `range`.
+pub fn counts(range: RangeInclusive<u64>) -> impl Fn(&Node) -> Result<Vec<u64>, Wrong> {
+    move |node| match &node.kind {
+        Kind::Array(items) => items.iter().map(count(range.clone())).collect(),
+        _ => Err(Wrong::new(
+            "a list of whole numbers is needed, such as [8, 4]",
+        )),
+    }
+}
+
 /// A whole number without a unit.
 pub fn any_count(node: &Node) -> Result<u64, Wrong> {
     whole_number(node)

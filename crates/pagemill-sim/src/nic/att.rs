@@ -19,14 +19,25 @@ pub(crate) struct TranslationUnit {
     cache: AttCache,
     /// When the line of a slot is there; empty until the first look-up.
     ready_at: Vec<Picos>,
-    fetches: EntryPool,
+    /// Reads of the table under way for what is sent, and for what is received: each transfer is handled to its end as soon as it
+    /// begins, so one pool would let later times of one hold up earlier ones of the other.
+    send_fetches: EntryPool,
+    receive_fetches: EntryPool,
     pub counts: TranslationCounts,
+}
+
+/// Which end of a transfer translates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Send,
+    Receive,
 }
 
 /// What one transfer remembers between its segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
     port: PortId,
+    side: Side,
     last_line: u64,
     /// The entry in the engine's register, and the line whose successors were prefetched.
     entry: Option<u64>,
@@ -44,7 +55,8 @@ impl TranslationUnit {
             fetch_latency,
             cache,
             ready_at: Vec::new(),
-            fetches: EntryPool::new(table.fetches_in_flight),
+            send_fetches: EntryPool::new(table.fetches_in_flight),
+            receive_fetches: EntryPool::new(table.fetches_in_flight),
             counts: TranslationCounts::default(),
         })
     }
@@ -59,10 +71,11 @@ impl TranslationUnit {
     }
 
     /// Starts a transfer of `bytes` at `address` of `port`.
-    pub fn walk(&self, port: PortId, address: u64, bytes: u64) -> Walk {
+    pub fn walk(&self, side: Side, port: PortId, address: u64, bytes: u64) -> Walk {
         let last = address.saturating_add(bytes.saturating_sub(1));
         Walk {
             port,
+            side,
             last_line: self.cache.line_of(self.entry_of(port, last)),
             entry: None,
             line: None,
@@ -83,10 +96,12 @@ impl TranslationUnit {
         }
         let line = self.cache.line_of(entry);
         let ready = match self.cache.lookup_line(line) {
-            Lookup::Hit(slot) => self.ready_at[slot.0 as usize],
+            // A later part of another transfer may have asked for it: this look-up is earlier and does not wait for that.
+            Lookup::Hit(slot) => self.ready_at[slot.0 as usize]
+                .min(at + self.table.lookup_latency + self.fetch_latency),
             Lookup::Miss(slot) => {
                 self.counts.misses += 1;
-                self.fetch(at + self.table.lookup_latency, slot.0)
+                self.fetch(walk.side, at + self.table.lookup_latency, slot.0)
             }
         };
         if walk.line != Some(line) {
@@ -94,7 +109,7 @@ impl TranslationUnit {
             for ahead in lines_ahead(line, walk.last_line, self.spec.prefetch_groups) {
                 if let Lookup::Miss(slot) = self.cache.lookup_line(ahead) {
                     self.counts.prefetches += 1;
-                    self.fetch(at + self.table.lookup_latency, slot.0);
+                    self.fetch(walk.side, at + self.table.lookup_latency, slot.0);
                 }
             }
         }
@@ -103,12 +118,16 @@ impl TranslationUnit {
         known
     }
 
-    fn fetch(&mut self, at: Picos, slot: u32) -> Picos {
+    fn fetch(&mut self, side: Side, at: Picos, slot: u32) -> Picos {
         if self.ready_at.is_empty() {
             self.ready_at = vec![Picos::ZERO; self.cache.slots() as usize];
         }
-        let done = self.fetches.admit(at) + self.fetch_latency;
-        self.fetches.hold_until(done);
+        let fetches = match side {
+            Side::Send => &mut self.send_fetches,
+            Side::Receive => &mut self.receive_fetches,
+        };
+        let done = fetches.admit(at) + self.fetch_latency;
+        fetches.hold_until(done);
         self.ready_at[slot as usize] = done;
         done
     }

@@ -45,6 +45,16 @@ pub struct Place {
     pub key: MemoryKey,
 }
 
+impl Place {
+    /// The place `bytes` bytes further on.
+    pub(super) fn after(self, bytes: u64) -> Self {
+        Self {
+            address: self.address.wrapping_add(bytes),
+            ..self
+        }
+    }
+}
+
 /// By what right memory is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKey {
@@ -155,6 +165,31 @@ impl Flight {
         match self.kind {
             FlightKind::ReadRequest => 0,
             _ => self.bytes,
+        }
+    }
+}
+
+/// A part of a transfer that arrives by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its first byte in the transfer.
+    pub offset: u64,
+    /// Its data in bytes.
+    pub bytes: u64,
+    /// Whether all others are here: parts that take different ways may overtake each other.
+    pub is_last: bool,
+    /// When it arrives.
+    pub departure: Departure,
+}
+
+impl Part {
+    /// All of `flight`.
+    pub fn whole(flight: &Flight) -> Self {
+        Self {
+            offset: 0,
+            bytes: flight.payload_bytes(),
+            is_last: true,
+            departure: flight.departure,
         }
     }
 }

@@ -4,67 +4,103 @@ use std::collections::VecDeque;
 
 use pagemill_types::{Bandwidth, Picos};
 
+use super::descriptor::Lane;
 use super::machine::HostSpec;
-use crate::parts::ports::Port;
+use super::wire::Lanes;
 
-/// Reads and writes of memory by an interface: each direction serves its data in order, latencies overlap.
+/// Reads and writes of memory by an interface: each direction serves each lane in order, messages between segments of bulk
+/// data; latencies overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct HostPath {
     spec: HostSpec,
-    from_memory: Port,
-    to_memory: Port,
+    from_memory: Lanes,
+    to_memory: Lanes,
     /// Rate towards memory that reads at full speed leave.
     to_memory_beside_reads: Bandwidth,
     reads_since: Picos,
-    /// Outstanding reads: when each is done, and its bytes.
-    in_flight: VecDeque<(Picos, u32)>,
-    in_flight_bytes: u64,
+    message_window: Window,
+    bulk_window: Window,
+    /// Time of a whole segment from memory, and to it.
+    segment_from: Picos,
+    segment_to: Picos,
 }
 
-impl HostPath {
-    pub fn new(spec: &HostSpec) -> Self {
-        Self {
-            spec: *spec,
-            from_memory: Port::default(),
-            to_memory: Port::default(),
-            to_memory_beside_reads: beside_reads(spec),
-            reads_since: Picos::ZERO,
-            in_flight: VecDeque::new(),
-            in_flight_bytes: 0,
-        }
-    }
+/// Reads of one lane that are under way.
+#[derive(Clone, Debug, Default)]
+struct Window {
+    /// When each is done, and its bytes.
+    reads: VecDeque<(Picos, u32)>,
+    bytes: u64,
+}
 
+impl Window {
     /// When a read of `bytes` may be asked for: at `at`, or once enough of those under way are done.
     #[inline]
-    pub fn admit(&mut self, at: Picos, bytes: u64) -> Picos {
+    fn admit(&mut self, at: Picos, bytes: u64, window_bytes: u32) -> Picos {
         let mut start = at;
-        while let Some(&(done, read_bytes)) = self.in_flight.front() {
-            let is_full = self.in_flight_bytes + bytes > u64::from(self.spec.read_window_bytes);
+        while let Some(&(done, read_bytes)) = self.reads.front() {
+            let is_full = self.bytes + bytes > u64::from(window_bytes);
             if done > at && !is_full {
                 break;
             }
             start = start.max(done);
-            self.in_flight_bytes -= u64::from(read_bytes);
-            self.in_flight.pop_front();
+            self.bytes -= u64::from(read_bytes);
+            self.reads.pop_front();
         }
         start
     }
 
+    #[inline]
+    fn add(&mut self, done: Picos, bytes: u64) {
+        self.reads.push_back((done, bytes as u32));
+        self.bytes += bytes;
+    }
+}
+
+impl HostPath {
+    /// An idle path of an interface that handles `segment_bytes` as one.
+    pub fn new(spec: &HostSpec, segment_bytes: u64) -> Self {
+        Self {
+            spec: *spec,
+            from_memory: Lanes::default(),
+            to_memory: Lanes::default(),
+            to_memory_beside_reads: beside_reads(spec),
+            reads_since: Picos::ZERO,
+            message_window: Window::default(),
+            bulk_window: Window::default(),
+            segment_from: spec.from_memory.time_for(spec.read_bytes(segment_bytes)),
+            segment_to: spec.to_memory.time_for(spec.write_bytes(segment_bytes)),
+        }
+    }
+
+    #[inline]
+    fn window(&mut self, lane: Lane) -> &mut Window {
+        match lane {
+            Lane::Message => &mut self.message_window,
+            Lane::Bulk => &mut self.bulk_window,
+        }
+    }
+
+    /// When a read of `bytes` may be asked for: at `at`, or once enough of its lane's reads are done.
+    #[inline]
+    pub fn admit(&mut self, at: Picos, bytes: u64, lane: Lane) -> Picos {
+        let window_bytes = self.spec.read_window_bytes;
+        self.window(lane).admit(at, bytes, window_bytes)
+    }
+
     /// Reads `bytes`, asked for at `at`; returns when the request left and when the last byte is here.
     #[inline]
-    pub fn read(&mut self, at: Picos, bytes: u64) -> Read {
-        let asked_at = self.admit(at, bytes);
+    pub fn read(&mut self, at: Picos, bytes: u64, lane: Lane) -> Read {
+        let asked_at = self.admit(at, bytes, lane);
         let busy = self.spec.from_memory.time_for(self.spec.read_bytes(bytes));
         let idle_since = self.from_memory.free_at();
-        let start = self
-            .from_memory
-            .book(asked_at + self.spec.read_latency, busy);
+        let ready = asked_at + self.spec.read_latency;
+        let start = self.from_memory.book(ready, lane, busy, self.segment_from);
         if start > idle_since {
             self.reads_since = asked_at;
         }
         let done = start + busy;
-        self.in_flight.push_back((done, bytes as u32));
-        self.in_flight_bytes += bytes;
+        self.window(lane).add(done, bytes);
         Read { asked_at, done }
     }
 
@@ -76,8 +112,8 @@ impl HostPath {
 
     /// Writes `bytes` from `at` on; returns when the last byte is on its way. It is visible [`HostSpec::write_latency`] later.
     #[inline]
-    pub fn write(&mut self, at: Picos, bytes: u64) -> Picos {
-        let start = at.max(self.to_memory.free_at());
+    pub fn write(&mut self, at: Picos, bytes: u64, lane: Lane) -> Picos {
+        let start = self.to_memory.start(at, lane, self.segment_to);
         let reads_now = self.reads_since <= start && start < self.from_memory.free_at();
         let rate = if reads_now {
             self.to_memory_beside_reads
@@ -85,7 +121,7 @@ impl HostPath {
             self.spec.to_memory
         };
         let busy = rate.time_for(self.spec.write_bytes(bytes));
-        self.to_memory.book(at, busy) + busy
+        self.to_memory.book(at, lane, busy, self.segment_to) + busy
     }
 }
 

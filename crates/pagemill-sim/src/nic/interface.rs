@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use pagemill_types::Picos;
 
-use super::att::TranslationUnit;
+use super::att::{Side, TranslationUnit};
 use super::counts::NicCounts;
 use super::descriptor::{
-    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post,
-    Posted, Status,
+    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
+    Post, Posted, Status,
 };
 use super::host_path::HostPath;
 use super::machine::{DescriptorPath, NicMachine};
@@ -58,10 +58,10 @@ impl Nic {
 
     /// As [`Nic::new`], of a machine that was checked; many interfaces share it.
     pub(super) fn of_checked(machine: &Arc<NicMachine>) -> Result<Self, SpecError> {
-        let host = HostPath::new(&machine.host);
+        let segment_bytes = u64::from(machine.engine.segment_bytes);
+        let host = HostPath::new(&machine.host, segment_bytes);
         let group_bytes = u64::from(machine.att.layout.group_bytes());
         let fetch_latency = host.read_small(Picos::ZERO, group_bytes);
-        let segment_bytes = u64::from(machine.engine.segment_bytes);
         Ok(Self {
             ports: Ports::new(&machine.ports),
             regions: Regions::default(),
@@ -123,7 +123,8 @@ impl Nic {
         let rung = at + self.machine.host.pio_latency;
         if let Err(status) = self.check_local(post) {
             self.counts.refused.add(status);
-            let entry = self.write_completion(rung + self.machine.engine.send_latency);
+            let entry =
+                self.write_completion(rung + self.machine.engine.send_latency, Lane::Message);
             return Posted::Refused { at: entry, status };
         }
         let ready = self.port_state(rung, post.port);
@@ -352,7 +353,9 @@ impl Nic {
         remote: Place,
         bytes: u64,
     ) -> Stream {
-        let mut walk = self.translation.walk(port, local.address, bytes);
+        let mut walk = self
+            .translation
+            .walk(Side::Send, port, local.address, bytes);
         let is_translated = local.key != MemoryKey::Physical;
         let mut asked_at = at;
         let mut heads: Option<Departure> = None;
@@ -360,13 +363,13 @@ impl Nic {
         for segment in self.segments(local, remote, bytes) {
             if is_translated {
                 if !self.machine.engine.translate_ahead {
-                    asked_at = self.host.admit(asked_at, segment.bytes);
+                    asked_at = self.host.admit(asked_at, segment.bytes, lane);
                 }
                 asked_at = self
                     .translation
                     .translate(asked_at, &mut walk, segment.from);
             }
-            let read = self.host.read(asked_at, segment.bytes);
+            let read = self.host.read(asked_at, segment.bytes, lane);
             (asked_at, read_done) = (read.asked_at, read.done);
             let head = self.inject(read_done, lane, segment.bytes);
             heads = Some(Departure {
@@ -400,10 +403,26 @@ impl Nic {
 
     /// Takes what arrives.
     pub fn arrive(&mut self, flight: &Flight) -> Arrived {
-        let head = flight.departure.first;
+        self.arrive_last(flight, &Part::whole(flight))
+    }
+
+    /// Takes a part of `flight`; says how the transfer ended when that was the last one.
+    pub fn arrive_part(&mut self, flight: &Flight, part: &Part) -> Option<Arrived> {
+        if part.is_last {
+            return Some(self.arrive_last(flight, part));
+        }
+        if self.check_flight(flight).is_ok() {
+            let state = self.port_state(part.departure.first, flight.port);
+            self.receive_and_write(flight, part, state);
+        }
+        None
+    }
+
+    fn arrive_last(&mut self, flight: &Flight, part: &Part) -> Arrived {
+        let head = part.departure.first;
         if let Err(status) = self.check_flight(flight) {
             self.counts.rejected.add(status);
-            let done_at = self.drain(flight) + self.machine.engine.receive_latency;
+            let done_at = self.drain(flight, part) + self.machine.engine.receive_latency;
             return Arrived { done_at, status };
         }
         let state = self.port_state(head, flight.port);
@@ -411,17 +430,18 @@ impl Nic {
         self.counts.received_bytes += flight.payload_bytes();
         let done_at = match flight.kind {
             FlightKind::ReadRequest => {
-                self.drain(flight).max(state) + self.machine.engine.receive_latency
+                self.drain(flight, part).max(state) + self.machine.engine.receive_latency
             }
             FlightKind::Short => {
-                let here = self.drain(flight).max(state) + self.machine.engine.receive_latency;
+                let here =
+                    self.drain(flight, part).max(state) + self.machine.engine.receive_latency;
                 // Data and completion entry go to the port's queue in one write.
                 let bytes = flight.bytes + u64::from(self.machine.engine.completion_bytes);
-                self.host.write(here, bytes) + self.machine.host.write_latency
+                self.host.write(here, bytes, Lane::Message) + self.machine.host.write_latency
             }
             FlightKind::Write | FlightKind::ReadData => {
-                let written = self.receive_and_write(flight, state);
-                self.write_completion(written)
+                let written = self.receive_and_write(flight, part, state);
+                self.write_completion(written, flight.lane)
             }
         };
         Arrived {
@@ -443,40 +463,48 @@ impl Nic {
         }
     }
 
-    /// Takes a flight off the wire without writing it; returns when its last bit is here.
-    fn drain(&mut self, flight: &Flight) -> Picos {
+    /// Takes a part off the wire without writing it; returns when its last bit is here.
+    fn drain(&mut self, flight: &Flight, part: &Part) -> Picos {
         let bytes = match flight.kind {
             FlightKind::ReadRequest => u64::from(self.machine.engine.descriptor_bytes),
-            _ => flight.bytes,
+            _ => part.bytes,
         };
-        self.eject(flight.departure.first, flight.lane, bytes)
-            .max(flight.departure.last)
+        self.eject(part.departure.first, flight.lane, bytes)
+            .max(part.departure.last)
     }
 
     /// Takes `bytes`, whose head is here at `head`, off the wire; returns when the last bit is here.
     #[inline]
     fn eject(&mut self, head: Picos, lane: Lane, bytes: u64) -> Picos {
         let busy = self.wire_time(bytes);
+        if self.machine.network.is_some() {
+            // The last switch has put what comes from different nodes one behind another.
+            return head + busy;
+        }
         self.receive.book(head, lane, busy, self.segment_busy) + busy
     }
 
-    /// Translates and writes segment after segment; returns when the last byte is on its way to memory.
-    fn receive_and_write(&mut self, flight: &Flight, state: Picos) -> Picos {
+    /// Translates and writes segment after segment of a part; returns when the last byte is on its way to memory.
+    fn receive_and_write(&mut self, flight: &Flight, part: &Part, state: Picos) -> Picos {
+        let (from, to) = (flight.from.after(part.offset), flight.to.after(part.offset));
+        // What is prefetched for a part may reach into those that follow.
+        let left = flight.bytes - part.offset;
         let mut walk = self
             .translation
-            .walk(flight.port, flight.to.address, flight.bytes);
-        let is_translated = flight.to.key != MemoryKey::Physical;
-        let segments = self.segments(flight.from, flight.to, flight.bytes);
-        let intervals = if flight.departure.first == flight.departure.last {
+            .walk(Side::Receive, flight.port, to.address, left);
+        let is_translated = to.key != MemoryKey::Physical;
+        let segments = self.segments(from, to, part.bytes);
+        let departure = part.departure;
+        let intervals = if departure.first == departure.last {
             1
         } else {
             segments.count().saturating_sub(1).max(1) as u64
         };
-        let span = flight.departure.last - flight.departure.first;
+        let span = departure.last - departure.first;
         let mut known_at = state;
         let mut written = state;
         for (index, segment) in segments.enumerate() {
-            let head = flight.departure.first + Picos(scale(span.0, index as u64, intervals));
+            let head = departure.first + Picos(scale(span.0, index as u64, intervals));
             let here = self.eject(head, flight.lane, segment.bytes);
             if is_translated {
                 // The address is in the header: translation goes on while the data arrives.
@@ -485,15 +513,15 @@ impl Nic {
                     .translate(known_at.max(head), &mut walk, segment.to);
             }
             let ready = here.max(known_at) + self.machine.engine.receive_latency;
-            written = self.host.write(ready, segment.bytes);
+            written = self.host.write(ready, segment.bytes, flight.lane);
         }
-        written.max(flight.departure.last)
+        written.max(departure.last)
     }
 
-    /// Writes a completion entry from `at` on; returns when the processor sees it.
-    fn write_completion(&mut self, at: Picos) -> Picos {
+    /// Writes a completion entry from `at` on, behind the data of its lane; returns when the processor sees it.
+    fn write_completion(&mut self, at: Picos, lane: Lane) -> Picos {
         let bytes = u64::from(self.machine.engine.completion_bytes);
-        self.host.write(at, bytes) + self.machine.host.write_latency
+        self.host.write(at, bytes, lane) + self.machine.host.write_latency
     }
 }
 

@@ -3,6 +3,8 @@
 use pagemill_policy::translation::AttSpec;
 use pagemill_types::{Bandwidth, Picos};
 
+use super::network::NetworkSpec;
+
 /// A node with one network interface, and the wire to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NicMachine {
@@ -20,6 +22,8 @@ pub struct NicMachine {
     pub table: TableSpec,
     /// The link and the routing stage.
     pub wire: WireSpec,
+    /// The switches between the nodes; `None` where any two nodes have the wire for themselves.
+    pub network: Option<NetworkSpec>,
     /// The message-passing library.
     pub messages: MessageSpec,
 }
@@ -108,7 +112,7 @@ pub struct TableSpec {
     pub place: TablePlace,
     /// Time of a look-up in the cache, or in the interface's own memory.
     pub lookup_latency: Picos,
-    /// Reads of the table that may be under way.
+    /// Reads of the table that may be under way, for what is sent and for what is received each.
     pub fetches_in_flight: u32,
 }
 
@@ -182,8 +186,11 @@ impl HostSpec {
 }
 
 impl NicMachine {
-    /// The least span between a call and the arrival of any packet that it causes.
+    /// The least span between a call and the arrival of any packet that it causes, at another node or at a switch.
     pub fn lookahead(&self) -> Picos {
-        self.wire.flight()
+        match self.network {
+            None => self.wire.flight(),
+            Some(_) => Picos(self.wire.latency.0 / 2),
+        }
     }
 }

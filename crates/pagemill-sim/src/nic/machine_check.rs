@@ -15,6 +15,7 @@ impl NicMachine {
     pub fn check(&self) -> Result<(), SpecError> {
         self.check_sizes()?;
         self.check_spans()?;
+        self.check_network()?;
         self.att.check().map_err(|error| {
             SpecError::new(
                 format!("att.{}", error.key),
@@ -132,6 +133,49 @@ impl NicMachine {
                 "wire.latency",
                 "0 ns",
                 "must be more than nothing: a network without latency has no order of events",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_network(&self) -> Result<(), SpecError> {
+        let Some(network) = &self.network else {
+            return Ok(());
+        };
+        network.build()?;
+        let segment = self.engine.segment_bytes;
+        if !(segment..=1 << 24).contains(&network.part_bytes) {
+            return Err(SpecError::new(
+                "network.part_bytes",
+                network.part_bytes,
+                format!(
+                    "must be from {segment}, the engine's segment, to {}",
+                    1 << 24
+                ),
+            ));
+        }
+        if network.cable_latency > SECOND {
+            let given = format!("{} ns", network.cable_latency.0 / 1000);
+            return Err(SpecError::new(
+                "network.cable_latency",
+                given,
+                "must be at most a second",
+            ));
+        }
+        if network.bandwidth.bytes_per_second() < 1_000_000 {
+            let given = format!("{} B/s", network.bandwidth.bytes_per_second());
+            return Err(SpecError::new(
+                "network.bandwidth",
+                given,
+                "must be at least 1 MB/s",
+            ));
+        }
+        if self.wire.latency < Picos::from_nanos(1) {
+            let given = format!("{} ps", self.wire.latency.0);
+            return Err(SpecError::new(
+                "wire.latency",
+                given,
+                "must be at least 1 ns: half of it lies before the first switch",
             ));
         }
         Ok(())

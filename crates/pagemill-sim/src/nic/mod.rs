@@ -3,7 +3,7 @@
 //!
 //! [`Nic`] is one interface in two ends: [`Nic::post`] says when data leaves, [`Nic::arrive`] when it is in memory.
 //! [`Rank`] puts tagged messages on top. Both know nothing of other nodes: a driver carries [`Packet`]s between them.
-//! [`World`] is the driver in simulation: one [`Program`] for each rank.
+//! [`World`] is the driver in simulation: one [`Program`] for each rank, and the switches between them if the machine has any.
 
 mod att;
 mod counts;
@@ -14,12 +14,14 @@ mod interface;
 mod machine;
 mod machine_check;
 mod matching;
+mod network;
 mod packet;
 pub mod pattern;
 mod presets;
 mod program;
 mod rank;
 mod region;
+mod slab;
 mod split;
 mod vport;
 mod wire;
@@ -28,14 +30,15 @@ mod world;
 pub use crate::SpecError;
 pub use counts::{ErrorCounts, NicCounts, TranslationCounts};
 pub use descriptor::{
-    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post,
-    Posted, Status,
+    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
+    Post, Posted, Status,
 };
 pub use interface::Nic;
 pub use machine::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
     WireSpec,
 };
+pub use network::{NetworkCounts, NetworkSpec};
 pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
 pub use program::{Action, Program};
 pub use rank::Rank;

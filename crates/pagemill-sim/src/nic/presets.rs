@@ -55,6 +55,7 @@ impl NicMachine {
                 hop_latency: Picos::from_nanos(100),
                 hops: 1,
             },
+            network: None,
             messages: MessageSpec {
                 send_overhead: Picos::from_nanos(250),
                 receive_overhead: Picos::from_nanos(250),

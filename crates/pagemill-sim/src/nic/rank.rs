@@ -7,7 +7,8 @@ use pagemill_types::Picos;
 
 use super::counts::NicCounts;
 use super::descriptor::{
-    Flight, FlightKind, Key, Lane, MemoryKey, Operation, Place, PortId, Post, Posted, Status,
+    Arrived, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId, Post,
+    Posted, Status,
 };
 use super::interface::Nic;
 use super::machine::{MessageSpec, NicMachine};
@@ -246,6 +247,18 @@ impl Rank {
     #[inline]
     pub fn arrive(&mut self, packet: &Packet, steps: &mut Vec<Step>) {
         let arrived = self.nic.arrive(&packet.flight);
+        self.arrived(packet, arrived, steps);
+    }
+
+    /// Takes a part of a packet of another rank.
+    pub fn arrive_part(&mut self, packet: &Packet, part: &Part, steps: &mut Vec<Step>) {
+        if let Some(arrived) = self.nic.arrive_part(&packet.flight, part) {
+            self.arrived(packet, arrived, steps);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, packet: &Packet, arrived: Arrived, steps: &mut Vec<Step>) {
         let at = arrived.done_at;
         match packet.body {
             Body::Eager { tag } => self.message(at, packet, tag, packet.flight.bytes, None, steps),

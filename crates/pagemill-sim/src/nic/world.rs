@@ -7,21 +7,25 @@ use std::sync::Arc;
 use pagemill_types::Picos;
 
 use super::counts::NicCounts;
-use super::descriptor::Key;
+use super::descriptor::{Key, Part};
 use super::machine::NicMachine;
+use super::network::{Delivery, Network, NetworkCounts};
 use super::packet::{Completion, MessageId, Packet, Request, Step};
 use super::program::{Action, Program};
 use super::rank::Rank;
+use super::slab::Slab;
 use crate::SpecError;
 
 /// Ranks, the packets between them, and one heap of who is next.
 ///
-/// A rank's next event is the arrival of the earliest packet in its inbox or the next call of its program. The rank with the
-/// earliest one runs, and goes on while nothing that another rank may still send can reach it before.
+/// A rank's next event is the arrival of the earliest packet in its inbox or the next call of its program; the network's is the
+/// head of a part at a link. Who has the earliest one runs, and goes on while nothing that another may still send can reach it
+/// before.
 #[derive(Debug)]
 pub struct World<P> {
     nodes: Vec<Node<P>>,
-    packets: Slab,
+    network: Option<Network>,
+    packets: Slab<Incoming>,
     queue: BinaryHeap<Reverse<(Picos, u32)>>,
     lookahead: Picos,
     steps: Vec<Step>,
@@ -41,6 +45,16 @@ struct Node<P> {
     stopped_at: Picos,
     /// A time that it is queued for although something comes before: it need not be queued for it again.
     parked: Option<Picos>,
+}
+
+/// Stands for the network among the numbers of ranks.
+const NETWORK: u32 = u32::MAX;
+
+/// A packet at its receiver, or a part of one.
+#[derive(Debug)]
+struct Incoming {
+    packet: Packet,
+    part: Option<Part>,
 }
 
 /// What a program is about to do.
@@ -131,6 +145,8 @@ pub struct WorldReport {
     pub packets_in_flight: u64,
     /// All interfaces together.
     pub counts: NicCounts,
+    /// The links between switches and to the nodes; `None` where there is no network.
+    pub network: Option<NetworkCounts>,
 }
 
 impl<P: Program> World<P> {
@@ -159,6 +175,7 @@ impl<P: Program> World<P> {
         let nodes = nodes.collect::<Result<Vec<_>, SpecError>>()?;
         let queue = (0..nodes.len() as u32).map(|id| Reverse((Picos::ZERO, id)));
         Ok(Self {
+            network: Network::of(&shared, nodes.len())?,
             queue: queue.collect(),
             nodes,
             packets: Slab::default(),
@@ -201,6 +218,10 @@ impl<P: Program> World<P> {
     /// Ranks that wait for ever, or a destination that does not exist.
     pub fn run(&mut self) -> Result<WorldReport, WorldError> {
         while let Some(Reverse((at, id))) = self.queue.pop() {
+            if id == NETWORK {
+                self.run_network(at);
+                continue;
+            }
             let node = &mut self.nodes[id as usize];
             if node.parked == Some(at) {
                 node.parked = None;
@@ -237,6 +258,34 @@ impl<P: Program> World<P> {
         Ok(())
     }
 
+    /// Carries parts over links while no rank can send anything that would be at a link before.
+    fn run_network(&mut self, due: Picos) {
+        let others = self.queue.peek().map_or(NEVER, |&Reverse((at, _))| at);
+        let mut safe_until = others.0.saturating_add(self.lookahead.0);
+        // An entry is stale if its part has moved on meanwhile.
+        if self.network_event() != Some(due) {
+            return;
+        }
+        while let Some(at) = self.network_event() {
+            if at.0 >= safe_until {
+                self.queue.push(Reverse((at, NETWORK)));
+                break;
+            }
+            let Some(Delivery { packet, part }) = self.network.as_mut().and_then(Network::step)
+            else {
+                continue;
+            };
+            let arrival = part.departure.first;
+            safe_until = safe_until.min(arrival.0.saturating_add(self.lookahead.0));
+            let part = Some(part);
+            self.deliver(arrival, Incoming { packet, part });
+        }
+    }
+
+    fn network_event(&self) -> Option<Picos> {
+        self.network.as_ref().and_then(Network::next_event)
+    }
+
     /// Rank `id` runs again at `at`, unless its entry for that is still in the queue.
     fn queue_at(&mut self, at: Picos, id: u32) {
         if self.nodes[id as usize].parked != Some(at) {
@@ -244,14 +293,13 @@ impl<P: Program> World<P> {
         }
     }
 
-    /// Carries out the steps of rank `id`; returns the earliest arrival of what it sent.
+    /// Carries out the steps of rank `id`; returns when the first of what it sent is at a node or a link.
     fn carry_out(&mut self, id: u32) -> Result<Picos, WorldError> {
         let mut earliest = NEVER;
         for index in 0..self.steps.len() {
             match self.steps[index] {
                 Step::Transmit(packet) => {
-                    earliest = earliest.min(packet.key().0);
-                    self.transmit(&packet)?;
+                    earliest = earliest.min(self.transmit(&packet)?);
                 }
                 Step::Complete {
                     request,
@@ -284,30 +332,49 @@ impl<P: Program> World<P> {
         Ok(earliest)
     }
 
-    fn transmit(&mut self, packet: &Packet) -> Result<(), WorldError> {
-        let (at, source, sequence) = packet.key();
+    /// Sends `packet` on its way; returns when it is at a node or a link.
+    fn transmit(&mut self, packet: &Packet) -> Result<Picos, WorldError> {
         let ranks = self.nodes.len();
-        let no_such_rank = WorldError::NoSuchRank {
-            source_rank: source,
-            dest: packet.dest,
-            ranks,
-        };
-        let node = self
-            .nodes
-            .get_mut(packet.dest as usize)
-            .ok_or(no_such_rank)?;
-        let before = node.next_event();
-        node.inbox.push(Reverse((
-            at,
-            source,
-            sequence,
-            self.packets.insert(*packet),
-        )));
-        if packet.dest != source && before.is_none_or(|before| at < before) {
-            node.parked = node.parked.or(before);
-            self.queue.push(Reverse((at, packet.dest)));
+        if packet.dest as usize >= ranks {
+            return Err(WorldError::NoSuchRank {
+                source_rank: packet.source,
+                dest: packet.dest,
+                ranks,
+            });
         }
-        Ok(())
+        let Some(network) = &mut self.network else {
+            let at = packet.key().0;
+            let part = None;
+            self.deliver(
+                at,
+                Incoming {
+                    packet: *packet,
+                    part,
+                },
+            );
+            return Ok(at);
+        };
+        let before = network.next_event();
+        let at = network.enter(packet);
+        if before.is_none_or(|before| at < before) {
+            self.queue.push(Reverse((at, NETWORK)));
+        }
+        Ok(at)
+    }
+
+    /// Puts what arrives at `at` into its receiver's inbox.
+    fn deliver(&mut self, at: Picos, incoming: Incoming) {
+        let (_, source, sequence) = incoming.packet.key();
+        let dest = incoming.packet.dest;
+        let node = &mut self.nodes[dest as usize];
+        let before = node.next_event();
+        let place = self.packets.insert(incoming);
+        node.inbox.push(Reverse((at, source, sequence, place)));
+        let is_running = self.network.is_none() && dest == source;
+        if !is_running && before.is_none_or(|before| at < before) {
+            node.parked = node.parked.or(before);
+            self.queue.push(Reverse((at, dest)));
+        }
     }
 
     fn check_ends(&self) -> Result<(), WorldError> {
@@ -335,8 +402,9 @@ impl<P: Program> World<P> {
         WorldReport {
             end: ends.max().unwrap_or_default(),
             packets: self.messages,
-            packets_in_flight: self.packets.most as u64,
+            packets_in_flight: self.packets.most() as u64,
             counts,
+            network: self.network.as_ref().map(Network::counts),
         }
     }
 }
@@ -358,9 +426,21 @@ impl<P: Program> Node<P> {
         (next != NEVER).then_some(next)
     }
 
-    fn take_packet(&mut self, packets: &mut Slab, steps: &mut Vec<Step>, count: &mut u64) {
-        if let Some(Reverse((.., place))) = self.inbox.pop() {
-            self.rank.arrive(&packets.remove(place), steps);
+    fn take_packet(
+        &mut self,
+        packets: &mut Slab<Incoming>,
+        steps: &mut Vec<Step>,
+        count: &mut u64,
+    ) {
+        let Some(Reverse((.., place))) = self.inbox.pop() else {
+            return;
+        };
+        let Incoming { packet, part } = packets.remove(place);
+        match part {
+            None => self.rank.arrive(&packet, steps),
+            Some(part) => self.rank.arrive_part(&packet, &part, steps),
+        }
+        if part.is_none_or(|part| part.is_last) {
             *count += 1;
         }
     }
@@ -426,35 +506,3 @@ impl<P: Program> Node<P> {
 
 /// Later than anything.
 const NEVER: Picos = Picos(u64::MAX);
-
-/// Packets on their way. Places are used again, so memory grows with what is under way at once.
-#[derive(Debug, Default)]
-struct Slab {
-    places: Vec<Option<Packet>>,
-    free: Vec<u32>,
-    most: usize,
-}
-
-impl Slab {
-    fn insert(&mut self, packet: Packet) -> u32 {
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = Some(packet);
-                place
-            }
-            None => {
-                self.places.push(Some(packet));
-                (self.places.len() - 1) as u32
-            }
-        };
-        self.most = self.most.max(self.places.len() - self.free.len());
-        place
-    }
-
-    fn remove(&mut self, place: u32) -> Packet {
-        self.free.push(place);
-        self.places[place as usize]
-            .take()
-            .expect("a place in an inbox holds its packet until it is taken")
-    }
-}

@@ -2,7 +2,7 @@
 
 use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::nic::pattern::{BandwidthSpec, LatencySpec, PortsReport};
-use pagemill_sim::nic::{NicCounts, WorldReport};
+use pagemill_sim::nic::{NetworkCounts, NicCounts, WorldReport};
 use pagemill_types::Picos;
 
 use crate::quotient::quotient;
@@ -23,6 +23,11 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "bandwidth_bytes_per_second",
         ColumnKind::BytesPerSecond,
         "payload_bytes / time_ns; bidirectional: both ways together",
+    ),
+    (
+        "rank_bandwidth_bytes_per_second",
+        ColumnKind::BytesPerSecond,
+        "mean over all sending ranks of the bytes that each sent over the time of its own end; 0 for programs without a rank's own end",
     ),
     (
         "messages_per_second",
@@ -71,6 +76,16 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "from lookup to physical address, mean",
     ),
     (
+        "link_wait_time_ns",
+        ColumnKind::TimeNs,
+        "for how long a part of a transfer waited at a link of the network, mean; 0 without a network",
+    ),
+    (
+        "link_use_max",
+        ColumnKind::Rate,
+        "time for which the busiest link was busy / time_ns; 0 without a network",
+    ),
+    (
         "port_misses",
         ColumnKind::Count,
         "port states that had to be read from memory",
@@ -96,9 +111,17 @@ pub struct Measured {
     packets: u64,
     packets_in_flight: u64,
     counts: NicCounts,
+    /// Bytes per second.
+    rank_rate: f64,
+    network: NetworkCounts,
 }
 
 impl Measured {
+    /// With the mean rate at which a rank sent, in bytes per second.
+    pub fn with_rank_rate(self, rank_rate: f64) -> Self {
+        Self { rank_rate, ..self }
+    }
+
     pub fn of_latency(one_way: Picos, spec: &LatencySpec, report: &WorldReport) -> Self {
         let messages = 2 * spec.iterations;
         Self {
@@ -131,6 +154,8 @@ impl Measured {
             packets: report.writes,
             packets_in_flight: 0,
             counts: report.counts,
+            rank_rate: 0.0,
+            network: NetworkCounts::default(),
         }
     }
 
@@ -153,6 +178,8 @@ impl Measured {
             packets: report.packets,
             packets_in_flight: report.packets_in_flight,
             counts: report.counts,
+            rank_rate: 0.0,
+            network: report.network.unwrap_or_default(),
         }
     }
 
@@ -165,6 +192,7 @@ impl Measured {
                 "bandwidth_bytes_per_second",
                 per_second(self.payload_bytes, self.time),
             )
+            .metric("rank_bandwidth_bytes_per_second", self.rank_rate)
             .metric("messages_per_second", per_second(self.messages, self.time))
             .metric("messages", self.messages)
             .metric("payload_bytes", self.payload_bytes)
@@ -180,6 +208,14 @@ impl Measured {
             .metric(
                 "att_wait_time_ns",
                 quotient(nanoseconds(translation.waited), translation.lookups),
+            )
+            .metric(
+                "link_wait_time_ns",
+                quotient(nanoseconds(self.network.waited), self.network.passed),
+            )
+            .metric(
+                "link_use_max",
+                quotient(self.network.busiest.0 as f64, self.time.0),
             )
             .metric("port_misses", self.counts.port_misses)
             .metric("refused", self.counts.refused.total())

@@ -22,6 +22,7 @@ pub const VIEW: View = View {
         "messages_per_second",
         "att_miss_rate",
         "att_wait_time_ns",
+        "link_wait_time_ns",
     ],
     ratio: None,
     plots: plots::plots,
@@ -53,9 +54,10 @@ fn measure(spec: &NicPoint) -> Result<Measured, String> {
             Measured::of_ports(&report, ports.bytes)
         }
         NicWorkload::Exchange(exchange) => {
-            let report = exchange.run(machine).map_err(|error| error.to_string())?;
+            let (report, rate) = exchange.run(machine).map_err(|error| error.to_string())?;
             let messages = exchange.messages();
-            Measured::of_program(messages, messages.saturating_mul(exchange.bytes), &report)
+            let bytes = messages.saturating_mul(exchange.bytes);
+            Measured::of_program(messages, bytes, &report).with_rank_rate(rate)
         }
         NicWorkload::Goal(goal) => {
             let report = goal.run(machine).map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@ use super::super::machine::NicMachine;
 use super::super::packet::{Completion, Receive, Request, Send};
 use super::super::program::{Action, Program};
 use super::super::world::{World, WorldError, WorldReport};
+use super::shuffle::Shuffle;
 
 /// Who talks to whom in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,18 @@ pub enum ExchangePattern {
     AllToAll,
     /// With the two neighbors in each of three dimensions of a torus.
     Halo,
+    /// To the rank a distance further on.
+    Shift {
+        /// How far.
+        distance: u32,
+    },
+    /// All others to rank 0.
+    Incast,
+    /// Each with one other, drawn anew in each phase: a bisect pattern (Hoefler et al., Cluster 2008).
+    Pairs {
+        /// What is drawn depends on it and the phase only.
+        seed: u64,
+    },
 }
 
 /// Phases of exchange with computation between them.
@@ -44,12 +57,24 @@ pub struct ExchangeRank {
 }
 
 impl ExchangeSpec {
-    /// Runs it; returns what the interfaces counted.
+    /// Runs it; returns what the interfaces counted, and the mean over all sending ranks of the rate at which each sent, in bytes
+    /// per second: its bytes over the time of its own end.
     ///
     /// # Errors
-    /// A value of the machine is impossible.
-    pub fn run(&self, machine: &NicMachine) -> Result<WorldReport, WorldError> {
-        World::new(machine, self.programs())?.run()
+    /// A value of the machine is impossible, or it has too few nodes.
+    pub fn run(&self, machine: &NicMachine) -> Result<(WorldReport, f64), WorldError> {
+        let mut world = World::new(machine, self.programs())?;
+        let report = world.run()?;
+        let senders = (0..self.ranks).filter(|&rank| self.sends(rank) > 0);
+        let rates: Vec<f64> = senders
+            .filter_map(|rank| {
+                let bytes = self.phases() * u64::from(self.sends(rank)) * self.bytes;
+                let end = world.stopped_at(rank).filter(|end| *end > Picos::ZERO)?;
+                Some(bytes as f64 / (end.0 as f64 / 1e12))
+            })
+            .collect();
+        let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+        Ok((report, mean))
     }
 
     /// The program of each rank.
@@ -70,23 +95,37 @@ impl ExchangeSpec {
     pub fn phases(&self) -> u64 {
         let distances = match self.pattern {
             ExchangePattern::AllToAll => u64::from(self.ranks.saturating_sub(1)),
-            ExchangePattern::Ring | ExchangePattern::Halo => 1,
+            _ => 1,
         };
         self.iterations.saturating_mul(distances)
     }
 
-    fn partners(&self) -> u32 {
+    /// Messages that `rank` sends in a phase.
+    fn sends(&self, rank: u32) -> u32 {
         match self.pattern {
             ExchangePattern::Halo => 6,
-            ExchangePattern::Ring | ExchangePattern::AllToAll => 1,
+            ExchangePattern::Incast => u32::from(rank > 0),
+            _ => 1,
+        }
+    }
+
+    /// Messages that `rank` receives in a phase.
+    fn receives(&self, rank: u32) -> u32 {
+        match self.pattern {
+            ExchangePattern::Halo => 6,
+            ExchangePattern::Incast if rank == 0 => self.ranks.saturating_sub(1),
+            ExchangePattern::Incast => 0,
+            _ => 1,
         }
     }
 
     /// Messages of a whole run.
     pub fn messages(&self) -> u64 {
-        self.phases()
-            .saturating_mul(u64::from(self.partners()))
-            .saturating_mul(u64::from(self.ranks))
+        let of_a_phase = match self.pattern {
+            ExchangePattern::Incast => u64::from(self.ranks.saturating_sub(1)),
+            _ => u64::from(self.sends(0)).saturating_mul(self.ranks.into()),
+        };
+        self.phases().saturating_mul(of_a_phase)
     }
 }
 
@@ -103,6 +142,13 @@ impl ExchangeRank {
         };
         match self.spec.pattern {
             ExchangePattern::Ring => shifted(1),
+            ExchangePattern::Shift { distance } => shifted(distance),
+            // Only rank 0 receives, from each of the others; only they send.
+            ExchangePattern::Incast => (0, index + 1),
+            ExchangePattern::Pairs { seed } => {
+                let other = Shuffle::new(ranks, seed, self.phase).beside(self.rank);
+                (other, other)
+            }
             ExchangePattern::AllToAll => {
                 shifted(1 + (self.phase % u64::from(ranks.saturating_sub(1).max(1))) as u32)
             }
@@ -126,7 +172,12 @@ impl ExchangeRank {
 
     /// Messages of a phase carry its number and their own, so that neighbors that are a phase ahead are told apart.
     fn tag(&self, index: u32) -> u64 {
-        self.phase * 8 + u64::from(index)
+        let number = match self.spec.pattern {
+            // Told apart by their senders.
+            ExchangePattern::Incast => 0,
+            _ => u64::from(index),
+        };
+        self.phase * 8 + number
     }
 
     fn address(&self, index: u32, is_receive: bool) -> u64 {
@@ -137,8 +188,8 @@ impl ExchangeRank {
 
 impl Program for ExchangeRank {
     fn next(&mut self, _now: Picos) -> Action {
-        let partners = self.spec.partners();
-        if self.step > 2 * partners {
+        let receives = self.spec.receives(self.rank);
+        if self.step > receives + self.spec.sends(self.rank) {
             if self.under_way > 0 {
                 return Action::Wait;
             }
@@ -153,7 +204,7 @@ impl Program for ExchangeRank {
         let bytes = self.spec.bytes;
         if step == 0 {
             Action::Compute(self.spec.compute)
-        } else if step <= partners {
+        } else if step <= receives {
             let index = step - 1;
             let source = Some(self.partner(index).1);
             Action::Receive(Receive {
@@ -164,7 +215,7 @@ impl Program for ExchangeRank {
                 address: self.address(index, true),
             })
         } else {
-            let index = step - 1 - partners;
+            let index = step - 1 - receives;
             let dest = self.partner(index).0;
             Action::Send(Send {
                 dest,
@@ -223,6 +274,8 @@ mod tests {
             ExchangePattern::Ring,
             ExchangePattern::AllToAll,
             ExchangePattern::Halo,
+            ExchangePattern::Shift { distance: 5 },
+            ExchangePattern::Pairs { seed: 3 },
         ] {
             for ranks in [1, 2, 3, 8, 12] {
                 let spec = ExchangeSpec {
@@ -235,7 +288,7 @@ mod tests {
                 for mut one in spec.programs() {
                     for phase in 0..spec.phases() {
                         one.phase = phase;
-                        for index in 0..spec.partners() {
+                        for index in 0..spec.sends(one.rank) {
                             let (to, _) = one.partner(index);
                             let other = ExchangeRank {
                                 spec,

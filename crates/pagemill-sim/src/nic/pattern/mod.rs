@@ -7,6 +7,7 @@ mod bandwidth;
 mod exchange;
 mod latency;
 mod ports;
+mod shuffle;
 
 pub use addresses::{AddressOrder, Addresses};
 pub use bandwidth::{BandwidthRank, BandwidthSpec};

@@ -1,0 +1,115 @@
+/// A random order of ranks that needs no table: a Feistel network over a power of four, walked until it stays below the number of
+/// ranks (Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shuffle {
+    ranks: u32,
+    half_bits: u32,
+    seed: u64,
+}
+
+/// Fewer favor some pairs of a few ranks.
+const ROUNDS: u64 = 12;
+
+impl Shuffle {
+    /// Order `index` of those that `seed` gives, of `ranks` ranks.
+    pub fn new(ranks: u32, seed: u64, index: u64) -> Self {
+        let bits = u32::BITS - ranks.saturating_sub(1).leading_zeros();
+        Self {
+            ranks,
+            half_bits: bits.div_ceil(2).max(1),
+            seed: mix(seed ^ mix(index)),
+        }
+    }
+
+    /// The rank next to `rank`: places 0 and 1, 2 and 3, and so on are pairs. The last of an odd number is alone.
+    pub fn beside(&self, rank: u32) -> u32 {
+        let place = self.walk(rank, Self::forward);
+        let beside = place ^ 1;
+        if beside < self.ranks {
+            self.walk(beside, Self::backward)
+        } else {
+            rank
+        }
+    }
+
+    fn walk(&self, start: u32, step: impl Fn(&Self, u64) -> u64) -> u32 {
+        let mut value = u64::from(start);
+        loop {
+            value = step(self, value);
+            if value < u64::from(self.ranks) {
+                return value as u32;
+            }
+        }
+    }
+
+    fn forward(&self, value: u64) -> u64 {
+        let (mut high, mut low) = self.halves(value);
+        for round in 0..ROUNDS {
+            (high, low) = (low, high ^ self.round(low, round));
+        }
+        high << self.half_bits | low
+    }
+
+    fn backward(&self, value: u64) -> u64 {
+        let (mut high, mut low) = self.halves(value);
+        for round in (0..ROUNDS).rev() {
+            (high, low) = (low ^ self.round(high, round), high);
+        }
+        high << self.half_bits | low
+    }
+
+    fn halves(&self, value: u64) -> (u64, u64) {
+        (value >> self.half_bits, value & self.mask())
+    }
+
+    fn round(&self, half: u64, round: u64) -> u64 {
+        mix(self.seed ^ mix(half << 8 | round)) & self.mask()
+    }
+
+    fn mask(&self) -> u64 {
+        (1 << self.half_bits) - 1
+    }
+}
+
+/// SplitMix64's mixing (Steele, Lea, Flood, OOPSLA 2014).
+fn mix(value: u64) -> u64 {
+    let mut mixed = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyone_is_beside_the_one_that_is_beside_it() {
+        for ranks in [1, 2, 3, 4, 17, 64, 100] {
+            for index in 0..20 {
+                let shuffle = Shuffle::new(ranks, 7, index);
+                let alone = (0..ranks)
+                    .filter(|&rank| shuffle.beside(rank) == rank)
+                    .count();
+                assert_eq!(alone, ranks as usize % 2, "{ranks} ranks");
+                for rank in 0..ranks {
+                    assert_eq!(shuffle.beside(shuffle.beside(rank)), rank, "{ranks} ranks");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_is_drawn_about_equally_often() {
+        let mut counts = [0_u32; 8];
+        for index in 0..7000 {
+            counts[Shuffle::new(8, 1, index).beside(0) as usize] += 1;
+        }
+        assert_eq!(counts[0], 0);
+        // A thousand each; six standard deviations are 176.
+        assert!(
+            counts[1..].iter().all(|count| count.abs_diff(1000) < 180),
+            "{counts:?}"
+        );
+    }
+}
