@@ -187,7 +187,7 @@ impl Network {
         let link = &mut self.links[link as usize];
         let start = at.max(link.free_at);
         link.free_at = start + busy;
-        link.busy = link.busy + busy;
+        link.busy += busy;
         self.counts.passed += 1;
         self.counts.waited += start - at;
         start
