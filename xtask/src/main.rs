@@ -188,14 +188,7 @@ fn run(command: Command) -> Result<bool> {
             tally.print();
             Ok(tally.all_passed())
         }
-        Command::Site { folder } => {
-            let made = site::make(folder.as_deref())?;
-            eprintln!(
-                "python3 -m http.server --bind 127.0.0.1 --directory {}",
-                made.display()
-            );
-            Ok(true)
-        }
+        Command::Site { folder } => site::run(folder.as_deref()).map(|()| true),
         Command::Gallery { check: true } => gallery::compare().map(|()| true),
         Command::Gallery { check: false } => gallery::make().map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),

@@ -10,6 +10,14 @@ use crate::{process, workspace};
 /// Where the playground runs.
 const TARGET: &str = "wasm32-unknown-unknown";
 
+/// Makes the site and tells how to serve it.
+pub fn run(folder: Option<&Path>) -> Result<()> {
+    let made = make(folder)?;
+    let shown = made.display();
+    eprintln!("python3 -m http.server --bind 127.0.0.1 --directory {shown}");
+    Ok(())
+}
+
 /// Makes the site in `folder`, or in `target/website`; answers where it is.
 pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
     let folder = folder.map_or_else(

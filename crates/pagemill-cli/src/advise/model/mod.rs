@@ -3,6 +3,7 @@
 //! A token reads every weight once, layer by layer. That is one loop of the pattern `grid-stride` over memory of the size of the
 //! weights, simulated at a share of the size, as for other patterns; what counts is a loop that finds memory as the loop before left it.
 
+mod file;
 mod gguf;
 mod safetensors;
 mod tensors;
@@ -54,7 +55,7 @@ const ALL: &str = "all";
 
 /// Answers for the model at `path`.
 pub fn advise(arguments: &AdviseArguments, path: &Path) -> Result<(), Failure> {
-    let model = Tensors::read(path)?;
+    let model = file::read(path)?;
     let machines = match arguments.machine.as_deref() {
         Some(ALL) => driven()?,
         Some(machine) => vec![machine.to_owned()],
