@@ -135,58 +135,35 @@ fn main() -> ExitCode {
 /// Whether all went well.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Check => {
-            let tally = check::run();
-            tally.print();
-            Ok(tally.all_passed())
-        }
+        Command::Check => Ok(passed(&check::run())),
         Command::Test { full } => test::run(full),
         Command::Fuzz {
             seconds,
             keep,
             names,
-        } => {
-            let tally = fuzz::run(seconds, &names, keep)?;
-            tally.print();
-            Ok(tally.all_passed())
-        }
-        Command::Sanitize { sanitizer, names } => {
-            let tally = sanitize::run(sanitizer, &names)?;
-            tally.print();
-            Ok(tally.all_passed())
-        }
+        } => Ok(passed(&fuzz::run(seconds, &names, keep)?)),
+        Command::Sanitize { sanitizer, names } => Ok(passed(&sanitize::run(sanitizer, &names)?)),
         Command::Python => {
             let mut tally = tally::Tally::default();
             python::test(&mut tally)?;
-            tally.print();
-            Ok(tally.all_passed())
+            Ok(passed(&tally))
         }
         Command::Workloads {
             check: true,
             filter,
-        } => {
-            let tally = kernels::compare(filter.as_deref())?;
-            tally.print();
-            Ok(tally.all_passed())
-        }
+        } => Ok(passed(&kernels::compare(filter.as_deref())?)),
         Command::Workloads {
             check: false,
             filter,
         } => kernels::rebuild(filter.as_deref()).map(|()| true),
-        Command::Vm { keep, names } => {
-            let tally = vm::run(&names, keep)?;
-            tally.print();
-            Ok(tally.all_passed())
-        }
+        Command::Vm { keep, names } => Ok(passed(&vm::run(&names, keep)?)),
         Command::Package { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev
             } else {
                 package::Profile::Release
             };
-            let tally = package::run(profile, verify)?;
-            tally.print();
-            Ok(tally.all_passed())
+            Ok(passed(&package::run(profile, verify)?))
         }
         Command::Site { folder } => site::run(folder.as_deref()).map(|()| true),
         Command::Gallery { check: true } => gallery::compare().map(|()| true),
@@ -196,4 +173,10 @@ fn run(command: Command) -> Result<bool> {
             bench::run(filter.as_deref(), package.as_deref()).map(|()| true)
         }
     }
+}
+
+/// Prints `tally`; whether nothing in it failed.
+fn passed(tally: &tally::Tally) -> bool {
+    tally.print();
+    tally.all_passed()
 }

@@ -1,9 +1,10 @@
 //! What a network interface and its node are made of: plain values, each from a machine file.
 
+use pagemill_policy::routing::{Routing, Topology, TopologySpec};
 use pagemill_policy::translation::AttSpec;
 use pagemill_types::{Bandwidth, Picos};
 
-use super::network::NetworkSpec;
+use crate::SpecError;
 
 /// A node with one network interface, and the wire to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +134,21 @@ pub struct WireSpec {
     pub hops: u32,
 }
 
+/// A network of switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkSpec {
+    /// How the switches are linked.
+    pub topology: TopologySpec,
+    /// Who picks the route of a transfer.
+    pub routing: Routing,
+    /// Rate of a link between switches after line coding; links to nodes have the wire's.
+    pub bandwidth: Bandwidth,
+    /// Cable between two switches.
+    pub cable_latency: Picos,
+    /// Bytes of a transfer that pass a link without a break.
+    pub part_bytes: u32,
+}
+
 /// What a message-passing library costs and how it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSpec {
@@ -160,6 +176,18 @@ impl WireSpec {
     #[inline]
     pub fn wire_bytes(&self, bytes: u64) -> u64 {
         bytes + bytes.div_ceil(u64::from(self.payload_bytes)).max(1) * u64::from(self.header_bytes)
+    }
+}
+
+impl NetworkSpec {
+    /// The topology.
+    ///
+    /// # Errors
+    /// A value of it is impossible.
+    pub fn build(&self) -> Result<Box<dyn Topology>, SpecError> {
+        self.topology.build().map_err(|error| {
+            SpecError::new(format!("network.{}", error.key), error.value, error.allowed)
+        })
     }
 }
 

@@ -35,10 +35,10 @@ pub use descriptor::{
 };
 pub use interface::Nic;
 pub use machine::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
-    WireSpec,
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
+    TablePlace, TableSpec, WireSpec,
 };
-pub use network::{NetworkCounts, NetworkSpec};
+pub use network::NetworkCounts;
 pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
 pub use program::{Action, Program};
 pub use rank::Rank;

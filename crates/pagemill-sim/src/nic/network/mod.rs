@@ -5,10 +5,7 @@
 //! behind it that goes elsewhere. The link from a node into the network is the interface's own and is not timed here.
 
 mod events;
-mod spec;
 mod transfer;
-
-pub use spec::NetworkSpec;
 
 use std::sync::Arc;
 
@@ -18,7 +15,7 @@ use pagemill_types::Picos;
 use self::events::{Event, Events};
 use self::transfer::Transfer;
 use super::descriptor::{Departure, FlightKind, Part};
-use super::machine::NicMachine;
+use super::machine::{NetworkSpec, NicMachine};
 use super::packet::Packet;
 use super::slab::Slab;
 use crate::SpecError;
