@@ -1,5 +1,7 @@
 //! Every test there is, after setting up what they need.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, bail};
 
 use crate::cuda::Nvcc;
@@ -21,6 +23,46 @@ const FUZZ_SECONDS_FULL: u32 = 300;
 
 /// Sets up, checks, tests; whether nothing failed. `full` adds what takes long.
 pub fn run(full: bool) -> Result<bool> {
+    let mut stages = Stages::default();
+    stages.time("set-up", provide)?;
+    let mut tally = stages.time("checks", check::run);
+    stages.time("Rust tests", || run_cargo_tests(&mut tally, full))?;
+    let seconds = if full {
+        FUZZ_SECONDS_FULL
+    } else {
+        FUZZ_SECONDS
+    };
+    match stages.time("fuzzing", || fuzz::run(seconds, &[], false)) {
+        Ok(fuzzed) => tally.add(fuzzed),
+        Err(error) => tally.check("fuzz targets", || Err(error)),
+    }
+    if let Err(error) = stages.time("Python", || python::test(&mut tally)) {
+        tally.check("Python package", || Err(error));
+    }
+    match stages.time("PTX", || kernels::compare(None)) {
+        Ok(compared) => tally.add(compared),
+        Err(error) => tally.check("committed PTX", || Err(error)),
+    }
+    match stages.time("virtual machines", || vm::run(&[], false)) {
+        Ok(booted) => tally.add(booted),
+        Err(error) => tally.check("virtual machine", || Err(error)),
+    }
+    stages.time("gallery", || {
+        tally.check(
+            "docs/gallery is of the rows in validation/",
+            gallery::compare,
+        );
+    });
+    if let Err(error) = stages.time("packages", || package::test(&mut tally)) {
+        tally.check("Debian packages", || Err(error));
+    }
+    stages.print();
+    tally.print();
+    Ok(tally.all_passed())
+}
+
+/// Installs what tests need.
+fn provide() -> Result<()> {
     system::provide()?;
     if let Err(error) = Nvcc::provide() {
         // The tests that need it say so, and the comparison of the committed PTX fails with the reason.
@@ -30,37 +72,26 @@ pub fn run(full: bool) -> Result<bool> {
         // Likewise.
         eprintln!("{error:#}");
     }
-    let mut tally = check::run();
-    run_cargo_tests(&mut tally, full)?;
-    let seconds = if full {
-        FUZZ_SECONDS_FULL
-    } else {
-        FUZZ_SECONDS
-    };
-    match fuzz::run(seconds, &[], false) {
-        Ok(fuzzed) => tally.add(fuzzed),
-        Err(error) => tally.check("fuzz targets", || Err(error)),
+    Ok(())
+}
+
+/// How long each part took, to see where the minutes go.
+#[derive(Default)]
+struct Stages(Vec<(&'static str, Duration)>);
+
+impl Stages {
+    fn time<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = run();
+        self.0.push((name, start.elapsed()));
+        result
     }
-    if let Err(error) = python::test(&mut tally) {
-        tally.check("Python package", || Err(error));
+
+    fn print(&self) {
+        for (name, span) in &self.0 {
+            println!("{name:<18} {:>6} s", span.as_secs());
+        }
     }
-    match kernels::compare(None) {
-        Ok(compared) => tally.add(compared),
-        Err(error) => tally.check("committed PTX", || Err(error)),
-    }
-    match vm::run(&[], false) {
-        Ok(booted) => tally.add(booted),
-        Err(error) => tally.check("virtual machine", || Err(error)),
-    }
-    tally.check(
-        "docs/gallery is of the rows in validation/",
-        gallery::compare,
-    );
-    if let Err(error) = package::test(&mut tally) {
-        tally.check("Debian packages", || Err(error));
-    }
-    tally.print();
-    Ok(tally.all_passed())
 }
 
 fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
