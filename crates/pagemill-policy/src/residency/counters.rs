@@ -11,6 +11,9 @@ pub(super) struct Counters {
     big_pages: Vec<u32>,
 }
 
+/// The count of a region that is not reported.
+const SILENT: u32 = u32::MAX;
+
 /// Bits of a block's 64 KiB pages.
 const BIG_PAGES: u32 = BLOCK_PAGES / BIG_PAGE_PAGES;
 
@@ -52,7 +55,8 @@ impl Counters {
         let mut reported = 0;
         for region in 0..self.regions {
             let count = &mut self.counts[(first + region) as usize];
-            if *count >= threshold || self.regions == 1 {
+            // A region that is not reported keeps still when another of its block is.
+            if (*count >= threshold && *count != SILENT) || self.regions == 1 {
                 *count = 0;
                 reported |= big_pages_of(region, self.regions);
             }
@@ -72,7 +76,7 @@ impl Counters {
         for region in 0..self.regions {
             let width = BLOCK_PAGES / self.regions;
             if pages.overlaps(&PageMask::range(region * width..(region + 1) * width)) {
-                self.counts[(block * self.regions + region) as usize] = u32::MAX;
+                self.counts[(block * self.regions + region) as usize] = SILENT;
             }
         }
     }
@@ -96,6 +100,21 @@ fn big_pages_of(region: u32, regions: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_silent_region_stays_silent_when_its_neighbor_is_reported() {
+        let mut counters = Counters::new(AccessCounterSpec {
+            threshold: 3,
+            region: CounterRegion::Kib64,
+        });
+        counters.grow(1);
+        assert!(counters.count(0, 0, 3));
+        counters.take(0);
+        counters.silence(0, &PageMask::range(0..1));
+        assert!(counters.count(0, BIG_PAGE_PAGES, 3));
+        counters.take(0);
+        assert!(!counters.count(0, 0, 3), "it has no room yet");
+    }
 
     #[test]
     fn small_regions_count_apart() {
