@@ -9,14 +9,16 @@ import mpi4py
 mpi4py.rc.recv_mprobe = False
 from mpi4py import MPI
 
-LEFT_OUT = "testCancel"
+# The last two fail with every provider, and leave messages behind that a later test finds when their communicator's number
+# is used again.
+LEFT_OUT = ("testCancel", "testManyISendAndRecv", "testMixed")
 
 
 def tests_of(suite):
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from tests_of(test)
-        elif LEFT_OUT not in test.id():
+        elif not test.id().endswith(LEFT_OUT):
             yield test
 
 
