@@ -180,9 +180,21 @@ impl ExchangeRank {
         self.phase * 8 + number
     }
 
+    /// Where the data of message `index` lies. An exchange of all with all has two arrays, with a stretch for each peer.
     fn address(&self, index: u32, is_receive: bool) -> u64 {
-        let buffer = u64::from(index) * 2 + u64::from(is_receive);
-        (1 << 32) + buffer * self.spec.bytes.next_multiple_of(1 << 16)
+        const START: u64 = 1 << 32;
+        let ExchangeSpec { ranks, bytes, .. } = self.spec;
+        if self.spec.pattern != ExchangePattern::AllToAll {
+            let buffer = u64::from(index) * 2 + u64::from(is_receive);
+            return START + buffer * bytes.next_multiple_of(1 << 16);
+        }
+        let (to, from) = self.partner(index);
+        let array = u64::from(ranks) * bytes;
+        if is_receive {
+            START + array.next_multiple_of(1 << 16) + u64::from(from) * bytes
+        } else {
+            START + u64::from(to) * bytes
+        }
     }
 }
 
