@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Summary, Value};
 use pagemill_scenario::{Point, Scenario};
+use pagemill_types::{GOLDEN_GAMMA, mix64};
 
 use crate::Outcome;
 
@@ -178,11 +179,8 @@ fn geometric_mean(numbers: impl Iterator<Item = f64>) -> f64 {
 
 /// SplitMix64.
 fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    *state = state.wrapping_add(GOLDEN_GAMMA);
+    mix64(*state)
 }
 
 fn result_set(

@@ -1,10 +1,11 @@
-//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names.
+//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names, and numbers that look random.
 //!
 //! No dependency, no input or output. Mixing two kinds of number does not compile.
 #![forbid(unsafe_code)]
 
 mod address;
 mod clock;
+mod mix;
 mod page;
 mod picos;
 mod range;
@@ -13,6 +14,7 @@ mod registry;
 
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
+pub use mix::{GOLDEN_GAMMA, mix64};
 pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;
 pub use range::PageRange;

@@ -1,3 +1,5 @@
+use pagemill_types::{GOLDEN_GAMMA, mix64};
+
 /// A stream of random numbers that can be read at any place: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) as a function of
 /// its counter. Inputs are generated in any order, and generated again by the check, without being stored.
 #[derive(Clone, Copy, Debug)]
@@ -5,21 +7,20 @@ pub(crate) struct Random {
     key: u64,
 }
 
-const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl Random {
     /// The stream number `stream` of `seed`.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         Self {
-            key: mix(mix(seed).wrapping_add(stream.wrapping_mul(GOLDEN_GAMMA))),
+            key: mix64(mix64(seed).wrapping_add(stream.wrapping_mul(GOLDEN_GAMMA))),
         }
     }
 
     /// 64 uniform bits.
     pub(crate) fn bits(self, index: u64) -> u64 {
-        mix(self
-            .key
-            .wrapping_add((index.wrapping_add(1)).wrapping_mul(GOLDEN_GAMMA)))
+        mix64(
+            self.key
+                .wrapping_add((index.wrapping_add(1)).wrapping_mul(GOLDEN_GAMMA)),
+        )
     }
 
     /// Uniform in `0..bound`; the bias is below `bound / 2^64`.
@@ -36,12 +37,6 @@ impl Random {
     pub(crate) fn f32_in(self, index: u64, low: f32, high: f32) -> f32 {
         low + self.unit_f32(index) * (high - low)
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use pagemill_types::{GOLDEN_GAMMA, mix64};
+
 use crate::UNIT_BYTES;
 use crate::store::Unit;
 
@@ -52,8 +54,5 @@ impl DataKind {
 
 /// A number that looks like chance (SplitMix64).
 pub fn mix(index: u64) -> u64 {
-    let mut z = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    mix64(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA))
 }

@@ -1,4 +1,4 @@
-use pagemill_types::{Registry, named};
+use pagemill_types::{GOLDEN_GAMMA, Registry, mix64, named};
 
 use super::Topology;
 
@@ -142,14 +142,12 @@ fn least(
     }
 }
 
-/// A number that looks random and depends on `flow` and `index` only (SplitMix64's mixing: Steele, Lea, Flood, OOPSLA 2014).
+/// A number that looks random and depends on `flow` and `index` only.
 fn draw(flow: Flow, index: u32) -> u32 {
     let seed = u64::from(flow.from) << 32 | u64::from(flow.to);
-    let mut mixed = seed
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let mixed = seed
+        .wrapping_mul(GOLDEN_GAMMA)
         .wrapping_add(flow.number.wrapping_mul(0xd1b5_4a32_d192_ed03))
         .wrapping_add(u64::from(index) << 17);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed ^ (mixed >> 31)) as u32
+    mix64(mixed) as u32
 }

@@ -1,3 +1,5 @@
+use pagemill_types::{GOLDEN_GAMMA, mix64};
+
 /// A random order of ranks that needs no table: a Feistel network over a power of four, walked until it stays below the number of
 /// ranks (Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
 #[derive(Clone, Copy, Debug)]
@@ -71,12 +73,9 @@ impl Shuffle {
     }
 }
 
-/// SplitMix64's mixing (Steele, Lea, Flood, OOPSLA 2014).
+/// A number that looks random and depends on `value` only.
 fn mix(value: u64) -> u64 {
-    let mut mixed = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    mix64(value.wrapping_add(GOLDEN_GAMMA))
 }
 
 #[cfg(test)]
