@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
-use pagemill_scenario::{NicPoint, NicWorkload, PointSpec, load_nic_machine, load_text};
+use pagemill_scenario::{Machine, NicPoint, NicWorkload, PointSpec, load_nic_machine, load_text};
 use pagemill_sim::nic::NicMachine;
 
 const SOUND: &str = r#"
@@ -34,33 +34,25 @@ fn the_machine_file_and_the_simulator_agree_on_the_pni() {
     assert_eq!(load_nic_machine("pni").unwrap().spec, NicMachine::pni());
 }
 
+/// The machine `name`, whose values all have a source.
+fn sourced(name: &str) -> Machine<NicMachine> {
+    let machine = load_nic_machine(name).unwrap();
+    let mut sources = machine.settings.iter().map(|setting| &setting.source);
+    assert!(sources.all(|source| source.len() > 2), "{name}");
+    machine
+}
+
 #[test]
 fn every_machine_is_sound_and_every_value_has_a_source() {
     for name in ["pni", "pdp", "qdr", "on-die"] {
-        let machine = load_nic_machine(name).unwrap();
-        assert_eq!(machine.settings.len(), 44, "{name}");
-        assert!(
-            machine
-                .settings
-                .iter()
-                .all(|setting| setting.source.len() > 2),
-            "{name}"
-        );
+        assert_eq!(sourced(name).settings.len(), 44, "{name}");
     }
 }
 
 #[test]
 fn machines_with_switches_say_where_they_are_from() {
     for name in ["pni-clos-2", "pni-clos-3", "pni-dragonfly"] {
-        let machine = load_nic_machine(name).unwrap();
-        assert!(machine.spec.network.is_some(), "{name}");
-        assert!(
-            machine
-                .settings
-                .iter()
-                .all(|setting| setting.source.len() > 2),
-            "{name}"
-        );
+        assert!(sourced(name).spec.network.is_some(), "{name}");
     }
 }
 

@@ -1,11 +1,13 @@
 //! The built-in patterns and the loop of programs run against each other, over the same page managers: the same reads, below and
 //! beyond GPU memory.
 
+mod common;
+
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::gpu::{
-    DriverCosts, DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Memory, Options,
-    PatternCosts, PatternGrid, Report, TransferMode, Translation, TranslationSpec,
+    DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Memory, Options, PatternCosts,
+    PatternGrid, Report, TransferMode, Translation, TranslationSpec,
 };
 use pagemill_sim::parts::link::ReadSpec;
 use pagemill_sim::uvm::{UvmMachine, UvmPoint, UvmReport, run};
@@ -52,18 +54,7 @@ fn machine() -> GpuMachine {
             batch_entries: 256,
             interrupt_latency: ns(10_000),
         },
-        costs: DriverCosts {
-            batch: ns(20_000),
-            entry: ns(150),
-            block: ns(8000),
-            chunk: ns(5000),
-            host_page_unmap: ns(60),
-            host_page_populate: Picos::ZERO,
-            eviction: ns(10_000),
-            eviction_waits: true,
-            replay: ns(5000),
-        },
-        policy: Default::default(),
+        ..common::driver_machine()
     });
     machine
 }
