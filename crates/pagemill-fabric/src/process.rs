@@ -487,12 +487,12 @@ impl Process {
             tag: Some(outcome.tag & USER_TAG & !tags.message | tags.acknowledgment),
             ignore: 0,
         };
-        let nobody = Notify {
+        let silent = Notify {
             queue: None,
             of_success: false,
             context: 0,
         };
-        self.send(outcome.source, to, None, &Buffer::new(0, 0), nobody);
+        self.send(outcome.source, to, None, &Buffer::new(0, 0), silent);
     }
 }
 

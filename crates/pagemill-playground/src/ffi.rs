@@ -1,6 +1,6 @@
 //! The border to the browser: text in memory that both sides see.
 //!
-//! A text that goes in is written to memory of [`pagemill_allocate`]. A text that comes out is a length of four bytes, lowest
+//! An argument is written to memory of [`pagemill_allocate`]. A result is a length of four bytes, lowest
 //! first, and as many bytes of UTF-8 behind it; it stays until the next call.
 
 use std::cell::RefCell;

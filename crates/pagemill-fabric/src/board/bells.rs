@@ -75,7 +75,7 @@ impl Bells {
 pub struct Bell<'a>(&'a File);
 
 impl Bell<'_> {
-    /// Wakes whoever sleeps there. In a full pipe, enough wakes are on their way.
+    /// Wakes the thread that sleeps there. A full pipe holds enough wakes already.
     pub fn ring(self) {
         let _ = { self.0 }.write(&[0]);
     }

@@ -145,7 +145,7 @@ impl BlockCheck {
         self.has_fenced = true;
     }
 
-    /// Warp `number` comes to barrier `id`.
+    /// Warp `number` arrives at barrier `id`.
     pub(crate) fn arrive(&mut self, number: u32, id: u32) {
         self.arrivals.push((id, number, self.time));
         self.sync_warp(number);

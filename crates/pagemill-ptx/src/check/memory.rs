@@ -17,7 +17,7 @@ impl DeviceMemory {
         self.checker.is_some()
     }
 
-    /// Nobody has written the `bytes` bytes from `address` on: reading them is a mistake of a kernel, if those are looked for.
+    /// The `bytes` bytes from `address` on have no value. In checked runs, a kernel that reads them makes a mistake.
     pub fn forget_values(&mut self, address: u64, bytes: u64) {
         if !self.is_checked() {
             return;

@@ -1,6 +1,6 @@
 //! What happened before what: releases at places, and who has seen them.
 //!
-//! An actor that fences and then writes a place by a strong access *releases* there: whoever reads that place by a strong
+//! An actor that fences and then writes a place by a strong access *releases* there: an actor that reads that place by a strong
 //! access later knows of everything that the actor did before. What one actor knows, others learn from it in the same way.
 
 use std::collections::BTreeMap;

@@ -87,7 +87,7 @@ impl Shadow {
         }
     }
 
-    /// Nobody has read or written anything.
+    /// Forgets all readers and writers.
     pub(crate) fn clear_cells(&mut self) {
         if let Some(cells) = &mut self.cells {
             cells.clear();

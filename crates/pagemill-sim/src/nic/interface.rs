@@ -478,7 +478,7 @@ impl Nic {
     fn eject(&mut self, head: Picos, lane: Lane, bytes: u64) -> Picos {
         let busy = self.wire_time(bytes);
         if self.machine.network.is_some() {
-            // The last switch has put what comes from different nodes one behind another.
+            // The last switch has already put messages of different nodes one behind another.
             return head + busy;
         }
         self.receive.book(head, lane, busy, self.segment_busy) + busy

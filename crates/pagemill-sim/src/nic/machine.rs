@@ -46,7 +46,7 @@ pub struct HostSpec {
     pub read_request_bytes: u32,
     /// Header of a read request, in bytes; it goes towards memory.
     pub read_header_bytes: u32,
-    /// Most read data that may be on its way, in bytes.
+    /// Most read data that may be on its way, in bytes: for messages and for bulk data each.
     pub read_window_bytes: u32,
     /// From a store of the processor to the interface's register.
     pub pio_latency: Picos,

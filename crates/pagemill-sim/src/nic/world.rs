@@ -370,6 +370,7 @@ impl<P: Program> World<P> {
         let before = node.next_event();
         let place = self.packets.insert(incoming);
         node.inbox.push(Reverse((at, source, sequence, place)));
+        // A rank that sends to itself is running, and looks at its inbox before it goes on.
         let is_running = self.network.is_none() && dest == source;
         if !is_running && before.is_none_or(|before| at < before) {
             node.parked = node.parked.or(before);

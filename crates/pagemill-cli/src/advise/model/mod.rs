@@ -113,7 +113,7 @@ fn point(
     found.ok_or_else(|| Failure::Usage(format!("{machine} has no unified memory")))
 }
 
-/// What a way comes to.
+/// Speed and traffic of a way.
 struct Speed {
     /// Weights over GPU memory.
     factor: f64,

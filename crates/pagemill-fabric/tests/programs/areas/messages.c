@@ -139,7 +139,7 @@ static void to_oneself(void)
 	EXPECT(got == rank);
 }
 
-static void to_nobody(void)
+static void to_proc_null(void)
 {
 	int value = 3;
 	MPI_Status status;
@@ -462,7 +462,7 @@ static void persistent_with_offset(void)
 	MPI_Type_free(&inner);
 }
 
-/* Every receive is posted before the first message comes, or every message comes before the first receive. */
+/* Every receive is posted before the first message is sent, or every message arrives before the first receive. */
 static void many(int count, int are_expected)
 {
 	int *values = malloc(count * sizeof(int));
@@ -642,7 +642,7 @@ int main(int argc, char **argv)
 		{"started synchronous short", started_synchronous_short},
 		{"started synchronous large", started_synchronous_large},
 		{"synchronous waits", synchronous_waits}, {"to oneself", to_oneself},
-		{"to nobody", to_nobody}, {"exchange", exchange}, {"exchange in place", exchange_in_place},
+		{"to proc null", to_proc_null}, {"exchange", exchange}, {"exchange in place", exchange_in_place},
 		{"order is kept", order_is_kept}, {"tags choose", tags_choose}, {"largest tag", largest_tag},
 		{"from anybody", from_anybody}, {"probe tells", probe_tells},
 		{"probe finds none", probe_finds_none}, {"matched short", matched_short},

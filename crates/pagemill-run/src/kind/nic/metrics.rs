@@ -27,7 +27,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "rank_bandwidth_bytes_per_second",
         ColumnKind::BytesPerSecond,
-        "mean over all sending ranks of the bytes that each sent over the time of its own end; 0 for programs without a rank's own end",
+        "ring, all-to-all, halo, shift, incast, pairs: mean over the sending ranks of the bytes that a rank sent over the time when it ended; else 0",
     ),
     (
         "messages_per_second",
