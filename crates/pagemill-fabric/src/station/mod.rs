@@ -365,7 +365,7 @@ impl Station {
                 self.wait_for_next(true);
                 found = self.rank.probe(&receive);
                 if found.is_none() {
-                    self.wait = Some(seen);
+                    self.wait_if_idle(seen);
                 }
             }
         }
@@ -421,9 +421,16 @@ impl Station {
         let done = self.take_ready();
         match done {
             Some(_) => self.idle_polls = 0,
-            None => self.wait = Some(seen),
+            None => self.wait_if_idle(seen),
         }
         done
+    }
+
+    /// Lets the program sleep until there is other news than `seen`, unless there is something that it may see now.
+    fn wait_if_idle(&mut self, seen: u32) {
+        if self.idle_polls > 0 {
+            self.wait = Some(seen);
+        }
     }
 
     /// After a poll that brought nothing to a program that waits: how to sleep until there is news. Taken out of the station, so that

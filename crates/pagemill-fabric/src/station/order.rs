@@ -139,6 +139,8 @@ impl Station {
             }
             self.process_first();
             if looks_for_messages {
+                // The program may find it when it looks again: it does not wait until it has.
+                self.idle_polls = 0;
                 return;
             }
         }
@@ -232,5 +234,65 @@ impl Patience {
 
     fn is_out(&self) -> bool {
         Instant::now() >= self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pagemill_sim::nic::NicMachine;
+
+    use crate::board::segment::private;
+    use crate::memory::{Buffer, Memory};
+    use crate::station::{Settings, Ticket};
+
+    use super::*;
+
+    struct NoMemory;
+
+    impl Memory for NoMemory {
+        fn load(&self, _: u64, _: usize, _: &mut Vec<u8>) {}
+
+        fn store(&mut self, _: u64, _: &[u8]) {}
+    }
+
+    fn pair() -> [Station; 2] {
+        let board = private("").expect("memory");
+        [0, 1].map(|index| {
+            board.join(Some(index), Some(2)).expect("room");
+            let settings = Settings {
+                patience: Duration::from_secs(10),
+                has_start_line: false,
+            };
+            let machine = NicMachine::pni();
+            Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")
+        })
+    }
+
+    const TAG: u64 = 7;
+
+    /// Polls until the station waits.
+    fn idle(station: &mut Station) {
+        for _ in 0..2 * IDLE_POLLS {
+            station.poll();
+        }
+    }
+
+    #[test]
+    fn a_program_that_looks_for_messages_does_not_wait_past_one_that_it_may_find() {
+        let [mut sender, mut looking] = pair();
+        assert!(looking.peek(None, TAG, 0).is_none());
+        idle(&mut looking);
+        sender.send(1, TAG, None, &Buffer::new(0, 0), Ticket(0));
+        idle(&mut sender);
+        while looking.asked_ps == 0 {
+            assert!(looking.poll().is_none());
+        }
+        let arrival_ps = looking.asked_ps;
+        for _ in 1..IDLE_POLLS {
+            assert!(looking.poll().is_none());
+            assert!(looking.base_ps <= arrival_ps, "{}", looking.base_ps);
+        }
+        assert!(looking.peek(None, TAG, 0).is_some());
+        assert_eq!(looking.clock_ps, arrival_ps);
     }
 }
