@@ -145,7 +145,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Sanitize { sanitizer, names } => Ok(passed(&sanitize::run(sanitizer, &names)?)),
         Command::Python => {
             let mut tally = tally::Tally::default();
-            python::test(&mut tally)?;
+            let environment = python::provide()?;
+            python::test(&environment, &site::make(None)?, &mut tally)?;
             Ok(passed(&tally))
         }
         Command::Workloads {

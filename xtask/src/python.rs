@@ -6,7 +6,6 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{self, cargo, watch};
-use crate::site;
 use crate::tally::Tally;
 use crate::venv::{Environment, pip_install};
 use crate::workspace;
@@ -19,8 +18,8 @@ pub const ENVIRONMENT: Environment = Environment {
     requirements: include_str!("../python-requirements.txt"),
 };
 
-/// Builds the wheel and the command, installs the wheel, and runs every test of the package.
-pub fn test(tally: &mut Tally) -> Result<()> {
+/// Builds the wheel and the command, and installs the wheel; returns its environment.
+pub fn provide() -> Result<PathBuf> {
     let environment = ENVIRONMENT.provide()?;
     let wheel = build_wheel(&environment, &[])?;
     install(&environment, &wheel)?;
@@ -30,7 +29,11 @@ pub fn test(tally: &mut Tally) -> Result<()> {
         "--package",
         "pagemill-cli",
     ]))?;
-    let site = site::make(None)?;
+    Ok(environment)
+}
+
+/// Runs every test of the package in `environment`; those of the pages open `site`.
+pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
     let failures_before = tally.failures();
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest
@@ -41,6 +44,7 @@ pub fn test(tally: &mut Tally) -> Result<()> {
             "-rA",
             "--tb=short",
             "--show-capture=no",
+            "--durations=12",
         ])
         .current_dir(workspace::root().join("crates/pagemill-python"))
         .env("PAGEMILL", workspace::root().join("target/debug/pagemill"))

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
 use crate::tally::Tally;
 use crate::{
-    check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, system, vm, workspace,
+    check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, site, system, vm, workspace,
 };
 
 /// Names the file that `pagemill_testkit::skip` appends to.
@@ -23,42 +23,63 @@ const FUZZ_SECONDS_FULL: u32 = 300;
 
 /// Sets up, checks, tests; whether nothing failed. `full` adds what takes long.
 pub fn run(full: bool) -> Result<bool> {
-    let mut stages = Stages::default();
-    stages.time("set-up", provide)?;
-    let mut tally = stages.time("checks", check::run);
-    stages.time("Rust tests", || run_cargo_tests(&mut tally, full))?;
+    let mut results = Results::default();
+    results.time("set-up", |_| provide())?;
+    results.time("checks", |tally| tally.add(check::run()));
+    results.time("Rust tests", |tally| run_cargo_tests(tally, full))?;
+    // Virtual machines use one core each, and so does most of the rest.
+    let (emulated, others) = std::thread::scope(|scope| {
+        let emulated = scope.spawn(run_emulated);
+        let others = run_others(full);
+        (emulated.join(), others)
+    });
+    results.add(others);
+    results.add(emulated.map_err(|_| anyhow!("the tests in virtual machines panicked"))?);
+    results.print();
+    Ok(results.tally.all_passed())
+}
+
+/// What is tested in virtual machines.
+fn run_emulated() -> Results {
+    let mut results = Results::default();
+    results.time("virtual machines", |tally| match vm::run(&[], false) {
+        Ok(booted) => tally.add(booted),
+        Err(error) => tally.check("virtual machine", || Err(error)),
+    });
+    results
+}
+
+/// Fuzz targets, Python, PTX, the gallery and packages: one after the other, since they build into the same folders.
+fn run_others(full: bool) -> Results {
+    let mut results = Results::default();
     let seconds = if full {
         FUZZ_SECONDS_FULL
     } else {
         FUZZ_SECONDS
     };
-    match stages.time("fuzzing", || fuzz::run(seconds, &[], false)) {
+    results.time("fuzzing", |tally| match fuzz::run(seconds, &[], false) {
         Ok(fuzzed) => tally.add(fuzzed),
         Err(error) => tally.check("fuzz targets", || Err(error)),
+    });
+    if let Err(error) = run_python(&mut results) {
+        (results.tally).check("Python package", || Err(error));
     }
-    if let Err(error) = stages.time("Python", || python::test(&mut tally)) {
-        tally.check("Python package", || Err(error));
-    }
-    match stages.time("PTX", || kernels::compare(None)) {
+    results.time("PTX", |tally| match kernels::compare(None) {
         Ok(compared) => tally.add(compared),
         Err(error) => tally.check("committed PTX", || Err(error)),
-    }
-    match stages.time("virtual machines", || vm::run(&[], false)) {
-        Ok(booted) => tally.add(booted),
-        Err(error) => tally.check("virtual machine", || Err(error)),
-    }
-    stages.time("gallery", || {
+    });
+    results.time("gallery", |tally| {
         tally.check(
             "docs/gallery is of the rows in validation/",
             gallery::compare,
         );
     });
-    if let Err(error) = stages.time("packages", || package::test(&mut tally)) {
-        tally.check("Debian packages", || Err(error));
-    }
-    stages.print();
-    tally.print();
-    Ok(tally.all_passed())
+    results.time("packages", |tally| {
+        if let Err(error) = package::test(tally) {
+            tally.check("Debian packages", || Err(error));
+        }
+    });
+    results
 }
 
 /// Installs what tests need.
@@ -75,22 +96,39 @@ fn provide() -> Result<()> {
     Ok(())
 }
 
-/// How long each part took, to see where the minutes go.
-#[derive(Default)]
-struct Stages(Vec<(&'static str, Duration)>);
+fn run_python(results: &mut Results) -> Result<()> {
+    let environment = results.time("Python package", |_| python::provide())?;
+    let site = results.time("site", |_| site::make(None))?;
+    results.time("Python tests", |tally| {
+        python::test(&environment, &site, tally)
+    })
+}
 
-impl Stages {
-    fn time<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
+/// What was counted, and how long each part took: to see where the minutes go.
+#[derive(Default)]
+struct Results {
+    tally: Tally,
+    parts: Vec<(&'static str, Duration)>,
+}
+
+impl Results {
+    fn time<T>(&mut self, name: &'static str, run: impl FnOnce(&mut Tally) -> T) -> T {
         let start = Instant::now();
-        let result = run();
-        self.0.push((name, start.elapsed()));
+        let result = run(&mut self.tally);
+        self.parts.push((name, start.elapsed()));
         result
     }
 
+    fn add(&mut self, other: Self) {
+        self.tally.add(other.tally);
+        self.parts.extend(other.parts);
+    }
+
     fn print(&self) {
-        for (name, span) in &self.0 {
+        for (name, span) in &self.parts {
             println!("{name:<18} {:>6} s", span.as_secs());
         }
+        self.tally.print();
     }
 }
 
