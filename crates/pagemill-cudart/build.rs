@@ -162,7 +162,7 @@ fn interposed_node() -> String {
     format!("{version} {{ global: {}; }}", INTERPOSED.join("; "))
 }
 
-/// A symbol that jumps to `implementation`, or, where that is `-`, tells its own name to `unsupported`.
+/// A symbol that jumps to `implementation`, or, where that is `-`, passes its own name to `unsupported`.
 fn stub(function: &str, implementation: &str, unsupported: &str) -> String {
     let jump = |target: &str| match variable("CARGO_CFG_TARGET_ARCH").as_str() {
         "x86_64" => format!("  jmp *{target}@GOTPCREL(%rip)\n"),

@@ -1,4 +1,4 @@
-//! `PAGEMILL_BUILD`: what tells this build's results from those of other sources of the same version.
+//! `PAGEMILL_BUILD`: distinguishes this build's results from those of other sources of the same version.
 //!
 //! A digest of everything that a result depends on: the sources of this crate and of ours that it uses, the built-in programs,
 //! and the versions of all others. Profile and target are no part of it: results do not depend on them.

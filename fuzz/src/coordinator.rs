@@ -9,7 +9,7 @@ use pagemill_color::protocol::MESSAGE_BYTES_MAX;
 use pagemill_color::{Coordinator, CoordinatorConfig};
 use pagemill_linux::Result;
 use pagemill_linux::channel::Peer;
-use pagemill_linux::messages::Heard;
+use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Port, Readiness};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use serde::Serialize;
@@ -57,7 +57,7 @@ impl Port for InputPort {
 
     fn accept(&mut self) -> Result<(usize, Peer)> {
         let index = self.0.borrow_mut().connecting.pop_front();
-        let index = index.expect("the server was told that one is there");
+        let index = index.expect("the server has heard of one");
         let peer = Peer {
             process: 1,
             user: index as u32 % 2,
@@ -89,16 +89,20 @@ impl Port for InputPort {
         })
     }
 
-    fn hear<T: DeserializeOwned>(&self, channel: &usize, _buffer: &mut [u8]) -> Heard<T> {
+    fn take_message<T: DeserializeOwned>(
+        &self,
+        channel: &usize,
+        _buffer: &mut [u8],
+    ) -> Incoming<T> {
         let mut world = self.0.borrow_mut();
         let link = &mut world.links[*channel];
         match link.unread.pop_front() {
             Some(bytes) => match serde_json::from_slice(&bytes) {
-                Ok(message) => Heard::Message(message),
-                Err(error) => Heard::Garbage(error.to_string()),
+                Ok(message) => Incoming::Message(message),
+                Err(error) => Incoming::Garbage(error.to_string()),
             },
-            None if link.is_closed => Heard::Closed,
-            None => Heard::Nothing,
+            None if link.is_closed => Incoming::Closed,
+            None => Incoming::Nothing,
         }
     }
 

@@ -32,7 +32,7 @@ pub fn execute(bytes: &[u8]) {
     }
 }
 
-/// What the buffer holds in the end and how it came to that; none if it cannot be launched.
+/// The buffer's final content and the counts of the run; none if it cannot be launched.
 fn run(module: &Module, kernel: &Kernel, block: [u32; 3]) -> Option<(Vec<u8>, String)> {
     let mut memory = DeviceMemory::new();
     let linked = module.link(&mut memory).ok()?;

@@ -177,13 +177,13 @@ fn coordinate(bytes: &[u8]) {
                 );
             }
             Ok(color::Ask::Holds { pages, .. }) => roster.note_pages(number % 4, pages),
-            Ok(color::Ask::Status {}) => roster.settle().clear(),
+            Ok(color::Ask::Status {}) => roster.reassign().clear(),
             Err(_) => {
                 roster.leave(number % 8);
             }
         }
     }
-    roster.settle();
+    roster.reassign();
     no_color_is_shared(&roster, COLORS);
 }
 

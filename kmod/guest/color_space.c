@@ -216,6 +216,6 @@ void color_expect_idle(void)
 		}
 		usleep(50000);
 	}
-	guest_fail("%" PRIu64 " frames are in use, %" PRIu64 " spaces are open; nobody should have any",
+	guest_fail("%" PRIu64 " frames are in use, %" PRIu64 " spaces are open; there should be none",
 		   (uint64_t)stock.used_pages, (uint64_t)stock.spaces - 1);
 }

@@ -44,7 +44,7 @@ void color_fill(volatile unsigned char *page, uint64_t key);
 bool color_is_filled(const volatile unsigned char *page, uint64_t key);
 bool color_is_zero(const volatile unsigned char *page);
 
-/* Nobody uses a frame, and no space is open. */
+/* No frame is in use, and no space is open. */
 void color_expect_idle(void);
 
 #endif

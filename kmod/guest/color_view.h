@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which memory of a process is colored, and where it is, as the kernel tells. */
+/* Which memory of a process is colored, and where it is, as the kernel reports it. */
 #ifndef PAGEMILL_COLOR_VIEW_H
 #define PAGEMILL_COLOR_VIEW_H
 

@@ -17,7 +17,7 @@ wait_until() {
 	looks=0
 	until "$@" >/dev/null 2>&1; do
 		looks=$((looks + 1))
-		[ $looks -lt 1000 ] || fail "waited in vain until $what"
+		[ $looks -lt 1000 ] || fail "gave up waiting until $what"
 		sleep 0.2
 	done
 }

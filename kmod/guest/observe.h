@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Talking to the plugin that watches the emulated machine; nobody hears it elsewhere. */
+/* Messages to the plugin that watches the emulated machine; without it they have no effect. */
 #ifndef PAGEMILL_GUEST_OBSERVE_H
 #define PAGEMILL_GUEST_OBSERVE_H
 

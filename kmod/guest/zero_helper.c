@@ -61,7 +61,7 @@ int zero_window_open(struct zero_window *window)
 
 /*
  * The piece was taken back while an engine was at it. The engine goes on with
- * memory that means nothing to anybody.
+ * memory that has no meaning.
  */
 static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 {

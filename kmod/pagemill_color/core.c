@@ -82,7 +82,7 @@ void pmc_dealer_change(struct pmc_dealer *dealer,
 /*
  * The color of the next page: one with the fewest pages, searched from the
  * last dealt one on, and another than the last where there is a choice. Only
- * colors that are `available`, if that is told; PMC_NO_COLOR if none is.
+ * colors that are `available`, if that is known; PMC_NO_COLOR if none is.
  */
 int pmc_dealer_next(const struct pmc_dealer *dealer,
 		    const struct pagemill_color_set *available)
@@ -157,7 +157,7 @@ static u64 give_odd(struct pmc_plan *plan, const u32 *held, u64 odd, u32 share,
 }
 
 /*
- * `held` tells how many pages have each color now. The odd pages go to colors
+ * `held` says how many pages have each color now. The odd pages go to colors
  * that hold more than their share already: then the fewest pages move.
  */
 void pmc_plan_init(struct pmc_plan *plan, u32 colors,

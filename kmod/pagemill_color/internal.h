@@ -119,7 +119,7 @@ void pmc_wait_for_faults(struct page *page);
 /* recolor.c */
 int pmc_recolor(struct pmc_space *space, struct pagemill_color_recolor *recolor);
 
-/* observe.c: tells an emulator whose frame it is */
+/* observe.c: reports to an emulator whose frame it is */
 extern bool pmc_observe;
 void pmc_observe_owner(struct page *page, u32 space);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tells an emulator whose frame it is (uapi/pagemill_observe.h). Off unless asked for. */
+/* Reports to an emulator whose frame it is (uapi/pagemill_observe.h). Off unless asked for. */
 #include <linux/highmem.h>
 #include <linux/preempt.h>
 
@@ -10,7 +10,7 @@ bool pmc_observe;
 
 static u8 table[PAGEMILL_OBSERVE_TABLE_BYTES] __aligned(PAGE_SIZE);
 
-/* Of space 0: of nobody. */
+/* Of space 0: of no task. */
 void pmc_observe_owner(struct page *page, u32 space)
 {
 	if (!pmc_observe)

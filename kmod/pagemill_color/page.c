@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Frames with content. The module holds one reference to each; every other one
- * is a page table's, or of somebody who does I/O.
+ * is a page table's, or belongs to I/O.
  */
 #include <linux/highmem.h>
 #include <linux/slab.h>
@@ -55,7 +55,7 @@ static struct page *take_by_rule(struct pmc_space *space, u32 *color)
 			       pmc_stock_take_any() :
 			       pmc_stock_take(choice.color);
 		if (!page)
-			continue;	/* somebody else was faster */
+			continue;	/* another CPU was faster */
 		*color = choice.color;
 		if (choice.outcome == PMC_OTHER)
 			space->counts.other_colors++;
@@ -98,7 +98,7 @@ struct pmc_page *pmc_page_deal(struct pmc_space *space)
 	return entry;
 }
 
-/* One slot less; the last one frees it. Nobody maps it any more. */
+/* One slot less; the last one frees it. It is not mapped any more. */
 void pmc_page_put(struct pmc_space *space, struct pmc_page *entry)
 {
 	if (--entry->shares)
@@ -113,7 +113,7 @@ void pmc_page_put(struct pmc_space *space, struct pmc_page *entry)
 /*
  * Copies a page to the color that it is to have. No page table leads to it: it
  * was unmapped, and every way to map it again comes through here. Where
- * somebody else holds the frame, or there is no other, it stays.
+ * another user holds the frame, or there is no other, it stays.
  */
 void pmc_page_move(struct pmc_space *space, struct pmc_page *entry)
 {

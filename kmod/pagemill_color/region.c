@@ -67,7 +67,7 @@ static void put_slots(struct pmc_region *region, unsigned long slot,
 	}
 }
 
-/* A child's slot: the same frame, or a copy where somebody else holds the frame and may write to it. */
+/* A child's slot: the same frame, or a copy where another user holds the frame and may write to it. */
 static int share_slot(struct pmc_region *child, unsigned long slot,
 		      struct pmc_page *entry)
 {

@@ -221,13 +221,13 @@ bool pmc_stock_allows(u64 space_pages)
 	return space_pages < div_u64(limit * pmc_space_percent, 100);
 }
 
-/* A frame that nobody maps any more. */
+/* A frame that is not mapped any more. */
 void pmc_stock_put(struct page *page)
 {
 	bool kept;
 
 	pmc_observe_owner(page, 0);
-	/* Somebody may still write to it (direct I/O): the last one frees it. */
+	/* Direct I/O may still write to it: the last user frees it. */
 	if (page_count(page) != 1 || PageHWPoison(page)) {
 		forget_one();
 		put_page(page);
@@ -391,7 +391,7 @@ int pmc_stock_init(u64 limit_mib, u64 keep_mib)
 	return register_shrinker(&shrinker, "pagemill_color");
 }
 
-/* Everybody has given back what they had. */
+/* All spaces have given back what they had. */
 void pmc_stock_exit(void)
 {
 	unregister_shrinker(&shrinker);

@@ -117,7 +117,7 @@ bool pmz_core_window_pfn(const struct pmz_core *core, unsigned int index,
 }
 
 /*
- * From here on the window shows nothing at this entry. False if somebody else
+ * From here on the window shows nothing at this entry. False if another CPU
  * is taking it back, or has.
  */
 bool pmz_core_begin_leave(struct pmz_core *core, unsigned int index)

@@ -25,8 +25,8 @@ enum pmz_state {
 /* Who takes the piece back. */
 enum pmz_owner {
 	PMZ_WAITER,	/* a fault that waits */
-	PMZ_POOL,	/* the pool: nobody waits */
-	PMZ_ASYNC,	/* nobody waits, and the page is already in use */
+	PMZ_POOL,	/* the pool: no process waits */
+	PMZ_ASYNC,	/* no process waits, and the page is already in use */
 };
 
 struct pmz_slot {

@@ -20,8 +20,8 @@ static bool may_take_long(void)
 }
 
 /*
- * In place of free_huge_page in mode on-free. Nobody holds a reference, and
- * the page is not in the pool yet: whoever freed it cleans it, so nobody else
+ * In place of free_huge_page in mode on-free. No reference is left, and
+ * the page is not in the pool yet: the CPU that freed it cleans it, so no process
  * finds less memory than there is.
  */
 static notrace void clean_and_free(struct page *page)
@@ -48,7 +48,7 @@ static notrace void on_free(unsigned long ip, unsigned long parent_ip,
 
 	if (pmz_hook_is_own_call(parent_ip))
 		return;
-	/* Somebody had it, whatever was known before. */
+	/* It was in use, whatever was known before. */
 	pmz_mark_drop(page);
 	switch (READ_ONCE(pmz_mode)) {
 	case PMZ_MODE_ON_FREE:

@@ -54,7 +54,7 @@ void pmz_hook_leave(void)
 }
 
 /*
- * Waits until nobody runs code of this module because of a hook. All hooks are
+ * Waits until no CPU runs code of this module because of a hook. All hooks are
  * removed. Between pmz_hook_leave and the caller nothing sleeps, which is what
  * RCU tasks waits for.
  */

@@ -55,7 +55,7 @@ enum pmz_counter {
 	PMZ_POOL_CLEANED,	/* pages cleaned while free */
 	PMZ_FREED_CLEANED,	/* pages cleaned when freed */
 	PMZ_FREED_DIRTY,	/* pages that went back to the pool as they were */
-	PMZ_RECALLS,		/* times that somebody needed what was being cleaned */
+	PMZ_RECALLS,		/* times that a process needed what was being cleaned */
 	PMZ_HELPERS,		/* helpers that attached */
 	PMZ_COUNTERS
 };

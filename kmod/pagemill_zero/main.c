@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pagemill_zero: huge pages that are clean before anybody waits for them.
+ * pagemill_zero: huge pages that are clean before they are needed.
  *
  * For Linux 6.1, unmodified. See docs/zeroing-kernel.md.
  */
@@ -93,4 +93,4 @@ module_exit(pagemill_zero_exit);
 
 MODULE_LICENSE("GPL");
 MODULE_AUTHOR("The pagemill authors");
-MODULE_DESCRIPTION("Huge pages that are clean before anybody waits for them");
+MODULE_DESCRIPTION("Huge pages that are clean before they are needed");

@@ -36,7 +36,7 @@ static unsigned long exchange(struct page *page, unsigned long new_tag)
 	return old & ~FLAGS;
 }
 
-/* Only for a page that nobody else can write to. */
+/* Only for a page that no other process can write to. */
 void pmz_mark_set(struct page *page)
 {
 	exchange(page, tag);

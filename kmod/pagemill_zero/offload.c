@@ -70,7 +70,7 @@ static bool settle_oldest(struct pieces *pieces)
 }
 
 /*
- * Returns when the page is clean, whoever cleaned it. False if the helper did
+ * Returns when the page is clean, by the helper or the kernel. False if the helper did
  * not even get a first piece: then nothing was done.
  */
 bool pmz_offload_wait(struct page *page, unsigned int pages)

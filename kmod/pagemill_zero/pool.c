@@ -6,7 +6,7 @@
  * it (dequeue_huge_page_node_exact), cleaned by the helper, and freed again.
  * While it is away it can neither be handed out nor be dissolved. Pages that a
  * mapping has reserved are never taken, nor the last `keep_free` of the rest; and
- * whoever finds too few calls back what is away (shortage.c).
+ * a caller that finds too few calls back what is away (shortage.c).
  */
 #include <linux/page_ref.h>
 #include <linux/workqueue.h>
@@ -158,7 +158,7 @@ static unsigned int reap(bool everything)
 	return count;
 }
 
-/* Pages that nobody will go on with go back as they are. */
+/* Pages whose clearing was given up return as they are. */
 static void give_up(void)
 {
 	unsigned int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nobody finds fewer pages because some are being cleaned: a reservation or an
+ * Pages that are being cleaned are missing for no process: a reservation or an
  * allocation that fails calls them back, dirty or not, and is tried again.
  */
 #include <linux/err.h>

@@ -4,7 +4,7 @@
  *
  * A frame can be touched through the window only while its entry is posted.
  * Taking an entry back first forbids new mappings, then removes the one there
- * is, on all CPUs. Only then does anybody look at the content or hand the page
+ * is, on all CPUs. Only then does the module look at the content or hand the page
  * on; a helper that is late gets SIGBUS.
  *
  * Lock order: window_lock, then ring_lock.
@@ -150,13 +150,13 @@ int pmz_window_post(unsigned long pfn, enum pmz_owner owner, unsigned int job)
 	return index;
 }
 
-/* Whether there is nothing to wait for: it is done, or nobody will do it. */
+/* Whether there is nothing to wait for: it is done, or never will be. */
 bool pmz_window_is_done(unsigned int index)
 {
 	return pmz_core_is_done(&core, index) || !READ_ONCE(core.attached);
 }
 
-/* A piece that was called back is nobody's fault. */
+/* A piece that was called back is no failure of the helper. */
 static void judge(bool done, bool clean, bool called_back)
 {
 	if (clean) {
@@ -170,7 +170,7 @@ static void judge(bool done, bool clean, bool called_back)
 	}
 }
 
-/* Nobody maps the piece any more; then its content is judged. */
+/* The piece is not mapped any more; then its content is judged. */
 static bool close_entry(unsigned int index, unsigned long pfn, bool called_back)
 {
 	bool done, clean;
@@ -225,7 +225,7 @@ static bool pick(bool everything, u64 deadline_ns, struct pmz_slot *slot,
 }
 
 /*
- * Takes back one piece that nobody waits for: done, overdue, or any if
+ * Takes back one piece without a waiter: done, overdue, or any if
  * `everything`. False if there is none.
  */
 bool pmz_window_reap(bool everything, u64 deadline_ns, struct pmz_slot *slot,

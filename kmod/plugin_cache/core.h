@@ -10,9 +10,9 @@
 #include "../include/kport.h"
 
 #define PCC_CPUS_MAX	16
-#define PCC_TASKS_MAX	32	/* task 0: frames of nobody; the last one: all further tasks */
+#define PCC_TASKS_MAX	32	/* task 0: frames without a task; the last one: all further tasks */
 #define PCC_COLORS_MAX	1024
-#define PCC_FRAMES_MAX	(1UL << 20)	/* 4 GiB; frames above are nobody's */
+#define PCC_FRAMES_MAX	(1UL << 20)	/* 4 GiB; frames above have no task */
 #define PCC_PAGE_SHIFT	12
 
 struct pcc_geometry {
@@ -29,7 +29,7 @@ struct pcc_cache {
 	u32 line_shift;
 };
 
-/* A reference is of the task that owns the frame, whoever makes it. */
+/* A reference is of the task that owns the frame, whichever CPU makes it. */
 struct pcc_task {
 	u64 user_references;	/* by addresses of the lower half */
 	u64 kernel_references;
@@ -43,7 +43,7 @@ struct pcc_task {
 typedef void (*pcc_missed)(u64 address, u32 bytes, u32 task);
 
 struct pcc_core {
-	pcc_missed first_missed;	/* NULL: nobody */
+	pcc_missed first_missed;	/* NULL: none */
 	struct pcc_cache first[PCC_CPUS_MAX];
 	struct pcc_cache shared;
 	u32 colors;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A QEMU plugin that watches every data access of the emulated machine by its
- * guest-physical address. What the guest tells it: uapi/pagemill_observe.h.
+ * guest-physical address. Messages of the guest: uapi/pagemill_observe.h.
  *
  *   -plugin plugin_cache.so,out=FILE[,trace=FILE][,trace_misses=FILE][,l1=BYTES:WAYS][,l2=BYTES:WAYS][,line=BYTES]
  *
  * `out` gets lines `value NAME NUMBER UNIT`. Between BEGIN and END, `trace`
  * gets the references to frames that have an owner, by programs; instead,
  * `trace_misses` gets the lines of such frames that are not in the first
- * cache, whoever wants them: what reaches the shared one.
+ * cache, whichever task makes them: what reaches the shared one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -181,7 +181,7 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vad
 	leave();
 }
 
-/* What the instruction tells, or 0: movzbl displacement(%rax), %eax. */
+/* The message of the instruction, or 0: movzbl displacement(%rax), %eax. */
 static unsigned int mark_of(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t opcode[] = { 0x0f, 0xb6, 0x80 };

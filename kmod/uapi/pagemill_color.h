@@ -4,8 +4,8 @@
  *
  * The color of a page is its frame number modulo `colors`. An open file of
  * /dev/pagemill_color is a *space*: a set of colors, and memory in pages of
- * these colors. Whoever holds the file (also by fork, or sent over a socket)
- * can change its colors; nobody else can.
+ * these colors. Each process that holds the file (also by fork, or sent over a socket)
+ * can change its colors; no other process can.
  *
  *   fd = open("/dev/pagemill_color", O_RDWR | O_CLOEXEC);
  *   ioctl(fd, PAGEMILL_COLOR_IOC_SET, &choice);
@@ -92,7 +92,7 @@ struct pagemill_color_range {
 	__u64 bytes;		/* whole pages, more than 0 */
 };
 
-/* Pages count once, whoever shares them after fork(2). Events count since the space was opened. */
+/* Pages count once, even if shared after fork(2). Events count since the space was opened. */
 struct pagemill_color_report {
 	struct pagemill_color_choice choice;	/* out: as it is now */
 	__u64 pages;		/* out: pages with a frame */
@@ -101,7 +101,7 @@ struct pagemill_color_report {
 	__u64 dealt;		/* out: first touches */
 	__u64 copied;		/* out: copied by a touch after a change of colors */
 	__u64 cow_copied;	/* out: copied by a write after fork(2) */
-	__u64 pinned;		/* out: not copied: somebody held the frame (direct I/O), or there was no other */
+	__u64 pinned;		/* out: not copied: another user held the frame (direct I/O), or there was no other */
 	__u64 strays;		/* out: frames of another color than asked (RULE_ANY) */
 	__u64 other_colors;	/* out: frames of another color of the set */
 	__u64 failures;		/* out: touches without a frame */
@@ -112,7 +112,7 @@ struct pagemill_color_report {
 	 * color. 0: nowhere.
 	 */
 	__u64 frames_by_color;
-	__u32 frames_capacity;	/* in: how many fit; if there are more colors, the first ones are told */
+	__u32 frames_capacity;	/* in: how many fit; if there are more colors, the first ones are listed */
 	__u32 reserved;		/* 0 */
 };
 

@@ -10,13 +10,13 @@
 #ifndef _UAPI_PAGEMILL_OBSERVE_H
 #define _UAPI_PAGEMILL_OBSERVE_H
 
-/* Displacements: bits 7-0 say what is told. */
+/* Displacements: bits 7-0 say what is reported. */
 #define PAGEMILL_OBSERVE_MAGIC		0x504d4c00
 #define PAGEMILL_OBSERVE_MASK		0xffffff00
 
 #define PAGEMILL_OBSERVE_TASK_LOW	1	/* bits 7-0 of a task: address - table */
 #define PAGEMILL_OBSERVE_TASK_HIGH	2	/* bits 15-8 of it */
-#define PAGEMILL_OBSERVE_OWN		3	/* the frame loaded from belongs to that task; to nobody if 0 */
+#define PAGEMILL_OBSERVE_OWN		3	/* the frame loaded from belongs to that task; to no task if 0 */
 #define PAGEMILL_OBSERVE_CHAR		4	/* a character of a name */
 #define PAGEMILL_OBSERVE_BEGIN		5	/* counters are 0, caches are empty */
 #define PAGEMILL_OBSERVE_END		6	/* counters are reported below the name; the name is empty */

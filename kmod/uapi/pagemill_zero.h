@@ -27,7 +27,7 @@
 #define PAGEMILL_ZERO_WINDOW_BYTES \
 	(PAGEMILL_ZERO_ENTRIES * PAGEMILL_ZERO_PIECE_BYTES)
 
-/* Nobody waits for this piece: call PAGEMILL_ZERO_IOC_REAP when it is done. */
+/* No process waits for this piece: call PAGEMILL_ZERO_IOC_REAP when it is done. */
 #define PAGEMILL_ZERO_NEEDS_REAP	1U
 
 /*
@@ -52,7 +52,7 @@ struct pagemill_zero_ring {
 };
 
 /*
- * Takes back what is done, posts what is dirty. Also tells the module that
+ * Takes back what is done, posts what is dirty. Also reports to the module that
  * the helper is alive after it missed deadlines. Returns how many pieces were
  * taken back.
  */

@@ -2,7 +2,7 @@
 
     python3 validation/pager/programs.py --pagemill target/release/pagemill > validation/pager/programs.csv
 
-Each program runs in memory first; then under the pager with frames for everything, which tells its footprint; then with a half and a
+Each program runs in memory first; then under the pager with frames for everything, which shows its footprint; then with a half and a
 quarter of that, whole pages and many ranges. A result that differs ends the script with exit code 1.
 
 With `--swap`, as root and where swap is on, it also runs under the kernel's swap: in a memory cgroup (version 1) that holds what the

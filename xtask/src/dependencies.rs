@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{process, workspace};
 
-/// For each crate, the crates of this workspace that it may use. The order tells the direction: a crate only uses
+/// For each crate, the crates of this workspace that it may use. The order gives the direction: a crate only uses
 /// crates named above it.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-types", &[]),

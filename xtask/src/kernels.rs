@@ -133,7 +133,7 @@ fn leading_comment<'a>(text: &'a str, key: &str) -> Option<&'a str> {
         .next()
 }
 
-/// 64-bit FNV-1a: tells an edited source from the one a file was made of.
+/// 64-bit FNV-1a: distinguishes an edited source from the one a file was made of.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

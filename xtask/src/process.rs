@@ -22,7 +22,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Longer than any test, any benchmark, and the building of what comes next.
 const SILENCE_MAX: Duration = Duration::from_secs(20 * 60);
 
-/// Runs to the end, showing stdout line by line and giving each line to `see`; tells whether the exit code was 0. A program
+/// Runs to the end, showing stdout line by line and giving each line to `see`; returns whether the exit code was 0. A program
 /// that says nothing for twenty minutes hangs: it is ended, with all that it started.
 pub fn watch(command: &mut Command, see: impl FnMut(&str)) -> Result<bool> {
     watch_for(command, SILENCE_MAX, see)
@@ -51,7 +51,7 @@ fn watch_for(
                 end_tree(child.id())?;
                 child.wait().context(cannot)?;
                 bail!(
-                    "`{}` said nothing for {} s and was ended: the last line above tells what hangs",
+                    "`{}` said nothing for {} s and was ended: the last line above shows what hangs",
                     shown(command),
                     silence_max.as_secs()
                 );
@@ -124,7 +124,7 @@ mod tests {
         let error = ended.expect_err("it hangs").to_string();
         assert!(error.contains("said nothing for 1 s"), "{error}");
         assert_eq!(seen.len(), 1, "{seen:?}");
-        // A killed process is there until it has run once more, and a zombie until somebody has waited for it.
+        // A killed process is there until it has run once more, and a zombie until its parent has waited for it.
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", seen[0]));
         while state().is_ok_and(|state| !state.contains(") Z ")) {
             std::thread::sleep(Duration::from_millis(1));

@@ -10,7 +10,7 @@ use crate::{process, workspace};
 /// Where the playground runs.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Makes the site and tells how to serve it.
+/// Makes the site and prints how to serve it.
 pub fn run(folder: Option<&Path>) -> Result<()> {
     let made = make(folder)?;
     let shown = made.display();

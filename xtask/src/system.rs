@@ -105,7 +105,7 @@ pub fn python() -> Option<&'static str> {
     ["python3", "/usr/bin/python3"].into_iter().find(able)
 }
 
-/// Makes sure that everything that tests need is there: installs it if we are root, else tells the command.
+/// Makes sure that everything that tests need is there: installs it if we are root, else prints the command.
 pub fn provide() -> Result<()> {
     provide_all(&NEEDS)
 }

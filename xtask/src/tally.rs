@@ -11,7 +11,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Runs one check, counts it, and tells how it went.
+    /// Runs one check, counts it, and prints its result.
     pub fn check(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
         eprintln!("checking {name}");
         match run() {
@@ -90,7 +90,7 @@ impl Tally {
         self.failed.len()
     }
 
-    /// Tells reasons of skips and names of failures, and the sum as the last line.
+    /// Prints reasons of skips and names of failures, and the sum as the last line.
     pub fn print(&self) {
         println!();
         self.skipped

@@ -14,7 +14,7 @@ use crate::{
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 
-/// Tells tests that how often they repeat what is random is up to them: set, they do so at length.
+/// If set, randomized tests run at length.
 const FULL: &str = "PAGEMILL_TEST_FULL";
 
 /// Seconds for each fuzz target: to see that they work, and to find something.

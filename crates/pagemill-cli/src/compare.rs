@@ -10,7 +10,7 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::output::print_results;
 
-/// Larger files are no results that anybody could read beside others.
+/// Larger files are no results that can be compared by reading.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// Compares the two files.

@@ -32,7 +32,7 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
 /// Says on standard error what the program finds in its environment.
 fn tell_environment() {
     let mut err = std::io::stderr().lock();
-    // There is nobody left to tell when standard error is closed.
+    // A closed standard error leaves no place for a message.
     let _ = writeln!(
         err,
         "pagemill: the program's environment; FOLDER is a temporary folder:"

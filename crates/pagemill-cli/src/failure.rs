@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on standard error.
+    /// Prints it for the user, on standard error.
     pub fn report(&self) {
         let text = match self {
             Self::Input(errors) => errors.render(has_color()),
@@ -42,7 +42,7 @@ impl Failure {
             }
             Self::Program(code) => format!("the program ended with exit code {code}"),
         };
-        // There is nobody left to tell when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
     }
 }

@@ -28,7 +28,7 @@ pub fn print_text(text: &str) -> Result<(), Failure> {
 
 /// Writes a line about the run to standard error.
 pub fn note(text: &str) {
-    // There is nobody left to tell when standard error is closed.
+    // A closed standard error leaves no place for a message.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -81,7 +81,7 @@ fn status(socket: &Path) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Waits until each of these tasks has what it was given, and nobody else is there.
+/// Waits until these tasks, and no others, have what they were given.
 fn until_tasks(socket: &Path, names: &[&str]) -> Value {
     until_tasks_have(socket, names, None)
 }

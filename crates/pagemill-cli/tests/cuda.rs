@@ -71,7 +71,7 @@ fn managed_vector_add() {
     assert_eq!(rows[0]["kernel"], "(all)");
     assert_eq!(rows[1]["kernel"], "add");
     assert_eq!(number(&rows[0], "allocated_bytes"), bytes);
-    // In units of 1 KiB: the inputs go to the GPU once, the sums begin there, and all comes back once.
+    // In units of 1 KiB: the inputs move to the GPU once, the sums begin there, and all moves back once.
     for (metric, arrays) in [
         ("migrated_bytes", 2),
         ("populated_bytes", 1),

@@ -110,7 +110,7 @@ fn cuda_ends_its_program_and_leaves_nothing_behind() {
         );
     }
     let [after_kill, after_next] = left_by("cuda", "KILL");
-    assert_eq!(after_kill.len(), 1, "nobody can remove it at once");
+    assert_eq!(after_kill.len(), 1, "no process can remove it at once");
     assert_eq!(after_next, [""; 0]);
 }
 
@@ -124,7 +124,7 @@ fn mpi_ends_its_launcher_and_leaves_nothing_behind() {
         );
     }
     let [after_kill, after_next] = left_by("mpi", "KILL");
-    assert_eq!(after_kill.len(), 1, "nobody can remove it at once");
+    assert_eq!(after_kill.len(), 1, "no process can remove it at once");
     assert_eq!(after_next, [""; 0]);
 }
 

@@ -174,7 +174,7 @@ fn what_cannot_be_recorded_is_said_before_anything_is_fetched() {
 #[test]
 fn without_debian_there_is_no_virtual_machine() {
     let folder = tempfile::tempdir().expect("a folder");
-    // All that is on the path: what tells whether a program has shared libraries.
+    // The path holds only what finds out whether a program has shared libraries.
     std::os::unix::fs::symlink("/usr/bin/ldd", folder.path().join("ldd")).expect("a link");
     let output = pagemill(folder.path())
         .env("PATH", folder.path())

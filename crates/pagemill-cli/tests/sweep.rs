@@ -74,7 +74,7 @@ fn a_failing_point_is_named_and_the_others_are_kept() {
 }
 
 #[test]
-fn results_of_somebody_else_are_not_replaced() {
+fn results_of_others_are_not_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(folder.path().join("sweep/results")).expect("a folder");
     std::fs::write(folder.path().join("sweep/results/thesis.tex"), "").expect("a file");

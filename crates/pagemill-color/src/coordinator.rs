@@ -1,10 +1,10 @@
-//! The daemon: hears holders, and tells them their colors.
+//! The daemon: receives reports of holders, and assigns their colors.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
-use pagemill_linux::messages::Heard;
+use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Limits, Port, Server, Session, SocketPort};
 use pagemill_linux::stop::Stopper;
 use pagemill_policy::coloring::quota::QuotaPolicyEntry;
@@ -43,7 +43,7 @@ struct Member {
     process: u32,
     wish: Need,
     has: Option<Colors>,
-    /// What it was told last, which it may not have done yet.
+    /// Its last orders, which it may not have followed yet.
     told: Option<Colors>,
     planned: u64,
 }
@@ -58,7 +58,7 @@ pub struct Coordinator<P: Port = SocketPort> {
     /// Colors do not change before.
     frozen_until_ns: u64,
     /// When colors are to be given anew.
-    settle_at_ns: Option<u64>,
+    reassign_at_ns: Option<u64>,
     /// Done after a task has left, however it ended.
     after_leave: Option<Box<dyn FnMut() + Send>>,
 }
@@ -88,7 +88,7 @@ impl<P: Port> Coordinator<P> {
             roster: Roster::new(config.colors, config.policy),
             counters: Counters::default(),
             settle_ns: config.settle.as_nanos() as u64,
-            settle_at_ns: None,
+            reassign_at_ns: None,
             after_leave: None,
         }
     }
@@ -123,9 +123,9 @@ impl<P: Port> Coordinator<P> {
     /// # Errors
     /// As [`Coordinator::run`].
     pub fn round(&mut self, buffer: &mut [u8]) -> Result<bool, OsError> {
-        self.settle_if_due();
+        self.reassign_if_due();
         let due_ns = self
-            .settle_at_ns
+            .reassign_at_ns
             .map(|at_ns| at_ns.max(self.frozen_until_ns));
         let round = self.server.wait(due_ns)?;
         if round.stops {
@@ -150,11 +150,11 @@ impl<P: Port> Coordinator<P> {
 
     /// Hears one message of a session. Whether the connection goes on.
     fn serve(&mut self, number: u64, buffer: &mut [u8]) -> bool {
-        let answered = match self.server.hear(number, buffer) {
-            Heard::Nothing => return true,
-            Heard::Closed => return false,
-            Heard::Garbage(why) => Err(why),
-            Heard::Message(ask) => self.answer(number, ask),
+        let answered = match self.server.take_message(number, buffer) {
+            Incoming::Nothing => return true,
+            Incoming::Closed => return false,
+            Incoming::Garbage(why) => Err(why),
+            Incoming::Message(ask) => self.answer(number, ask),
         };
         answered.unwrap_or_else(|why| {
             self.counters.garbage += 1;
@@ -220,19 +220,19 @@ impl<P: Port> Coordinator<P> {
         }
         session.state = Some(member);
         self.counters.joined += 1;
-        self.settle_at_ns = Some(self.server.port.now_ns());
+        self.reassign_at_ns = Some(self.server.port.now_ns());
         Ok(true)
     }
 
     /// Gives colors anew, when it is time.
-    fn settle_if_due(&mut self) {
+    fn reassign_if_due(&mut self) {
         let now_ns = self.server.port.now_ns();
         let is_due = |at_ns: u64| now_ns >= at_ns.max(self.frozen_until_ns);
-        if !self.settle_at_ns.is_some_and(is_due) {
+        if !self.reassign_at_ns.is_some_and(is_due) {
             return;
         }
-        self.settle_at_ns = None;
-        self.roster.settle();
+        self.reassign_at_ns = None;
+        self.roster.reassign();
         for (number, colors) in self.news() {
             self.counters.changes += 1;
             if !self.server.say(number, &Answer::Colors(colors)) {
@@ -245,7 +245,7 @@ impl<P: Port> Coordinator<P> {
         }
     }
 
-    /// Members whose colors are others than they were told.
+    /// Members whose colors differ from their last orders.
     fn news(&self) -> Vec<(u64, Colors)> {
         let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
             let member = session.state.as_ref()?;
@@ -263,7 +263,7 @@ impl<P: Port> Coordinator<P> {
                 action();
             }
             let at_ns = self.server.port.now_ns() + self.settle_ns;
-            self.settle_at_ns = Some(self.settle_at_ns.map_or(at_ns, |due| due.min(at_ns)));
+            self.reassign_at_ns = Some(self.reassign_at_ns.map_or(at_ns, |due| due.min(at_ns)));
         }
     }
 

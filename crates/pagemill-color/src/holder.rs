@@ -55,7 +55,7 @@ pub struct Holder {
     /// Until then the coordinator is not looked for.
     link_again_ns: u64,
     colors: ColorRange,
-    /// Pages when the coordinator was told last.
+    /// Pages at the last report to the coordinator.
     told_pages: u64,
     listener: Listener,
     watch: Option<ProcessWatch>,
@@ -179,7 +179,7 @@ impl Holder {
                 self.hand_out(&channel);
             }
             if ready.hears {
-                self.hear(tell);
+                self.take_orders(tell);
             }
             if ready.ends {
                 self.watch = None;
@@ -213,11 +213,11 @@ impl Holder {
         }
     }
 
-    /// Hears all that the coordinator has said.
-    fn hear(&mut self, tell: &mut dyn FnMut(&str)) {
+    /// Follows all orders of the coordinator that have arrived.
+    fn take_orders(&mut self, tell: &mut dyn FnMut(&str)) {
         while let Some(link) = &mut self.link {
-            let heard = link.hear();
-            match heard {
+            let answer = link.take_answer();
+            match answer {
                 Ok(None) => return,
                 Ok(Some(Answer::Colors(colors))) => self.follow(colors, tell),
                 Ok(Some(answer)) => {
@@ -255,7 +255,7 @@ impl Holder {
         self.link_again_ns = monotonic_ns() + LOOK_AGAIN.as_nanos() as u64;
     }
 
-    /// Looks for a coordinator that is gone, or tells it when the pages have become many more or fewer.
+    /// Looks for a coordinator that is gone, or reports to it when the pages have become many more or fewer.
     fn look_again(&mut self, tell: &mut dyn FnMut(&str)) {
         if self.link.is_some() {
             let pages = self.space.pages().unwrap_or(self.told_pages);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pagemill_linux::OsError;
 use pagemill_linux::channel::{Channel, wait_readable};
-use pagemill_linux::messages::Heard;
+use pagemill_linux::messages::Incoming;
 
 use crate::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status};
 
@@ -25,7 +25,7 @@ pub enum AskError {
         /// For people.
         message: String,
     },
-    /// Whoever answered is no coordinator.
+    /// The process that answered is no coordinator.
     #[error("the coordinator's answer makes no sense: {0}")]
     Nonsense(String),
 }
@@ -56,15 +56,15 @@ impl Link {
     }
 
     /// The next answer, if one has come.
-    pub fn hear(&mut self) -> Result<Option<Answer>, AskError> {
-        match self.channel.hear(&mut self.buffer) {
-            Heard::Message(Answer::Refused { reason, message }) => {
+    pub fn take_answer(&mut self) -> Result<Option<Answer>, AskError> {
+        match self.channel.take_message(&mut self.buffer) {
+            Incoming::Message(Answer::Refused { reason, message }) => {
                 Err(AskError::Refused { reason, message })
             }
-            Heard::Message(answer) => Ok(Some(answer)),
-            Heard::Nothing => Ok(None),
-            Heard::Closed => Err(AskError::Closed),
-            Heard::Garbage(why) => Err(AskError::Nonsense(why)),
+            Incoming::Message(answer) => Ok(Some(answer)),
+            Incoming::Nothing => Ok(None),
+            Incoming::Closed => Err(AskError::Closed),
+            Incoming::Garbage(why) => Err(AskError::Nonsense(why)),
         }
     }
 
@@ -72,7 +72,7 @@ impl Link {
     pub fn wait(&mut self) -> Result<Answer, AskError> {
         use std::os::fd::AsFd;
         loop {
-            if let Some(answer) = self.hear()? {
+            if let Some(answer) = self.take_answer()? {
                 return Ok(answer);
             }
             wait_readable(&[self.channel.as_fd()], None)?;
@@ -83,7 +83,7 @@ impl Link {
 /// How the coordinator at `socket` stands.
 ///
 /// # Errors
-/// Nobody listens there, or it is no coordinator.
+/// No process listens there, or it is no coordinator.
 pub fn status(socket: &Path) -> Result<Status, AskError> {
     let mut link = Link::connect(socket)?;
     link.say(&Ask::Status {})?;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | holder | `{"op":"join","name":N,"process":P,"wish":W,"has":{"first":F,"count":C},"pages":G}` | a task runs; `has` after the coordinator was restarted |
 //! | holder | `{"op":"holds","has":{...},"pages":G,"planned":M}` | its colors are these now; M pages move when they are touched |
-//! | anybody | `{"op":"status"}` | how the coordinator stands |
+//! | any process | `{"op":"status"}` | how the coordinator stands |
 //! | coordinator | `{"reply":"colors","first":F,"count":C}` | the task's colors from now on; comes again when others come and go |
 //! | coordinator | `{"reply":"status",...}` | |
 //! | coordinator | `{"reply":"refused","reason":R,"message":M}` | |
@@ -149,7 +149,7 @@ pub struct Counters {
     pub left: u64,
     /// Tasks that were refused.
     pub refused: u64,
-    /// Times that a task was told other colors than before.
+    /// Times that a task was assigned other colors than before.
     pub changes: u64,
     /// Connections ended for a message that was not understood.
     pub garbage: u64,

@@ -10,7 +10,7 @@ use pagemill_policy::coloring::{AssignError, Claim, ColorRange, Wish, assign};
 pub struct Task {
     /// What it asks for.
     pub wish: Wish,
-    /// Its colors: what it was told last, or had before the coordinator was started.
+    /// Its colors: the last ones assigned, or those it had before the coordinator was started.
     pub colors: Option<ColorRange>,
     /// Pages that it has.
     pub pages: u64,
@@ -25,7 +25,7 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Nobody runs on a cache of `colors` yet.
+    /// A roster without tasks, for a cache of `colors`.
     pub fn new(colors: u16, policy: &'static QuotaPolicyEntry) -> Self {
         Self {
             colors,
@@ -49,7 +49,7 @@ impl Roster {
         self.tasks.get(&number)
     }
 
-    /// Enters a task. Colors that it says it has count only if they are there and nobody else has them.
+    /// Enters a task. Colors that it says it has count only if the cache has them and no other task does.
     ///
     /// # Errors
     /// There are too few colors for one more; then it is not entered.
@@ -79,8 +79,8 @@ impl Roster {
         }
     }
 
-    /// Gives everybody the colors that the policy says, and tells whose are others than before.
-    pub fn settle(&mut self) -> Vec<(u64, ColorRange)> {
+    /// Assigns the colors that the policy chooses; returns the tasks whose colors have changed.
+    pub fn reassign(&mut self) -> Vec<(u64, ColorRange)> {
         // What has joined fits.
         let assigned = self.assigned().unwrap_or_default();
         let mut changed = Vec::new();
@@ -134,15 +134,15 @@ mod tests {
     fn a_sensitive_task_gets_the_most_and_all_when_it_is_alone_again() {
         let mut roster = roster();
         roster.join(1, task(Sensitivity::High, None)).expect("room");
-        assert_eq!(roster.settle(), [(1, range(0, 64))]);
+        assert_eq!(roster.reassign(), [(1, range(0, 64))]);
         roster
             .join(2, task(Sensitivity::LowManyMisses, None))
             .expect("room");
-        let changed = roster.settle();
+        let changed = roster.reassign();
         assert_eq!(changed.len(), 2);
         assert!(changed[0].1.count() >= 48, "{changed:?}");
         assert!(roster.leave(2));
-        assert_eq!(roster.settle(), [(1, range(0, 64))]);
+        assert_eq!(roster.reassign(), [(1, range(0, 64))]);
         assert!(!roster.leave(2));
     }
 
@@ -153,18 +153,18 @@ mod tests {
             let class = Sensitivity::ALL[number as usize];
             before.join(number, task(class, None)).expect("room");
         }
-        before.settle();
+        before.reassign();
         let mut after = roster();
         for number in [2, 0, 3, 1] {
             let class = Sensitivity::ALL[number as usize];
             let has = before.task(number).expect("it runs").colors;
             after.join(number, task(class, has)).expect("room");
         }
-        assert_eq!(after.settle(), []);
+        assert_eq!(after.reassign(), []);
     }
 
     #[test]
-    fn colors_that_somebody_has_or_that_are_not_there_do_not_count() {
+    fn colors_that_are_taken_or_not_there_do_not_count() {
         let mut roster = roster();
         let ends = [Some(range(0, 10)), Some(range(5, 10)), Some(range(60, 10))];
         for (number, has) in ends.into_iter().enumerate() {
@@ -185,7 +185,7 @@ mod tests {
             pages: 0,
         };
         roster.join(1, fixed(60)).expect("room");
-        roster.settle();
+        roster.reassign();
         let error = roster.join(2, fixed(5)).expect_err("only 4 are left");
         assert_eq!(
             error,
@@ -194,8 +194,8 @@ mod tests {
                 colors: 64
             }
         );
-        assert_eq!(roster.settle(), []);
+        assert_eq!(roster.reassign(), []);
         roster.join(3, fixed(4)).expect("room");
-        assert_eq!(roster.settle(), [(3, range(60, 4))]);
+        assert_eq!(roster.reassign(), [(3, range(60, 4))]);
     }
 }

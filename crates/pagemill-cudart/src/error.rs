@@ -24,7 +24,7 @@ codes! {
     SUCCESS = 0, "All is well.";
     INVALID_VALUE = 1, "An argument cannot be.";
     MEMORY_ALLOCATION = 2, "There is not enough memory.";
-    INITIALIZATION = 3, "There is no GPU to be had.";
+    INITIALIZATION = 3, "There is no GPU.";
     INVALID_CONFIGURATION = 9, "A grid or block that no GPU can run.";
     INVALID_PITCH = 12, "A pitch smaller than a row.";
     INVALID_SYMBOL = 13, "No such variable.";
@@ -60,7 +60,7 @@ codes! {
     NOT_SUPPORTED = 801, "pagemill does not do this.";
     STREAM_CAPTURE_UNSUPPORTED = 900, "A stream that is captured cannot do this.";
     STREAM_CAPTURE_UNMATCHED = 903, "The capture did not begin here.";
-    STREAM_CAPTURE_UNJOINED = 904, "Captured work that nobody waits for.";
+    STREAM_CAPTURE_UNJOINED = 904, "Captured work was not joined.";
     STREAM_CAPTURE_IMPLICIT = 906, "Captured work would have to wait for the default stream.";
     GRAPH_EXEC_UPDATE_FAILURE = 910, "The graph has another shape.";
     UNKNOWN = 999, "A defect of pagemill.";

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_of_what_nobody_defines_stay() {
+    fn declarations_without_definition_stay() {
         let other = source(
             ".visible .func (.param .b32 r) other(.param .b32 a) { ret; }\n.visible .global .align 4 .b32 r;",
         );

@@ -94,7 +94,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Tells sites apart, and is the same in every run of the program: it does not depend on where files are loaded.
+    /// Identifies a site, and is the same in every run of the program: it does not depend on where files are loaded.
     pub fn key(&self) -> u64 {
         let offsets = self.frames.iter().flat_map(|frame| {
             let offset = frame.address.wrapping_sub(frame.base).to_le_bytes();

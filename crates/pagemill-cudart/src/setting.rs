@@ -14,7 +14,7 @@ pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
 /// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols.
 pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
 
-/// The machine of programs that nobody chose one for.
+/// The machine of programs for which none was chosen.
 pub const DEFAULT_MACHINE: &str = "gtx480";
 
 const DEFAULT_SCENARIO: &str = r#"

@@ -25,7 +25,7 @@ pub const LIBRARY: &str = "libpagemill_fabric.so";
 /// The name under which libfabric finds it.
 const PROVIDER_FILE: &str = "libpagemill-fi.so";
 
-/// What Open MPI has to be told: messages go through libfabric and this provider, and nothing goes around it.
+/// Settings of Open MPI: messages go through libfabric and this provider, and nothing goes around it.
 const OPEN_MPI: &[(&str, &str)] = &[
     ("OMPI_MCA_pml", "cm"),
     ("OMPI_MCA_mtl", "ofi"),

@@ -1,7 +1,7 @@
 //! A libfabric provider over pagemill's simulated network interface.
 //!
 //! Open MPI and other programs load it as `libpagemill-fi.so`. Bytes really move between the processes, through
-//! [shared memory](board); the time they take is the simulated interface's. `docs/mpi.md` tells how to use it,
+//! [shared memory](board); the time they take is the simulated interface's. `docs/mpi.md` says how to use it,
 //! `docs/adr/0008-fabric.md` why it is built like this.
 
 pub mod addresses;

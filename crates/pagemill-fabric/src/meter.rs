@@ -1,7 +1,7 @@
 //! CPU time that a thread of the program uses between two calls of the library.
 //!
 //! Reading a thread's CPU time is a system call, as expensive as a poll is otherwise. So it is read at every border only where computing
-//! takes virtual time. Elsewhere the sum of long gaps is enough, and the monotonic clock, which costs no system call, tells which are long.
+//! takes virtual time. Elsewhere the sum of long gaps is enough, and the monotonic clock, which costs no system call, shows which are long.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -45,7 +45,7 @@ pub struct Entry {
 pub struct Notify {
     /// The queue; `None` if the program wants to hear of errors only, or of nothing.
     pub queue: Option<QueueId>,
-    /// Whether success is told, too.
+    /// Whether success is reported, too.
     pub of_success: bool,
     /// The program's pointer.
     pub context: usize,
@@ -195,7 +195,7 @@ impl Process {
         Some(free)
     }
 
-    /// Gives an endpoint number back; tells whether it was the last one.
+    /// Gives an endpoint number back; returns whether it was the last one.
     pub fn close_port(&mut self, port: u32) -> bool {
         self.ports &= !(1 << port);
         self.station.set_ports(self.ports);
@@ -278,7 +278,7 @@ impl Process {
 
     /// Looks for a message, and takes it out of the reach of others if `claims`; the queue gets the answer.
     pub fn peek(&mut self, source: Option<u32>, from: Match, claims: bool, notify: Notify) {
-        // A program that looks for messages and for nothing else is told of the rest, too.
+        // A program that only looks for messages gets its other completions here.
         while let Some(done) = self.station.take_ready() {
             self.route(&done);
         }
@@ -476,7 +476,7 @@ impl Process {
         self.push(notify.queue, entry);
     }
 
-    /// Tells the sender of a synchronous message that it has been received, if that is our task.
+    /// Acknowledges a synchronous message to its sender, if that is our task.
     fn acknowledge(&mut self, outcome: &Outcome, port: u32) {
         let wants = |tags: &SyncTags| outcome.tag & (UNTAGGED | tags.message) == tags.message;
         let Some(tags) = self.sync_tags.filter(wants) else {

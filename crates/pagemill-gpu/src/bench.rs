@@ -344,7 +344,7 @@ impl Point {
 impl<G: Gpu> Drop for Bench<G> {
     fn drop(&mut self) {
         if let Some(buffer) = self.taken.take() {
-            // Nobody is left who could act on an error.
+            // No caller is left that could act on an error.
             let _ = self.gpu.free(buffer);
         }
     }

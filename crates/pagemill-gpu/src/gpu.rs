@@ -54,7 +54,7 @@ pub trait Gpu {
     /// What is known about it.
     fn facts(&self) -> &GpuFacts;
 
-    /// Bytes of GPU memory that nobody holds.
+    /// Bytes of GPU memory that are free.
     ///
     /// # Errors
     /// If the driver does not answer.

@@ -64,7 +64,7 @@ impl Channel {
     /// Connects to the socket file `path`.
     ///
     /// # Errors
-    /// Nobody listens there, or this user may not connect.
+    /// No process listens there, or this user may not connect.
     pub fn connect(path: &Path) -> Result<Self> {
         let failed = |error: Errno| OsError::new(format!("connect to {}", path.display()), error);
         let socket = new_socket().map_err(failed)?;
@@ -161,10 +161,10 @@ impl Channel {
     }
 }
 
-/// Takes the one descriptor that whoever listens at `path` sends to everybody. Allocates nothing, so that an allocator can call it.
+/// Takes the one descriptor that the process listening at `path` sends to each client. Allocates nothing, so that an allocator can call it.
 ///
 /// # Errors
-/// Nobody listens there, nothing comes for a second, or what comes holds no descriptor.
+/// No process listens there, no message arrives within a second, or it holds no descriptor.
 pub fn fetch_descriptor(path: &CStr) -> std::result::Result<OwnedFd, Errno> {
     const PATIENCE: Timespec = Timespec {
         tv_sec: 1,
@@ -195,10 +195,10 @@ impl AsFd for Channel {
 }
 
 impl Listener {
-    /// Listens at `path`. A socket file that nobody listens to any more is replaced.
+    /// Listens at `path`. A socket file without a listener is replaced.
     ///
     /// # Errors
-    /// Somebody listens there already, or the folder is not ours to write to.
+    /// A process listens there already, or the folder is not writable.
     pub fn bind(path: &Path, mode: u32) -> Result<Self> {
         let failed = |error: Errno| OsError::new(format!("listen at {}", path.display()), error);
         if path.exists() {

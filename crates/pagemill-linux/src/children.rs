@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidf
 use crate::channel::wait_readable;
 use crate::process::{Identity, ProcessWatch};
 
-/// A program that was told by a terminal, or by `timeout`, ends by itself within this time.
+/// A program that has got a signal of a terminal, or of `timeout`, ends by itself within this time.
 const BY_ITSELF: Duration = Duration::from_millis(500);
 
 /// And within this time after SIGTERM.
@@ -127,7 +127,7 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 
 /// Ends all programs of [`run`] and lets none start any more: for a process that was asked to end.
 ///
-/// Each gets half a second to end by itself, since a terminal tells it as well, then SIGTERM, and after five seconds SIGKILL.
+/// Each gets half a second to end by itself, since a terminal signals it as well, then SIGTERM, and after five seconds SIGKILL.
 pub fn end_all() {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.is_ending = true;

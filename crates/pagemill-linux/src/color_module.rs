@@ -88,7 +88,7 @@ pub struct Counts {
     pub copied: u64,
     /// Copied by a write after a fork.
     pub cow_copied: u64,
-    /// Left in their frame, as somebody else held it.
+    /// Left in their frame, because another user held it.
     pub pinned: u64,
     /// Frames of another color than asked.
     pub strays: u64,

@@ -98,7 +98,7 @@ impl Mapping {
         flags.set(MapFlags::POPULATE, populate);
         let mut offset = 0;
         for &(file, bytes) in files {
-            // SAFETY: `offset..offset + bytes` lies in the range that was reserved above and that nobody else has.
+            // SAFETY: `offset..offset + bytes` lies in the range that was reserved above and that nothing else uses.
             unsafe {
                 let start = mapping.start.add(offset).cast();
                 mmap(start, bytes, access, flags, file, 0)
@@ -119,7 +119,7 @@ impl Mapping {
         let start: *mut u8 = start.map_err(failed)?.cast();
         let before = (start as usize).next_multiple_of(alignment) - start as usize;
         let after = room - before - bytes;
-        // SAFETY: both ends lie in the range just mapped, and nobody knows of it yet.
+        // SAFETY: both ends lie in the range just mapped, which has no other user yet.
         unsafe {
             let aligned = start.add(before);
             if before > 0 {
@@ -171,7 +171,7 @@ impl Mapping {
         // SAFETY: the range is this mapping's, and what it holds is not changed.
         let advised = unsafe { rustix::mm::madvise(self.start.cast(), self.bytes, advice) };
         match advised {
-            // A kernel without huge pages has nothing to be told.
+            // A kernel without huge pages needs no advice.
             Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
             Err(error) => Err(OsError::new("ask for usual pages", error)),
         }
@@ -212,7 +212,7 @@ impl SharedWords {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this mapping made the range, nobody else unmaps it, and no reference outlives `self`.
+        // SAFETY: this mapping made the range, nothing else unmaps it, and no reference outlives `self`.
         let unmapped = unsafe { munmap(self.start.cast::<c_void>(), self.bytes) };
         debug_assert!(
             unmapped.is_ok(),

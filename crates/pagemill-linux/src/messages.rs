@@ -10,7 +10,7 @@ use crate::{OsError, Result};
 
 /// What came from the other end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard<T> {
+pub enum Incoming<T> {
     /// A message.
     Message(T),
     /// Nothing, for now.
@@ -23,21 +23,23 @@ pub enum Heard<T> {
 
 impl Channel {
     /// Takes the next message without waiting. Messages that come with descriptors, or are longer than `buffer`, are garbage.
-    pub fn hear<T: DeserializeOwned>(&self, buffer: &mut [u8]) -> Heard<T> {
+    pub fn take_message<T: DeserializeOwned>(&self, buffer: &mut [u8]) -> Incoming<T> {
         let received = match self.receive(buffer, false) {
             Ok(received) => received,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Heard::Nothing,
-            Err(_) => return Heard::Closed,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                return Incoming::Nothing;
+            }
+            Err(_) => return Incoming::Closed,
         };
         if received.is_cut || !received.descriptors.is_empty() {
-            return Heard::Garbage("too long, or with descriptors".to_owned());
+            return Incoming::Garbage("too long, or with descriptors".to_owned());
         }
         if received.bytes == 0 {
-            return Heard::Closed;
+            return Incoming::Closed;
         }
         match serde_json::from_slice(&buffer[..received.bytes]) {
-            Ok(message) => Heard::Message(message),
-            Err(error) => Heard::Garbage(error.to_string()),
+            Ok(message) => Incoming::Message(message),
+            Err(error) => Incoming::Garbage(error.to_string()),
         }
     }
 

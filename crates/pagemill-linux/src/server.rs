@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::Result;
 use crate::channel::{Channel, Listener, Peer, wait_readable};
 use crate::clock::monotonic_ns;
-use crate::messages::Heard;
+use crate::messages::Incoming;
 use crate::stop::{StopSignal, Stopper, stopper};
 
 /// After a connection could not be accepted, which happens when no descriptor is left, none is for so long. The others are served.
@@ -46,7 +46,11 @@ pub trait Port {
     ) -> Result<Readiness>;
 
     /// Takes the next message of a connection without waiting.
-    fn hear<T: DeserializeOwned>(&self, channel: &Self::Channel, buffer: &mut [u8]) -> Heard<T>;
+    fn take_message<T: DeserializeOwned>(
+        &self,
+        channel: &Self::Channel,
+        buffer: &mut [u8],
+    ) -> Incoming<T>;
 
     /// Sends a message without waiting for room. `false` if the other end is gone, or does not read.
     fn say(&self, channel: &Self::Channel, message: &impl Serialize) -> bool;
@@ -146,7 +150,7 @@ impl<P: Port, S> Server<P, S> {
         })
     }
 
-    /// Accepts a connection. `refuse` tells a user who has too many.
+    /// Accepts a connection. `refuse` answers a user who has too many.
     pub fn accept(
         &mut self,
         state: impl FnOnce() -> S,
@@ -171,10 +175,10 @@ impl<P: Port, S> Server<P, S> {
     }
 
     /// Takes the next message of a session, which may be gone.
-    pub fn hear<T: DeserializeOwned>(&self, number: u64, buffer: &mut [u8]) -> Heard<T> {
+    pub fn take_message<T: DeserializeOwned>(&self, number: u64, buffer: &mut [u8]) -> Incoming<T> {
         match self.sessions.get(&number) {
-            Some(session) => self.port.hear(&session.channel, buffer),
-            None => Heard::Nothing,
+            Some(session) => self.port.take_message(&session.channel, buffer),
+            None => Incoming::Nothing,
         }
     }
 
@@ -276,8 +280,12 @@ impl Port for SocketPort {
         })
     }
 
-    fn hear<T: DeserializeOwned>(&self, channel: &Channel, buffer: &mut [u8]) -> Heard<T> {
-        channel.hear(buffer)
+    fn take_message<T: DeserializeOwned>(
+        &self,
+        channel: &Channel,
+        buffer: &mut [u8],
+    ) -> Incoming<T> {
+        channel.take_message(buffer)
     }
 
     fn say(&self, channel: &Channel, message: &impl Serialize) -> bool {

@@ -192,7 +192,7 @@ impl ZeroModule {
         pieces.iter().map(of).collect()
     }
 
-    /// Tells the module that pieces are clean. Pieces that it took back meanwhile are left out.
+    /// Reports to the module that pieces are clean. Pieces that it took back meanwhile are left out.
     ///
     /// # Errors
     /// The window cannot be mapped again.

@@ -68,7 +68,7 @@ fn a_descriptor_on_its_way_counts_as_held() {
     let lent = file.lend(0, 0).expect("a descriptor");
     sender.send(b"x", &[lent.as_fd()]).expect("sent");
     drop(lent);
-    assert_eq!(file.holders(), Holders::Others, "nobody has received it");
+    assert_eq!(file.holders(), Holders::Others, "it has not been received");
     let received = receiver.receive(&mut [0; 8], true).expect("received");
     assert_eq!(received.descriptors.len(), 1);
     drop(received);

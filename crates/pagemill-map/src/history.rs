@@ -68,7 +68,7 @@ impl Histories {
         }
     }
 
-    /// The events by page, those of a page in the order in which they were told.
+    /// The events by page, those of a page in the order in which they were recorded.
     pub(crate) fn by_page(&self) -> Vec<(u64, Vec<Event>)> {
         let mut events = self.events.clone();
         events.sort_by_key(|(page, _)| *page);

@@ -1,4 +1,4 @@
-//! What a page manager tells.
+//! Events of a page manager.
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl Recorder {
         }
     }
 
-    /// An allocation, above all that were told before.
+    /// An allocation, above all that were recorded before.
     pub fn allocated(&mut self, name: &str, address: u64, bytes: u64) {
         let moved = self.bands.add(name, address, bytes);
         self.tiles.set_rows(self.bands.rows(), moved.as_deref());
@@ -149,7 +149,7 @@ impl Recorder {
         }
     }
 
-    /// The map of all that was told until `end_ps`.
+    /// The map of all that was recorded until `end_ps`.
     pub fn finish(mut self, title: &str, end_ps: u64, link_bytes_per_second: u64) -> Map {
         // Every row has a tile at the end, so that all of the time is there.
         if self.bands.rows() > 0 {

@@ -1,4 +1,4 @@
-//! Tells a forked child from its parent, and from a `vfork` child, which shares its parent's memory: a word that the kernel clears
+//! Distinguishes a forked child from its parent, and from a `vfork` child, which shares its parent's memory: a word that the kernel clears
 //! in each child that has memory of its own.
 
 use std::ptr;

@@ -21,7 +21,7 @@ pub struct LentMemory<S: Source> {
     high: AtomicUsize,
 }
 
-// SAFETY: the table is used by whoever holds the lock.
+// SAFETY: the table is used only under the lock.
 unsafe impl<S: Source> Sync for LentMemory<S> {}
 
 thread_local! {
@@ -93,7 +93,7 @@ impl<S: Source> LentMemory<S> {
         Some(result)
     }
 
-    /// Takes the lock. In a child that was forked past this library, nobody else is there to have it.
+    /// Takes the lock. In a child that was forked past this library, no other thread can hold it.
     fn take(&self) {
         if !self.detector.is_wiped() {
             self.lock.take();

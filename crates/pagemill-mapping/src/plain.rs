@@ -81,7 +81,7 @@ pub fn put_in_place(copy: usize, extent: Range<usize>) -> Result<(), i32> {
 
 /// Unmaps a copy that is not used.
 pub fn discard_copy(copy: usize, bytes: usize) {
-    // SAFETY: the copy is ours, and nobody knows of it.
+    // SAFETY: the copy is ours, and has no other user.
     unsafe { kernel::unmap(copy, bytes) };
 }
 
@@ -107,7 +107,7 @@ fn map_aligned(bytes: usize) -> Result<usize, i32> {
     let start = kernel::map_plain(room)?;
     let aligned = start.next_multiple_of(PIECE_BYTES);
     let (before, after) = (aligned - start, PIECE_BYTES - (aligned - start));
-    // SAFETY: both ends are of the range just mapped, which nobody knows of.
+    // SAFETY: both ends are of the range just mapped, which has no other user.
     unsafe {
         if before > 0 {
             kernel::unmap(start, before);

@@ -255,7 +255,7 @@ impl<S: Source> RangeTable<S> {
     }
 }
 
-/// What a program is told: all of these calls may fail for want of memory.
+/// The error that a program gets: all of these calls may fail for want of memory.
 fn refusal(error: i32) -> i32 {
     match error {
         plain::WRITERS_RUN => libc::ENOMEM,

@@ -22,7 +22,7 @@ pub fn give_up(range: Range<usize>) {
     }
 }
 
-/// Tells the pager before its memory goes, and around each `fork`.
+/// Notifies the pager before its memory goes, and around each `fork`.
 pub struct Calls;
 
 impl MemoryCalls for Calls {

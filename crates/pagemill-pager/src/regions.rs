@@ -66,7 +66,7 @@ impl Regions {
         region
     }
 
-    /// Forgets `range`: its addresses are nobody's.
+    /// Forgets `range`: its addresses belong to no region.
     pub fn remove(&self, range: &Range<u64>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         for (part, region) in inner.touched(range) {

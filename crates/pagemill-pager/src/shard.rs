@@ -190,7 +190,7 @@ impl State {
         self.blocks[own_block as usize] = None;
     }
 
-    /// What a move of the plan takes; `None` if the block is nobody's any more.
+    /// What a move of the plan takes; `None` if the block has no region any more.
     pub fn job(&self, planned: &Move) -> Option<Job> {
         let pages = BLOCK_PAGES / self.page_units;
         let (region, block) = self.blocks[(planned.page / pages) as usize].as_ref()?;

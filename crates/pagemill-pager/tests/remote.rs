@@ -172,9 +172,9 @@ fn strangers_are_refused() {
             "{text}"
         );
     }
-    let nobody = Address::Unix("/none/such.sock".into());
-    let text = Remote::connect(&nobody, "one", &token(0))
-        .expect_err("nobody")
+    let absent = Address::Unix("/none/such.sock".into());
+    let text = Remote::connect(&absent, "one", &token(0))
+        .expect_err("no server")
         .to_string();
     assert!(
         text.starts_with("cannot reach the page server at unix:/none/such.sock: "),

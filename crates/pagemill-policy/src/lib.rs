@@ -1,6 +1,6 @@
 //! Decisions about pages, and nothing else.
 //!
-//! A policy is a pure function of what it is told: no clock, no input or output, no thread, no hidden
+//! A policy is a pure function of its arguments: no clock, no input or output, no thread, no hidden
 //! randomness (`clippy.toml` beside this crate refuses them). So the same code can decide in a simulator and
 //! on a real machine, and a test can visit every state it has.
 //!

@@ -1,5 +1,5 @@
 //! The allocator has a few locks on rare paths and no fork handlers. A child of a threaded program must not inherit a lock that a thread
-//! held which it does not have: while a process is copied, nobody is inside of one.
+//! held which it does not have: while a process is copied, no thread is inside of one.
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -10,7 +10,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `PAGEMILL_COLOR_TASK` | where the space is handed out: set by `pagemill color run`. Without it the module is asked for a space of all colors |
-//! | `PAGEMILL_COLOR_PLAIN` | set here, for children, when there is no colored memory: it was told once already |
+//! | `PAGEMILL_COLOR_PLAIN` | set here, for children, when there is no colored memory: the message was printed already |
 //!
 //! C++ programs need no symbols of their own: the C++ library's `operator new` and `operator delete` end in `malloc`, `aligned_alloc` and
 //! `free`, with new-handlers, exceptions, and whichever of them a program has replaced.

@@ -149,7 +149,7 @@ fn status(file: RawFd) -> Option<libc::stat> {
     unsafe { (libc::fstat(file, status.as_mut_ptr()) == 0).then(|| status.assume_init()) }
 }
 
-/// Tells files apart; 0 for none.
+/// Identifies a file; 0 for none.
 fn identity(file: RawFd) -> u64 {
     status(file).map_or(0, |status| {
         status.st_ino.rotate_left(32) ^ status.st_dev ^ status.st_rdev.rotate_left(16) | 1 << 63
@@ -192,11 +192,11 @@ fn warn(where_from: &str, errno: c_int) {
         iov_base: part.as_ptr().cast_mut().cast(),
         iov_len: part.len(),
     });
-    // SAFETY: the parts outlive the call, which only reads them. Nobody is left to tell if standard error is closed.
+    // SAFETY: the parts outlive the call, which only reads them. A closed standard error leaves no place for a message.
     let _ = unsafe { libc::writev(2, parts.as_ptr(), parts.len() as c_int) };
 }
 
-/// Once the program's environment is in place: sets the allocator up, and tells children what is missing. Not by `setenv`, which shells have of their own.
+/// Once the program's environment is in place: sets the allocator up, and leaves children a note of what is missing. Not by `setenv`, which shells have of their own.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static SET_UP: extern "C" fn() = {
@@ -214,7 +214,7 @@ static SET_UP: extern "C" fn() = {
 };
 
 /// # Safety
-/// Nobody else uses the environment meanwhile, or has kept its address.
+/// No other thread uses the environment meanwhile, or has kept its address.
 unsafe fn add_to_environment(setting: &CStr) {
     // SAFETY: the environment is null, or ends with a null pointer; what is copied fits what was asked for.
     unsafe {

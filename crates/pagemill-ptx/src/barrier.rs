@@ -111,7 +111,7 @@ impl Barriers {
         Ok(released)
     }
 
-    /// Releases the waiting warps of `id` if everybody is there.
+    /// Releases the waiting warps of `id` if all have arrived.
     fn complete(&mut self, id: u32, warps: &mut [Warp], registers: &mut [Registers]) -> u64 {
         let barrier = &mut self.barriers[id as usize];
         if barrier.arrived < barrier.wanted.unwrap_or_else(|| living(warps)) {

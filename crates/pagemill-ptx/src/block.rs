@@ -38,7 +38,7 @@ pub struct Block {
     pub(crate) output: Output,
     /// What is known of it, if mistakes are looked for.
     pub(crate) check: Option<Box<BlockCheck>>,
-    /// Where functional runs leave addresses that nobody reads.
+    /// Where functional runs leave addresses that are not read.
     scratch: MemoryAccess,
 }
 
@@ -134,7 +134,7 @@ impl Block {
         self.index
     }
 
-    /// What the block printed and nobody took yet.
+    /// What the block printed and was not taken yet.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }

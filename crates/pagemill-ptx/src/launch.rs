@@ -115,7 +115,7 @@ pub struct Launch {
     pub(crate) executor: Executor,
     /// Whether blocks may wait for each other, so that all of them are resident at once.
     blocks_meet: bool,
-    /// Tells launches apart, so that a block knows when it must change shape.
+    /// Identifies a launch, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
 

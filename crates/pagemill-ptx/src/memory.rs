@@ -64,7 +64,7 @@ impl Backing {
 }
 
 impl Clone for Backing {
-    /// A copy has memory of its own, whoever has that of the original.
+    /// A copy has memory of its own, also where the original's is shared.
     fn clone(&self) -> Self {
         Self::Owned(self.get().into())
     }
@@ -200,7 +200,7 @@ pub(crate) struct Activity {
     pub quiet: u32,
 }
 
-/// Tells memories apart: no two have the same, copies included.
+/// Identifies a memory: no two have the same, copies included.
 #[derive(Debug)]
 struct Identity(u64);
 

@@ -74,7 +74,7 @@ pub enum TrapKind {
         /// What is wrong.
         reason: &'static str,
     },
-    /// Only some threads of a warp came to a barrier.
+    /// Only some threads of a warp arrived at a barrier.
     DivergedBarrier {
         /// Lanes that came.
         arrived: u32,
@@ -253,7 +253,7 @@ impl fmt::Display for TrapKind {
             Self::NoProgress { instructions } => write!(
                 f,
                 "endless loop: for {instructions} instructions, no thread has changed memory or done anything that it had not done before; \
-                 this warp waits for a value that nobody writes"
+                 this warp waits for a value that is never written"
             ),
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")

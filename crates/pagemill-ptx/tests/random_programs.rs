@@ -62,7 +62,7 @@ enum Inst {
     Decrement {
         counter: usize,
     },
-    /// Tells in the last predicate whether the counter is positive.
+    /// Sets the last predicate if the counter is positive.
     Test {
         counter: usize,
     },

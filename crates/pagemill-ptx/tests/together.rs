@@ -2,7 +2,7 @@
 
 use pagemill_ptx::{DeviceMemory, Executor, Launch, Module, Output, run_functional};
 
-/// Block `b` raises its flag, waits for that of the next block, and tells how many flags it has seen.
+/// Block `b` raises its flag, waits for that of the next block, and returns how many flags it has seen.
 const KERNEL: &str = "
 .version 7.0
 .target sm_75

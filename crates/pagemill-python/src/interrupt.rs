@@ -12,7 +12,7 @@ use crate::error;
 /// How often signals are looked for. The end of the work is seen at once.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop is waited for. What does not stop by then ends on its own, unheard.
+/// How long to wait for work that was asked to stop. Work that does not stop by then ends by itself, and its result is dropped.
 const STOP_TICKS: u32 = 40;
 
 /// Runs `work` on a thread of its own. After Ctrl-C, or when `tick` raises, `stop` is set and the exception goes on.
@@ -26,7 +26,7 @@ pub fn run<T: Send + 'static>(
     let started = std::thread::Builder::new()
         .name("pagemill".to_owned())
         .spawn(move || {
-            // Nobody listens any more after Ctrl-C.
+            // After Ctrl-C, the listener is gone.
             let _ = sender.send(work());
         });
     started.map_err(|error| error::run(format!("cannot start a thread: {error}")))?;

@@ -108,7 +108,7 @@ impl Loaded {
             .collect()
     }
 
-    /// What tells each point from every other one, of this scenario or another.
+    /// Identifies each point among all points of all scenarios.
     fn digests(&self) -> Vec<String> {
         self.scenario
             .points

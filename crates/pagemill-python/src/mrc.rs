@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::result_set::ResultSet;
 use crate::{error, interrupt};
 
-/// References between two looks at whether somebody wants it to stop.
+/// References between two looks at the stop flag.
 const BLOCK: usize = 1 << 16;
 
 #[pyfunction]

@@ -1,4 +1,4 @@
-"""Sweeps: complete, exact, each point once, whoever dies."""
+"""Sweeps: complete, exact, each point once, whichever process dies."""
 
 import concurrent.futures
 import json

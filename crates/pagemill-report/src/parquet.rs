@@ -59,7 +59,7 @@ pub fn write_rows(rows: &[Row]) -> io::Result<Vec<u8>> {
 /// The rows of a file that pagemill wrote.
 ///
 /// # Errors
-/// It is cut off, damaged, or of somebody else.
+/// It is cut off, damaged, or not one of ours.
 pub fn read_rows(bytes: Vec<u8>) -> io::Result<Vec<Row>> {
     if !seal::holds(&bytes) {
         let what = "it is not as pagemill wrote it";
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_somebody_else_are_refused() {
+    fn rows_of_other_programs_are_refused() {
         for bytes in [Vec::new(), b"PAR1".to_vec(), b"{}".to_vec()] {
             assert!(read_rows(bytes).is_err());
         }

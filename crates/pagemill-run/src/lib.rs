@@ -1,4 +1,4 @@
-//! Runs the points of a scenario and makes results of them, for whoever asks: no terminal, no arguments.
+//! Runs the points of a scenario and makes results of them. This library knows no terminal and no arguments.
 //!
 //! [`run_points`] gives an [`Outcome`] for each point, in their order and the same for any number of jobs;
 //! [`result_set`] makes the rows, ratios, claims and figures of them.
@@ -39,7 +39,7 @@ pub use results::{merged, result_set};
 #[cfg(not(target_family = "wasm"))]
 pub use store::{BUILD, Store, StoreError};
 
-/// What one point came to.
+/// Result of one point.
 pub struct Outcome {
     /// What the point is, and what it was measured at.
     pub row: Row,
@@ -93,11 +93,11 @@ pub struct RunOptions {
     pub stdout: Stdout,
     /// Ends the run when it is set: kinds `gpu`, `residency` and `coloring` soon, points of other kinds when they have ended.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Is told how far a point is, by kinds that know.
+    /// Gets the progress of a point, from kinds that measure it.
     pub progress: Option<PointProgress>,
 }
 
-/// Who is told which share of a point is done, from 0 to 1.
+/// Receiver of the share of a point that is done, from 0 to 1.
 #[derive(Clone)]
 pub struct PointProgress(pub Arc<TellShare>);
 
@@ -116,7 +116,7 @@ impl RunOptions {
         }
     }
 
-    /// Whether somebody wants the run to end.
+    /// Whether the run is to end.
     pub fn is_stopped(&self) -> bool {
         let stop = self.stop.as_ref();
         stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
@@ -142,7 +142,7 @@ pub fn run_point_caught(point: &Point, options: &RunOptions) -> Result<Outcome, 
     pool::catch(|| run_point(point, options))
 }
 
-/// Runs every point, `jobs` at a time; `begin` is told of each, and what it returns is kept until the point has ended.
+/// Runs every point, `jobs` at a time; `begin` is called before each, and what it returns is kept until the point has ended.
 ///
 /// # Errors
 /// The first point in order that failed.

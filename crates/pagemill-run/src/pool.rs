@@ -15,7 +15,7 @@ pub enum PointError {
     Failed(String),
     /// What was asked for cannot be done with this program or machine.
     Refused(String),
-    /// Somebody wanted the run to end.
+    /// The run was asked to end.
     Stopped,
     /// A defect of pagemill.
     Panicked(String),

@@ -14,7 +14,7 @@ const RESAMPLES: usize = 2000;
 /// Why nothing can be ranked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RankError {
-    /// The key that tells the policies apart is not swept.
+    /// The key that distinguishes the policies is not swept.
     #[error(
         "`{key}` is not swept, so there is nothing to rank: sweep it with --set '{key}=[\"one\", \"other\"]', or choose another key with --by; swept are {swept}"
     )]

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A point's file is named by what the point is and by the build that ran it ([`BUILD`]), and appears at once by renaming: it is
-//! there or not, never twice and never half, whoever writes it. Files of other builds are left alone, and not used.
+//! there or not, never twice and never half, with any number of writers. Files of other builds are left alone, and not used.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use pagemill_scenario::Point;
 
 use crate::files::write_results;
 
-/// What tells the results of this build from those of other sources of the same version: 16 hexadecimal digits, a digest of all
+/// Distinguishes the results of this build from those of other sources of the same version: 16 hexadecimal digits, a digest of all
 /// sources that results depend on.
 pub const BUILD: &str = env!("PAGEMILL_BUILD");
 

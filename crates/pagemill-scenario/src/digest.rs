@@ -1,4 +1,4 @@
-//! What tells points apart, so that results can be kept by it.
+//! Identity of points, under which results are kept.
 
 use std::fmt::Write;
 

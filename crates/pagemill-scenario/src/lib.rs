@@ -24,7 +24,7 @@ mod workload;
 
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
-pub use kind::coloring::{ColoringPages, ColoringPoint, NOBODY, TaskSource};
+pub use kind::coloring::{ColoringPages, ColoringPoint, NO_TASK, TaskSource};
 pub use kind::cuda::{CudaPoint, CudaRun};
 pub use kind::gpu::GpuPoint;
 pub use kind::nic::{NIC_WORKLOADS, NicPoint, NicWorkload};

@@ -16,7 +16,7 @@ pub struct Point {
     pub index: usize,
     /// The swept keys and their values, in the order of the sweep. A key that this point does not have is left out.
     pub parameters: Vec<Parameter>,
-    /// What tells it from every other point, of this scenario or another, that has other results: 64 hexadecimal digits
+    /// Distinguishes it from every other point, of this scenario or another, that has other results: 64 hexadecimal digits
     /// made of the version of pagemill, all values of scenario and machine, and `parameters`.
     pub digest: String,
     /// What to run.

@@ -1,4 +1,4 @@
-//! Every way a scenario can be wrong, and what the user is told: change detectors of the exact messages.
+//! Every way a scenario can be wrong, and the messages: change detectors of the exact texts.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Every way a machine file can be wrong, and what the user is told: change detectors of the exact messages.
+//! Every way a machine file can be wrong, and the messages: change detectors of the exact texts.
 
 use insta::assert_snapshot;
 use pagemill_scenario::{MACHINES, load};

@@ -1,4 +1,4 @@
-//! Scenarios and machines of `kind = "nic"`: what sound ones become, and what the wrong ones are told.
+//! Scenarios and machines of `kind = "nic"`: what sound ones become, and the errors of wrong ones.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Every way a scenario's claims and plots can be wrong, and what the user is told.
+//! Every way a scenario's claims and plots can be wrong, and the messages.
 
 use std::path::Path;
 

@@ -83,7 +83,7 @@ fn clean_pages_cost_a_fault_without_clearing() {
         assert_eq!(mean_ns(&report), FAULT as f64, "{mode:?}");
         assert_eq!(report.until_clean.mean_ps(), 0.0);
         assert_eq!(report.counts.clean, 100);
-        // Somebody cleared every page that was lent, and those in stock at the end.
+        // Every page that was lent has been cleared, and so have those in stock at the end.
         assert!(
             (107..=108).contains(&report.helper_pages),
             "{mode:?}: {}",

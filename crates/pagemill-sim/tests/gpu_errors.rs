@@ -53,7 +53,7 @@ fn an_endless_wait_for_time_is_stopped() {
 }
 
 #[test]
-fn a_barrier_nobody_completes_is_a_deadlock() {
+fn a_barrier_that_is_never_complete_is_a_deadlock() {
     let stuck = |_: u64, place: WarpPlace, step: &mut Step| {
         if place.warp == 0 {
             return exit(step);
@@ -210,7 +210,7 @@ fn each_buffer_begins_on_a_page_of_its_own() {
 }
 
 #[test]
-fn a_launch_ends_when_somebody_wants_it_to() {
+fn a_launch_ends_when_its_flag_is_set() {
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let mut gpu = Gpu::new(
         &GpuMachine::gtx480(),

@@ -1,4 +1,4 @@
-//! PTX kernels on the machine: results do not depend on time, and what the host does wrong is told.
+//! PTX kernels on the machine: results do not depend on time, and mistakes of the host are reported.
 
 mod common;
 

@@ -135,7 +135,7 @@ fn every_byte_is_at_the_line_that_asked_for_it() {
             "{name}"
         );
         assert_eq!(written.account.traffic.faults, b.faults, "{name}");
-        // Nobody waits for a store.
+        // A store is not waited for.
         assert!(read.account.waiting > Picos::ZERO, "{name}");
         assert_eq!(written.account.waiting, Picos::ZERO, "{name}");
     }

@@ -1,4 +1,4 @@
-//! Bad input gets the completion that an interface gives, is counted, and harms nobody else.
+//! Bad input gets the completion that an interface gives, is counted, and does not affect other ranks.
 
 use pagemill_sim::nic::{
     Arrived, Flight, Key, Lane, MemoryKey, Nic, NicMachine, Operation, Place, PortId, Post, Posted,
@@ -244,7 +244,7 @@ fn deregistration_forgets_cached_entries() {
 }
 
 /// Carries every packet between two ranks, and returns all completions.
-fn settle(ranks: &mut [Rank; 2], steps: &mut Vec<Step>) -> Vec<Status> {
+fn deliver_all(ranks: &mut [Rank; 2], steps: &mut Vec<Step>) -> Vec<Status> {
     let mut ends = Vec::new();
     while !steps.is_empty() {
         let mut next = Vec::new();
@@ -286,9 +286,17 @@ fn rma_tells_its_initiator_how_it_ended() {
     for (number, (rma, expected)) in cases.iter().enumerate() {
         let at = Picos::from_nanos(100_000 * (number as u64 + 1));
         ranks[0].write(at, rma, &mut steps);
-        assert_eq!(settle(&mut ranks, &mut steps), [*expected], "write {rma:?}");
+        assert_eq!(
+            deliver_all(&mut ranks, &mut steps),
+            [*expected],
+            "write {rma:?}"
+        );
         ranks[0].read(at + Picos::from_nanos(50_000), rma, &mut steps);
-        assert_eq!(settle(&mut ranks, &mut steps), [*expected], "read {rma:?}");
+        assert_eq!(
+            deliver_all(&mut ranks, &mut steps),
+            [*expected],
+            "read {rma:?}"
+        );
     }
     assert_eq!(ranks[1].counts().rejected.total(), 6);
     assert_eq!(ranks[0].waiting(), (0, 0, 0));
@@ -324,7 +332,7 @@ fn a_message_that_is_too_long_is_cut_and_says_so() {
             },
             &mut steps,
         );
-        let ends = settle(&mut ranks, &mut steps);
+        let ends = deliver_all(&mut ranks, &mut steps);
         assert_eq!(ends.len(), 2, "{bytes}");
         assert!(
             ends.contains(&Status::Success) && ends.contains(&Status::Truncated),

@@ -18,7 +18,7 @@ const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 /// ```
 ///
 /// # Panics
-/// If the skip cannot be recorded: a skip that nobody counts would pass for a pass.
+/// If the skip cannot be recorded: an uncounted skip would pass for a pass.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));

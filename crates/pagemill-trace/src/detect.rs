@@ -39,7 +39,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// The format of a file, by its first bytes.
 ///
 /// # Errors
-/// The input cannot be read, or is of no format that can be told.
+/// The input cannot be read, or is of no known format.
 pub fn detect(input: impl Read) -> Result<Format, TraceError> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
     format_of(input.fill_buf()?).ok_or(TraceError::UnknownFormat)

@@ -1,6 +1,6 @@
 //! Traces of memory references, read and written as streams: memory does not grow with a trace.
 //!
-//! [`open`] tells the format by its first bytes. Formats give blocks of [`Reference`]s, so that what a reference costs is
+//! [`open`] recognizes the format by its first bytes. Formats give blocks of [`Reference`]s, so that what a reference costs is
 //! its decoding and nothing else.
 #![forbid(unsafe_code)]
 

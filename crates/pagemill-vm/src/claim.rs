@@ -33,7 +33,7 @@ impl Claim {
     pub fn check(&self, report: &Report) -> Result<()> {
         let number = report
             .number(&self.value)
-            .with_context(|| format!("nobody reported {}", self.value))?;
+            .with_context(|| format!("no test reported {}", self.value))?;
         if (self.at_least..=self.at_most).contains(&number) {
             return Ok(());
         }

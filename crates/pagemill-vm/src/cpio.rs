@@ -26,7 +26,7 @@ impl Archive {
         self.entry(path, FOLDER | 0o755, (0, 0), &[]);
     }
 
-    /// Adds a file that everybody may read and run.
+    /// Adds a file that all users may read and run.
     pub fn file(&mut self, path: &str, contents: &[u8]) {
         self.entry(path, FILE | 0o755, (0, 0), contents);
     }

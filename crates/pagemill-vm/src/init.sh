@@ -16,7 +16,7 @@ report() {
 	echo "@ $*" >&3
 }
 
-# The last line that is no value tells the reason best.
+# The last line that is no value gives the reason best.
 reason() {
 	grep -v '^value ' /suite/out | tail -n 1
 }

@@ -52,7 +52,7 @@ pub struct Workshop {
     pub sources: PathBuf,
     /// Everything that is fetched or built.
     pub folder: PathBuf,
-    /// `None`: what is missing is told, and not installed.
+    /// `None`: what is missing is reported, and not installed.
     pub packages: Option<Packages>,
 }
 
@@ -66,7 +66,7 @@ impl Workshop {
         debian::provide(self)
     }
 
-    /// Until it is dropped, nobody else fetches or builds in the folder.
+    /// Until it is dropped, no other process fetches or builds in the folder.
     fn lock(&self) -> Result<File> {
         files::make_folder(&self.folder)?;
         let path = self.folder.join("lock");

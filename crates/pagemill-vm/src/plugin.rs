@@ -42,7 +42,7 @@ pub fn trace(work: &Path) -> PathBuf {
 }
 
 impl Plugin {
-    /// Compiles it, and tells the arguments of the emulator. What it sees is kept in `work`.
+    /// Compiles it; returns the arguments of the emulator. What it sees is kept in `work`.
     pub(crate) fn provide(&self, workshop: &Workshop, work: &Path) -> Result<[String; 2]> {
         let program = self.build(workshop)?;
         let observed = work.join("observed.txt");

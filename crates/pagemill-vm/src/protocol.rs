@@ -46,7 +46,7 @@ impl Report {
         match kind {
             "start" => self.running = Some(rest.to_owned()),
             "value" => self.see_value(rest),
-            "pass" => self.settle(rest, Outcome::Passed),
+            "pass" => self.record(rest, Outcome::Passed),
             "fail" | "skip" => {
                 let (name, reason) = split(rest);
                 let reason = reason.to_owned();
@@ -56,7 +56,7 @@ impl Report {
                 } else {
                     Outcome::Skipped(reason)
                 };
-                self.settle(name, outcome);
+                self.record(name, outcome);
             }
             "end" => self.ended = rest.parse().ok(),
             "broken" => self.broken = Some(rest.to_owned()),
@@ -93,8 +93,8 @@ impl Report {
         value.number.parse().ok()
     }
 
-    /// Only the test that is running can end, so that a stray line settles nothing.
-    fn settle(&mut self, name: &str, outcome: Outcome) {
+    /// Only the test that is running can end, so that a stray line changes nothing.
+    fn record(&mut self, name: &str, outcome: Outcome) {
         if self.running.as_deref() == Some(name) {
             self.running = None;
             self.outcomes.push((name.to_owned(), outcome));
@@ -103,8 +103,8 @@ impl Report {
 
     /// How `test` went. One that was not heard of failed.
     pub fn outcome(&self, test: &str) -> Outcome {
-        let settled = self.outcomes.iter().find(|(name, _)| name == test);
-        if let Some((_, outcome)) = settled {
+        let ended = self.outcomes.iter().find(|(name, _)| name == test);
+        if let Some((_, outcome)) = ended {
             return outcome.clone();
         }
         let reason = if self.running.as_deref() == Some(test) {

@@ -120,7 +120,7 @@ fn listen(
     }
 }
 
-/// Ends the emulator; tells what was wrong.
+/// Ends the emulator; returns what was wrong.
 fn end(mut child: Child, in_time: bool, timeout_s: u64) -> Result<Option<String>> {
     if !in_time {
         child

@@ -154,7 +154,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Whether somebody who says `filters` means this one. None of them: all that take no long time.
+    /// Whether `filters` select this one. No filter selects all that are quick.
     pub fn is_meant(&self, filters: &[String]) -> bool {
         let has_name = |part: &String| self.name == *part;
         let is_like = |part: &String| self.name.contains(part.as_str());

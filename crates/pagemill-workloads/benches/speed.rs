@@ -85,7 +85,7 @@ fn timed(bencher: Bencher, name: &'static str) {
     bencher.counter(ItemsCount::new(count)).bench_local(work);
 }
 
-/// What it costs that somebody may stop the launches of `name`.
+/// Cost of the stop flag in launches of `name`.
 fn stop_cost(name: &'static str) {
     let run = |stops: bool| {
         move || {

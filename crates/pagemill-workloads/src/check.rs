@@ -23,7 +23,7 @@ impl Check {
         }
     }
 
-    /// Compares integers, or anything else with an equality that tells all values apart.
+    /// Compares integers, or anything else with an equality that distinguishes all values.
     pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(
         &mut self,
         array: &'static str,

@@ -276,7 +276,7 @@ mod tests {
         };
         assert_eq!(inputs(1), inputs(1));
         assert_ne!(inputs(1), inputs(2));
-        // The second row starts at the pitch, and what is between belongs to nobody.
+        // The second row starts at the pitch, and what is between belongs to no row.
         let (bytes, plane) = (inputs(3), SMALL.initial_plane(0));
         assert_eq!(words::<f32>(&bytes[512..]).next(), Some(plane[7]));
         assert!(bytes[7 * 4..512].iter().all(|&byte| byte == 0));

@@ -32,7 +32,7 @@ pub enum ClientError {
     /// The pool has closed the connection.
     #[error("the pool closed the connection")]
     Closed,
-    /// Whoever answered is no pool.
+    /// The process that answered is no pool.
     #[error("the pool's answer makes no sense: {0}")]
     Nonsense(String),
 }
@@ -54,7 +54,7 @@ impl Client {
     /// Connects to the pool at `socket`.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// No process listens there.
     pub fn connect(socket: &Path) -> Result<Self, ClientError> {
         let channel = Channel::connect(socket).map_err(|error| {
             let help = "start the pool: pagemill zero serve --pages N";

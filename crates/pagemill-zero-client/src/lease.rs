@@ -63,7 +63,7 @@ pub struct LentFile {
 }
 
 /// Borrowed memory. It ends when it is given back, when the [`crate::Client`] is dropped, or when the process ends; the memory
-/// stays with whoever maps it, and the pool waits for them.
+/// stays with the processes that map it, and the pool waits for them.
 #[derive(Debug)]
 pub struct Lease {
     pub(crate) number: u64,

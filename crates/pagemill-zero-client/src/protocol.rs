@@ -132,7 +132,7 @@ pub struct PageCounts {
     pub dirty: u64,
     /// Lent.
     pub lent: u64,
-    /// Returned, yet still held by somebody.
+    /// Returned, yet still held by a process.
     pub returned: u64,
 }
 

@@ -96,7 +96,7 @@ impl Both<'_> {
             self.ledger.done(job).unwrap();
             assert_eq!(self.ask("leave", entry), 0);
         } else {
-            assert_eq!(self.ask("end", entry), 0, "nobody cleaned it");
+            assert_eq!(self.ask("end", entry), 0, "it was not cleaned");
             self.ledger.fenced(job).unwrap();
             self.ledger.cleared(page).unwrap();
             self.out.remove(&job);

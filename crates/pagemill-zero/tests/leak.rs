@@ -1,4 +1,4 @@
-//! Ten thousand pages with marks of their holders, cleared by real engines that are interrupted at random: nobody ever finds a
+//! Ten thousand pages with marks of their holders, cleared by real engines that are interrupted at random: no holder ever finds a
 //! mark of another, or misses one of its own.
 
 use pagemill_linux::{Backing, Mapping};
@@ -36,7 +36,7 @@ struct Machine {
     memory: Mapping,
     ledger: Ledger,
     engine: Box<dyn Engine>,
-    /// What the engine was told and has not begun.
+    /// The engine's order that it has not begun.
     jobs: Vec<(JobId, Vec<PageId>)>,
     /// Pages in use, with their holder's mark; 0 before it wrote.
     held: Vec<(PageId, u8)>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fork(2): what one process writes, no other sees, whoever lives longer and
+ * fork(2): what one process writes, no other sees, whichever lives longer and
  * whatever colors do meanwhile.
  *
  *   color_fork ROUNDS

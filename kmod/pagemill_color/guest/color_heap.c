@@ -249,7 +249,7 @@ static void run_changes(const char *name, const char *folder, size_t mib)
 	mark(folder, name, changes);
 	for (int looks = 0; !has_to_leave(folder, name); looks++) {
 		if (looks == LOOKS_MAX)
-			guest_fail("%s waited in vain for another change", name);
+			guest_fail("%s gave up waiting for another change", name);
 		usleep(LOOK_US);
 		if (!has_other_colors())
 			continue;

@@ -328,7 +328,7 @@ static void copy_through_kernel(void)
 	check_page(map, first);
 }
 
-/* The child has everything, keeps changing it, and nobody else notices. */
+/* The child has everything, keeps changing it, and no other process sees that. */
 static void fork_child(unsigned int depth);
 
 static void one_op(unsigned int depth)

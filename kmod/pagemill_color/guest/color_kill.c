@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kill -9 at points that are spread evenly over a change of colors, be it the
- * task's own or made by somebody else for it: no frame is left behind.
+ * task's own or made for it by another: no frame is left behind.
  *
  *   color_kill ROUNDS
  */

@@ -107,7 +107,7 @@ static void check_dealing(void)
 		check(counts[i] == 1 || !census.twice_in_a_row, "a color is dealt twice in a row");
 		report = color_report(fd);
 		check(report.pages == PAGES && report.dealt == PAGES && report.in_set == PAGES,
-		      "the report does not tell what the page map tells");
+		      "the report and the page map differ");
 		expect_filled(at, PAGES);
 		munmap(at, PAGES * COLOR_PAGE);
 		check(color_report(fd).pages == 0, "unmapped pages are still in use");
@@ -175,7 +175,7 @@ static void check_laziness(void)
 		check(color_frame(at + i * COLOR_PAGE) == COLOR_NO_FRAME, "a page that is to move is mapped");
 	expect_filled(at, 100);
 	report = color_report(fd);
-	check(report.copied == 100 && report.pending == 540, "pages are copied that nobody touched");
+	check(report.copied == 100 && report.pending == 540, "untouched pages are copied");
 	check(color_recolor(fd, low).planned == 100, "a page that was never copied is to move back");
 	expect_filled(at, 640);
 	report = color_report(fd);
@@ -203,7 +203,7 @@ static void check_parts(void)
 	for (size_t i = 20; i < 100; i++)
 		check(color_is_filled(at + i * COLOR_PAGE, i), "mprotect loses content");
 	color_release(fd, at + 25 * COLOR_PAGE, 20);
-	check(color_report(fd).pages == 70, "release does not give back just what it is told");
+	check(color_report(fd).pages == 70, "release does not give back just what was asked for");
 	for (size_t i = 25; i < 45; i++)
 		check(color_is_zero(at + i * COLOR_PAGE), "a released page is not zero");
 	check(color_is_filled(at + 24 * COLOR_PAGE, 24) && color_is_filled(at + 45 * COLOR_PAGE, 45),

@@ -80,7 +80,7 @@ int main(void)
 	expect(outcome.touched == 128 && outcome.report.in_set == 128 && outcome.report.failures == 1 &&
 	       !outcome.report.strays, "rule fail", &outcome);
 
-	/* Somebody else has half of one color. */
+	/* Another space has half of one color. */
 	held = color_map(holder, 32);
 	color_set(holder, color_range(4, 1), PAGEMILL_COLOR_RULE_FAIL);
 	if (touch_until_refused(held, 32) != 32)

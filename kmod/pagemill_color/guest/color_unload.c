@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		guest_fail("usage: color_unload MODULE.ko TIMES");
 	times = strtoul(argv[2], NULL, 0);
 	if (unload())
-		guest_fail("the module does not go though nobody uses it");
+		guest_fail("the module cannot be removed though it is not in use");
 	before_kib = available_kib();
 	load(argv[1]);
 	expect_refused_while_mapped();

@@ -84,7 +84,7 @@ static uint64_t free_pages(void)
 	return guest_read_number(path);
 }
 
-/* The helper has cleaned the pool before anybody faults, and is gone. */
+/* The helper has cleaned the pool before the first fault, and is gone. */
 static struct cost measure_pool(void)
 {
 	uint64_t all = zero_counter("pool_cleaned") + free_pages();

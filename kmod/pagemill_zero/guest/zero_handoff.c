@@ -18,7 +18,7 @@
 #define PAGES		32
 #define PAGE_BYTES	((size_t)2 << 20)
 
-/* Pages that are known to be clean would not be handed to anybody. */
+/* Pages that are known to be clean would not be handed to a helper. */
 static void dirty_pages(void)
 {
 	char *pages = guest_map_pages(PAGES, PAGE_BYTES);

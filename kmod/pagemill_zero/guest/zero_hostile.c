@@ -124,7 +124,7 @@ static void check_opening(void)
 	waitpid(child, &status, 0);
 	chmod(ZERO_DEVICE, 0600);
 	if (status)
-		guest_fail("anybody can open the device (%d)", status);
+		guest_fail("any user can open the device (%d)", status);
 }
 
 static void check_attributes(void)

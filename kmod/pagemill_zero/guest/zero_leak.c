@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does anybody see what another left in a page, or lose what it wrote?
+ * Does a process see what another left in a page, or lose what it wrote?
  *
  *   zero_leak MODE PAGES [--page-bytes N] [--at-once N] [--engine NAME]
  *             [--verify HOW] [--deadline-us N] [--rest-us N] [--await-clean] [--kill-helper]

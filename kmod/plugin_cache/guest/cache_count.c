@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tells the plugin that watches the emulated machine, for shell scripts.
+ * Sends messages to the plugin that watches the emulated machine, for shell scripts.
  *
  *   cache_count begin       counters start at 0, with empty caches
  *   cache_count end NAME    counters are reported as NAME.task1.l2_misses and so on

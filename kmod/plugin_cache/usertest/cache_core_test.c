@@ -20,7 +20,7 @@ struct model {
 static struct model model_first, model_shared;
 static u64 now;
 
-/* What was told last of a line that is not in the first cache. */
+/* The last report of a line that is not in the first cache. */
 static struct {
 	u64 count;
 	u64 address;

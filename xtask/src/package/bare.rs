@@ -131,7 +131,7 @@ fn lint(packages: &Packages) -> Result<()> {
 /// What lintian says of packages for Debian's archive, and why it does not concern these.
 const NOT_FOR_US: [(&str, &str); 1] = [(
     "initial-upload-closes-no-bugs",
-    "nobody has filed a wish at Debian",
+    "there is no request for it at Debian",
 )];
 
 fn on_minimal(packages: &Packages) -> Result<()> {

@@ -122,7 +122,7 @@ fn indented(text: &str) -> String {
     text.trim().lines().map(line).collect()
 }
 
-/// Who packages, as Debian's own tools are told; else the authors of the workspace.
+/// The packager, from the variables of Debian's own tools; else the authors of the workspace.
 fn maintainer() -> String {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     match (variable("DEBFULLNAME"), variable("DEBEMAIL")) {

@@ -124,7 +124,7 @@ fn add_recorder(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Neither is started: one takes memory from everybody, the other waits for a module.
+/// Neither is started: one takes memory from all users, the other waits for a module.
 fn add_units(tree: &Path) -> Result<()> {
     let mut units = Vec::new();
     for unit in workspace::entries(&workspace::root().join("deploy"))? {
@@ -175,7 +175,7 @@ fn purge(units: &str) -> String {
 mod tests {
     use super::*;
 
-    /// `cargo build --release` is what README tells users to run.
+    /// README tells users to run `cargo build --release`.
     #[test]
     fn a_plain_build_makes_every_library() {
         let manifest = std::fs::read_to_string(workspace::root().join("Cargo.toml")).unwrap();

@@ -99,7 +99,7 @@ pub fn nothing_is_left(before: &[PathBuf], after: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Gives files and folders the modes that Debian wants, whatever the mask of whoever builds: only commands, maintainer
+/// Gives files and folders the modes that Debian wants, whatever the file mask of the build: only commands, maintainer
 /// scripts and shell scripts can be run.
 pub fn set_modes(tree: &Path) -> Result<()> {
     for path in below(tree)? {

@@ -70,7 +70,7 @@ impl Packages {
     }
 }
 
-/// Builds all packages and tries each where it disturbs nobody; with `verify` also on a Debian system that has nothing else.
+/// Builds all packages and tries each where it changes nothing of this system; with `verify` also on a Debian system that has nothing else.
 pub fn run(profile: Profile, verify: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let environment = python::ENVIRONMENT.provide()?;

@@ -2,6 +2,7 @@
 
 mod functions;
 mod glossary;
+mod plain_words;
 mod specification;
 mod spelling;
 
@@ -74,7 +75,7 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     too_long,
     unsafe_without_reason,
     unsafe_not_forbidden,
@@ -82,6 +83,7 @@ const RULES: [Rule; 7] = [
     task_without_id,
     defined_twice,
     british_spelling,
+    hidden_actors,
 ];
 
 /// Applies every rule to every file.
@@ -122,6 +124,13 @@ fn british_spelling(file: &SourceFile) -> Vec<(usize, String)> {
         return Vec::new();
     }
     spelling::british(&file.path, &file.text)
+}
+
+fn hidden_actors(file: &SourceFile) -> Vec<(usize, String)> {
+    if file.has_extension(&["ptx", "json", "csv"]) {
+        return Vec::new();
+    }
+    plain_words::found(&file.path, &file.text)
 }
 
 fn long_functions(file: &SourceFile) -> Result<Vec<Finding>> {
@@ -235,7 +244,7 @@ fn unsafe_not_forbidden(file: &SourceFile) -> Vec<(usize, String)> {
     vec![(1, format!("the crate's root lacks {forbidden}"))]
 }
 
-/// Paths of somebody's machine have no meaning on another.
+/// Paths of one machine have no meaning on another.
 fn absolute_path(file: &SourceFile) -> Vec<(usize, String)> {
     const FOLDERS: [&str; 5] = ["home", "root", "Users", "tmp", "work"];
     let starts_path = |line: &str, at: usize| {

@@ -61,7 +61,7 @@ impl Size {
     }
 }
 
-/// What a strategy came to.
+/// Results of a strategy.
 pub struct Answer {
     pub advice: Advice,
     /// The bandwidth over that of half the size, less one; none at full size.

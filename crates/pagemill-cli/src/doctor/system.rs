@@ -130,7 +130,7 @@ impl System {
             return Err("a machine that is only files serves no pool".to_owned());
         }
         let status = zero::Client::connect(&socket).and_then(|mut pool| pool.status());
-        status.map_err(|_| format!("nobody serves a pool at {}", socket.display()))
+        status.map_err(|_| format!("no daemon serves a pool at {}", socket.display()))
     }
 
     /// The kernel's release, such as `6.12.0-amd64`.

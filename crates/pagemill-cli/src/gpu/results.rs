@@ -50,7 +50,7 @@ fn columns() -> Vec<Column> {
     residency_row::columns().chain(metrics).collect()
 }
 
-/// One point and what came out of it.
+/// One point and its results.
 pub fn row(machine: &str, point: &Point, measured: &Measured) -> Row {
     let loops = &measured.loops;
     let sum = |part: fn(&Loop) -> u64| loops.iter().map(part).sum::<u64>();

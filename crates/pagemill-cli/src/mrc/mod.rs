@@ -18,7 +18,7 @@ use crate::args::MrcArguments;
 use crate::failure::Failure;
 use crate::output::{print_results, write_results};
 
-/// Records the program, if one is given, reads the trace once, and tells the misses for every number of colors.
+/// Records the program, if one is given, reads the trace once, and prints the misses for every number of colors.
 pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;

@@ -149,7 +149,7 @@ fn output(work: &Path) -> PathBuf {
 
 fn show_output(work: &Path) {
     use std::io::Write;
-    // Nobody is left to tell if standard error is closed; without a boot there is no output.
+    // A closed standard error leaves no place for a message; without a boot there is no output.
     if let Ok(bytes) = std::fs::read(output(work)) {
         let _ = std::io::stderr().write_all(&bytes);
     }

@@ -109,7 +109,7 @@ fn no_defects<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(), Failure> {
 fn show(set: &ResultSet, scenario: &Scenario, to: &Results<'_>) -> Result<(), Failure> {
     if to.stdout == Stdout::Program {
         let table = table::render(&terminal_view(set, scenario), &TableStyle::for_stdout());
-        // There is nobody left to tell when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = write!(std::io::stderr(), "{table}");
         return Ok(());
     }
@@ -136,7 +136,7 @@ fn write_files(
 pub fn show_output(point: &Point, outcome: &Outcome) {
     let mut err = std::io::stderr().lock();
     for line in outcome.output.lines() {
-        // There is nobody left to tell when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = writeln!(err, "{point}: {line}");
     }
 }

@@ -79,7 +79,7 @@ impl Progress {
     /// Takes everything off the terminal.
     pub fn finish(&self) {
         self.overall.finish_and_clear();
-        // The terminal may be gone; there is nobody to tell.
+        // The terminal may be gone.
         let _ = self.lines.clear();
     }
 }

@@ -1,6 +1,6 @@
 use super::TimedMemory;
 
-/// Tells pages that were pushed out of the cache from those that were not.
+/// Distinguishes pages that were pushed out of the cache from those that were not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Threshold {
     /// Cycles of a page that is in the cache.

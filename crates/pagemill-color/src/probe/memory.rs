@@ -21,7 +21,7 @@ pub enum MeasureError {
     Os(#[from] OsError),
     /// The kernel does not describe such a cache.
     #[error(
-        "this machine tells of no cache of level {0}: look at /sys/devices/system/cpu/cpu0/cache"
+        "this machine reports no cache of level {0}: look at /sys/devices/system/cpu/cpu0/cache"
     )]
     NoCache(u32),
 }
@@ -38,7 +38,7 @@ pub struct ProbedCache {
 /// The data cache of `level` of the first CPU.
 ///
 /// # Errors
-/// The kernel tells of none.
+/// The kernel reports none.
 pub fn probed_cache(level: u32) -> Result<ProbedCache, MeasureError> {
     let root = Path::new("/sys/devices/system/cpu/cpu0/cache");
     (0..16)

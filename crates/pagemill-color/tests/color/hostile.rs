@@ -80,7 +80,7 @@ fn descriptors_long_messages_and_a_second_task_are_garbage() {
 }
 
 #[test]
-fn lies_about_colors_and_pages_harm_nobody() {
+fn lies_about_colors_and_pages_harm_no_other() {
     let running = coordinator(|_| {});
     let honest = Task::start(
         running.config.socket.clone(),
@@ -114,7 +114,7 @@ fn lies_about_colors_and_pages_harm_nobody() {
 }
 
 #[test]
-fn a_client_that_never_reads_holds_nobody_up() {
+fn a_client_that_never_reads_delays_no_other() {
     let running = coordinator(|_| {});
     let silent = connect(&running);
     let mut sent = 0;

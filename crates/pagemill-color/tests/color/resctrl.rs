@@ -437,7 +437,7 @@ proptest! {
                     }
                 }
             }
-            for (number, range) in roster.settle() {
+            for (number, range) in roster.reassign() {
                 let (_, space) = tasks.get_mut(&number).expect("a running task");
                 space.recolor(range).expect("the kernel takes the mask");
             }

@@ -25,7 +25,7 @@ pub struct Running {
     _folder: tempfile::TempDir,
 }
 
-/// A coordinator of 64 colors that waits for nobody; `change` may say otherwise.
+/// A coordinator of 64 colors that does not wait for tasks; `change` may say otherwise.
 pub fn coordinator(change: impl FnOnce(&mut CoordinatorConfig)) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = CoordinatorConfig {
@@ -94,7 +94,7 @@ impl Drop for Running {
     }
 }
 
-/// A space that only notes what it is told.
+/// A space that only records its orders.
 struct Noted(Arc<Mutex<Vec<ColorRange>>>);
 
 impl ColorSpace for Noted {
@@ -116,7 +116,7 @@ impl ColorSpace for Noted {
     }
 
     fn file(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        unreachable!("nobody asks for it")
+        unreachable!("no test asks for it")
     }
 }
 

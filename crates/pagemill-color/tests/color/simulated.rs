@@ -10,7 +10,7 @@ use std::time::Duration;
 use pagemill_color::protocol::{Answer, Ask, Colors, MESSAGE_BYTES_MAX, Need};
 use pagemill_color::{Coordinator, CoordinatorConfig};
 use pagemill_linux::channel::Peer;
-use pagemill_linux::messages::Heard;
+use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Port, Readiness};
 use pagemill_linux::{OsError, Result};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
@@ -311,7 +311,11 @@ impl Port for SimulatedPort {
         }
     }
 
-    fn hear<T: DeserializeOwned>(&self, channel: &Channel, _buffer: &mut [u8]) -> Heard<T> {
+    fn take_message<T: DeserializeOwned>(
+        &self,
+        channel: &Channel,
+        _buffer: &mut [u8],
+    ) -> Incoming<T> {
         let mut world = self.0.borrow_mut();
         let now_ns = world.now_ns;
         let link = &mut world.links[channel.index];
@@ -319,12 +323,12 @@ impl Port for SimulatedPort {
             Some((at, _)) if *at <= now_ns => {
                 let (_, bytes) = link.to_server.pop_front().expect("seen");
                 match serde_json::from_slice(&bytes) {
-                    Ok(message) => Heard::Message(message),
-                    Err(error) => Heard::Garbage(error.to_string()),
+                    Ok(message) => Incoming::Message(message),
+                    Err(error) => Incoming::Garbage(error.to_string()),
                 }
             }
-            _ if !link.client_is_open => Heard::Closed,
-            _ => Heard::Nothing,
+            _ if !link.client_is_open => Incoming::Closed,
+            _ => Incoming::Nothing,
         }
     }
 

@@ -89,7 +89,7 @@ fn tasks_keep_their_colors_while_the_coordinator_is_away_and_after() {
 fn without_a_coordinator_a_task_has_what_it_asks_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = |need| Task::start(folder.path().join("none"), "alone", need);
-    let told = |need| start(need).expect("it needs nobody").told();
+    let told = |need| start(need).expect("it needs no other").told();
     assert_eq!(told(Some(Need::Colors(5))), [colors(0, 5)]);
     assert_eq!(told(class("a")), [colors(0, COLORS)]);
     assert_eq!(told(None), [colors(0, COLORS)]);
@@ -114,18 +114,18 @@ fn a_task_that_answers_late_is_told_what_it_is_given_in_the_end() {
     let late = Channel::connect(&running.config.socket).expect("connected");
     let says = |message: &[u8]| late.send(message, &[]).expect("sent");
     says(b"{\"op\":\"join\",\"name\":\"late\",\"process\":1,\"wish\":{\"class\":\"A\"}}");
-    let all = hear(&late);
+    let all = read_answer(&late);
     says(b"{\"op\":\"holds\",\"has\":{\"first\":0,\"count\":64},\"pages\":0,\"planned\":0}");
     running.until_settled(1);
     let other = Task::start(running.config.socket.clone(), "other", class("A")).expect("room");
-    let fewer = hear(&late);
+    let fewer = read_answer(&late);
     assert_ne!(fewer, all);
     // It has not said that it has fewer when the other is gone: nothing is to change, so far as it said.
     drop(other);
-    assert_eq!(hear(&late), all);
+    assert_eq!(read_answer(&late), all);
 }
 
-fn hear(channel: &Channel) -> Vec<u8> {
+fn read_answer(channel: &Channel) -> Vec<u8> {
     let readable = wait_readable(&[channel.as_fd()], Some(PATIENCE)).expect("waited");
     assert!(readable[0], "told nothing in {PATIENCE:?}");
     let mut answer = vec![0; MESSAGE_BYTES_MAX];

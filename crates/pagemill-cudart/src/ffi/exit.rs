@@ -1,4 +1,4 @@
-//! The end of the process: results are written once nobody can ask for anything any more.
+//! The end of the process: results are written after the last call that is possible.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, PoisonError};

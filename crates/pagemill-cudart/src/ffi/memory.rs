@@ -114,7 +114,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
     let slice = unsafe { std::slice::from_raw_parts_mut(memory, bytes) };
     let pinned = with_runtime(|runtime| runtime.pin(memory as u64, slice, true));
     if let Err(fault) = pinned {
-        // SAFETY: it was allocated with this layout, and nobody has it.
+        // SAFETY: it was allocated with this layout, and no reference to it is left.
         unsafe { dealloc(memory, layout) };
         return Err(fault);
     }
@@ -187,7 +187,7 @@ fn check_managed(runtime: &mut Runtime, pointer: *const c_void, bytes: usize) ->
     range.map(|_| ())
 }
 
-/// The device that `cudaMemRangeGetAttribute` tells for no device.
+/// The value of `cudaMemRangeGetAttribute` for no device.
 const INVALID_DEVICE: i32 = -2;
 
 /// The value of a `cudaMemRangeAttribute` of managed memory: what was said of all of its pages.

@@ -56,7 +56,7 @@ macro_rules! api {
 }
 pub(crate) use api;
 
-/// What a border function comes to.
+/// Result of a border function.
 type Done = Result<(), Fault>;
 
 enum State {
@@ -113,7 +113,7 @@ fn complain(function: &str, message: &str) {
     if seen.contains(&line) {
         return;
     }
-    // There is nobody left to tell when standard error is closed.
+    // A closed standard error leaves no place for a message.
     let _ = writeln!(std::io::stderr(), "{line}");
     if seen.len() < COMPLAINTS_MAX {
         seen.insert(line);
@@ -285,7 +285,7 @@ extern "C" fn peek_at_last_error() -> i32 {
     last_error(LAST_ERROR.get()).0
 }
 
-/// The error of a lost GPU stays; any other is told once.
+/// The error of a lost GPU stays; any other is reported once.
 fn last_error(own: CudaError) -> CudaError {
     let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     match &*state {

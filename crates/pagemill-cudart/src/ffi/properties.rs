@@ -1,4 +1,4 @@
-//! What a program is told of its GPU: `cudaDeviceProp` and `cudaDeviceAttr`, from the machine file.
+//! Properties of the GPU as a program sees them: `cudaDeviceProp` and `cudaDeviceAttr`, from the machine file.
 
 use pagemill_sim::{GpuMachine, Memory};
 

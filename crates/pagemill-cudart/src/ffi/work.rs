@@ -39,7 +39,7 @@ pub(super) unsafe fn submit(
     }
 }
 
-/// Does `work` in `stream`, except functions of the host, which nobody may call while the runtime is busy.
+/// Does `work` in `stream`, except functions of the host, which must not run while the runtime is locked.
 ///
 /// # Safety
 /// As [`submit`].

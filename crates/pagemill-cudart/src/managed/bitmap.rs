@@ -67,7 +67,7 @@ impl Bitmap {
         }
     }
 
-    /// Clears a bit and tells whether it was set.
+    /// Clears a bit; returns whether it was set.
     pub(crate) fn take(&self, bit: u64) -> bool {
         let mask = 1 << (bit % 64);
         self.get(bit)

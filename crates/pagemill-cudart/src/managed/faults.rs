@@ -17,7 +17,7 @@ use super::watch;
 static LIVE: Bitmap = Bitmap::unmapped();
 /// Granules that the CPU has touched since [`take_touched`].
 static TOUCHED: Bitmap = Bitmap::unmapped();
-/// Touches that nobody has asked for yet.
+/// Touches that were not asked for yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
 static GRANULE_SHIFT: AtomicU32 = AtomicU32::new(12);
 
@@ -110,7 +110,7 @@ pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64)) {
     }
 }
 
-/// Opens the granule at `address`, which is noted before whoever touched it can go on; whether it was one of ours.
+/// Opens the granule at `address`, which is noted before the thread that touched it can go on; whether it was one of ours.
 fn on_touch(address: u64) -> bool {
     let Some(granule) = granule_of(address).filter(|&granule| LIVE.get(granule)) else {
         return false;

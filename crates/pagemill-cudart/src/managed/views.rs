@@ -40,7 +40,7 @@ impl Views {
         let views = Self { cpu, simulator };
         faults::adopt(views.cpu.clone(), granule_shift)?;
         // SAFETY: the mapping is readable, writable, at least `bytes` long and stays until this `Views` is dropped, which
-        // its owner does after the simulator has given the slice back. Nobody else knows this address. The program may
+        // its owner does after the simulator has given the slice back. Nothing else uses this address. The program may
         // write the same bytes through its own view while it is not in a call of the runtime: such writes are as sudden
         // as those of a device, and no Rust code holds a borrow of the bytes across calls.
         let slice = unsafe {
@@ -153,7 +153,7 @@ mod tests {
         bytes[2 * 4096] = 9;
         let mut seen = Vec::new();
         faults::take_touched(views.cpu(), |start| seen.push(start));
-        assert!(seen.is_empty(), "nobody touched it");
+        assert!(seen.is_empty(), "it was not touched");
         // SAFETY: a fault opens the page.
         assert_eq!(unsafe { cpu.add(2 * 4096).read_volatile() }, 9);
         faults::take_touched(views.cpu(), |start| seen.push(start));

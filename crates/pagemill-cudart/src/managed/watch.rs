@@ -30,7 +30,7 @@ fn start(touched: fn(u64) -> bool) -> Option<&'static FaultWatch> {
         refuse_signals();
         while let Ok(address) = watch.next_touch() {
             if !touched(address) {
-                // Somebody waits for a page that is gone, or cannot be opened alone: open all rather than hang.
+                // A thread waits for a page that is gone, or cannot be opened alone: open all rather than hang.
                 let _ = watch.release(WHOLE);
             }
         }

@@ -23,7 +23,7 @@ pub struct Launch {
     pub cooperative: bool,
 }
 
-/// What a kernel needs, as `cudaFuncGetAttributes` tells it.
+/// What a kernel needs, in the terms of `cudaFuncGetAttributes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionAttributes {
     /// Static shared memory of a block in bytes.

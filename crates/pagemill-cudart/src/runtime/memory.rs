@@ -10,7 +10,7 @@ use super::Runtime;
 use super::pages::ManagedPages;
 use crate::error::{CudaError, Fault};
 
-/// GPU memory of a machine that does not limit it, as programs are told.
+/// GPU memory that programs see of a machine that does not limit it.
 const UNLIMITED_BYTES: u64 = 64 << 30;
 
 /// Which memory an address belongs to.
@@ -202,7 +202,7 @@ impl Runtime {
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
     }
 
-    /// Free and total bytes of GPU memory, as `cudaMemGetInfo` tells them.
+    /// Free and total bytes of GPU memory, for `cudaMemGetInfo`.
     pub fn memory_info(&self) -> (u64, u64) {
         let total = self.total_bytes();
         (total.saturating_sub(self.gpu.fixed_bytes()), total)
@@ -318,7 +318,7 @@ fn warn_of_hints(is_driven: bool) {
         }
     };
     ONCE.call_once(|| {
-        // Nobody is left to read it when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = writeln!(std::io::stderr(), "pagemill: {text}");
     });
 }

@@ -167,7 +167,7 @@ impl Runtime {
         self.gpu.findings().iter().map(DefectFound::new).collect()
     }
 
-    /// Waits for everything and says what it came to.
+    /// Waits for everything and returns its result.
     pub fn finish(mut self) -> Report {
         self.return_touched();
         self.gpu.set_now(self.clocks.end_of_all());

@@ -222,7 +222,7 @@ fn warn_of_map_count() {
     use std::sync::Once;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // There is nobody left to tell when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = writeln!(
             std::io::stderr(),
             "pagemill: the system allows no more protected ranges, so all pages of an allocation came back at once: raise \

@@ -17,7 +17,7 @@ impl Layout {
     pub const SLEEPERS: usize = 9;
     /// Stations that were ever given out.
     pub const JOINED: usize = 16;
-    /// Stations that the job will have; 0 if nobody knows.
+    /// Stations that the job will have; 0 if unknown.
     pub const EXPECTED: usize = 17;
     /// Stations that have passed the start line.
     pub const STARTED: usize = 18;

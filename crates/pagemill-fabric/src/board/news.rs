@@ -24,7 +24,7 @@ impl Board {
         self.news_word(index).load(Ordering::SeqCst) as u32
     }
 
-    /// Tells a station that something has changed for it.
+    /// Notifies a station of a change.
     pub fn tell(&self, index: u32) {
         let word = self.news_word(index);
         word.fetch_add(1, Ordering::SeqCst);
@@ -41,7 +41,7 @@ impl Board {
         }
     }
 
-    /// Tells every station of a set, a bit for each.
+    /// Notifies every station of a set, a bit for each.
     pub fn tell_each(&self, mut stations: u64) {
         while stations != 0 {
             self.tell(stations.trailing_zeros());
@@ -49,7 +49,7 @@ impl Board {
         }
     }
 
-    /// Tells all stations.
+    /// Notifies all stations.
     pub fn tell_all(&self) {
         (0..self.stations()).for_each(|index| self.tell(index));
     }
@@ -68,7 +68,7 @@ impl Board {
         let bit = 1 << index;
         self.sleepers().fetch_or(bit, Ordering::SeqCst);
         match self.bells.and_then(|bells| bells.of(index)) {
-            // Who tells after this look sees the sleeper.
+            // A notification after this look sees the sleeper.
             Some(bell) if self.news(index) == seen => bell.sleep(&SLEEP),
             Some(_) => {}
             None => {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn news_that_are_missed_do_not_make_anybody_wait() {
+    fn missed_news_make_no_thread_wait() {
         let board = board();
         let seen = board.news(0);
         board.tell(0);

@@ -119,12 +119,12 @@ impl Board {
         stations.min(STATIONS_MAX as u32)
     }
 
-    /// Whether `index` is a station that somebody holds.
+    /// Whether `index` is a station that a process holds.
     pub fn is_joined(&self, index: u32) -> bool {
         (index as usize) < STATIONS_MAX && self.state(index) == JOINED
     }
 
-    /// Tells the others which endpoints a station has, a bit for each.
+    /// Publishes which endpoints a station has, a bit for each.
     pub fn set_ports(&self, index: u32, ports: u32) {
         self.set(index, Layout::PORTS, u64::from(ports));
     }
@@ -216,7 +216,7 @@ impl Board {
         self.words[Layout::STARTED].load(Ordering::Acquire) >= expected
     }
 
-    /// Leaves the clock for whoever reads the board.
+    /// Leaves the clock for readers of the board.
     pub fn publish_clock(&self, index: u32, clock_ps: u64) {
         self.set(index, Layout::CLOCK, clock_ps);
     }

@@ -1,4 +1,4 @@
-//! `fi_getinfo`: what the provider offers, and whether that is what somebody asks for.
+//! `fi_getinfo`: what the provider offers, and whether a program's hints match it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -133,7 +133,7 @@ fn post(endpoint: &Endpoint, sending: Sending, may_tell_success: bool) -> isize 
     })
 }
 
-/// A send whose buffer may be used again at once and of whose success nobody hears.
+/// A send whose buffer may be used again at once and whose success is not reported.
 pub fn post_inject(endpoint: &Endpoint, sending: Sending) -> isize {
     match sending.buffer.bytes() > INJECT_BYTES {
         true => code(FI_EMSGSIZE),

@@ -1,6 +1,6 @@
 //! One process' end of the network: its simulated interface, its clock, and its part in keeping the order of time.
 //!
-//! Everything here is safe code that does not know libfabric. `docs/adr/0008-fabric.md` tells why the order holds.
+//! Everything here is safe code that does not know libfabric. `docs/adr/0008-fabric.md` explains why the order holds.
 
 mod frame;
 mod order;
@@ -213,7 +213,7 @@ impl Station {
         self.is_started
     }
 
-    /// Sends the bytes of `buffer`. What becomes of it is told by [`Station::poll`], under `ticket`.
+    /// Sends the bytes of `buffer`. [`Station::poll`] reports how it ended, under `ticket`.
     pub fn send(
         &mut self,
         dest: u32,
@@ -240,7 +240,7 @@ impl Station {
         );
     }
 
-    /// Waits for a message of `source`, or of anybody, whose tag is `tag` but for the bits of `ignore`.
+    /// Waits for a message of `source`, or of any station, whose tag is `tag` but for the bits of `ignore`.
     pub fn receive(
         &mut self,
         source: Option<u32>,
@@ -325,14 +325,14 @@ impl Station {
         remote
     }
 
-    /// Takes a registration back; tells whether there was one.
+    /// Takes a registration back; returns whether there was one.
     pub fn deregister(&mut self, key: RemoteKey) -> bool {
         self.addresses
             .deregister(key.address(self.addresses.page_bytes()));
         self.rank.deregister(key.key())
     }
 
-    /// Tells the others which endpoints there are, a bit for each.
+    /// Publishes which endpoints there are, a bit for each.
     pub fn set_ports(&self, ports: u32) {
         self.board.set_ports(self.index, ports);
     }
@@ -370,7 +370,7 @@ impl Station {
             }
         }
         let (source, tag, bytes) = found?;
-        // It came while the program waited.
+        // It arrived while the program waited.
         self.clock_ps = self.clock_ps.max(self.asked_ps);
         self.idle_polls = 0;
         Some(Outcome {

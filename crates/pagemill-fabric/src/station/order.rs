@@ -52,10 +52,10 @@ impl Station {
         self.board.leave(self.index);
     }
 
-    /// The program waits for something outside of the network; as after many polls in vain.
+    /// The program waits for something outside of the network, as after many polls without an event.
     pub fn step_aside(&mut self) {
         if self.is_started {
-            self.settle();
+            self.catch_up();
             self.idle_polls = IDLE_POLLS;
             self.wait_for_next(false);
         }
@@ -65,13 +65,13 @@ impl Station {
     pub(super) fn act(&mut self) {
         self.stop_idling();
         self.is_looking = false;
-        self.settle();
+        self.catch_up();
     }
 
     /// The program does something else than wait.
     pub(super) fn stop_idling(&mut self) {
         if self.idle_polls >= IDLE_POLLS && self.base_ps > self.clock_ps {
-            // The others were told that nothing would come before `base_ps`.
+            // It had promised to send nothing before `base_ps`.
             self.counters.add(Counter::LateSteps, 1);
         }
         self.idle_polls = 0;
@@ -80,7 +80,7 @@ impl Station {
     /// Before the program looks: the same, unless it has looked already.
     pub(super) fn look(&mut self) {
         if self.idle_polls == 0 {
-            self.settle();
+            self.catch_up();
         } else {
             self.pump();
             self.process_until(self.clock_ps);
@@ -88,7 +88,7 @@ impl Station {
     }
 
     /// Waits until no message can come any more that arrives up to now, and processes those that did.
-    fn settle(&mut self) {
+    fn catch_up(&mut self) {
         self.pump();
         let is_open = self.horizon_ps.min(self.wires.earliest_partial()) <= self.clock_ps;
         if self.is_started && is_open {
@@ -105,7 +105,7 @@ impl Station {
             if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
                 return;
             }
-            // What is known to be first can be done, and the others may wait for what comes of it.
+            // What is known to be first can be done, and the others may wait for its effects.
             self.process_until(self.clock_ps);
             if self.horizon_ps > before {
                 patience = Patience::new(self.settings.patience);
@@ -194,7 +194,7 @@ impl Station {
         });
     }
 
-    /// Tells the others that this station does nothing before `next_ps` but answer what is in its inbox, and learns how far they are.
+    /// Publishes that this station does nothing before `next_ps` but answer what is in its inbox, and learns how far they are.
     fn synchronize(&mut self, next_ps: u64) {
         for _ in 0..DRAIN_TRIES {
             self.pump();

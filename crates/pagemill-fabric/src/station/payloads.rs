@@ -19,7 +19,7 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Keeps what came with `packet`.
+    /// Keeps the payload of `packet`.
     pub fn keep(&mut self, packet: &Packet, data: Option<u64>, bytes: Vec<u8>) {
         let (tag, announced) = match packet.body {
             Body::Eager { tag } => (tag, None),

@@ -13,13 +13,13 @@ pub struct Ticket(pub u64);
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A message to somebody.
+    /// A message sent.
     Send,
-    /// A message from somebody.
+    /// A message received.
     Receive,
-    /// A write to somebody's memory.
+    /// A write to a peer's memory.
     Write,
-    /// A read of somebody's memory.
+    /// A read of a peer's memory.
     Read,
 }
 

@@ -107,7 +107,7 @@ impl Wires {
         arrivals.min().unwrap_or(NEVER)
     }
 
-    /// The earliest arrival among frames that nobody else can see yet.
+    /// The earliest arrival among frames that no other station can see yet.
     pub fn earliest_unsent(&self) -> u64 {
         let unsent = self.outgoing.iter().flat_map(|out| {
             let hidden = out.queue.iter().skip(usize::from(out.sent.is_some()));

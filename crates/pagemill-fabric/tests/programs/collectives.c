@@ -71,7 +71,7 @@ static void point_to_point(void)
 	for (int i = 0; i < 8; i++)
 		CHECK(column[i] == left * 10 + i);
 	MPI_Type_free(&type);
-	/* A receive that nobody sends to. */
+	/* A receive without a send. */
 	MPI_Irecv(&got, 1, MPI_INT, left, 99, MPI_COMM_WORLD, &request);
 	MPI_Cancel(&request);
 	MPI_Wait(&request, &status);
@@ -79,7 +79,7 @@ static void point_to_point(void)
 	CHECK(flag);
 }
 
-/* Everybody sends to rank 0, which takes whatever comes first. The order is that of virtual time. */
+/* All ranks send to rank 0, which takes what arrives first. The order is that of virtual time. */
 static void wildcard(void)
 {
 	if (rank != 0) {

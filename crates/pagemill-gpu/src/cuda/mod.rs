@@ -263,7 +263,7 @@ impl Gpu for CudaGpu {
 
 impl Drop for CudaGpu {
     fn drop(&mut self) {
-        // Nobody is left who could act on an error, and the driver frees everything when the process ends.
+        // No caller is left that could act on an error, and the driver frees everything when the process ends.
         for event in [self.start, self.end]
             .into_iter()
             .filter(|event| !event.is_null())

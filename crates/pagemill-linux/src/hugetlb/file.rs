@@ -13,9 +13,9 @@ use crate::{Backing, Mapping, OsError, Result};
 /// Who holds a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holders {
-    /// Nobody but the [`HugeFile`] itself, now and, after [`HugeFile::revoke`], from now on.
+    /// Only the [`HugeFile`] itself, now and, after [`HugeFile::revoke`], from now on.
     OnlyUs,
-    /// Somebody has a descriptor or a mapping, or one is on its way through a socket.
+    /// Another process has a descriptor or a mapping, or one is in flight through a socket.
     Others,
     /// This kernel gives no file leases on such files, so it cannot be known.
     Unknown,
@@ -24,7 +24,7 @@ pub enum Holders {
 /// A file of huge pages that lives in memory, and the only descriptor of this process for it.
 ///
 /// What others get is a second *open file* ([`HugeFile::lend`]): descriptors that are duplicated, inherited or sent, and
-/// mappings, all hold the open file that they came from. So once it is gone, nobody has anything ([`HugeFile::holders`]).
+/// mappings, all hold the open file that they came from. So once it is closed, no process has any of its pages ([`HugeFile::holders`]).
 #[derive(Debug)]
 pub struct HugeFile {
     file: OwnedFd,
@@ -86,7 +86,7 @@ impl HugeFile {
         })
     }
 
-    /// A descriptor for somebody else. The file is sealed: its length stays. Where this process may, the user owns
+    /// A descriptor for another process. The file is sealed: its length stays. Where this process may, the user owns
     /// the file from now on, so that `/proc/self/fd/N` can be opened by programs that want a path.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl HugeFile {
         Ok(lent)
     }
 
-    /// Nobody opens the file again, by whatever path. Those who have it open keep it. (Root can open anything.)
+    /// The file cannot be opened again, by any path. Processes that have it open keep it. (Root can open anything.)
     ///
     /// # Errors
     /// The file is not ours.
@@ -121,7 +121,7 @@ impl HugeFile {
         fchmod(&self.file, Mode::empty()).map_err(failed)
     }
 
-    /// Whether anybody but us has a descriptor for the file or a mapping of it. The answer [`Holders::OnlyUs`] is
+    /// Whether another process has a descriptor for the file or a mapping of it. The answer [`Holders::OnlyUs`] is
     /// for good after [`HugeFile::revoke`].
     ///
     /// The kernel grants a write lease exactly if the file is open once. Pages that are pinned through another kernel
@@ -147,7 +147,7 @@ impl HugeFile {
         Ok(stat.st_size as u64 == self.bytes() as u64)
     }
 
-    /// Gives every page back to the kernel, whoever keeps the file itself alive.
+    /// Gives every page back to the kernel, even while other processes keep the file itself open.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -125,7 +125,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_process_is_alive_until_it_is_killed_though_nobody_has_waited_for_it() {
+    fn a_process_is_alive_until_it_is_killed_though_its_parent_has_not_waited() {
         let own = Identity::own().expect("/proc is there");
         assert!(own.is_alive());
         let mut child = Command::new("sleep").arg("1000").spawn().expect("started");

@@ -40,7 +40,7 @@ pub fn own_user() -> u32 {
     getuid().as_raw()
 }
 
-/// Leaves the terminal, and the process group of whoever started this process: their signals do not concern it.
+/// Leaves the terminal, and the process group of the process that started this one: their signals do not concern it.
 ///
 /// # Errors
 /// This process leads a group already.

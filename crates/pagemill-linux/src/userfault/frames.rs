@@ -27,7 +27,7 @@ impl Taken {
 }
 
 /// A stack of frames of 4 KiB: pages taken from [`Paged`] memory are pushed, and popped to become pages of it elsewhere. No byte is copied,
-/// and whoever writes to a page writes before it was taken, or faults and waits.
+/// and a thread that writes to a page writes before it was taken, or faults and waits.
 #[derive(Debug)]
 pub struct Frames {
     start: u64,

@@ -114,7 +114,7 @@ impl Userfault {
             .1
     }
 
-    /// Moves pages; returns how many bytes of them, and what stopped it short of `bytes`. Wakes nobody.
+    /// Moves pages; returns how many bytes of them, and what stopped it short of `bytes`. Wakes no thread.
     pub(super) fn move_pages(&self, to: u64, from: u64, bytes: u64) -> (u64, io::Result<()>) {
         self.transfer(IOCTL_MOVE, to, from, bytes, MODE_DONTWAKE)
     }
@@ -229,7 +229,7 @@ impl Paged {
         !self.mapped().is_empty()
     }
 
-    /// Enters that `gone` is another's, or nobody's.
+    /// Enters that `gone` has another owner, or none.
     pub fn forget(&self, gone: Range<u64>) {
         let mut mapped = self.mapped();
         let parts = mapped.iter().flat_map(|part| {
@@ -369,7 +369,7 @@ pub(super) fn reserve(bytes: u64) -> rustix::io::Result<u64> {
     let mapped = unsafe { mmap_anonymous(ptr::null_mut(), room as usize, access, flags) }?;
     let first = mapped.expose_provenance() as u64;
     let start = first.next_multiple_of(ALIGNMENT);
-    // SAFETY: both ends lie in the range just mapped, and nobody knows of it yet.
+    // SAFETY: both ends lie in the range just mapped, which has no other user yet.
     unsafe {
         if start > first {
             munmap(pointer(first), (start - first) as usize)?;

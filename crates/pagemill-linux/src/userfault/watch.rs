@@ -8,7 +8,7 @@ use super::raw::{
     ioctl,
 };
 
-/// Watches pages of shared memory files: whoever touches one waits until it is released.
+/// Watches pages of shared memory files: a thread that touches one waits until it is released.
 #[derive(Debug)]
 pub struct FaultWatch {
     descriptor: OwnedFd,
@@ -26,7 +26,7 @@ impl FaultWatch {
         Ok(Self { descriptor })
     }
 
-    /// From now on, whoever touches a page of `range` waits. Its bytes stay in the file that it is a mapping of.
+    /// From now on, a thread that touches a page of `range` waits. Its bytes stay in the file that it is a mapping of.
     ///
     /// # Errors
     /// If it is no such mapping, or the kernel has no room for more ranges.
@@ -52,7 +52,7 @@ impl FaultWatch {
         }
     }
 
-    /// Lets everybody touch the pages of `range` again, and wakes those who wait.
+    /// Lets all threads touch the pages of `range` again, and wakes those that wait.
     ///
     /// # Errors
     /// If nothing is mapped there, or the kernel has no room for more ranges.

@@ -77,7 +77,7 @@ static void handle_fault(int signal)
 	siglongjmp(on_fault, 1);
 }
 
-/* A byte, or 256 where there is none to be had. */
+/* A byte, or 256 where it cannot be read. */
 static int get(const char *at)
 {
 	if (sigsetjmp(on_fault, 1))
@@ -126,7 +126,7 @@ static void *hammer(void *argument)
 	return NULL;
 }
 
-/* Regions come, go or move only while nobody writes to them. */
+/* Regions appear, disappear or move only while no thread writes to them. */
 static void pause_hammers(void)
 {
 	atomic_store(&paused, 1);
@@ -206,7 +206,7 @@ static void end(struct region *region)
 		free(region->block);
 		return;
 	}
-	/* Parts that are not mapped any more may be somebody else's. */
+	/* Parts that are not mapped any more may have another owner. */
 	for (unsigned i = 0, j; i < region->pages; i = j) {
 		for (j = i + 1; j < region->pages && !region->origin[j] == !region->origin[i]; j++)
 			;

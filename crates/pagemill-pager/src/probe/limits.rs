@@ -18,7 +18,7 @@ pub struct Limits {
     pub compress_ns: f64,
     /// LZ4 alone, back.
     pub decompress_ns: f64,
-    /// The hash that tells whether a unit has changed.
+    /// The hash that shows whether a unit has changed.
     pub hash_ns: f64,
     /// Writing zeros.
     pub zero_ns: f64,

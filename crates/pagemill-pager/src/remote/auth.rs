@@ -68,7 +68,7 @@ impl Token {
         Self::new(&text)
     }
 
-    /// Proves to whoever chose `challenge` that this side has the token: HMAC-SHA-256 (RFC 2104).
+    /// Proves to the peer that chose `challenge` that this side has the token: HMAC-SHA-256 (RFC 2104).
     pub(super) fn proof(&self, challenge: &[u8], tenant: &str) -> [u8; 32] {
         const BLOCK: usize = 64;
         let mut key = [0; BLOCK];

@@ -21,7 +21,7 @@ const SESSION_SHIFT: u32 = 48;
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// Nobody answers.
+    /// No server answers.
     #[error(
         "cannot reach the page server at {address}: {source}; start `pagemill pager serve` there"
     )]
@@ -195,7 +195,7 @@ impl Remote {
     /// Connects to a server, under a session of its own.
     ///
     /// # Errors
-    /// Nobody answers, or the server refuses.
+    /// No server answers, or it refuses.
     pub fn connect(address: &Address, tenant: &str, token: &Token) -> Result<Self, RemoteError> {
         let first = Connection::open(address, tenant, token, SessionId::default())?;
         let remote = Self {
@@ -308,7 +308,7 @@ impl Store for Remote {
             Ok(_) => StoreError::io("write to", self, io::Error::other("its own store failed")),
             Err(error) => StoreError::io("write to", self, error),
         };
-        // What the server has of these, it has for nobody.
+        // The server's copies of these are no longer needed.
         let given: Vec<Slot> = (slots.iter().zip(&fresh))
             .filter(|(_, fresh)| **fresh)
             .map(|(slot, _)| *slot)

@@ -8,7 +8,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// `count` numbers from 0 on that nobody has.
+    /// `count` free numbers from 0 on.
     pub fn take(&mut self, count: usize, taken: &mut Vec<Slot>) {
         let reused = self.free.len().saturating_sub(count)..;
         taken.extend(self.free.drain(reused).rev());

@@ -95,7 +95,7 @@ fn is_whole(memory: Memory) -> bool {
 }
 
 #[test]
-fn whoever_waits_goes_on_when_the_store_works_again() {
+fn waiting_threads_go_on_when_the_store_works_again() {
     let (store, switches) = unreliable();
     let mut config = config(MIB, 1);
     config.when_store_fails = WhenStoreFails::Wait;

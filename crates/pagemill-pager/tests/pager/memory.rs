@@ -29,7 +29,7 @@ impl Memory {
 
     pub fn read(&self, at: u64) -> u8 {
         assert!(at < self.bytes);
-        // SAFETY: within memory that the test holds, which nobody refers to.
+        // SAFETY: within memory that the test holds, to which there is no reference.
         unsafe { ((self.start + at) as *const u8).read_volatile() }
     }
 

@@ -51,7 +51,7 @@ pub fn arrange(
 /// Disjoint, contiguous colors for tasks with these quotas, so that the fewest of their `pages` (1 where it is not told) move.
 ///
 /// Tasks keep the order of their `former` colors; those without are put where they disturb the others least, in the order
-/// in which they are named. Colors that nobody needs may lie between.
+/// in which they are named. Colors without a task may lie between.
 ///
 /// # Errors
 /// A quota is 0, or the quotas are more than `colors`.

@@ -68,12 +68,12 @@ impl MissCurve {
         self.references
     }
 
-    /// The largest number of colors that it tells of.
+    /// The largest number of colors that it covers.
     pub fn colors(&self) -> u16 {
         self.misses.len().try_into().unwrap_or(u16::MAX)
     }
 
-    /// Misses with `colors` colors; more than it tells of count as the most it does, and none as 1.
+    /// Misses with `colors` colors; more than it covers count as the most it does, and none as 1.
     pub fn misses(&self, colors: u16) -> u64 {
         let place = usize::from(colors).clamp(1, self.misses.len());
         self.misses[place - 1]

@@ -66,7 +66,7 @@ impl LazyPages {
         });
     }
 
-    /// Takes the frame of `page` away and tells its color.
+    /// Takes the frame of `page` away; returns its color.
     pub fn release(&mut self, page: usize) -> Option<Color> {
         Some(self.pages.get_mut(page)?.take()?.at)
     }

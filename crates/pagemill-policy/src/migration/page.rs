@@ -57,7 +57,7 @@ pub enum CpuDecision {
 /// State and valid ranges of one page.
 ///
 /// The state is the one after every decided transfer has arrived; who waits for which transfer is a matter of
-/// time, and kept by whoever keeps time.
+/// time, and the caller keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     state: PageState,

@@ -28,7 +28,7 @@ pub struct Request {
     pub line: u64,
 }
 
-/// What requests came to.
+/// Outcomes of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Misses {
     /// Requests of objects that were not in the cache.

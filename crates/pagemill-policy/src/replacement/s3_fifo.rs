@@ -11,7 +11,7 @@ const GHOST: usize = 2;
 /// Requests after the first that move an object from the small to the main queue.
 const MOVES_AT: u8 = 2;
 
-/// The most that the counter of an object tells.
+/// The largest value of an object's counter.
 const COUNT_MAX: u8 = 3;
 
 /// Three queues (Yang et al., SOSP 2023): new objects prove themselves in a tenth of the cache.

@@ -48,7 +48,7 @@ pub struct Evicted {
 pub struct Effects {
     /// Pages that come to GPU memory.
     pub fetched: PageMask,
-    /// Those of `fetched` that nobody has touched before: they are allocated there, and nothing is copied.
+    /// Those of `fetched` that were never touched: they are allocated there, and nothing is copied.
     pub populated: PageMask,
     /// Those of `fetched` that CPU memory keeps as well.
     pub kept: PageMask,
@@ -180,7 +180,7 @@ impl Driver {
         }
     }
 
-    /// An allocation of the bytes from `bytes.start`, a multiple of 2 MiB beyond every other. Nobody has touched them.
+    /// An allocation of the bytes from `bytes.start`, a multiple of 2 MiB beyond every other. They are untouched.
     pub fn allocate(&mut self, bytes: Range<u64>) {
         debug_assert!(bytes.start.is_multiple_of(BLOCK_BYTES));
         self.add_blocks(&bytes, false);

@@ -34,7 +34,7 @@ impl Places {
         }
     }
 
-    /// Room for `blocks` blocks. The pages of new ones are mapped by the CPU, if they are in its memory, or by nobody.
+    /// Room for `blocks` blocks. The pages of new ones are mapped by the CPU, if they are in its memory, or not at all.
     pub(super) fn grow(&mut self, blocks: u32, in_cpu_memory: bool) {
         let new = BlockPlaces {
             resident: PageMask::EMPTY,

@@ -9,7 +9,7 @@ pub struct Slot(pub u32);
 pub enum Lookup {
     /// The entry's line is here.
     Hit(Slot),
-    /// It was not; it is now, and whoever asked reads it from the table.
+    /// It was not; it is now, and the caller reads it from the table.
     Miss(Slot),
 }
 

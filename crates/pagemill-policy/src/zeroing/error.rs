@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::{JobId, PageId, PageState};
 
-/// What a [`super::Ledger`] was told.
+/// A report to a [`super::Ledger`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The CPU has cleared the page.
@@ -11,7 +11,7 @@ pub enum Event {
     Returned,
     /// The former holder is proven to have lost it.
     Unreachable,
-    /// The page was replaced by one that is nobody's.
+    /// The page was replaced by one without an owner.
     Renewed,
     /// The engine reports success.
     Done(JobId),
@@ -26,7 +26,7 @@ pub enum Event {
 /// An event that the state of its page, or of its job, does not allow. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What was told.
+    /// The report.
     pub event: Event,
     /// The page and its state, where the event names one that exists.
     pub page: Option<(PageId, PageState)>,

@@ -60,7 +60,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger of `pages` pages, all of them dirty and nobody's.
+    /// A ledger of `pages` pages, all of them dirty and without an owner.
     pub fn new(settings: Settings, pages: usize) -> Self {
         let page = Page {
             state: PageState::Dirty,
@@ -83,7 +83,7 @@ impl Ledger {
         Some(self.pages.get(page.0)?.state)
     }
 
-    /// The only owner that may get `page` as it is; `None` where anybody may.
+    /// The only owner that may get `page` as it is; `None` where any may.
     pub fn bound(&self, page: PageId) -> Option<Owner> {
         self.pages.get(page.0)?.bound
     }
@@ -310,11 +310,11 @@ impl Ledger {
     /// The memory behind the page went back to where it came from, and other memory has taken its place.
     ///
     /// # Errors
-    /// Somebody holds the page, or an engine works on it.
+    /// A process holds the page, or an engine works on it.
     pub fn renewed(&mut self, page: PageId) -> Result<(), Refused> {
         match self.require(page, Event::Renewed)? {
             PageState::Dirty | PageState::Clean | PageState::Returned => {
-                // Out of the stock of its owner before it is nobody's.
+                // Out of the stock of its owner before it loses the owner.
                 self.set(page, PageState::Returned);
                 self.pages[page.0].bound = None;
                 self.set(page, PageState::Dirty);

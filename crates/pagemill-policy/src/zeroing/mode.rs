@@ -5,7 +5,7 @@ pub enum Mode {
     Inline,
     /// Pages are cleared ahead of faults, between two watermarks.
     Pool,
-    /// Pages are cleared as soon as nobody can reach them any more, whatever the watermarks.
+    /// Pages are cleared as soon as no process can reach them any more, whatever the watermarks.
     OnFree,
     /// The engine clears while the fault waits; past a deadline the engine is fenced off and the CPU clears.
     OffloadWait,

@@ -2,7 +2,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageId(pub usize);
 
-/// Whoever pages are lent to: a user, in the pool.
+/// To whom pages are lent: a user, in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(pub u32);
 
@@ -13,27 +13,27 @@ pub struct JobId(pub u64);
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageState {
-    /// May hold anything; nobody can reach it.
+    /// May hold anything; no process can reach it.
     Dirty,
-    /// An engine is writing zeroes to it; nobody else can reach it.
+    /// An engine is writing zeroes to it; nothing else can reach it.
     Zeroing(JobId),
     /// The faulting CPU is writing zeroes to it.
     Clearing(Owner),
     /// A fault waits for an engine to clear it.
     Waiting {
-        /// What the engine was told.
+        /// The engine's order.
         job: JobId,
         /// Whose fault it is.
         owner: Owner,
     },
     /// The fault waits no longer; the engine may still write until it is fenced off.
     Expired {
-        /// What the engine was told.
+        /// The engine's order.
         job: JobId,
         /// Whose fault it is.
         owner: Owner,
     },
-    /// All zeroes; nobody can reach it.
+    /// All zeroes; no process can reach it.
     Clean,
     /// Mapped by its owner.
     Lent(Owner),

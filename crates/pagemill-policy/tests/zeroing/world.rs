@@ -8,7 +8,7 @@ use pagemill_policy::zeroing::{
 
 const USERS: [Owner; 2] = [Owner(0), Owner(1)];
 
-/// What somebody does wrong, to see that the exploration finds it.
+/// A planted mistake, to see that the exploration finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flaw {
     None,

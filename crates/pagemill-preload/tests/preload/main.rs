@@ -49,7 +49,7 @@ enum Memory {
     Space(PathBuf),
 }
 
-/// Hands a large, empty file to whoever asks, until the test program ends.
+/// Hands a large, empty file to each client, until the test program ends.
 fn stand_in(folder: &Path) -> Memory {
     const BYTES: u64 = 1 << 40;
     // SAFETY: the name ends with a zero byte; a new descriptor is ours.

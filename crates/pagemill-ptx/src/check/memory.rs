@@ -1,4 +1,4 @@
-//! What a memory tells those who look for mistakes.
+//! Memory accesses as the checks see them.
 
 use super::{Checker, Finding, Shadow};
 use crate::launch::Launch;

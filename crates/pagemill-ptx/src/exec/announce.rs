@@ -1,4 +1,4 @@
-//! What the timing model is told of a memory access before it takes effect.
+//! Descriptions of memory accesses for the timing model, before they take effect.
 
 use super::access::{Stores, Target, lane_addresses, resolve};
 use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};

@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_split_moves_nobody(branches in prop::collection::vec((any::<u32>(), any::<u32>()), 0..6)) {
+        fn a_split_moves_no_lane(branches in prop::collection::vec((any::<u32>(), any::<u32>()), 0..6)) {
             let mut warp = diverged(&branches);
             let before = ways(&warp);
             warp.split();

@@ -9,7 +9,7 @@ use crate::code::{Code, Stream};
 use crate::cost::Prefix;
 use crate::trap::{Fault, TrapKind};
 
-/// What lanes that wait are told about.
+/// What lanes wait for.
 pub(crate) struct Meetings<'a> {
     pub code: &'a Code,
     pub stream: &'a Stream,
@@ -18,7 +18,7 @@ pub(crate) struct Meetings<'a> {
 
 impl Meetings<'_> {
     /// Lets the lanes of `mask` on the current path wait at entry `index` of the warp-operation table, one fragment for
-    /// each member mask; the others of the path go on behind it. Nobody is left on the current path.
+    /// each member mask; the others of the path go on behind it. No lane is left on the current path.
     pub(crate) fn wait(
         &self,
         warp: &mut Warp,
@@ -47,7 +47,7 @@ impl Meetings<'_> {
         Ok(())
     }
 
-    /// Lets every fragment go on that waits in vain no longer. Returns whether a lane read from one outside of its mask.
+    /// Lets every fragment go on whose wait has ended. Returns whether a lane read from one outside of its mask.
     pub(crate) fn complete(
         &self,
         warp: &mut Warp,

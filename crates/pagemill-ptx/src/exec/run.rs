@@ -41,7 +41,7 @@ pub(crate) enum Stop {
 pub(crate) struct Machine<'a> {
     pub code: &'a Code,
     pub stream: &'a Stream,
-    /// Costs summed up to each PTX instruction; empty when nobody asks for time.
+    /// Costs summed up to each PTX instruction; empty in runs without timing.
     pub costs: &'a [Prefix],
     pub constants: &'a ConstantLines,
     pub registers: &'a mut Registers,
@@ -428,7 +428,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Notes what tells a warp that waits from one that works.
+    /// Records what distinguishes a warp that waits from one that works.
     #[inline(always)]
     fn note_access(&mut self, op: Op) {
         self.warp.accesses += 1;
@@ -469,7 +469,7 @@ impl Engine<'_, '_> {
         self.land(self.warp.path.pc)
     }
 
-    /// The current path has ended: the one below goes on, perhaps right here and with everybody.
+    /// The current path has ended: the one below goes on, perhaps right here and with all lanes.
     #[inline(always)]
     fn next_path(&mut self) -> Flow {
         if !self.warp.pop() {
@@ -627,7 +627,7 @@ fn guarded(inst: &Inst, frame: &Frame<'_>, active: u32) -> (u32, u32) {
     (mask, if counts { active & !mask } else { 0 })
 }
 
-/// Dividing integers by zero is undefined in PTX and in CUDA: whoever does it should hear of it.
+/// Dividing integers by zero is undefined in PTX and in CUDA, so it is reported.
 #[inline(never)]
 fn check_divisor(frame: &Frame<'_>, inst: &Inst, mask: u32) -> Result<(), Box<Fault>> {
     let is_zero = |lane: &usize| match inst.aux {

@@ -26,7 +26,7 @@ pub(crate) struct Warp {
     pub alive: u32,
     /// What is known of the access that is due.
     pub due: Due,
-    /// Scoreboard slots of loads that nobody has waited for yet.
+    /// Scoreboard slots of loads that were not waited for yet.
     pub pending: u64,
     /// PTX instructions since the block started.
     pub executed: u64,

@@ -44,7 +44,7 @@ pub(crate) enum Look {
     Progress,
     /// It has been here before, and waits for memory to change.
     Repeats,
-    /// It has been here before, and asks nobody: it never ends.
+    /// It has been here before, and reads nothing that could change: it never ends.
     Endless,
     /// It kept other lanes of its warp waiting for too long.
     Impatient,

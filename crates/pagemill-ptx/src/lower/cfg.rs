@@ -140,7 +140,7 @@ fn orders(blocks: &[BasicBlock]) -> (Vec<usize>, Vec<usize>) {
     let mut post = dominators::immediate(&backward, end);
     post.truncate(end);
     for (index, up) in post.iter_mut().enumerate() {
-        // A block from which the end cannot be reached loops for ever: its lanes never meet anybody.
+        // A block from which the end cannot be reached loops for ever: its lanes never meet others.
         if *up == index {
             *up = end;
         }

@@ -136,7 +136,7 @@ fn pressure(program: &Program, graph: &Graph, live_out: &[RegisterSet]) -> u32 {
         most = most.max(sum);
         for at in (bounds.start..bounds.end).rev() {
             let micro = &program.micros[at];
-            // Destinations need a place even when nobody reads them.
+            // Destinations need a place even if they are never read.
             let extra: u32 = micro
                 .dsts
                 .iter()

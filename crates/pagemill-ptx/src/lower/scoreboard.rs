@@ -68,7 +68,7 @@ impl Late<'_> {
     }
 
     /// Slots that the operation waits for: those of registers that it reads or overwrites. An asynchronous copy does not wait
-    /// for its own load; whoever waits for copies does.
+    /// for its own load; a wait for copies does.
     fn waits_of(&self, micro: &Micro) -> u64 {
         if matches!(micro.aux, Aux::WaitForCopies) {
             let copies = self

@@ -1,4 +1,4 @@
-//! What need not be executed: copies of constants, copies of registers, results that nobody reads.
+//! What need not be executed: copies of constants, copies of registers, results that are never read.
 //!
 //! The instructions still count: PTX instructions are counted by position, not by what is left of them.
 
@@ -93,7 +93,7 @@ fn definition_places(program: &Program, graph: &Graph) -> Vec<Option<(usize, usi
     places
 }
 
-/// Turns micro-operations without effect, whose results nobody reads, into nothing.
+/// Turns micro-operations without effect, whose results are never read, into nothing.
 pub(super) fn remove_dead(program: &mut Program) {
     let mut uses = vec![0u32; program.classes.len()];
     for micro in &program.micros {

@@ -218,7 +218,7 @@ impl Assembler {
         self.code.push(imm);
     }
 
-    /// `dst = op(a, b)` on 512 bits, rounded as `mode` says: the bits of the length hold it, and that of broadcasts tells so.
+    /// `dst = op(a, b)` on 512 bits, rounded as `mode` says: the bits of the length hold it, and that of broadcasts is set for it.
     pub(super) fn vector_rounded(&mut self, op: Vector, dst: Zmm, a: Zmm, b: Zmm, mode: Rounded) {
         let start = self.code.len();
         self.evex(op, mode as u8, dst, a, Operand::Register(b), Masking::None);

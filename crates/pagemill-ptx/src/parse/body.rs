@@ -87,7 +87,7 @@ impl<'b, 't> Body<'b, 't> {
         });
         let labels = || function.labels.iter().map(|(label, _)| label.as_str());
         for (name, line) in unsettled {
-            // The suggestion costs a pass over all labels, so it is made only for what nobody declares later either.
+            // The suggestion costs a pass over all labels, so it is made only for what is not declared later either.
             self.module
                 .note_symbol(name, line, || nearest(name, labels()));
         }
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Variables that outlive the call: they become the module's, under a name nobody else has.
+    /// Variables that outlive the call: they become the module's, under a name of their own.
     fn static_variables(&mut self, body: &mut Body<'_, 't>, space: Space) -> Parse<()> {
         for (name, mut variable) in self.declarators(space)? {
             let module = &body.module;

@@ -193,7 +193,7 @@ fn hints_change_nothing() {
 
 #[test]
 fn rounding_to_tensor_float() {
-    // The low 13 bits of a TensorFloat are nobody's business.
+    // The low 13 bits of a TensorFloat have no meaning.
     let rows = [checked("cvt.rna.tf32.f32", |a, _, _, found| {
         let (a, found) = (f32::from_bits64(a), f32::from_bits64(found));
         let nearest = f32::from_bits(a.to_bits().wrapping_add(0x1000) & !0x1FFF);

@@ -1,5 +1,5 @@
 // arch: compute_90a
-// What tells hardware something and changes no result.
+// Hints to hardware that change no result.
 #include "common.cuh"
 
 extern "C" __global__ void hints(u32 *out) {

@@ -157,7 +157,7 @@ extern "C" __global__ void never_come(u32 *out) {
     out[threadIdx.x] = 1;
 }
 
-// Loops that never end: one asks nobody, the other asks memory that nobody writes.
+// Loops that never end: one reads nothing, the other reads memory that is never written.
 extern "C" __global__ void endless() {
     asm volatile("{ L: bra L; }");
 }

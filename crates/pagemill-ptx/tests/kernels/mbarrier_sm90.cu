@@ -73,7 +73,7 @@ extern "C" __global__ void phase_stages(const u32 *in, u32 *out, u32 count) {
     out[t] = sum;
 }
 
-// Threads that leave: every phase one less, until one is left. `pending_count` tells how many were still to come.
+// Threads that leave: every phase one less, until one is left. `pending_count` says how many had not arrived.
 extern "C" __global__ void phase_leaving(u32 *out) {
     __shared__ u64 barrier;
     u32 t = threadIdx.x;

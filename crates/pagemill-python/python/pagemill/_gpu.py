@@ -22,7 +22,7 @@ _TRANSFER_KEYS = ("page_size", "unit", "gap_threshold", "range_slots", "when_ful
 
 @dataclass(frozen=True)
 class Launch:
-    """What one launch came to."""
+    """Results of one launch."""
 
     kernel: str
     """Name of the kernel."""

@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, a bar in Jupyter, or somebody's function."""
+"""How far a run is: a bar in a terminal, a bar in Jupyter, or a function of the caller."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What every page says of itself: it asks nobody for anything, and only `styles` and `scripts` style and act.
+/// Content security policy of every page: it fetches nothing, and only `styles` and `scripts` style and act.
 pub(crate) fn head(title: &str, styles: &[&str], scripts: &[&str]) -> Markup {
     let style = styles.concat();
     html! {

@@ -15,7 +15,7 @@ pub struct ResultSet {
     pub pagemill_version: String,
     /// Seed of all randomness.
     pub seed: u64,
-    /// What the columns mean. Columns that rows use and nobody describes are guessed from their names.
+    /// What the columns mean. Kinds of columns without a description are guessed from their names.
     pub columns: Vec<Column>,
     /// One row per point of the sweep.
     pub rows: Vec<Row>,

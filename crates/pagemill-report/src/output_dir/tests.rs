@@ -280,7 +280,7 @@ fn old_results_that_stepped_aside_for_a_killed_process_come_back() {
 }
 
 #[test]
-fn what_a_living_process_or_somebody_else_made_stays() {
+fn folders_of_living_processes_and_of_others_stay() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("out");
     let mut staged = OutputDir::stage(&target).unwrap();

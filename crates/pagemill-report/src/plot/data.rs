@@ -217,7 +217,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Tells values apart, also those that look alike as words: `1` and `"1"`.
+/// Distinguishes values, also those that look alike as words: `1` and `"1"`.
 fn identity(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("t{text}"),

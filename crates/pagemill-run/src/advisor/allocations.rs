@@ -15,7 +15,7 @@ const SPARSE: f64 = 0.5;
 /// The allocations that one call of the program makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// Tells it apart from others, in every run.
+    /// Identifies it, in every run.
     pub key: u64,
     /// The line of the call, or the name of a variable.
     pub name: String,

@@ -1,4 +1,4 @@
-//! Whether a run came to the same results as another.
+//! Whether two runs have the same results.
 
 /// The first line in which two outputs differ, from 1; lines with one of the `ignored` texts may differ. `None` if they are the
 /// same.

@@ -53,7 +53,7 @@ impl Tried {
     }
 }
 
-/// What the runs came to.
+/// Results of the runs.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// The allocations, those with the most traffic first.

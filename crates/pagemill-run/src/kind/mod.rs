@@ -40,7 +40,7 @@ pub struct Ratio {
     pub column: &'static str,
     /// The metric that is compared.
     pub of: &'static str,
-    /// The parameter that tells the base from the others.
+    /// The parameter that distinguishes the base from the others.
     pub parameter: &'static str,
     /// Its value in the base row.
     pub base: &'static str,

@@ -1,5 +1,4 @@
-//! TOML with origins: every key and value remembers the place it was written, and every key that
-//! nobody read is an error.
+//! TOML with origins: every key and value remembers where it was written, and a key that was not read is an error.
 
 mod origin;
 mod section;

@@ -27,7 +27,7 @@ impl SourceText {
         Self::new(format!("{name}{BUILT_IN}"), None, text.to_owned())
     }
 
-    /// A text that somebody made; it has no folder on disk.
+    /// A text made in memory; it has no folder on disk.
     pub fn given(name: &str, text: &str) -> Arc<Self> {
         Self::new(name.to_owned(), None, text.to_owned())
     }

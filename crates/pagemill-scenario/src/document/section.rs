@@ -7,7 +7,7 @@ use crate::error::{InputErrors, Problem};
 use crate::names::did_you_mean;
 use crate::quantity::Wrong;
 
-/// Collects what is wrong while sections are read, and which keys nobody read.
+/// Collects what is wrong while sections are read, and which keys were not read.
 ///
 /// One reader serves every point of a sweep: a key counts as read when any point reads it.
 #[derive(Default)]

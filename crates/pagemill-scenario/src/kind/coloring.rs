@@ -27,7 +27,7 @@ pub(crate) const SHORT_NAMES: &[(&str, &str)] = &[
 pub const TRACE: &str = "trace";
 
 /// No second task.
-pub const NOBODY: &str = "none";
+pub const NO_TASK: &str = "none";
 
 /// One or two tasks on one machine.
 #[derive(Debug)]
@@ -193,15 +193,11 @@ impl Settings {
 }
 
 /// A task, or `Some(None)` for none where that is allowed; `None` when something is wrong, which is then noted.
-fn read_task(
-    mut section: Section<'_>,
-    seed: u64,
-    may_be_nobody: bool,
-) -> Option<Option<TaskSource>> {
+fn read_task(mut section: Section<'_>, seed: u64, may_be_none: bool) -> Option<Option<TaskSource>> {
     let mut names: Vec<&str> = CPU_PROGRAMS.names();
     names.push(TRACE);
-    if may_be_nobody {
-        names.push(NOBODY);
+    if may_be_none {
+        names.push(NO_TASK);
     }
     let Some(name) = section.required("name", quantity::choice("workloads", &names)) else {
         section.abandon();

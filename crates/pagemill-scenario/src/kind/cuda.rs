@@ -1,4 +1,4 @@
-//! `kind = "cuda"`: somebody's CUDA program, unmodified, on a simulated GPU.
+//! `kind = "cuda"`: a user's CUDA program, unmodified, on a simulated GPU.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<Shared
 }
 
 fn read_machine(root: &mut SourcedSection<'_>, name: String) -> Option<SharedCacheMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
+    // Every section is read before the first `?`, so that all of its problems are reported at once.
     let core = root.section("core").and_then(read_core);
     let l1 = root.section("l1").and_then(read_cache);
     let l2 = root.section("l2").and_then(read_cache);

@@ -80,7 +80,7 @@ fn file_key(key: &str) -> String {
 }
 
 fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option<GpuMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
+    // Every section is read before the first `?`, so that all of its problems are reported at once.
     let clocks = root.section("clocks").and_then(|mut clocks| {
         let (core, l2) = (
             clocks.value("core", quantity::frequency),

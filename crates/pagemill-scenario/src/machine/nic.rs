@@ -62,7 +62,7 @@ fn file_key(key: &str) -> String {
 }
 
 fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
+    // Every section is read before the first `?`, so that all of its problems are reported at once.
     let host = root.section("host").and_then(read_host);
     let ports = root.section("ports").and_then(|mut ports| {
         let (count, on_chip) = (ports.value("count", number), ports.value("on_chip", number));

@@ -18,7 +18,7 @@ pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<PagerM
 }
 
 fn read_machine(root: &mut SourcedSection<'_>) -> Option<PagerMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
+    // Every section is read before the first `?`, so that all of its problems are reported at once.
     let fault = root.section("fault").map(|mut section| {
         let round_trip = section.value("round_trip", cost);
         let decide = section.value("decide", cost);

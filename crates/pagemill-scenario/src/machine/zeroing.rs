@@ -29,7 +29,7 @@ pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<FaultP
 }
 
 fn read_machine(root: &mut SourcedSection<'_>, name: String) -> Option<FaultPathMachine> {
-    // Every section is read before the first `?`, so that all of its problems are told at once.
+    // Every section is read before the first `?`, so that all of its problems are reported at once.
     let core = root.section("core").and_then(read_core);
     let helper = root.section("helper").and_then(read_helper);
     let engines = root.section("engines").and_then(read_engines);

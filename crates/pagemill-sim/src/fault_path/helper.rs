@@ -60,7 +60,7 @@ impl<'a> Helper<'a> {
     }
 
     /// Reports what is done by `now` to `ledger`, and asks it for more whenever the engine is idle.
-    pub fn settle(&mut self, now: Picos, ledger: &mut Ledger) -> Result<(), Refused> {
+    pub fn advance(&mut self, now: Picos, ledger: &mut Ledger) -> Result<(), Refused> {
         while let Some(order) = self.orders.front().copied() {
             if order.done_at > now {
                 return Ok(());
@@ -77,11 +77,11 @@ impl<'a> Helper<'a> {
 
     /// Works until there is nothing to do; returns when that is.
     pub fn drain(&mut self, now: Picos, ledger: &mut Ledger) -> Result<Picos, Refused> {
-        self.settle(now, ledger)?;
+        self.advance(now, ledger)?;
         let mut end = now;
         while let Some(order) = self.orders.back().copied() {
             end = end.max(order.done_at);
-            self.settle(order.done_at, ledger)?;
+            self.advance(order.done_at, ledger)?;
         }
         Ok(end)
     }

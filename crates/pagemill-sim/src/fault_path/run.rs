@@ -185,7 +185,7 @@ impl Run<'_> {
             self.ledger.returned(oldest)?;
             self.ledger.unreachable(oldest, None)?;
         }
-        self.helper.settle(self.now, &mut self.ledger)?;
+        self.helper.advance(self.now, &mut self.ledger)?;
         let start = self.now;
         self.work(self.machine.core.fault_cycles);
         let (page, clean_at) = self.answer(start)?;
@@ -195,7 +195,7 @@ impl Run<'_> {
             .until_clean
             .add(clean_at.saturating_since(start));
         // A page was taken: the stock may be low now.
-        self.helper.settle(self.now, &mut self.ledger)?;
+        self.helper.advance(self.now, &mut self.ledger)?;
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl Run<'_> {
             && let Some(done_at) = self.helper.next_done()
         {
             self.now = self.now.max(done_at);
-            self.helper.settle(self.now, &mut self.ledger)?;
+            self.helper.advance(self.now, &mut self.ledger)?;
             decided = self.ledger.fault(USER);
         }
         match decided {
@@ -228,7 +228,7 @@ impl Run<'_> {
                     return self.clear(page);
                 }
                 self.now = done_at;
-                self.helper.settle(self.now, &mut self.ledger)?;
+                self.helper.advance(self.now, &mut self.ledger)?;
                 self.report.counts.helper += 1;
                 Ok((page, self.now))
             }

@@ -145,7 +145,7 @@ pub enum LaunchFailure {
         /// The limit of the whole run.
         limit: u64,
     },
-    /// Whoever set the flag of [`Gpu::stop_when`](super::Gpu::stop_when) wanted it.
+    /// The flag of [`Gpu::stop_when`](super::Gpu::stop_when) was set.
     Stopped,
     /// More than 18 minutes of simulated time.
     TimeLimit,

@@ -1,7 +1,6 @@
 //! The GPU as a host program sees it: memory, copies, launches.
 
 use super::allocated::Allocated;
-use super::clockwork::Clockwork;
 use super::error::GpuError;
 use super::machine::{GpuMachine, HostCopies, HostReads, InstructionTimings, Placement};
 use super::memory_path::{MANAGED_BASE, MemoryPath};
@@ -12,6 +11,7 @@ use super::pages::ranges::{Ranges, RangesSpec};
 use super::program::{ExecutionMark, LoadedModule};
 use super::report::{LaunchReport, Report};
 use super::stream::GridStream;
+use super::timing_model::TimingModel;
 use crate::SpecError;
 use crate::parts::link::Direction;
 use crate::timeline::Timeline;
@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How a program's data comes to the GPU and back.
+/// How a program's data gets to the GPU and back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferMode {
     /// Copies are free and data is always on the GPU: computation and transfer overlap perfectly.
@@ -112,7 +112,7 @@ pub struct Gpu {
     pub(super) output: Output,
     pub(super) modules: Vec<LoadedModule>,
     pub(super) timings: InstructionTimings,
-    pub(super) clockwork: Clockwork,
+    pub(super) timing_model: TimingModel,
     buffers: Vec<Buffer>,
     /// Bytes of each buffer that the host has not copied to the GPU.
     uncopied: Vec<u64>,
@@ -189,7 +189,7 @@ impl Gpu {
             output: Output::default(),
             modules: Vec::new(),
             timings: machine.sm.timings,
-            clockwork: Clockwork::new(machine, mode, options.limits.thread_instructions, path),
+            timing_model: TimingModel::new(machine, mode, options.limits.thread_instructions, path),
             next_address: MANAGED_BASE,
             buffers: Vec::new(),
             uncopied: Vec::new(),
@@ -208,7 +208,7 @@ impl Gpu {
     /// Lets launches end with [`LaunchFailure::Stopped`](super::LaunchFailure::Stopped) soon after `stop` was set. A launch that
     /// was stopped leaves the GPU in no state to go on from.
     pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        self.clockwork.stop_when(stop);
+        self.timing_model.stop_when(stop);
     }
 
     /// Allocates `bytes` zero bytes that begin where the machine's placement has it. Where pages migrate, they are in CPU
@@ -235,7 +235,7 @@ impl Gpu {
         let address = self.next_address;
         self.memory.alloc_at(name, address, bytes)?;
         self.next_address = MANAGED_BASE + after;
-        let path = &mut self.clockwork.path;
+        let path = &mut self.timing_model.path;
         path.allocate(address, bytes, self.next_address);
         if let Some(pages) = path.wires.timeline.pages() {
             pages.allocated(name, address, bytes);
@@ -260,7 +260,7 @@ impl Gpu {
                 most: MAX_PAGES,
             });
         }
-        let migrates = self.clockwork.migrates();
+        let migrates = self.timing_model.migrates();
         match self.memory_bytes {
             Some(capacity) if after > capacity && !migrates => Err(GpuError::OutOfMemory {
                 name: name.to_owned(),
@@ -320,7 +320,7 @@ impl Gpu {
             self.note_copied(buffer, bytes);
         }
         if self.options.timing && bytes > 0 {
-            self.clockwork
+            self.timing_model
                 .copy(buffer.address.0 + range.start, bytes, direction);
         }
         Ok(())
@@ -359,7 +359,7 @@ impl Gpu {
         self.place_data();
         self.copy_the_rest();
         self.read_between_launches();
-        self.clockwork.run_grid(kernel, stream)
+        self.timing_model.run_grid(kernel, stream)
     }
 
     fn note_copied(&mut self, buffer: Buffer, bytes: u64) {
@@ -370,38 +370,38 @@ impl Gpu {
 
     /// A programmer who copies everything also copies what the GPU only writes.
     pub(super) fn copy_the_rest(&mut self) {
-        if self.host_copies == HostCopies::Inputs || !self.clockwork.copies() {
+        if self.host_copies == HostCopies::Inputs || !self.timing_model.copies() {
             return;
         }
         for uncopied in &mut self.uncopied {
             let bytes = std::mem::take(uncopied);
             if bytes > 0 {
-                self.clockwork.transfer(bytes, Direction::ToGpu);
+                self.timing_model.transfer(bytes, Direction::ToGpu);
             }
         }
     }
 
     /// What the CPU reads before every launch but the first.
     pub(super) fn read_between_launches(&mut self) {
-        if self.host_reads == HostReads::Nothing || !self.clockwork.has_launched() {
+        if self.host_reads == HostReads::Nothing || !self.timing_model.has_launched() {
             return;
         }
         for buffer in &self.buffers {
-            self.clockwork
+            self.timing_model
                 .copy(buffer.address.0, buffer.bytes, Direction::ToCpu);
         }
     }
 
-    /// Ends the run and says what it came to.
+    /// Ends the run; returns its results.
     pub fn finish(mut self) -> Report {
         Report {
             allocated_bytes: self.allocated.total_bytes,
             allocated: self.allocated,
             capacity_bytes: self.memory_bytes,
             unheeded_hints: self.unheeded_hints,
-            driven: matches!(self.clockwork.path.pages, Pages::Driver(_)),
+            driven: matches!(self.timing_model.path.pages, Pages::Driver(_)),
             output: self.output.take(),
-            ..self.clockwork.finish()
+            ..self.timing_model.finish()
         }
     }
 }

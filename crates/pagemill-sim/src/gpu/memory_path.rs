@@ -456,7 +456,7 @@ impl MemoryPath {
             .unwrap_or_default()
     }
 
-    /// What left the GPU loses its translations and lines; the host side is told of both ways.
+    /// What left the GPU loses its translations and lines; the host side learns of transfers in both directions.
     #[inline]
     fn note_moves(&mut self) {
         if let Some(moves) = self.pages.moves()

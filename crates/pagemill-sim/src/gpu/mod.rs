@@ -2,7 +2,6 @@
 //! and the host's view of it all.
 
 mod allocated;
-mod clockwork;
 mod coalesce;
 mod deferred;
 mod error;
@@ -25,6 +24,7 @@ mod schedule;
 mod stall;
 mod stats;
 mod stream;
+mod timing_model;
 mod touched;
 pub(crate) mod translation;
 mod translator;

@@ -208,7 +208,7 @@ impl Gpu {
             shape.dynamic_shared_bytes,
             arguments,
         )?
-        .with_instruction_limit(self.clockwork.instructions_left().max(1));
+        .with_instruction_limit(self.timing_model.instructions_left().max(1));
         if let Some(address) = workspace {
             launch = launch.with_grid_workspace(address);
         }
@@ -276,7 +276,7 @@ impl Gpu {
             modules,
             memory,
             output,
-            clockwork,
+            timing_model,
             timings,
             ..
         } = self;
@@ -285,7 +285,7 @@ impl Gpu {
             .costs
             .entry(name.clone())
             .or_insert_with(|| kernel_costs(launch.kernel(), timings));
-        clockwork.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output))
+        timing_model.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output))
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
@@ -300,7 +300,7 @@ impl Gpu {
             thread_instructions: totals.thread_instructions,
             ..ExecutionStats::default()
         };
-        self.clockwork
+        self.timing_model
             .note_functional(&launch.kernel().name, execution)
     }
 }

@@ -1,4 +1,4 @@
-//! What a whole run came to.
+//! Results of a whole run.
 
 use super::allocated::Allocated;
 use super::pages::ledger::{AllocationReport, LineReport};

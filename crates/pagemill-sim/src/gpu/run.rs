@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Thread instructions between two looks at whether somebody wants the launch to stop.
+/// Thread instructions between two looks at the stop flag.
 const STOP_INTERVAL: u64 = 1 << 18;
 
 /// Why a launch did not come to its end.
@@ -27,7 +27,7 @@ pub enum RunError<E> {
     Stream(E),
     /// More thread instructions than allowed.
     InstructionLimit,
-    /// Somebody wanted it to stop.
+    /// The stop flag was set.
     Stopped,
     /// More simulated time than a launch can have.
     TimeLimit,
@@ -152,7 +152,7 @@ impl Engine {
             return Err(RunError::DoesNotFit(occupancy));
         }
         path.start_kernel();
-        self.settle(at, &shape, occupancy, instruction_limit);
+        self.lay_out(at, &shape, occupancy, instruction_limit);
         self.waits = Waits::new(stream.instructions(), self.warps.len());
         stream.prepare(self.blocks.len() as u32);
         self.fill_slots(at, stream);
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Lays out warps and ports for a grid of `shape`.
-    fn settle(
+    fn lay_out(
         &mut self,
         at: Picos,
         shape: &GridShape,

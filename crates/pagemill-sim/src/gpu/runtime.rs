@@ -18,13 +18,13 @@ const FIXED_ALIGN_BYTES: u64 = 256;
 impl Gpu {
     /// The host's clock: when its next request starts, unless the part that serves it is busy.
     pub fn now(&self) -> Picos {
-        self.clockwork.now()
+        self.timing_model.now()
     }
 
     /// Sets the host's clock, forward or back: requests of several streams take turns. Kernels still run one after the
     /// other.
     pub fn set_now(&mut self, now: Picos) {
-        self.clockwork.set_now(now);
+        self.timing_model.set_now(now);
     }
 
     /// The pages that move and that TLBs translate.
@@ -34,7 +34,7 @@ impl Gpu {
 
     /// Whether pages move on demand.
     pub fn migrates(&self) -> bool {
-        self.clockwork.migrates()
+        self.timing_model.migrates()
     }
 
     /// Allocates `bytes` zero bytes that are always on the GPU, whatever the transfer mode. They take room from pages
@@ -103,7 +103,7 @@ impl Gpu {
 
     /// GPU memory that `bytes` of managed memory take for good: all of it where the programmer copies, none elsewhere.
     fn copied_bytes(&self, bytes: u64) -> u64 {
-        if self.clockwork.copies() { bytes } else { 0 }
+        if self.timing_model.copies() { bytes } else { 0 }
     }
 
     /// GPU memory that holds all of a managed allocation of `bytes`.
@@ -115,7 +115,8 @@ impl Gpu {
         self.fixed_bytes = bytes;
         self.allocated.note_fixed(bytes);
         if let Some(capacity) = self.memory_bytes {
-            self.clockwork.limit_memory(capacity.saturating_sub(bytes));
+            self.timing_model
+                .limit_memory(capacity.saturating_sub(bytes));
         }
     }
 
@@ -162,7 +163,7 @@ impl Gpu {
         self.fixed_bytes += copied_bytes;
         self.next_address = MANAGED_BASE + after;
         self.allocated.add(bytes, self.footprint(bytes));
-        let path = &mut self.clockwork.path;
+        let path = &mut self.timing_model.path;
         path.allocate(address, bytes, self.next_address);
         self.managed_count += 1;
         if let Some(pages) = path.wires.timeline.pages() {
@@ -187,8 +188,8 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let bytes = memory.len() as u64;
         self.memory.lend_at(name, address.0, memory)?;
-        if !self.clockwork.moves_for_free() {
-            self.clockwork.path.remote.add(address.0, bytes);
+        if !self.timing_model.moves_for_free() {
+            self.timing_model.path.remote.add(address.0, bytes);
         }
         Ok(())
     }
@@ -200,10 +201,10 @@ impl Gpu {
     pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
         let bytes = self.allocation_bytes(address).unwrap_or(0);
         self.memory.free(address.0)?;
-        self.clockwork.path.remote.remove(address.0);
+        self.timing_model.path.remote.remove(address.0);
         if (MANAGED_BASE..self.next_address).contains(&address.0) {
-            let now = self.clockwork.now();
-            self.clockwork.path.forget(now, address.0, bytes);
+            let now = self.timing_model.now();
+            self.timing_model.path.forget(now, address.0, bytes);
             self.fixed_bytes -= self.copied_bytes(bytes);
             self.allocated.remove(self.footprint(bytes));
         }
@@ -246,14 +247,14 @@ impl Gpu {
     /// The host copies `bytes` over the link, between its memory and memory that is always on the GPU.
     pub fn transfer(&mut self, bytes: u64, direction: Direction) {
         if self.options.timing && bytes > 0 {
-            self.clockwork.transfer(bytes, direction);
+            self.timing_model.transfer(bytes, direction);
         }
     }
 
     /// The GPU's own copy engine or a fill is busy for `duration`.
     pub fn occupy(&mut self, duration: Picos) {
         if self.options.timing {
-            self.clockwork.occupy(duration);
+            self.timing_model.occupy(duration);
         }
     }
 
@@ -264,7 +265,7 @@ impl Gpu {
     pub fn prefetch(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
         if self.options.timing && range.start < range.end {
-            self.clockwork
+            self.timing_model
                 .prefetch(buffer.address.0 + range.start, range.end - range.start);
         }
         Ok(())
@@ -274,7 +275,7 @@ impl Gpu {
     pub(super) fn place_data(&mut self) {
         let (start, end) = (self.placed_address, self.next_address);
         self.placed_address = end;
-        let Some(stripe_bytes) = self.clockwork.stripe_bytes() else {
+        let Some(stripe_bytes) = self.timing_model.stripe_bytes() else {
             return;
         };
         if start == end || !self.options.timing {
@@ -287,7 +288,7 @@ impl Gpu {
             gpu_bytes: gpu_bytes.saturating_sub(taken),
             stripe_bytes,
         };
-        self.clockwork.place(start, &placement);
+        self.timing_model.place(start, &placement);
     }
 
     /// The program says how `range` of a managed buffer will be used. False where the page manager heeds no such call.
@@ -306,18 +307,18 @@ impl Gpu {
         }
         let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
         let waits = matches!(action, Action::Prefetch(_));
-        let heeded = self.clockwork.advise(address, bytes, action, waits);
+        let heeded = self.timing_model.advise(address, bytes, action, waits);
         self.unheeded_hints += u64::from(!heeded);
         Ok(heeded)
     }
 
-    /// The CPU has touched those bytes of `range` that nobody had touched before. Costs nothing: that was its own work.
+    /// The CPU has touched those bytes of `range` that were untouched. Costs nothing: that was its own work.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
     pub fn touched_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
-        let pages = &mut self.clockwork.path.pages;
+        let pages = &mut self.timing_model.path.pages;
         pages.touched_by_host(buffer.address.0 + range.start, range.end - range.start);
         Ok(())
     }
@@ -329,39 +330,43 @@ impl Gpu {
     /// If `buffer` is not of this GPU.
     pub fn starts_untouched(&mut self, buffer: Buffer) -> Result<(), GpuError> {
         self.check_range(buffer, &(0..buffer.bytes))?;
-        let pages = &mut self.clockwork.path.pages;
+        let pages = &mut self.timing_model.path.pages;
         pages.start_untouched(buffer.address.0, buffer.bytes);
         Ok(())
     }
 
     /// What the program said about the managed page at `address`; nothing where the page manager heeds no advice.
     pub fn advice(&self, address: VirtAddr) -> PageAdvice {
-        match &self.clockwork.path.pages {
+        match &self.timing_model.path.pages {
             Pages::Driver(pages) => pages.advice(page_of(address.0)),
             _ => PageAdvice::default(),
         }
     }
 
-    /// Bytes of managed memory whose side [`Gpu::take_arrived`] tells apart.
+    /// Granule of [`Gpu::take_arrived`] in bytes of managed memory.
     pub fn managed_granule(&self) -> PageSize {
-        let bytes = self.clockwork.path.pages.granule_bytes(self.page.bytes());
+        let bytes = self
+            .timing_model
+            .path
+            .pages
+            .granule_bytes(self.page.bytes());
         PageSize::new(bytes).unwrap_or(self.page)
     }
 
     /// Whether any byte of the managed page at `address` is in GPU memory and not in CPU memory.
     pub fn is_on_gpu(&self, address: VirtAddr) -> bool {
-        self.clockwork.path.pages.is_on_gpu(address.0)
+        self.timing_model.path.pages.is_on_gpu(address.0)
     }
 
     /// From now on, [`Gpu::take_arrived`] knows which managed pages moved.
     pub fn listen_to_moves(&mut self) {
-        self.clockwork.path.listen();
+        self.timing_model.path.listen();
     }
 
     /// The first addresses of managed pages that something of came to the GPU since the last call and is still there,
     /// ascending.
     pub fn take_arrived(&mut self) -> Vec<VirtAddr> {
-        let path = &mut self.clockwork.path;
+        let path = &mut self.timing_model.path;
         let changed = path.take_changed();
         let arrived = changed
             .into_iter()

@@ -8,7 +8,7 @@ use pagemill_types::Picos;
 /// Scoreboard slots of a warp.
 pub(crate) const SLOTS: usize = 64;
 
-/// Slot number of requests whose result nobody waits for.
+/// Slot number of requests without a waiting result.
 pub(crate) const NO_SLOT: u8 = SLOTS as u8;
 
 /// What a warp does when its event comes.
@@ -43,7 +43,7 @@ pub(crate) struct Warp {
     pending_unslotted: u32,
     /// When the data of each slot is there, as far as known.
     ready: [Picos; SLOTS],
-    /// When the warp came to its barrier.
+    /// When the warp arrived at its barrier.
     pub(crate) arrived: Picos,
     pub(crate) access: PendingAccess,
 }
@@ -91,7 +91,7 @@ impl PendingAccess {
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.resident = false;
         self.instruction = access.instruction;
-        // Only atomics take their lanes one by one; nobody else pays for the division.
+        // Only atomics take their lanes one by one; no other access pays for the division.
         self.lanes = match access.kind {
             AccessKind::Load | AccessKind::Store => 1,
             AccessKind::Atomic | AccessKind::Reduction => {

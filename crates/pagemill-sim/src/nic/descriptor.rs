@@ -199,7 +199,7 @@ impl Part {
 pub enum Posted {
     /// It is on its way.
     Sent {
-        /// What the other side has to be told.
+        /// The status for the other side.
         flight: Flight,
         /// When the buffer may be used again.
         reusable_at: Picos,

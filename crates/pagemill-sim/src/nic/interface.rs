@@ -179,7 +179,7 @@ impl Nic {
         }
     }
 
-    /// Tells the other side, at `at`, how its operation ended.
+    /// Reports to the other side, at `at`, how its operation ended.
     pub fn acknowledge(&mut self, at: Picos, target_port: PortId) -> Flight {
         let head = self.inject(at, Lane::Message, 0);
         self.counts.sent += 1;

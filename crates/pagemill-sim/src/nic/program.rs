@@ -23,7 +23,7 @@ pub enum Action {
     Exit,
 }
 
-/// The program of one rank. It runs in simulated time, whose value it is told but cannot change.
+/// The program of one rank. It runs in simulated time, which it can read but not change.
 pub trait Program {
     /// What it does at `now`. [`Program::started`] follows where that begins an operation.
     fn next(&mut self, now: Picos) -> Action;

@@ -12,7 +12,7 @@ pub(crate) struct Ports {
     on_chip: Vec<u32>,
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_PORT: u32 = u32::MAX;
 
 impl Ports {
     pub fn new(spec: &PortSpec) -> Self {
@@ -67,7 +67,7 @@ impl Ports {
             self.on_chip = (0..self.spec.on_chip).collect();
         }
         let place = &mut self.on_chip[(port.0 % self.spec.on_chip) as usize];
-        debug_assert_ne!(port.0, NOBODY);
+        debug_assert_ne!(port.0, NO_PORT);
         std::mem::replace(place, port.0) == port.0
     }
 }

@@ -75,7 +75,7 @@ struct Notice {
     event: Event,
 }
 
-/// What a program that waits is told.
+/// What a waiting program learns.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Completed(Request, Completion),
@@ -102,7 +102,7 @@ pub enum WorldError {
     /// The machine cannot be.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Ranks wait for messages that nobody sends.
+    /// Ranks wait for messages that are never sent.
     #[error(
         "{count} of {ranks} ranks wait for ever, first rank {first} since {since_ns} ns: \
          it has {receives} receives without a message and {messages} messages without a receive; compare sends and receives of that rank",
@@ -134,7 +134,7 @@ pub enum WorldError {
     },
 }
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldReport {
     /// When the last program ended.
@@ -190,7 +190,7 @@ impl<P: Program> World<P> {
         self.nodes.get_mut(id as usize).map(|node| &mut node.rank)
     }
 
-    /// Registers `bytes` bytes at `start` with each of two ranks, and tells the program of the other the key.
+    /// Registers `bytes` bytes at `start` with each of two ranks, and gives the program of the other the key.
     pub(crate) fn register_both(&mut self, (start, bytes): (u64, u64), tell: impl Fn(&mut P, Key)) {
         let keys: Vec<Key> = self
             .nodes

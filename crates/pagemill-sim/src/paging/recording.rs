@@ -1,4 +1,4 @@
-//! What a replay tells page maps: which units are in frames, why they came, and whether they had changed when they left.
+//! Events of a replay for page maps: which units are in frames, why they arrived, and whether they had changed when they left.
 
 use pagemill_map::{Cause, Change, Effect, Legend, Limits, Recorder};
 use pagemill_policy::paging::{TraceEvent, UNIT_BYTES};

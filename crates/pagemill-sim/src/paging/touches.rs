@@ -49,7 +49,7 @@ pub(super) enum Change {
 pub(super) type Changes = Vec<(usize, u64, Change)>;
 
 impl Touches {
-    /// What a trace tells of a program.
+    /// What a trace shows of a program.
     ///
     /// # Errors
     /// The rules of its recording do not fit each other.

@@ -188,7 +188,7 @@ impl Cache {
         self.misses.hold_until(data_at);
     }
 
-    /// Stores to `line` under write-through: tells whether the line was there.
+    /// Stores to `line` under write-through; returns whether the line was there.
     #[inline]
     pub fn store_through(&mut self, line: u64) -> bool {
         let found = self.find(line);
@@ -220,7 +220,7 @@ impl Cache {
         Ok(writeback)
     }
 
-    /// Marks `line` as changed if it is there, and tells whether it is.
+    /// Marks `line` as changed if it is there; returns whether it is.
     #[inline]
     pub fn mark_dirty(&mut self, line: u64) -> bool {
         let found = self.find(line);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_booking_far_ahead_holds_up_nobody() {
+    fn a_booking_far_ahead_delays_no_other() {
         let mut calendar = Calendar::new(1, Picos(10));
         assert_eq!(calendar.book(Picos(0), Picos(1000)), Picos(1000));
         assert_eq!(calendar.book(Picos(0), Picos(0)), Picos(0));

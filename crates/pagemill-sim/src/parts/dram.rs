@@ -1,7 +1,7 @@
 //! One DRAM channel: banks with an open row each, one data bus.
 //!
 //! Bus time is booked in the order requests come, not in the order banks are ready: a memory controller serves ready
-//! banks first, so a bank that opens a row holds nobody else up.
+//! banks first, so a bank that opens a row holds no other up.
 
 use super::ports::Port;
 use pagemill_types::{Bandwidth, Clock, Picos};

@@ -23,7 +23,7 @@ pub enum Translation {
     Hit(Picos),
     /// A walk for the same page is on the way and ends at this time.
     Merged(Picos),
-    /// Nobody asked for this page lately: a walk must start at this time, and [`Tlb::fill`] must follow.
+    /// The page was not asked for lately: a walk must start at this time, and [`Tlb::fill`] must follow.
     Miss(TlbMiss),
 }
 

@@ -4,7 +4,7 @@ use super::kernel::Kernel;
 use super::page_index::{Numbered, PageIndex};
 use super::place::{Place, Sweep};
 
-/// Most numbers of colors that one sweep tells of: one bit of a line's record each.
+/// Most numbers of colors that one sweep covers: one bit of a line's record each.
 const COLORS_MAX: usize = 64;
 
 /// What a sweep is asked for.

@@ -35,7 +35,7 @@ pub struct CoreSpec {
 /// What a miss of the shared cache meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySpec {
-    /// From a miss to its data, where nobody else is served.
+    /// From a miss to its data, where nothing else is served.
     pub latency: Picos,
     /// Of the bus, for lines in both directions.
     pub bandwidth: Bandwidth,

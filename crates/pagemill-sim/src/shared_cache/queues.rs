@@ -36,7 +36,7 @@ impl Queues {
     }
 
     /// Puts `line`, touched at `now`, into `set`, and returns the least recently used line if it has to make room.
-    /// `touched` tells when a line was last touched; `now` is later than all of them.
+    /// `touched` is when a line was last touched; `now` is later than all of them.
     #[inline]
     pub fn insert(
         &mut self,

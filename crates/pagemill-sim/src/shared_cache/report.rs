@@ -29,7 +29,7 @@ pub struct TaskReport {
     pub copied_pages: u64,
     /// Pages that were unmapped and found in place when they were touched.
     pub remapped_pages: u64,
-    /// Pages that still were to be copied at the end: nobody touched them.
+    /// Pages that still were to be copied at the end, because they were not touched.
     pub uncopied_pages: u64,
     /// What changes of its colors cost it: unmapping, flushing, faults and copies.
     pub recolor_time: Picos,

@@ -48,7 +48,7 @@ pub struct Partition {
 /// What becomes of the colors of a task that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnEnd {
-    /// Nobody uses them.
+    /// Not in use.
     Keep,
     /// They are divided anew.
     Recolor,

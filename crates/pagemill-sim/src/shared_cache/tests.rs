@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// Disjoint colors: what a task misses does not depend on its neighbor, and nobody displaces anybody.
+    /// Disjoint colors: what a task misses does not depend on its neighbor, and no task displaces another's lines.
     #[test]
     fn tasks_on_disjoint_colors_do_not_touch_each_other(first in lines(), second in lines()) {
         let source = halves(OnEnd::Keep, CopyTime::Lazy);

@@ -56,7 +56,7 @@ pub fn advise(
     Ok(ranked)
 }
 
-/// Simulates one candidate. From time to time `watch` is told which share is done, from 0 to 1, and says whether it goes on.
+/// Simulates one candidate. From time to time `watch` gets the share that is done, from 0 to 1, and says whether to go on.
 ///
 /// # Errors
 /// A point that cannot be run, or [`UvmError::Stopped`].

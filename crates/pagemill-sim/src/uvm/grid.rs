@@ -13,7 +13,7 @@ struct Actor {
 
 /// All actors of a grid. What their warps read next lies in one piece, as steps of different actors follow each other.
 #[derive(Clone, Debug)]
-pub(super) struct Crew {
+pub(super) struct ReaderGrid {
     actors: Vec<Actor>,
     readers: Vec<WarpReader>,
     /// Readers of each actor.
@@ -23,7 +23,7 @@ pub(super) struct Crew {
     result_write: WarpRead,
 }
 
-impl Crew {
+impl ReaderGrid {
     /// The actors of a grid. Blocks are dealt to SMs in turn, as all are resident at once.
     pub(super) fn new(
         pattern: &PatternSpec,

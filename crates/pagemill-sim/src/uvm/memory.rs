@@ -38,7 +38,7 @@ impl Waiter for Sleeper {
 
 /// The page manager.
 #[derive(Debug)]
-pub(super) enum Mover {
+pub(super) enum PageManager {
     Driver(Box<DriverPages<Sleeper>>),
     Partial(Box<Ranges>),
 }
@@ -46,7 +46,7 @@ pub(super) enum Mover {
 /// Everything below the SMs.
 #[derive(Debug)]
 pub(super) struct Memory {
-    pub mover: Mover,
+    pub manager: PageManager,
     pub translations: Translations,
     pub paths: Paths,
 }
@@ -57,12 +57,12 @@ impl Memory {
     pub(super) fn access(&mut self, at: Picos, read: Sleeper) -> Option<Picos> {
         let Sleeper { utlb, piece, .. } = read;
         let page = piece.page;
-        let found = match &mut self.mover {
-            Mover::Driver(pages) => {
+        let found = match &mut self.manager {
+            PageManager::Driver(pages) => {
                 pages.note_use(page);
                 pages.find(at, page, false)
             }
-            Mover::Partial(_) => Found::Local(at),
+            PageManager::Partial(_) => Found::Local(at),
         };
         match found {
             Found::Local(ready) => {
@@ -74,7 +74,7 @@ impl Memory {
                 Some(self.read_remote(at, delay, piece))
             }
             Found::Fault => {
-                if let Mover::Driver(pages) = &mut self.mover {
+                if let PageManager::Driver(pages) = &mut self.manager {
                     pages.fault(at, read);
                 }
                 None
@@ -84,9 +84,9 @@ impl Memory {
 
     #[inline]
     fn read_local(&mut self, at: Picos, ready: Picos, delay: Picos, piece: Piece) -> Picos {
-        let ready = match &mut self.mover {
-            Mover::Driver(_) => ready,
-            Mover::Partial(pages) => arrival(pages, at, piece, &mut self.paths.wires),
+        let ready = match &mut self.manager {
+            PageManager::Driver(_) => ready,
+            PageManager::Partial(pages) => arrival(pages, at, piece, &mut self.paths.wires),
         };
         let wait = ready.saturating_since(at);
         self.paths.read_local(at, delay, piece) + wait
@@ -95,7 +95,7 @@ impl Memory {
     #[inline]
     fn read_remote(&mut self, at: Picos, delay: Picos, piece: Piece) -> Picos {
         let done = self.paths.read_remote(at, delay, piece);
-        if let Mover::Driver(pages) = &mut self.mover {
+        if let PageManager::Driver(pages) = &mut self.manager {
             pages.note_remote(at, piece.page, u32::from(piece.requests));
         }
         done

@@ -10,9 +10,9 @@ use pagemill_policy::residency::{
 };
 use pagemill_types::Picos;
 
-use super::grid::Crew;
+use super::grid::ReaderGrid;
 use super::machine::UvmMachine;
-use super::memory::{Memory, Mover};
+use super::memory::{Memory, PageManager};
 use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
@@ -73,7 +73,7 @@ pub enum UvmError {
     Pattern(PatternError),
     /// Partial pages refuse their settings.
     Partial(MigrationSpecError),
-    /// Whoever watched did not want it to go on.
+    /// The watcher stopped it.
     Stopped,
 }
 
@@ -166,7 +166,7 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
     run_watched(machine, point, 0, &mut |_| true).map(|(report, _)| report)
 }
 
-/// Runs a point of the benchmark and keeps its first `events_max` events. From time to time `watch` is told which share of
+/// Runs a point of the benchmark and keeps its first `events_max` events. From time to time `watch` gets the share of
 /// the reads is done, from 0 to 1, and says whether the run goes on.
 ///
 /// # Errors
@@ -187,7 +187,7 @@ pub fn run_watched(
         stripe_bytes: point.stripe_bytes,
     };
     let mut memory = Memory {
-        mover: mover(machine, point, &*strategy, &placement)?,
+        manager: manager(machine, point, &*strategy, &placement)?,
         translations: Translations::new(machine.translation, machine.sm.count, machine.sm.clock),
         paths: Paths::new(machine, events_max),
     };
@@ -201,11 +201,11 @@ pub fn run_watched(
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
             start_again(&mut memory, now, pattern.bytes);
-            memory.mover = mover(machine, point, &*strategy, &placement)?;
+            memory.manager = manager(machine, point, &*strategy, &placement)?;
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
         let before = Totals::so_far(&memory);
-        let crew = Crew::new(
+        let grid = ReaderGrid::new(
             &pattern,
             point.variant,
             machine.sm.unrolled_reads,
@@ -213,7 +213,7 @@ pub fn run_watched(
         );
         let name = point.pattern.name();
         note_start(&mut memory.paths.wires.timeline, name, now);
-        let mut kernel = Kernel::new(machine, crew, &mut memory);
+        let mut kernel = Kernel::new(machine, grid, &mut memory);
         let done =
             |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
         let end = kernel
@@ -273,9 +273,9 @@ pub struct Recorded {
 
 /// A page map of the allocation is recorded from now on.
 fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
-    let (page_bytes, place) = match memory.mover {
-        Mover::Driver(_) => (BLOCK_BYTES, page_events::BATCH),
-        Mover::Partial(_) => (point.partial.page.bytes(), page_events::SM),
+    let (page_bytes, place) = match memory.manager {
+        PageManager::Driver(_) => (BLOCK_BYTES, page_events::BATCH),
+        PageManager::Partial(_) => (point.partial.page.bytes(), page_events::SM),
     };
     let timeline = &mut memory.paths.wires.timeline;
     timeline.record_pages(page_bytes, page_events::legend(place));
@@ -288,19 +288,19 @@ fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
 fn start_again(memory: &mut Memory, at: Picos, bytes: u64) {
     let wires = &mut memory.paths.wires;
     if wires.timeline.pages().is_some() {
-        match &mut memory.mover {
-            Mover::Driver(pages) => pages.free(at, 0..bytes, wires),
-            Mover::Partial(pages) => pages.forget(at, 0, bytes, wires),
+        match &mut memory.manager {
+            PageManager::Driver(pages) => pages.free(at, 0..bytes, wires),
+            PageManager::Partial(pages) => pages.forget(at, 0, bytes, wires),
         }
     }
 }
 
-fn mover(
+fn manager(
     machine: &UvmMachine,
     point: &UvmPoint,
     strategy: &dyn Strategy,
     placement: &Placement,
-) -> Result<Mover, UvmError> {
+) -> Result<PageManager, UvmError> {
     let Placement {
         allocation_bytes,
         gpu_bytes,
@@ -310,14 +310,14 @@ fn mover(
         Mechanism::Driver => {
             let (driver, utlbs) = (&machine.driver, machine.utlbs());
             DriverPages::of_allocation(driver, utlbs, allocation_bytes, gpu_bytes)
-                .map(|pages| Mover::Driver(Box::new(pages)))
+                .map(|pages| PageManager::Driver(Box::new(pages)))
                 .map_err(UvmError::Driver)
         }
         Mechanism::PartialPages => {
             let migration = point.partial.build().map_err(UvmError::Partial)?;
             let mut ranges = Ranges::new(RangesSpec::free(gpu_bytes), migration, 0);
             ranges.grow(allocation_bytes);
-            Ok(Mover::Partial(Box::new(ranges)))
+            Ok(PageManager::Partial(Box::new(ranges)))
         }
     }
 }
@@ -329,8 +329,8 @@ fn prepare(
     placement: &Placement,
     at: Picos,
 ) -> Picos {
-    match &mut memory.mover {
-        Mover::Driver(pages) => {
+    match &mut memory.manager {
+        PageManager::Driver(pages) => {
             let (mut now, mut done) = (at, at);
             let wires = &mut memory.paths.wires;
             strategy.calls(placement, &mut |call| {
@@ -340,6 +340,6 @@ fn prepare(
             });
             done
         }
-        Mover::Partial(_) => at,
+        PageManager::Partial(_) => at,
     }
 }

@@ -3,9 +3,9 @@
 use pagemill_policy::residency::WarpRead;
 use pagemill_types::Picos;
 
-use super::grid::Crew;
+use super::grid::ReaderGrid;
 use super::machine::UvmMachine;
-use super::memory::{Memory, Mover, Sleeper};
+use super::memory::{Memory, PageManager, Sleeper};
 use super::piece::{Piece, add_pieces};
 use crate::parts::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
 
@@ -27,7 +27,7 @@ struct Sleep {
 /// One run of the kernel.
 pub(super) struct Kernel<'a> {
     machine: &'a UvmMachine,
-    crew: Crew,
+    grid: ReaderGrid,
     sleeps: Vec<Sleep>,
     heap: EventHeap,
     memory: &'a mut Memory,
@@ -41,11 +41,11 @@ pub(super) struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    pub(super) fn new(machine: &'a UvmMachine, crew: Crew, memory: &'a mut Memory) -> Self {
+    pub(super) fn new(machine: &'a UvmMachine, grid: ReaderGrid, memory: &'a mut Memory) -> Self {
         Self {
             machine,
-            sleeps: vec![Sleep::default(); crew.len() as usize],
-            crew,
+            sleeps: vec![Sleep::default(); grid.len() as usize],
+            grid,
             heap: EventHeap::default(),
             memory,
             driver_awake: false,
@@ -57,7 +57,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Runs the kernel from `start` on; answers when its last warp has ended. `watch` is told from time to time how many
+    /// Runs the kernel from `start` on; answers when its last warp has ended. `watch` gets from time to time how many
     /// reads were made, and ends the run by answering false.
     pub(super) fn run(
         &mut self,
@@ -66,7 +66,7 @@ impl<'a> Kernel<'a> {
     ) -> Option<Picos> {
         self.heap.restart(start);
         self.end = start;
-        for actor in 0..self.crew.len() {
+        for actor in 0..self.grid.len() {
             self.heap.push(start, actor);
         }
         let mut until_watched = EVENTS_UNWATCHED;
@@ -95,7 +95,7 @@ impl<'a> Kernel<'a> {
     #[inline]
     fn run_actor(&mut self, at: Picos, actor: u32) {
         self.step.clear();
-        self.crew.next_step(actor, &mut self.step);
+        self.grid.next_step(actor, &mut self.step);
         if self.step.is_empty() {
             self.end = self.end.max(at);
             self.heap.pop();
@@ -106,7 +106,7 @@ impl<'a> Kernel<'a> {
         for &read in &self.step {
             add_pieces(read, &mut self.pieces);
         }
-        let utlb = self.crew.utlb(actor);
+        let utlb = self.grid.utlb(actor);
         let mut sleep = Sleep {
             waiting: 0,
             done: at,
@@ -129,7 +129,7 @@ impl<'a> Kernel<'a> {
 
     /// A driver that was woken takes its place in the heap.
     fn queue_driver(&mut self) {
-        if let Mover::Driver(pages) = &mut self.memory.mover {
+        if let PageManager::Driver(pages) = &mut self.memory.manager {
             pages.moves().clear();
             if !self.driver_awake
                 && let Some(due) = pages.due()
@@ -143,7 +143,7 @@ impl<'a> Kernel<'a> {
     /// The driver, which is on top of the heap, goes on.
     fn run_driver(&mut self, now: Picos) {
         let mut awake = std::mem::take(&mut self.awake);
-        if let Mover::Driver(pages) = &mut self.memory.mover {
+        if let PageManager::Driver(pages) = &mut self.memory.manager {
             pages.advance(now, &mut self.memory.paths.wires, &mut awake);
             if awake.is_empty()
                 && let Some(due) = pages.due()
@@ -158,7 +158,7 @@ impl<'a> Kernel<'a> {
             for read in awake.drain(..) {
                 self.repeat(now, read);
             }
-            if let Mover::Driver(pages) = &mut self.memory.mover {
+            if let PageManager::Driver(pages) = &mut self.memory.manager {
                 pages.release_blocked(now, &mut awake);
             }
         }

@@ -3,7 +3,7 @@
 use pagemill_types::Picos;
 
 use super::machine::UvmMachine;
-use super::memory::{Memory, Mover};
+use super::memory::{Memory, PageManager};
 use super::report::{Bound, UvmReport};
 
 /// From this share of the time on, a part is said to be busy all the time.
@@ -40,8 +40,8 @@ impl Totals {
     /// What the parts have counted since they were made.
     pub(super) fn so_far(memory: &Memory) -> Self {
         let mut counts = [0; COUNTS];
-        match &memory.mover {
-            Mover::Driver(pages) => {
+        match &memory.manager {
+            PageManager::Driver(pages) => {
                 let all = pages.counts();
                 let did = all.handler;
                 counts[FAULTS] = all.faults;
@@ -55,7 +55,7 @@ impl Totals {
                 counts[COUNTER_MIGRATIONS] = did.counter_migrations;
                 counts[DRIVER_BUSY] = did.busy.0;
             }
-            Mover::Partial(ranges) => {
+            PageManager::Partial(ranges) => {
                 let did = ranges.counts();
                 counts[FAULTS] = did.migrations;
                 counts[MIGRATED] = did.migrated_bytes;

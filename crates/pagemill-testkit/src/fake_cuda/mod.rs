@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A folder for `LD_LIBRARY_PATH` with the stand-in, compiled with `flags`; `cuda.c` says what it can be told. `None`, and a
+/// A folder for `LD_LIBRARY_PATH` with the stand-in, compiled with `flags`; `cuda.c` lists its settings. `None`, and a
 /// counted reason, without a C compiler.
 ///
 /// # Panics

@@ -94,7 +94,7 @@ impl Step<'_> {
         let bytes = planned.iter().map(|range| range.bytes()).sum();
         self.require(
             decision == GpuDecision::Fetch { bytes },
-            "the decision tells how much moves",
+            "the decision says how much moves",
         );
         self.check_page(&page, &planned);
         self.check_local(&mut page);

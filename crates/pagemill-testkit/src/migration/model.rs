@@ -43,11 +43,11 @@ impl UnitMap {
                 let (start, end) = self.hull();
                 self.valid[start..end].fill(true);
             }
-            Rule::MultiRange => self.settle(spec, first),
+            Rule::MultiRange => self.join_ranges(spec, first),
         }
     }
 
-    fn settle(&mut self, spec: &MigrationSpec, requested: usize) {
+    fn join_ranges(&mut self, spec: &MigrationSpec, requested: usize) {
         let narrow = |gap: &(usize, usize)| (gap.1 - gap.0) as u64 * u64::from(spec.unit_bytes);
         for gap in self.gaps_beside(requested) {
             if narrow(&gap) < u64::from(spec.gap_threshold_bytes) {

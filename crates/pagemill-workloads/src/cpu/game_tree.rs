@@ -44,7 +44,7 @@ const COLUMN_BITS: u32 = ROWS + 1;
 /// From the middle out: better moves first.
 const MOVE_ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 
-/// A position as whoever moves next sees it: bit column x 7 + row.
+/// A position as the player who moves next sees it: bit column x 7 + row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Position {
     own: u64,
@@ -62,7 +62,7 @@ impl Position {
         })
     }
 
-    /// Whether whoever moved last has four in a row.
+    /// Whether the player who moved last has four in a row.
     fn is_lost(self) -> bool {
         [1, COLUMN_BITS, COLUMN_BITS - 1, COLUMN_BITS + 1]
             .into_iter()
@@ -129,7 +129,7 @@ impl GameTree {
         }
     }
 
-    /// What the position at `ply` of the line is worth to whoever moves: 1 if they win, -1 if they lose.
+    /// What the position at `ply` of the line is worth to the player who moves: 1 for a win, -1 for a loss.
     fn search(
         &mut self,
         ply: u32,

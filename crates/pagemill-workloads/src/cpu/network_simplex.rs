@@ -53,7 +53,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
 /// Arcs of which the best one enters.
 const BLOCK: usize = 300;
 
-const NOBODY: u32 = u32::MAX;
+const NO_NODE: u32 = u32::MAX;
 const ROOT: u32 = 0;
 
 /// What the artificial arc from the root to each node costs: more than any path.
@@ -94,18 +94,18 @@ impl NetworkSimplex {
         // All nodes hang on the root, in a row of brothers.
         let node = |number: u32| Node {
             potential: if number == ROOT { 0 } else { ARTIFICIAL },
-            parent: if number == ROOT { NOBODY } else { ROOT },
+            parent: if number == ROOT { NO_NODE } else { ROOT },
             child: if number == ROOT && last > 0 {
                 1
             } else {
-                NOBODY
+                NO_NODE
             },
             next: if number == ROOT || number == last {
-                NOBODY
+                NO_NODE
             } else {
                 number + 1
             },
-            previous: if number <= 1 { NOBODY } else { number - 1 },
+            previous: if number <= 1 { NO_NODE } else { number - 1 },
         };
         let arc = |number: usize| Arc {
             tail: (number % nodes) as u32,
@@ -126,12 +126,12 @@ impl NetworkSimplex {
         let first = self.nodes.follow(parent as usize, memory).child;
         self.nodes
             .update(parent as usize, memory, |parent| parent.child = node);
-        if first != NOBODY {
+        if first != NO_NODE {
             self.nodes
                 .update(first as usize, memory, |first| first.previous = node);
         }
         self.nodes.update(node as usize, memory, |state| {
-            (state.parent, state.next, state.previous) = (parent, first, NOBODY);
+            (state.parent, state.next, state.previous) = (parent, first, NO_NODE);
         });
     }
 
@@ -144,14 +144,14 @@ impl NetworkSimplex {
             ..
         } = self.nodes.follow(node as usize, memory);
         match previous {
-            NOBODY => self
+            NO_NODE => self
                 .nodes
                 .update(parent as usize, memory, |parent| parent.child = next),
             _ => self
                 .nodes
                 .update(previous as usize, memory, |previous| previous.next = next),
         }
-        if next != NOBODY {
+        if next != NO_NODE {
             self.nodes
                 .update(next as usize, memory, |next| next.previous = previous);
         }
@@ -164,12 +164,12 @@ impl NetworkSimplex {
             let node = self.nodes.follow(at as usize, memory);
             self.nodes
                 .update(at as usize, memory, |node| node.potential -= by);
-            if node.child != NOBODY {
+            if node.child != NO_NODE {
                 at = node.child;
                 continue;
             }
             let mut up = node;
-            while at != top && up.next == NOBODY {
+            while at != top && up.next == NO_NODE {
                 at = up.parent;
                 up = self.nodes.follow(at as usize, memory);
             }

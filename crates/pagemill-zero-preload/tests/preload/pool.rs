@@ -33,8 +33,8 @@ impl TestPool {
     pub fn start(pages: usize) -> Option<Self> {
         let reserve = Reserve::more(HugeSize::Mib2, pages).ok()?;
         let folder = tempfile::tempdir().expect("a folder");
-        let everybody = Permissions::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), everybody).expect("permissions");
+        let for_all_users = Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), for_all_users).expect("permissions");
         let library = folder.path().join("library.so");
         std::fs::copy(self::library(), &library).expect("a copy of the library");
         let config = Config::new(folder.path().join("zero.sock"), HugeSize::Mib2, pages);

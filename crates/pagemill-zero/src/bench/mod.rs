@@ -1,4 +1,4 @@
-//! What clearing costs on this machine: at the fault, in the engine, for whoever shares the core, and at start-up.
+//! What clearing costs on this machine: at the fault, in the engine, for other threads of the core, and at start-up.
 //!
 //! Every measurement compares two ways in one run, taking turns, and reports medians or sums; CPU time of the daemon is in
 //! its own column. Kernel and pool use huge pages of the same stock.
@@ -23,7 +23,7 @@ pub struct Plan {
     pub startup_bytes: u64,
 }
 
-/// Measures, and tells.
+/// Measures and prints.
 pub type Experiment = fn(&Plan) -> Result<ResultSet, BenchError>;
 
 /// Every experiment's name, and the experiment.

@@ -51,7 +51,7 @@ pub fn serve(
     Ok(cleaned)
 }
 
-/// A first call may compile something, which nobody should wait for.
+/// A first call may compile something, which no caller should wait for.
 fn warm_up(engine: &mut dyn Engine) -> Result<(), HelperError> {
     let mut memory = Mapping::new(Backing::Anonymous, PIECE_BYTES, false)?;
     engine.zero(&mut [memory.bytes_mut()])?;

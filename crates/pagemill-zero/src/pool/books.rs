@@ -181,7 +181,7 @@ impl Books {
         Some(plan)
     }
 
-    /// Turns files that only others could have into files for everybody.
+    /// Turns files that only others could have into files for all users.
     fn make_room(&mut self, user: u32, pages: usize) {
         let mut left = pages;
         for shelf in &mut self.shelves {
@@ -197,7 +197,7 @@ impl Books {
         let clean = self.page_counts().clean;
         refusal(
             Reason::Exhausted,
-            format!("{pages} pages are not to be had now: {clean} are clean"),
+            format!("{pages} pages cannot be lent now: {clean} are clean"),
         )
     }
 
@@ -227,7 +227,7 @@ impl Books {
         self.prove();
     }
 
-    /// Looks which returned files nobody holds any more.
+    /// Finds the returned files that no process holds any more.
     pub fn prove(&mut self) {
         let charged = &mut self.charged_pages;
         let mut freed = |user: u32, pages: usize| {
@@ -255,7 +255,7 @@ impl Books {
             .find_map(|index| self.shelves[index].order(index))
     }
 
-    /// Books a finished order. `Err` tells why there is no clean file.
+    /// Books a finished order. `Err` says why there is no clean file.
     pub fn finish(&mut self, finished: Finished) -> Result<(), String> {
         let Finished {
             shelf,

@@ -1,4 +1,4 @@
-//! The thread that clears, so that nobody waits for it.
+//! The thread that clears in the background.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -23,7 +23,7 @@ pub(super) struct Order {
 pub(super) enum Work {
     /// A new file: the kernel clears it while filling it.
     Fresh { size: HugeSize, pages: usize },
-    /// A file that nobody else holds: the engine clears it.
+    /// A file that no other process holds: the engine clears it.
     Scrub(HugeFile),
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
     Clean(HugeFile),
     /// There is no file; nothing writes to its pages any more.
     Failed(CleanError),
-    /// The engine may still write, for ever. The file stays open and mapped, out of everybody's reach.
+    /// The engine may still write, for ever. The file stays open and mapped, out of all users' reach.
     Stuck(CleanError),
 }
 

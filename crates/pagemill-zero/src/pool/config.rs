@@ -7,7 +7,7 @@ use pagemill_linux::hugetlb::HugeSize;
 pub enum Recycle {
     /// Never: every lease gets fresh files, which the kernel clears.
     Never,
-    /// To the user who had it, after proof that nobody holds it, cleared by the engine.
+    /// To the user who had it, after proof that no process holds it, cleared by the engine.
     SameUser,
 }
 
@@ -63,13 +63,13 @@ pub enum ConfigError {
     /// Nothing to lend.
     #[error("a pool of 0 pages lends nothing: ask for 1 or more")]
     Empty,
-    /// Nobody may have anything.
-    #[error("a quota of 0 pages lets nobody borrow: allow 1 or more")]
+    /// The quota is zero.
+    #[error("a quota of 0 pages lets no user borrow: allow 1 or more")]
     NoQuota,
 }
 
 impl Config {
-    /// A pool of `pages` pages at `socket`, for everybody, on the usual shelves.
+    /// A pool of `pages` pages at `socket`, for all users, on the usual shelves.
     pub fn new(socket: PathBuf, size: HugeSize, pages: usize) -> Self {
         Self {
             socket,
@@ -118,7 +118,7 @@ impl Config {
     /// Checks what no type can.
     ///
     /// # Errors
-    /// Nothing to lend, or nobody to lend to.
+    /// Nothing to lend, or no user to lend to.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.pages() == 0 {
             return Err(ConfigError::Empty);

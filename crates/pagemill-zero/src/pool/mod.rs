@@ -1,4 +1,4 @@
-//! The pool: files of huge pages, clean before anybody asks, lent over a Unix socket.
+//! The pool: files of huge pages, cleared ahead of requests, lent over a Unix socket.
 //!
 //! One thread talks to clients and keeps the books ([`pagemill_policy::zeroing::Ledger`]); another clears. See
 //! `docs/zeroing.md` for what is promised to whom.

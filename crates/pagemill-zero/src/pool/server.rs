@@ -3,7 +3,7 @@ use std::os::unix::net::UnixStream;
 
 use pagemill_linux::OsError;
 use pagemill_linux::clock::monotonic_ns;
-use pagemill_linux::messages::Heard;
+use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Limits, Server, SocketPort};
 use pagemill_linux::stop::Stopper;
 use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX};
@@ -37,7 +37,7 @@ pub struct Pool {
     order_again_ns: u64,
     wake: UnixStream,
     page_bytes: u64,
-    /// The last failure, so that it is told once.
+    /// The last failure, so that it is reported once.
     told: Option<String>,
 }
 
@@ -164,17 +164,17 @@ impl Pool {
 
     /// Hears one message of a session, so that a busy client does not keep the others waiting.
     fn serve(&mut self, number: u64, buffer: &mut [u8]) {
-        let stays = match self.server.hear(number, buffer) {
-            Heard::Nothing => true,
-            Heard::Closed => false,
-            Heard::Garbage(why) => {
+        let stays = match self.server.take_message(number, buffer) {
+            Incoming::Nothing => true,
+            Incoming::Closed => false,
+            Incoming::Garbage(why) => {
                 self.books.counters.garbage += 1;
                 if let Some(session) = self.server.get(number) {
                     refuse_garbage(&session.channel, why);
                 }
                 false
             }
-            Heard::Message(ask) => self.answer(number, ask),
+            Incoming::Message(ask) => self.answer(number, ask),
         };
         if !stays {
             self.end(number);

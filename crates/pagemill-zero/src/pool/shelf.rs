@@ -16,7 +16,7 @@ pub(super) struct Shelf {
 #[derive(Default)]
 struct Slot {
     file: Option<HugeFile>,
-    /// Who is charged for it, while lent and until nobody holds it.
+    /// Who is charged for it, while lent and until no process holds it.
     user: Option<u32>,
 }
 
@@ -73,7 +73,7 @@ impl Shelf {
         }
     }
 
-    /// Looks which returned files nobody holds any more. Says for whom how many pages are no longer charged.
+    /// Finds the returned files that no process holds any more. Says for whom how many pages are no longer charged.
     pub fn prove(&mut self, recycle: Recycle, freed: &mut impl FnMut(u32, usize)) {
         for index in 0..self.slots.len() {
             let page = PageId(index);
@@ -85,7 +85,7 @@ impl Shelf {
         }
     }
 
-    /// Who is no longer charged for a returned file, if nobody holds it.
+    /// Who is no longer charged for a returned file, if no process holds it.
     fn prove_one(&mut self, page: PageId, recycle: Recycle) -> Option<u32> {
         let slot = &mut self.slots[page.0];
         let user = slot.user;
@@ -160,7 +160,7 @@ impl Shelf {
         })
     }
 
-    /// Puts a finished file on the shelf. `Err` tells why there is none.
+    /// Puts a finished file on the shelf. `Err` says why there is none.
     pub fn finish(&mut self, finished: Finished) -> Result<(), String> {
         let Finished {
             job, page, outcome, ..

@@ -195,7 +195,7 @@ fn descriptors_and_messages_that_are_too_long_are_garbage() {
 }
 
 #[test]
-fn a_client_that_never_reads_is_dropped_and_holds_nobody_up() {
+fn a_client_that_never_reads_is_dropped_and_delays_no_other() {
     let Some(running) = pool(1, |_| {}) else {
         return;
     };

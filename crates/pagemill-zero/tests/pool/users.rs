@@ -37,7 +37,7 @@ impl Python {
             .stdout(Stdio::piped());
         if user != 0 {
             command.uid(user).gid(user).current_dir("/");
-            // A Python in somebody's home cannot be run by others.
+            // A Python in a home folder cannot be run by other users.
             command.env("PATH", "/usr/bin:/bin");
         }
         match command.spawn() {
@@ -159,7 +159,7 @@ sys.stdin.readline()
     let lease = borrow(&mut root, 2);
     assert!(is_zero(lease.map(true).expect("mapped").bytes()));
     let status = root.status().expect("a status");
-    // `NoOp` did clear two pages, for their own user, in vain.
+    // `NoOp` did clear two pages, for their own user, without a use for them.
     assert_eq!(status.counters.recycled_pages, 2);
     assert_eq!(status.counters.fresh_pages, 4);
     nobody.go_on();

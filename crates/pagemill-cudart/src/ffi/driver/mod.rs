@@ -105,7 +105,7 @@ fn guard(function: &'static str, needs: Needs, body: impl FnOnce() -> Done) -> i
     }
 }
 
-/// What a function of the runtime API came to, which has told the user already.
+/// Result of a function of the runtime API, which has reported errors already.
 fn of_runtime(body: impl FnOnce() -> i32) -> Done {
     let last = LAST_ERROR.get();
     let code = body();

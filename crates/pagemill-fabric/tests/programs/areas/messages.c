@@ -205,7 +205,7 @@ static void largest_tag(void)
 		MPI_Recv(&value, 1, MPI_INT, 0, *largest, WORLD, MPI_STATUS_IGNORE);
 }
 
-static void from_anybody(void)
+static void from_any_source(void)
 {
 	int value, seen = 0;
 	MPI_Status status;
@@ -644,7 +644,7 @@ int main(int argc, char **argv)
 		{"synchronous waits", synchronous_waits}, {"to oneself", to_oneself},
 		{"to proc null", to_proc_null}, {"exchange", exchange}, {"exchange in place", exchange_in_place},
 		{"order is kept", order_is_kept}, {"tags choose", tags_choose}, {"largest tag", largest_tag},
-		{"from anybody", from_anybody}, {"probe tells", probe_tells},
+		{"from any source", from_any_source}, {"probe tells", probe_tells},
 		{"probe finds none", probe_finds_none}, {"matched short", matched_short},
 		{"matched large", matched_large}, {"matched synchronous", matched_synchronous},
 		{"matched synchronous large", matched_synchronous_large},

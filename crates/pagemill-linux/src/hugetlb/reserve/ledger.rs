@@ -150,7 +150,7 @@ fn load_finished(machine: &mut dyn Machine, notes: &mut Vec<String>) -> Result<L
         }
         machine.save(&ledger)?;
     }
-    // What others added since is theirs; with nobody on record, everything is.
+    // What others added since is theirs; without a record, everything is.
     if ledger.holders.is_empty() || total_pages > ledger.base_pages + ledger.held_pages() {
         ledger.base_pages = total_pages.saturating_sub(ledger.held_pages());
     }

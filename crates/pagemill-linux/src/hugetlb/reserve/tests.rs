@@ -139,7 +139,7 @@ fn whenever_two_processes_are_killed_the_third_gets_its_pages_and_leaves_the_sto
 }
 
 #[test]
-fn a_living_neighbor_keeps_its_pages_whoever_is_killed_beside_it() {
+fn a_living_neighbor_keeps_its_pages_when_others_are_killed() {
     for (want, fuel, halfway) in WANTS.iter().flat_map(|want| {
         (0..STEPS_MAX).flat_map(move |fuel| [(want, fuel, false), (want, fuel, true)])
     }) {

@@ -1,7 +1,7 @@
 use super::QuotaPolicy;
 use crate::coloring::MissCurve;
 
-/// Utility-based division with look-ahead (Qureshi and Patt 2006, section 5): whoever saves the most misses a color, over
+/// Utility-based division with look-ahead (Qureshi and Patt 2006, section 5): the task that saves the most misses a color, over
 /// any number of colors that are left, gets that many. Where nothing saves misses, the smallest share grows.
 #[derive(Debug)]
 pub struct Utility;

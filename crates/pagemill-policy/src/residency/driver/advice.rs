@@ -23,7 +23,7 @@ static NO_ADVICE: Advice = Advice {
     prefetched_to_gpu: PageMask::EMPTY,
 };
 
-/// What was said about one page, as `cudaMemRangeGetAttribute` tells it.
+/// Advice about one page, in the terms of `cudaMemRangeGetAttribute`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageAdvice {
     /// `cudaMemRangeAttributeReadMostly`.
@@ -101,7 +101,7 @@ impl Driver {
             }
             Action::AccessedByGpu => {
                 advice.accessed_by_gpu = advice.accessed_by_gpu.or(pages);
-                // What nobody has touched is mapped once it is somewhere.
+                // An untouched page is mapped once it has a place.
                 effects.mapped = pages
                     .without(self.places.resident(block))
                     .without(&self.untouched.get(block));

@@ -62,7 +62,7 @@ impl Driver {
         self.places.map(block, &mapped);
     }
 
-    /// The CPU has touched those of the bytes that nobody had touched before.
+    /// The CPU has touched those of the bytes that were untouched.
     pub fn first_touched_by_host(&mut self, bytes: Range<u64>) {
         for (block, pages) in blocks_of(bytes, self.blocks()) {
             self.first_touch_by_host(block, &pages);

@@ -6,7 +6,7 @@ use crate::ast::Type;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, Round};
 
-/// Tells an integer type: its size, whether it is signed, and one more fact about the source.
+/// Encodes an integer type: its size, whether it is signed, and one more fact about the source.
 pub(crate) fn integer_code(bytes: u64, signed: bool, source: bool) -> u32 {
     bytes as u32 | u32::from(signed) << 8 | u32::from(source) << 9
 }
@@ -57,7 +57,7 @@ pub(crate) fn float_to_integer(a: u64, _: u64, _: u64, code: u32) -> u64 {
     }
 }
 
-/// Tells a float type, the signedness of the integer source, and the rounding.
+/// Encodes a float type, the signedness of the integer source, and the rounding.
 pub(crate) fn float_code(to: Type, signed: bool, rounding: Rounding) -> Option<u32> {
     let format = match to {
         Type::F16 => 0,
@@ -97,7 +97,7 @@ pub(crate) fn to_tf32(a: u64, _: u64, _: u64, _: u32) -> u64 {
     u64::from(canonical32(f32::from_bits(bits)).to_bits())
 }
 
-/// Tells [`pack`] how many bits each part gets.
+/// Encodes for [`pack`] how many bits each part gets.
 pub(crate) fn pack_code(bits: u32, signed: bool) -> u32 {
     bits | u32::from(signed) << 8
 }

@@ -54,7 +54,7 @@ pub(crate) fn extreme(a: u64, b: u64, c: u64, flags: u32) -> u64 {
     u64::from(value.to_bits())
 }
 
-/// `testp`: the low byte tells the property, bit 8 that the operand is a double.
+/// `testp`: the low byte is the property; bit 8 is set for doubles.
 pub(crate) fn test_property(a: u64, _: u64, _: u64, code: u32) -> u64 {
     use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal};
     let category = if code >> 8 != 0 {

@@ -30,7 +30,7 @@ pub(crate) enum Operation {
     Narrow = 6,
 }
 
-/// The immediate that tells [`single`] and [`double`] what to do.
+/// The immediate that selects what [`single`] and [`double`] do.
 pub(crate) fn code(operation: Operation, rounding: Rounding) -> u32 {
     (operation as u32) << 2 | rounding as u32
 }

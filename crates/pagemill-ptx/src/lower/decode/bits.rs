@@ -194,7 +194,7 @@ pub(super) fn lop3(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         decoder.scalar(functions::logic3, table, dst, &srcs);
         return Ok(());
     };
-    // `lop3.or.b32 d|p, a, b, c, table, q`: p tells whether the result is not zero, joined with q.
+    // `lop3.or.b32 d|p, a, b, c, table, q`: p says whether the result is not zero, joined with q.
     let (value, predicate) = match decoder.operand(0)? {
         Operand::Pair(value, predicate) => (&**value, &**predicate),
         _ => return Err(decoder.bad_form()),

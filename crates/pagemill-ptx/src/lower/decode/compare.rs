@@ -257,7 +257,7 @@ fn half_of(
     Ok(half::widen(decoder, element, bits, ftz))
 }
 
-/// `set` on pairs: each half of the result tells of its half of the operands.
+/// `set` on pairs: each half of the result is of its half of the operands.
 fn set_pair(
     decoder: &mut Decoder<'_>,
     test: &Test,

@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
                 self.begin(scope);
                 self.info().class = InstructionClass::Control;
                 match enter {
-                    // A guarded call: everybody else goes around it.
+                    // A guarded call: all other lanes go around it.
                     Some(skip) => {
                         let (register, negated) = self.guard.take().unwrap_or((VReg(0), false));
                         self.push_guarded(

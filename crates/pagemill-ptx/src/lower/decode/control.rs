@@ -15,7 +15,7 @@ pub(super) fn ignore(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -
     Ok(())
 }
 
-/// Memory is sequentially consistent here; a fence only tells those who look for races.
+/// Memory is sequentially consistent here; a fence has a meaning only for the search for races.
 pub(super) fn fence(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     modifiers.take_all();
     decoder.push(Op::Fence, &[], &[], Aux::None);

@@ -1,4 +1,4 @@
-//! The dotted parts of an opcode, taken one by one; what nobody takes is an error.
+//! The dotted parts of an opcode, taken one by one; a part that is left over is an error.
 
 use crate::ast::Type;
 
@@ -52,7 +52,7 @@ impl<'a> Modifiers<'a> {
         self.parts.clear();
     }
 
-    /// The first part that nobody took.
+    /// The first part that is left over.
     pub(super) fn left(&self) -> Option<&'a str> {
         self.parts.iter().find_map(|slot| *slot)
     }

@@ -130,7 +130,7 @@ impl<'a> Decoder<'a> {
         ))
     }
 
-    /// Destination operand `index` of type `ty`; a sink gets a register that nobody reads.
+    /// Destination operand `index` of type `ty`; a sink gets a register that is never read.
     pub(super) fn destination(&mut self, index: usize, ty: Type) -> Result<VReg, Fail> {
         let operand = self.operand(index)?;
         self.destination_of(operand, ty)

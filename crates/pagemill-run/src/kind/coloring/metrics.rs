@@ -55,7 +55,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "uncopied_pages",
         Count,
-        "pages that never had to be: nobody touched them again",
+        "pages that did not have to be copied: they were not touched again",
     ),
     (
         "remapped_pages",

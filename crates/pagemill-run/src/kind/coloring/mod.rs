@@ -71,7 +71,7 @@ pub fn run(
     let partner = spec
         .partner
         .as_ref()
-        .map_or(pagemill_scenario::NOBODY, TaskSource::name);
+        .map_or(pagemill_scenario::NO_TASK, TaskSource::name);
     let row = Row::new()
         .parameter("machine", spec.machine.name.as_str())
         .parameter("workload", spec.task.name())

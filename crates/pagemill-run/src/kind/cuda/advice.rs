@@ -1,4 +1,4 @@
-//! What to do about a program that did not use the runtime, as far as its file tells.
+//! What to do about a program that did not use the runtime, as far as its file shows.
 
 use std::path::Path;
 

@@ -19,7 +19,7 @@ const PTXAS: &str = "ptxas";
 
 /// A program that has ended.
 pub struct Finished {
-    /// As a shell tells it: 128 and the signal if one killed it.
+    /// As in a shell: 128 plus the signal if one killed it.
     pub exit_code: u8,
     /// One for each process that used the runtime; none only if the program failed.
     pub results: Vec<Results>,
@@ -59,7 +59,7 @@ pub fn run(
                 "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
             ));
         }
-        // There is nobody left to tell when standard error is closed.
+        // A closed standard error leaves no place for a message.
         let _ = writeln!(
             std::io::stderr(),
             "pagemill: {program} left no results ({status}). If that is for want of a GPU: {advice}"

@@ -27,7 +27,7 @@ pub fn busiest(lines: &[LineReport]) -> Vec<&LineReport> {
     busiest
 }
 
-/// `probe.cu:31`, with as much of the path as tells it from others of `lines`.
+/// `probe.cu:31`, with as much of the path as distinguishes it from others of `lines`.
 pub fn name(line: &LineReport, lines: &[LineReport]) -> String {
     let short = base(&line.file);
     let is_unique = lines

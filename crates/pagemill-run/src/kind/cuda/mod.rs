@@ -1,4 +1,4 @@
-//! `kind = "cuda"`: somebody's program on the simulated GPU, and a row for each of its kernels.
+//! `kind = "cuda"`: a user's program on the simulated GPU, and a row for each of its kernels.
 
 mod advice;
 mod allocations;
@@ -157,7 +157,7 @@ pub fn summarize(rows: &[Row], summary: &mut Summary) {
     failures::summarize(rows, summary);
 }
 
-/// One row for the program, one for each kernel that was launched, also in vain, one for each allocation of managed
+/// One row for the program, one for each kernel that was launched, even without success, one for each allocation of managed
 /// memory that anything moved for, and one for each source line that anything happened for.
 fn rows(
     point: &Point,

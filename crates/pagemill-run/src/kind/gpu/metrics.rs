@@ -239,7 +239,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     ),
 ];
 
-/// The row with everything that was measured; `checked` where somebody compared results with a reference.
+/// The row with everything that was measured; `checked` where results were compared with a reference.
 pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row {
     let (execution, memory) = (&report.execution, &report.memory);
     let repeated_bytes = memory.migration.repeated_bytes + memory.migration.refetched_bytes;

@@ -90,7 +90,7 @@ impl<W: Waiter> DriverPages<W> {
         }
     }
 
-    /// An allocation of the bytes at offsets `bytes`, which nobody has touched.
+    /// An allocation of the bytes at offsets `bytes`, which are untouched.
     pub(crate) fn allocate(&mut self, bytes: Range<u64>) {
         self.handler.allocate(bytes);
         self.buffer.grow(self.handler.driver().blocks());
@@ -228,7 +228,7 @@ impl<W: Waiter> DriverPages<W> {
         self.handler.host_touch(bytes, writes, at, wires)
     }
 
-    /// The CPU has touched those of the bytes at offsets `bytes` that nobody had touched before.
+    /// The CPU has touched those of the bytes at offsets `bytes` that were untouched.
     pub(crate) fn first_touched_by_host(&mut self, bytes: Range<u64>) {
         self.handler.driver_mut().first_touched_by_host(bytes);
     }

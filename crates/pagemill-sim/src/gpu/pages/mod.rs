@@ -123,7 +123,7 @@ impl DriverPages<Sleeping> {
 /// Managed bytes that changed sides since the last look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moves {
-    /// Whole pages of which something came to the GPU that had nothing there.
+    /// Whole pages that got their first bytes on the GPU.
     pub(crate) came: Vec<Range<u64>>,
     /// Whole pages that left the GPU: their translations and cached lines are void.
     pub(crate) left: Vec<Range<u64>>,
@@ -134,7 +134,7 @@ impl Moves {
         self.came.is_empty() && self.left.is_empty()
     }
 
-    /// `pages` came to the GPU.
+    /// `pages` arrived on the GPU.
     pub(crate) fn came(&mut self, pages: Range<u64>) {
         join(&mut self.came, pages);
     }

@@ -13,7 +13,7 @@ use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope, TransactionChain, V
 use crate::gpu::page_events;
 use crate::gpu::wires::Wires;
 use crate::parts::entry_pool::EntryPool;
-use crate::parts::flights::{Flight, Flights};
+use crate::parts::in_flight::{Flight, InFlight};
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
 use arrivals::Arrivals;
@@ -104,16 +104,16 @@ pub(crate) struct Ranges {
     spec: RangesSpec,
     migration: Migration,
     pages: Vec<Page>,
-    flights: Vec<Flights>,
+    flights: Vec<InFlight>,
     /// Pages that are wholly in GPU memory with nothing on the way: the common case, one byte a page.
-    settled: Vec<bool>,
+    is_whole: Vec<bool>,
     page_shift: u32,
     first_page: u64,
     buffers: Vec<EntryPool>,
     /// Limits how many migrations of the whole GPU are under way at a time.
     slots: Option<EntryPool>,
     /// By page and owner, what each partition or SM has moved for itself. Empty unless they do not share.
-    own_flights: BTreeMap<(usize, usize), Flights>,
+    own_flights: BTreeMap<(usize, usize), InFlight>,
     /// By page, what was on the GPU once and has left it. Empty until a page leaves.
     departed: BTreeMap<usize, RangeSet>,
     /// What is on its way, where ranges become valid at their arrival.
@@ -136,7 +136,7 @@ impl Ranges {
         Self {
             pages: Vec::new(),
             flights: Vec::new(),
-            settled: Vec::new(),
+            is_whole: Vec::new(),
             page_shift: page.bytes().trailing_zeros(),
             first_page: base / page.bytes(),
             buffers: vec![EntryPool::new(spec.buffer_entries); spec.buffers as usize],
@@ -164,8 +164,8 @@ impl Ranges {
         let pages = end.div_ceil(page_bytes).saturating_sub(self.first_page) as usize;
         if pages > self.pages.len() {
             self.pages.resize(pages, Page::new());
-            self.flights.resize(pages, Flights::default());
-            self.settled.resize(pages, false);
+            self.flights.resize(pages, InFlight::default());
+            self.is_whole.resize(pages, false);
             if let Some(frames) = &mut self.frames {
                 frames.grow(pages);
             }
@@ -179,13 +179,13 @@ impl Ranges {
         if let Some(frames) = &mut self.frames {
             frames.touch(index);
         }
-        if self.settled[index] {
+        if self.is_whole[index] {
             return Touch::Here(at);
         }
-        self.unsettled_request(at, index, request, wires)
+        self.request_of_partial(at, index, request, wires)
     }
 
-    fn unsettled_request(
+    fn request_of_partial(
         &mut self,
         at: Picos,
         index: usize,
@@ -196,7 +196,7 @@ impl Ranges {
             return self.request_by_arrivals(at, index, request, wires);
         }
         if self.flights[index].until() <= at && self.pages[index].state() == PageState::ValidInGpu {
-            self.settled[index] = true;
+            self.is_whole[index] = true;
             self.forget_flights(index);
             return Touch::Here(at);
         }
@@ -514,7 +514,7 @@ impl Ranges {
     /// The page goes back to the CPU; returns how many bytes move.
     fn leave_gpu(&mut self, index: usize) -> u64 {
         self.land_all(index);
-        self.settled[index] = false;
+        self.is_whole[index] = false;
         self.forget_flights(index);
         self.moves.left(self.addresses(index));
         let valid = self.pages[index].valid();

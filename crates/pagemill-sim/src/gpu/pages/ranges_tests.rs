@@ -331,7 +331,7 @@ fn partitions_that_do_not_share_move_the_page_each_for_itself() {
     assert_eq!(bench.request(40, 512, 2), FIRST_PAGE_NS + 2 * 2048);
     assert_eq!(bench.bytes(), (3 * PAGE, 2 * PAGE, PAGE));
     assert_eq!(bench.ranges.counts().joined_requests, 2);
-    // The first transfer has made the page valid: nobody moves it again. Its state is still looked up.
+    // The first transfer has made the page valid, so it does not move again. Its state is still looked up.
     assert_eq!(bench.request(FIRST_PAGE_NS, 128, 1), FIRST_PAGE_NS + 5);
     let all = FIRST_PAGE_NS + 2 * 2048;
     assert_eq!(bench.request(all, 128, 2), all);

@@ -25,7 +25,7 @@ pub struct PortsSpec {
     pub seed: u64,
 }
 
-/// What the writes of many ports came to.
+/// Results of the writes of many ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortsReport {
     /// When the last write was in memory.

@@ -189,7 +189,7 @@ fn caches_with_many_colors_are_swept_to_the_last() {
     );
 }
 
-/// One line that is touched all the time, watched or not, tells nothing of how many misses the others have.
+/// One line that is touched all the time, watched or not, says nothing of how many misses the others have.
 #[test]
 fn a_hot_line_does_not_distort_a_sample() {
     for hot in [0, 1] {

@@ -127,7 +127,7 @@ impl FaultHandler {
         }
     }
 
-    /// An allocation of the bytes from offset `bytes.start`, which nobody has touched.
+    /// An allocation of the bytes from offset `bytes.start`, which are untouched.
     pub(super) fn allocate(&mut self, bytes: std::ops::Range<u64>) {
         self.driver.allocate(bytes);
         let blocks = self.driver.blocks() as usize;
@@ -509,7 +509,7 @@ fn note_faults<'a>(faults: impl Iterator<Item = &'a Fault>, ledger: &mut Ledger)
     }
 }
 
-/// Notes what came to `block`, and what left it or others.
+/// Records which pages `block` got, and which left it or others.
 fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
     let addresses = |block: u32| {
         let start = base + u64::from(block) * BLOCK_BYTES;
@@ -627,7 +627,7 @@ fn send_back(
     (at, copied)
 }
 
-/// Tells timeline and page map that a block left.
+/// Records in timeline and page map that a block left.
 fn record_departure(
     evicted: &Evicted,
     left: Departure,

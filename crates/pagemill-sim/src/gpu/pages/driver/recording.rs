@@ -1,4 +1,4 @@
-//! What the driver tells page maps: a page of the map is a block of 2 MiB.
+//! The driver's events for page maps: a page of the map is a block of 2 MiB.
 
 use pagemill_policy::residency::{BLOCK_BYTES, Effects, PAGE_BYTES, PageMask};
 use pagemill_types::{PageRange, Picos};

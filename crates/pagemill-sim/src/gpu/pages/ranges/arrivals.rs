@@ -64,7 +64,7 @@ impl Ranges {
         wires: &mut Wires,
     ) -> Touch {
         if self.land(index, at) && self.pages[index].state() == PageState::ValidInGpu {
-            self.settled[index] = true;
+            self.is_whole[index] = true;
             self.forget_flights(index);
             return Touch::Here(at);
         }

@@ -9,7 +9,7 @@ use pagemill_policy::migration::{GpuDecision, Page, PageState};
 use pagemill_types::{PageRange, Picos};
 
 impl Ranges {
-    /// Every byte from `address` comes to the GPU, a transfer for each range that is missing. No request waits for it
+    /// Moves every byte from `address` to the GPU, a transfer for each range that is missing. No request waits for it
     /// yet, so it takes no migration-buffer entry. Returns when the last byte is there.
     pub(crate) fn prefetch(
         &mut self,
@@ -95,7 +95,7 @@ impl Ranges {
             let leaving = self.leaving(index, wires);
             self.record_departure(index, (leaving, page_events::FREED), (at, at), wires);
             self.pages[index] = Page::new();
-            self.settled[index] = false;
+            self.is_whole[index] = false;
             self.forget_flights(index);
             self.untouched.forget(index);
             self.moves.left(self.addresses(index));

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 /// SMs, memory side and the host's clock.
 #[derive(Debug)]
-pub(super) struct Clockwork {
+pub(super) struct TimingModel {
     mode: TransferMode,
     launch_overhead: Picos,
     instruction_limit: u64,
@@ -36,7 +36,7 @@ pub(super) struct Clockwork {
     lines: BTreeMap<(String, u32), LineAccount>,
 }
 
-impl Clockwork {
+impl TimingModel {
     pub(super) fn new(
         machine: &GpuMachine,
         mode: TransferMode,
@@ -327,7 +327,7 @@ impl Clockwork {
         self.launch_error(kernel, failure)
     }
 
-    /// What the run came to; the host side adds what only it knows.
+    /// Results of the run; the host side adds its own.
     pub(super) fn finish(mut self) -> Report {
         self.path.pages.land_everything();
         let link_rate = self.path.wires.link.bytes_per_second();

@@ -13,14 +13,14 @@ pub(crate) struct Flight {
 
 /// Time side of one page: ranges on the way, ascending and disjoint; those that have arrived are forgotten now and then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flights {
+pub(crate) struct InFlight {
     list: Vec<Flight>,
     /// When the last of them arrives.
     until: Picos,
     prune_at: u32,
 }
 
-impl Flights {
+impl InFlight {
     pub(crate) fn insert(&mut self, at: Picos, flight: Flight) {
         if self.list.len() >= self.prune_at as usize {
             self.list.retain(|flight| flight.done > at);
