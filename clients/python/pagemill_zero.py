@@ -84,10 +84,11 @@ class Client:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.connect(path)
 
-    def lease(self, size, page_bytes=2 << 20, single_file=False, wait_ms=0):
+    def lease(self, size, page_bytes=2 << 20, single_file=False, wait_ms=0, wait_for="any"):
         """Borrows at least `size` bytes, at once or not at all.
 
-        Raises `Refused` where the pool has too little, and has not more after `wait_ms`.
+        Raises `Refused` where the pool has too little, and has not more after `wait_ms`. `wait_for="cleaning"` waits only
+        while pages that the pool is clearing are enough.
         """
         self._send(
             {
@@ -96,6 +97,7 @@ class Client:
                 "page_bytes": page_bytes,
                 "single_file": single_file,
                 "wait_ms": wait_ms,
+                "wait_for": wait_for,
             }
         )
         descriptors, lengths = [], []

@@ -72,6 +72,11 @@ const NEEDS: [Need; 14] = [
         is_there: || process::succeeds("/usr/bin/python3", &["-c", "import mpi4py"]),
     },
     Need {
+        what: "NumPy, which runs on clean huge pages",
+        package: "python3-numpy",
+        is_there: || process::succeeds("/usr/bin/python3", &["-c", "import numpy"]),
+    },
+    Need {
         what: "redis, which runs under the preload libraries",
         package: "redis-server redis-tools",
         is_there: || Path::new("/usr/bin/redis-benchmark").exists(),

@@ -6,7 +6,7 @@ use pagemill_linux::OsError;
 use pagemill_linux::channel::Channel;
 
 use crate::lease::{Exhausted, Lease, LentFile, Request};
-use crate::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status};
+use crate::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WaitFor};
 
 /// A connection to the pool. Dropping it returns what was borrowed through it.
 #[derive(Debug)]
@@ -81,7 +81,11 @@ impl Client {
             single_file: request.single_file,
             wait_ms: match request.exhausted {
                 Exhausted::Fail => 0,
-                Exhausted::Wait(wait_ms) => wait_ms,
+                Exhausted::Wait(wait_ms) | Exhausted::WaitForCleaning(wait_ms) => wait_ms,
+            },
+            wait_for: match request.exhausted {
+                Exhausted::WaitForCleaning(_) => WaitFor::Cleaning,
+                _ => WaitFor::Any,
             },
         })?;
         let mut borrowed = Vec::new();

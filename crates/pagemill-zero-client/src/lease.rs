@@ -9,6 +9,8 @@ pub enum Exhausted {
     Fail,
     /// Wait, this many milliseconds at most.
     Wait(u64),
+    /// Wait, this many milliseconds at most, while pages that the pool is clearing are enough. Otherwise fail at once.
+    WaitForCleaning(u64),
 }
 
 /// What to borrow.

@@ -2,7 +2,7 @@
 //!
 //! | request | reply |
 //! |---|---|
-//! | `{"op":"lease","bytes":B,"page_bytes":P,"single_file":false,"wait_ms":0}` | `{"reply":"lease","lease":L,"files":[bytes,...],"more":false}` with one descriptor a file |
+//! | `{"op":"lease","bytes":B,"page_bytes":P,"single_file":false,"wait_ms":0,"wait_for":"any"}` | `{"reply":"lease","lease":L,"files":[bytes,...],"more":false}` with one descriptor a file |
 //! | `{"op":"return","lease":L}` | `{"reply":"returned","lease":L}` |
 //! | `{"op":"status"}` | `{"reply":"status",...}` |
 //! | `{"op":"metrics"}` | `{"reply":"metrics","text":"..."}` |
@@ -34,6 +34,9 @@ pub enum Ask {
         /// How long to wait where the pool has too little; 0 fails at once.
         #[serde(default)]
         wait_ms: u64,
+        /// What to wait for.
+        #[serde(default, skip_serializing_if = "WaitFor::is_any")]
+        wait_for: WaitFor,
     },
     /// Memory back.
     Return {
@@ -44,6 +47,23 @@ pub enum Ask {
     Status {},
     /// The same in the text format of Prometheus.
     Metrics {},
+}
+
+/// What a request waits for where the pool has too little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    /// Any pages, also those that other programs have.
+    #[default]
+    Any,
+    /// Pages that the pool clears now or next. A request that these cannot serve is refused at once.
+    Cleaning,
+}
+
+impl WaitFor {
+    fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
 }
 
 /// What the pool answers.
@@ -117,6 +137,9 @@ pub struct Status {
     pub waiting: u64,
     /// Pages that each user is charged for.
     pub users: Vec<UserPages>,
+    /// Programs that asked for pages: connected ones, then those that ended last.
+    #[serde(default)]
+    pub programs: Vec<ProgramUse>,
     /// Events since the pool was started.
     pub counters: Counters,
 }
@@ -143,6 +166,53 @@ pub struct UserPages {
     pub user: u32,
     /// Pages lent, or returned and still held.
     pub pages: u64,
+}
+
+/// What one connection of a program asked for and got.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramUse {
+    /// Process number; 0 where the pool cannot see it.
+    pub process: i32,
+    /// Its command, in printable ASCII; empty where the pool cannot see it.
+    pub command: String,
+    /// Whether it is still connected.
+    pub is_connected: bool,
+    /// Pages lent, returned ones too.
+    pub lent_pages: u64,
+    /// Pages of refused requests. Unchanged programs took them from the kernel.
+    pub refused_pages: u64,
+    /// Refused requests by reason.
+    pub refused: Refusals,
+}
+
+/// Refused requests by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// Too few clean pages.
+    pub exhausted: u64,
+    /// The user would have passed its quota.
+    pub quota: u64,
+    /// More than the pool could ever lend.
+    pub too_large: u64,
+    /// Everything else.
+    pub other: u64,
+}
+
+impl Refusals {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.exhausted + self.quota + self.too_large + self.other
+    }
+
+    /// Counts one more.
+    pub fn count(&mut self, reason: Reason) {
+        *match reason {
+            Reason::Exhausted => &mut self.exhausted,
+            Reason::Quota => &mut self.quota,
+            Reason::TooLarge => &mut self.too_large,
+            _ => &mut self.other,
+        } += 1;
+    }
 }
 
 /// Events since the pool was started.

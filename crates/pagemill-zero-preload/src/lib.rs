@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `PAGEMILL_ZERO_SOCKET` | the pool |
 //! | `PAGEMILL_ZERO_MIN` | smallest `malloc` in bytes that comes from the pool (4 MiB) |
+//! | `PAGEMILL_ZERO_WAIT` | longest wait in milliseconds for pages that the pool is clearing (1000) |
+//! | `PAGEMILL_ZERO_QUIET` | `1`: nothing on standard error |
 //! | `PAGEMILL_ZERO_MMAP` | `1`: anonymous mappings without `MAP_HUGETLB` too, if they are multiples of 2 MiB |
 //!
 //! Memory of the pool is a shared mapping of huge pages, and programs asked for private memory: `pagemill-mapping` keeps the meaning
@@ -16,3 +18,4 @@ mod allocator;
 mod pool;
 mod settings;
 mod symbols;
+mod warning;

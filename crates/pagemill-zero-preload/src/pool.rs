@@ -5,11 +5,13 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
+use pagemill_linux::Mapping;
 use pagemill_mapping::call::has;
 use pagemill_mapping::{BlockId, Call, LentMemory, Source};
-use pagemill_zero_client::{Client, Lease, Request, socket_path};
+use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
-use crate::settings::takes_plain_mappings;
+use crate::settings::{takes_plain_mappings, wait_ms};
+use crate::warning;
 
 /// What this process has from the pool.
 pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
@@ -34,9 +36,13 @@ impl Source for Pool {
 
     fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>> {
         let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
-        let client = &mut self.connection()?.client;
-        let lease = client.lease(&Request::bytes(bytes as u64)).ok()?;
-        let mapping = lease.map(true).ok()?;
+        let (lease, mapping) = match self.borrow(bytes) {
+            Ok(borrowed) => borrowed,
+            Err(why) => {
+                warning::fell_back(bytes, &why);
+                return None;
+            }
+        };
         // The program may close descriptors that it does not know, and the mapping is all that is needed.
         self.leases.insert(block, lease.without_files());
         let (start, bytes) = mapping.into_raw();
@@ -45,8 +51,10 @@ impl Source for Pool {
     }
 
     fn release_block(&mut self, block: BlockId) {
-        let lease = self.leases.remove(&block);
-        if let (Some(lease), Some(connection)) = (lease, self.connection()) {
+        let Some(lease) = self.leases.remove(&block) else {
+            return;
+        };
+        if let Ok(connection) = self.connection() {
             // A pool that is gone has nothing to get back.
             let _ = connection.client.give_back(lease);
         }
@@ -90,22 +98,57 @@ impl Source for Pool {
 }
 
 impl Pool {
-    fn connection(&mut self) -> Option<&mut Connection> {
+    /// Memory of the pool, mapped.
+    ///
+    /// # Errors
+    /// Why there is none, for people.
+    fn borrow(&mut self, bytes: usize) -> Result<(Lease, Mapping), String> {
+        let client = &mut self.connection()?.client;
+        // Clearing is faster than the kernel's faults; waiting for other programs might not be.
+        let request =
+            Request::bytes(bytes as u64).when_exhausted(Exhausted::WaitForCleaning(wait_ms()));
+        let lease = match client.lease(&request) {
+            Ok(lease) => lease,
+            Err(error) => {
+                if !matches!(error, ClientError::Refused { .. }) {
+                    self.disconnect();
+                }
+                return Err(error.to_string());
+            }
+        };
+        match lease.map(true) {
+            Ok(mapping) => Ok((lease, mapping)),
+            Err(error) => {
+                let _ = client.give_back(lease);
+                Err(error.to_string())
+            }
+        }
+    }
+
+    /// Leases end with their connection: their numbers mean nothing to the next one.
+    fn disconnect(&mut self) -> Option<Connection> {
+        self.leases.clear();
+        self.connection.take()
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, String> {
         let connection = self.connection.as_ref();
         if connection.is_some_and(Connection::is_replaced) {
             // The number is another file's now: not ours to close.
-            std::mem::forget(self.connection.take());
+            std::mem::forget(self.disconnect());
         }
-        if self.connection.is_none() && !self.has_given_up {
-            match Client::connect(&socket_path()) {
-                Ok(client) => {
-                    let identity = identity(&client);
-                    self.connection = Some(Connection { client, identity });
-                }
-                Err(_) => self.has_given_up = true,
+        if self.connection.is_none() {
+            if self.has_given_up {
+                return Err("there is no pool".to_owned());
             }
+            // Looked for once.
+            self.has_given_up = true;
+            let client = Client::connect(&socket_path()).map_err(|error| error.to_string())?;
+            self.has_given_up = false;
+            let identity = identity(&client);
+            self.connection = Some(Connection { client, identity });
         }
-        self.connection.as_mut()
+        (self.connection.as_mut()).ok_or_else(|| "there is no pool".to_owned())
     }
 }
 
@@ -116,13 +159,5 @@ impl Connection {
 }
 
 fn identity(client: &Client) -> Option<(u64, u64)> {
-    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the kernel fills the structure, or says that it did not.
-    let stat = unsafe {
-        if libc::fstat(client.as_fd().as_raw_fd(), stat.as_mut_ptr()) != 0 {
-            return None;
-        }
-        stat.assume_init()
-    };
-    Some((stat.st_dev, stat.st_ino))
+    warning::identity(client.as_fd().as_raw_fd())
 }

@@ -22,6 +22,16 @@ pub fn takes_plain_mappings() -> bool {
     setting(c"PAGEMILL_ZERO_MMAP") == Some(1)
 }
 
+/// How long a request waits for pages that the pool is clearing, in milliseconds.
+pub fn wait_ms() -> u64 {
+    setting(c"PAGEMILL_ZERO_WAIT").unwrap_or(1000) as u64
+}
+
+/// Whether nothing is written to standard error.
+pub fn is_quiet() -> bool {
+    setting(c"PAGEMILL_ZERO_QUIET") == Some(1)
+}
+
 fn setting(name: &CStr) -> Option<usize> {
     // SAFETY: the name ends with a zero byte; what is returned is a string of the environment, or null.
     let text = unsafe {

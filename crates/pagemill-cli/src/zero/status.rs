@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use pagemill_zero_client::protocol::Status;
+use pagemill_zero_client::protocol::{ProgramUse, Status};
 use pagemill_zero_client::{Client, ClientError};
 
 use super::arguments::{StatusArguments, StatusFormat};
@@ -26,6 +26,45 @@ pub fn status(arguments: &StatusArguments) -> Result<(), Failure> {
     output::print_text(&table(&status))
 }
 
+/// A line for each program that asked for pages.
+fn programs(programs: &[ProgramUse]) -> String {
+    let mut text = String::new();
+    for used in programs {
+        let command = match used.command.as_str() {
+            "" => "unknown",
+            command => command,
+        };
+        let refused = &used.refused;
+        let _ = write!(
+            text,
+            "  {command:<16} process {:<8}{:>8} pages lent, {} requests refused",
+            used.process,
+            used.lent_pages,
+            refused.total()
+        );
+        let reasons = [
+            ("exhausted", refused.exhausted),
+            ("over quota", refused.quota),
+            ("larger than the pool", refused.too_large),
+            ("other", refused.other),
+        ];
+        let reasons = reasons.into_iter().filter(|(_, count)| *count > 0);
+        let reasons: Vec<String> = reasons
+            .map(|(why, count)| format!("{count} {why}"))
+            .collect();
+        if !reasons.is_empty() {
+            let _ = write!(
+                text,
+                " ({} pages: {})",
+                used.refused_pages,
+                reasons.join(", ")
+            );
+        }
+        text += if used.is_connected { "\n" } else { ", ended\n" };
+    }
+    text
+}
+
 fn table(status: &Status) -> String {
     let pages = &status.pages;
     let rows = [
@@ -49,6 +88,7 @@ fn table(status: &Status) -> String {
         "{} leases, {} connections, {} waiting",
         status.leases, status.connections, status.waiting
     );
+    text += &programs(&status.programs);
     for user in &status.users {
         let _ = writeln!(text, "  user {:<17}{:>8}", user.user, user.pages);
     }

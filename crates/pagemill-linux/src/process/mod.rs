@@ -40,6 +40,17 @@ pub fn own_user() -> u32 {
     getuid().as_raw()
 }
 
+/// The command that a process runs, as the kernel has it: at most 15 bytes, with `?` for what is not printable ASCII.
+pub fn command_name(process: u32) -> Option<String> {
+    let name = std::fs::read(format!("/proc/{process}/comm")).ok()?;
+    let name = name.strip_suffix(b"\n").unwrap_or(&name);
+    let printable = |byte: &u8| match byte {
+        b' '..=b'~' => char::from(*byte),
+        _ => '?',
+    };
+    Some(name.iter().map(printable).collect())
+}
+
 /// Leaves the terminal, and the process group of the process that started this one: their signals do not concern it.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Unchanged programs under the library.
 
+mod again;
 mod meaning;
 mod pool;
 mod programs;

@@ -51,17 +51,21 @@ impl Books {
         }
     }
 
-    /// Lends at least `bytes` bytes to a user, all or nothing.
+    /// Lends at least `bytes` bytes to a user, all or nothing. `claimed_pages` are left to requests that came before.
     pub fn lend(
         &mut self,
         peer: Peer,
         bytes: u64,
         page_bytes: u64,
         single_file: bool,
+        claimed_pages: usize,
     ) -> Result<Places, Refusal> {
         let pages = self.pages_for(bytes, page_bytes)?;
         self.check_possible(pages, single_file)?;
         self.check_quota(peer.user, pages)?;
+        if claimed_pages > 0 && self.idle_pages(true) < pages.saturating_add(claimed_pages) {
+            return Err(self.exhausted(pages));
+        }
         let Some(plan) = self.plan(peer.user, pages, single_file) else {
             self.make_room(peer.user, pages);
             return Err(self.exhausted(pages));
@@ -118,6 +122,27 @@ impl Books {
             ));
         }
         Ok(())
+    }
+
+    /// Pages that are clean, or will be without anything being returned; the latter only if `is_cleaning`.
+    pub fn idle_pages(&self, is_cleaning: bool) -> usize {
+        let of_shelf = |shelf: &Shelf| {
+            let counts = shelf.counts();
+            let files = match is_cleaning {
+                true => counts.clean + counts.zeroing + counts.dirty,
+                false => counts.clean,
+            };
+            files * shelf.spec.file_pages
+        };
+        self.shelves.iter().map(of_shelf).sum()
+    }
+
+    /// Pages of a lease.
+    pub fn pages_in(&self, places: &[(usize, PageId)]) -> usize {
+        let pages = places
+            .iter()
+            .map(|(shelf, _)| self.shelves[*shelf].spec.file_pages);
+        pages.sum()
     }
 
     fn pages(&self) -> usize {
@@ -197,7 +222,7 @@ impl Books {
         let clean = self.page_counts().clean;
         refusal(
             Reason::Exhausted,
-            format!("{pages} pages cannot be lent now: {clean} are clean"),
+            format!("{pages} pages were asked for, and {clean} of the pool are clean now"),
         )
     }
 
@@ -243,12 +268,16 @@ impl Books {
         }
     }
 
-    /// The next file to make clean: the shelf with the smallest part of its files clean goes first.
-    pub fn order(&mut self) -> Option<Order> {
+    /// The next file to make clean: of the longest that a request waiting for `awaited_pages` can use whole. Otherwise the
+    /// shelf with the smallest part of its files clean goes first.
+    pub fn order(&mut self, awaited_pages: Option<usize>) -> Option<Order> {
         let mut by_need: Vec<usize> = (0..self.shelves.len()).collect();
         by_need.sort_by_key(|&index| {
             let shelf = &self.shelves[index];
-            shelf.counts().clean * 1024 / shelf.spec.files.max(1)
+            let is_awaited = awaited_pages.is_some_and(|pages| shelf.spec.file_pages <= pages);
+            let clean = shelf.counts().clean * 1024 / shelf.spec.files.max(1);
+            // Shelves are in order of their file lengths already.
+            (!is_awaited, if is_awaited { 0 } else { clean })
         });
         by_need
             .into_iter()

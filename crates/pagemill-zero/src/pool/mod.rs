@@ -7,6 +7,7 @@ mod books;
 mod cleaner;
 mod config;
 mod metrics;
+mod programs;
 mod server;
 mod session;
 mod shelf;

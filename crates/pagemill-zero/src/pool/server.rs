@@ -6,12 +6,15 @@ use pagemill_linux::clock::monotonic_ns;
 use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Limits, Server, SocketPort};
 use pagemill_linux::stop::Stopper;
-use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX};
+use pagemill_zero_client::protocol::{
+    Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX, WaitFor,
+};
 
 use super::books::{Books, refusal};
 use super::cleaner::Cleaner;
 use super::config::{Config, ConfigError};
 use super::metrics;
+use super::programs::{Ended, count_refusal, first_use};
 use super::session::{Lending, Session, Waiting, hand_out, refuse, refuse_garbage};
 use crate::engines::Engine;
 
@@ -20,6 +23,9 @@ const ORDERS_MAX: usize = 2;
 
 /// How often returned files are looked at, and a failed order is tried again.
 const LOOK_AGAIN_NS: u64 = 50_000_000;
+
+/// Programs in a status: all fit into one message.
+const PROGRAMS_MAX: usize = 128;
 
 const LIMITS: Limits = Limits {
     connections: 512,
@@ -37,6 +43,8 @@ pub struct Pool {
     order_again_ns: u64,
     wake: UnixStream,
     page_bytes: u64,
+    /// Programs that have ended.
+    ended: Ended,
     /// The last failure, so that it is reported once.
     told: Option<String>,
 }
@@ -77,6 +85,7 @@ impl Pool {
             order_again_ns: 0,
             wake,
             page_bytes: config.size.bytes() as u64,
+            ended: Ended::default(),
             told: None,
         })
     }
@@ -129,14 +138,37 @@ impl Pool {
             self.books.prove();
         }
         self.serve_waiting();
-        if monotonic_ns() >= self.order_again_ns {
+        if self.is_cleaning() {
+            let awaited = self.awaited_pages();
             while self.orders < ORDERS_MAX
-                && let Some(order) = self.books.order()
+                && let Some(order) = self.books.order(awaited)
             {
                 self.orders += 1;
                 self.cleaner.order(order);
             }
         }
+    }
+
+    /// Whether returned pages become clean; not for a while after that failed.
+    fn is_cleaning(&self) -> bool {
+        monotonic_ns() >= self.order_again_ns
+    }
+
+    /// Pages of the oldest request that waits.
+    fn awaited_pages(&self) -> Option<usize> {
+        let mut sessions = self.server.sessions();
+        let waiting = sessions.find_map(|(_, session)| session.state.waiting)?;
+        Some(waiting.pages())
+    }
+
+    /// Pages that requests of others have a claim to: those that wait for cleaning, in sessions before `end`.
+    fn claimed_pages(&self, own: u64, end: u64) -> usize {
+        let claim = |(number, session): (u64, &Session)| {
+            let waiting = session.state.waiting?;
+            let counts = number != own && number < end && waiting.wait_for == WaitFor::Cleaning;
+            counts.then(|| waiting.pages())
+        };
+        self.server.sessions().filter_map(claim).sum()
     }
 
     /// When something has to be done without a message.
@@ -189,6 +221,7 @@ impl Pool {
                 page_bytes,
                 single_file,
                 wait_ms,
+                wait_for,
             } => {
                 let until_ns = monotonic_ns() + wait_ms.min(WAIT_MS_MAX) * 1_000_000;
                 let request = Waiting {
@@ -196,8 +229,10 @@ impl Pool {
                     page_bytes,
                     single_file,
                     until_ns,
+                    wait_for,
                 };
-                return self.lend(number, request);
+                // Requests that wait were here before.
+                return self.lend(number, request, u64::MAX);
             }
             Ask::Return { lease } => {
                 let session = self.server.get_mut(number);
@@ -220,8 +255,11 @@ impl Pool {
         self.server.say(number, &answer)
     }
 
-    /// Lends, or refuses, or lets the request wait. Whether the connection goes on.
-    fn lend(&mut self, number: u64, request: Waiting) -> bool {
+    /// Lends, or refuses, or lets the request wait. Whether the connection goes on. Requests that wait for cleaning in sessions
+    /// before `end` go first.
+    fn lend(&mut self, number: u64, request: Waiting, end: u64) -> bool {
+        let claimed_pages = self.claimed_pages(number, end);
+        let is_cleaning = self.is_cleaning();
         let Some(session) = self.server.get_mut(number) else {
             return false;
         };
@@ -239,21 +277,28 @@ impl Pool {
             page_bytes,
             single_file,
             until_ns,
+            wait_for,
         } = request;
-        let places = match self
-            .books
-            .lend(session.peer, bytes, page_bytes, single_file)
-        {
+        let process = session.peer.process;
+        let used = (session.state.used).get_or_insert_with(|| first_use(process));
+        let books = &mut self.books;
+        let places = match books.lend(session.peer, bytes, page_bytes, single_file, claimed_pages) {
             Ok(places) => places,
-            Err(refusal) if refusal.reason == Reason::Exhausted && monotonic_ns() < until_ns => {
-                session.state.waiting = Some(request);
-                return true;
-            }
             Err(refusal) => {
-                self.books.counters.exhausted += u64::from(refusal.reason == Reason::Exhausted);
+                let is_exhausted = refusal.reason == Reason::Exhausted;
+                let wanted_pages = request.pages().saturating_add(claimed_pages);
+                let is_hopeful =
+                    wait_for == WaitFor::Any || books.idle_pages(is_cleaning) >= wanted_pages;
+                if is_exhausted && is_hopeful && monotonic_ns() < until_ns {
+                    session.state.waiting = Some(request);
+                    return true;
+                }
+                books.counters.exhausted += u64::from(is_exhausted);
+                count_refusal(used, refusal.reason, request.pages() as u64);
                 return refuse(channel, refusal);
             }
         };
+        used.lent_pages += books.pages_in(&places) as u64;
         let lease = self.next_lease;
         self.next_lease += 1;
         let handed_out = match self.books.hand_out(session.peer, &places) {
@@ -277,7 +322,7 @@ impl Pool {
             let session = self.server.get_mut(number);
             let request = session.and_then(|session| session.state.waiting.take());
             if let Some(request) = request
-                && !self.lend(number, request)
+                && !self.lend(number, request, number)
             {
                 self.end(number);
             }
@@ -289,6 +334,7 @@ impl Pool {
             for places in session.state.leases.into_values() {
                 self.books.take_back(places);
             }
+            self.ended.remember(session.state.used);
         }
     }
 
@@ -302,6 +348,11 @@ impl Pool {
             connections: sessions().count() as u64,
             waiting: sessions().filter(|state| state.waiting.is_some()).count() as u64,
             users: self.books.users(),
+            programs: (sessions().filter_map(|state| state.used.as_ref()))
+                .chain(self.ended.programs())
+                .take(PROGRAMS_MAX)
+                .cloned()
+                .collect(),
             counters: self.books.counters,
         }
     }

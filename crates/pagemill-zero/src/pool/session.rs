@@ -3,7 +3,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use pagemill_linux::channel::{Channel, DESCRIPTORS_MAX};
 use pagemill_linux::server;
-use pagemill_zero_client::protocol::{Answer, Reason};
+use pagemill_zero_client::protocol::{Answer, ProgramUse, Reason, WaitFor};
 
 use super::books::{Places, Refusal};
 
@@ -15,14 +15,26 @@ pub(super) type Session = server::Session<Channel, Lending>;
 pub(super) struct Lending {
     pub leases: BTreeMap<u64, Places>,
     pub waiting: Option<Waiting>,
+    /// What it asked for, once it has.
+    pub used: Option<ProgramUse>,
 }
 
 /// A request for which there is too little.
+#[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub bytes: u64,
     pub page_bytes: u64,
     pub single_file: bool,
     pub until_ns: u64,
+    pub wait_for: WaitFor,
+}
+
+impl Waiting {
+    /// Pages that it needs at least.
+    pub fn pages(&self) -> usize {
+        let pages = self.bytes.div_ceil(self.page_bytes.max(1));
+        usize::try_from(pages).unwrap_or(usize::MAX)
+    }
 }
 
 /// Answers. `false` where the other end is gone, or does not read what it is sent.
