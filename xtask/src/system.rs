@@ -17,7 +17,7 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 14] = [
+const NEEDS: [Need; 15] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
