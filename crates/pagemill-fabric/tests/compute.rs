@@ -19,6 +19,14 @@ fn run(program: &std::path::Path, compute: ComputeTime) -> (Finished, String) {
     (finished, record.expect("it was asked for"))
 }
 
+/// Runs whose computing is measured until the order of time is kept. On a loaded machine, a wait can take so much CPU time that it is
+/// taken for computing; then the order is lost, and counted.
+fn run_measured(program: &std::path::Path, factor: f64) -> (Finished, String) {
+    let mut runs = (0..5).map(|_| run(program, ComputeTime::Measured(factor)));
+    let is_kept = |(finished, _): &(Finished, String)| finished.sum(Counter::LateSteps) == 0;
+    runs.find(is_kept).expect("an order that is kept")
+}
+
 /// CPU seconds within the two readings of the virtual clock, seconds of that clock, CPU seconds around them; for each rank.
 fn brackets(text: &str) -> Vec<[f64; 3]> {
     let lines = text.lines().filter(|line| line.contains("bracket"));
@@ -54,7 +62,7 @@ fn computing_takes_its_cpu_time_and_replays_exactly() {
     }
 
     for factor in [1.0, 3.0] {
-        let (measured, _) = run(&program, ComputeTime::Measured(factor));
+        let (measured, _) = run_measured(&program, factor);
         let found = brackets(&measured.result());
         assert_eq!(found.len(), 2);
         for [inner, virtual_s, outer] in found {
@@ -63,7 +71,7 @@ fn computing_takes_its_cpu_time_and_replays_exactly() {
         }
     }
 
-    let (measured, record) = run(&program, ComputeTime::Measured(1.0));
+    let (measured, record) = run_measured(&program, 1.0);
     let file = programs.path().join("record");
     std::fs::write(&file, &record).expect("a file");
     let ends = measured.result();
