@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pagemill_policy::coloring::quota::QuotaPolicyEntry;
 use pagemill_policy::coloring::{AssignError, Claim, ColorRange, Wish, assign};
+use pagemill_types::{Invariants, first_broken};
 
 /// A running task.
 #[derive(Clone, Debug)]
@@ -90,6 +91,7 @@ impl Roster {
                 changed.push((*number, range));
             }
         }
+        self.debug_check();
         changed
     }
 
@@ -104,6 +106,27 @@ impl Roster {
             })
             .collect();
         assign(self.colors, &claims, self.policy)
+    }
+}
+
+impl Invariants for Roster {
+    fn broken_invariant(&self) -> Option<String> {
+        let ranges: Vec<ColorRange> = self.tasks.values().filter_map(|task| task.colors).collect();
+        let overlaps = |(index, range): (usize, &ColorRange)| {
+            ranges[..index]
+                .iter()
+                .any(|other| other.overlap(*range) > 0)
+        };
+        first_broken([
+            (
+                ranges.iter().all(|range| range.end().0 <= self.colors),
+                "a task has a color that the cache has not",
+            ),
+            (
+                !ranges.iter().enumerate().any(overlaps),
+                "two tasks have the same color",
+            ),
+        ])
     }
 }
 

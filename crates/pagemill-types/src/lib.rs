@@ -1,10 +1,12 @@
-//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names, and numbers that look random.
+//! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names, numbers that look random,
+//! and structures that check themselves.
 //!
 //! No dependency, no input or output. Mixing two kinds of number does not compile.
 #![forbid(unsafe_code)]
 
 mod address;
 mod clock;
+mod invariants;
 mod mix;
 mod page;
 mod picos;
@@ -14,6 +16,7 @@ mod registry;
 
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
+pub use invariants::{CheckSchedule, Invariants, first_broken};
 pub use mix::{GOLDEN_GAMMA, mix64};
 pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;

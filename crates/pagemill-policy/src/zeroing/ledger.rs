@@ -1,3 +1,5 @@
+mod invariants;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Counts, Event, JobId, Mode, Owner, PageId, PageState, Refused, Settings};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pagemill_policy::zeroing::{
     Fault, JobId, Ledger, Mode, Owner, PageId, PageState, Settings, Watermarks,
 };
+use pagemill_types::Invariants;
 
 const USERS: [Owner; 2] = [Owner(0), Owner(1)];
 
@@ -75,6 +76,7 @@ pub fn explore(mode: Mode, flaw: Flaw, pages: usize, faults: u32) -> Explored {
         if !seen.insert(world.clone()) {
             continue;
         }
+        assert_eq!(world.ledger.broken_invariant(), None);
         explored.violations.extend(world.violations());
         explored.states.extend(world.state_names());
         open.extend(world.successors(flaw));

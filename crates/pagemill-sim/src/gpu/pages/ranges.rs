@@ -7,6 +7,7 @@ mod arrivals;
 mod first_touch;
 mod frames;
 mod host;
+mod invariants;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
 use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity};
@@ -21,7 +22,7 @@ use first_touch::Untouched;
 use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
-use pagemill_types::{PageRange, Picos, RangeSet};
+use pagemill_types::{CheckSchedule, Invariants, PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
 
 /// Bytes of a page to move to the GPU, and why.
@@ -126,6 +127,7 @@ pub(crate) struct Ranges {
     /// Of what was planned, what no side had touched.
     fresh: Vec<PageRange>,
     pub(crate) moves: Moves,
+    checks: CheckSchedule,
 }
 
 impl Ranges {
@@ -153,6 +155,7 @@ impl Ranges {
             planned: Vec::new(),
             fresh: Vec::new(),
             moves: Moves::default(),
+            checks: CheckSchedule::default(),
             spec,
             migration,
         }
@@ -182,7 +185,11 @@ impl Ranges {
         if self.is_whole[index] {
             return Touch::Here(at);
         }
-        self.request_of_partial(at, index, request, wires)
+        let touch = self.request_of_partial(at, index, request, wires);
+        if self.checks.is_due() {
+            self.debug_check();
+        }
+        touch
     }
 
     fn request_of_partial(

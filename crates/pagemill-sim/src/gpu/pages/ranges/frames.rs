@@ -1,7 +1,7 @@
 //! Which pages have a frame in a GPU memory of limited size, and from when on the frame is empty.
 
 use pagemill_policy::residency::{ChunkList, Eviction, EvictionEntry};
-use pagemill_types::Picos;
+use pagemill_types::{Invariants, Picos};
 
 /// Frames of a page each, given by an eviction policy.
 #[derive(Debug)]
@@ -100,6 +100,12 @@ impl Frames {
         (self.eviction).along(&self.held, victim, keep, &mut self.along);
         self.held.remove(victim);
         Some(victim as usize)
+    }
+}
+
+impl Invariants for Frames {
+    fn broken_invariant(&self) -> Option<String> {
+        self.held.broken_invariant()
     }
 }
 

@@ -1,0 +1,84 @@
+/// A structure whose parts have to agree with each other, and which can say whether they do.
+pub trait Invariants {
+    /// The first invariant that does not hold, in plain words; `None` while all hold. It may look at the whole structure.
+    fn broken_invariant(&self) -> Option<String>;
+
+    /// Checks in builds with debug assertions, as those of tests are.
+    ///
+    /// # Panics
+    /// With the broken invariant, in those builds only.
+    #[track_caller]
+    #[inline]
+    fn debug_check(&self) {
+        if cfg!(debug_assertions) {
+            let broken = self.broken_invariant();
+            assert!(broken.is_none(), "{}", broken.unwrap_or_default());
+        }
+    }
+}
+
+/// The first of `rules` that does not hold; each is whether it holds, and what is wrong otherwise.
+pub fn first_broken<const RULES: usize>(rules: [(bool, &str); RULES]) -> Option<String> {
+    let broken = rules.into_iter().find(|(holds, _)| !holds);
+    broken.map(|(_, wrong)| wrong.to_owned())
+}
+
+/// When a large structure checks itself: at its 1st, 2nd, 4th, 8th change and so on. So all checks together cost no more than a few
+/// changes that look at everything, whatever the number of changes. Builds without debug assertions never check.
+#[derive(Clone, Debug, Default)]
+pub struct CheckSchedule {
+    changes: u64,
+}
+
+impl CheckSchedule {
+    /// Counts a change; whether to check now.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        if !cfg!(debug_assertions) {
+            return false;
+        }
+        self.changes += 1;
+        self.changes.is_power_of_two()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sum {
+        parts: Vec<u32>,
+        total: u32,
+    }
+
+    impl Invariants for Sum {
+        fn broken_invariant(&self) -> Option<String> {
+            first_broken([
+                (!self.parts.is_empty(), "there are no parts"),
+                (
+                    self.parts.iter().sum::<u32>() == self.total,
+                    "the total is not that of the parts",
+                ),
+            ])
+        }
+    }
+
+    #[test]
+    fn the_first_broken_rule_is_named() {
+        let sum = |parts: &[u32], total| Sum {
+            parts: parts.to_vec(),
+            total,
+        };
+        assert_eq!(sum(&[1, 2], 3).broken_invariant(), None);
+        let broken = |sum: Sum| sum.broken_invariant().expect("it is broken");
+        assert_eq!(broken(sum(&[], 1)), "there are no parts");
+        assert_eq!(broken(sum(&[1], 2)), "the total is not that of the parts");
+    }
+
+    #[test]
+    fn checks_become_rare() {
+        let mut schedule = CheckSchedule::default();
+        let due = (0..1000).filter(|_| schedule.is_due()).count();
+        assert_eq!(due, if cfg!(debug_assertions) { 10 } else { 0 });
+    }
+}
