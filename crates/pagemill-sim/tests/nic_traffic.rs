@@ -24,7 +24,7 @@ struct Meetings {
     bytes: u64,
 }
 
-/// A rank, and its lane if somebody waits there.
+/// A rank, and its lane if that waits.
 type Waiter = (u32, Option<usize>);
 
 struct Walker {

@@ -142,7 +142,7 @@ impl SparseSpec {
     /// Length of the message of `source` to its partner of this number.
     fn length(&self, source: u32, number: u32) -> u64 {
         let drawn = mix64(self.seed ^ mix64(u64::from(source) << 32 | u64::from(number)));
-        1 + (u128::from(drawn) * u128::from(self.bytes) >> 64) as u64
+        1 + ((u128::from(drawn) * u128::from(self.bytes)) >> 64) as u64
     }
 }
 

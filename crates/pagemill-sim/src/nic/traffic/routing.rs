@@ -149,7 +149,7 @@ impl Weights {
         let total = self.ends.last().copied().unwrap_or(1);
         while chosen.len() < (count as usize).min(self.ends.len()) {
             *state = state.wrapping_add(GOLDEN_GAMMA);
-            let drawn = (u128::from(mix64(*state)) * u128::from(total) >> 64) as u64;
+            let drawn = ((u128::from(mix64(*state)) * u128::from(total)) >> 64) as u64;
             let expert = self.ends.partition_point(|end| *end <= drawn) as u32;
             if !chosen.contains(&expert) {
                 chosen.push(expert);
