@@ -2,6 +2,7 @@
 
 use crate::ast::Space;
 pub(crate) use crate::bank::Bank;
+use crate::device_runtime::RuntimeCall;
 use crate::exec::op::Inst;
 use crate::native::{Routine, Unavailable};
 use std::sync::{Arc, OnceLock};
@@ -449,7 +450,7 @@ pub(crate) struct StackSlots {
 }
 
 /// What a kernel asks of the system.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Service {
     /// `vprintf(format, arguments)`: wide operands; the narrow destination gets the argument count.
     Print {
@@ -472,6 +473,8 @@ pub(crate) enum Service {
     Malloc { bytes: u16, dst: u16 },
     /// `free(address)`: a wide operand.
     Free { address: u16 },
+    /// A function of the device runtime.
+    Runtime(Box<RuntimeCall>),
     /// A clock register into a narrow or wide slot.
     Clock { dst: u16, part: ClockPart },
 }

@@ -248,13 +248,15 @@ fn lower_kernels(
         .iter()
         .zip(0..)
         .map(|(variable, index)| (variable.name.as_str(), (index, variable.space)));
+    let functions = lower::addresses(ast);
     let shared = lower::Shared {
         module: ast,
         module_id,
         source_name: source_name.clone(),
         files: Arc::new(ast.files.clone()),
         variables: variables.collect(),
-        functions: lower::addresses(ast),
+        kernels: lower::launchable(ast, &functions),
+        functions,
     };
     let entries = ast
         .functions

@@ -179,7 +179,10 @@ fn start() -> State {
         children::end_with(&owner);
     }
     match Runtime::new(setting) {
-        Ok(runtime) => State::Ready(Box::new(runtime)),
+        Ok(mut runtime) => {
+            *runtime.device_facts_mut() = device::facts(&runtime);
+            State::Ready(Box::new(runtime))
+        }
         Err(fault) => {
             complain("start", fault.message.as_deref().unwrap_or("no machine"));
             State::Failed

@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{Kernel, Param};
-use pagemill_sim::{GridShape, LaunchShape, occupancy};
+use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::images::FunctionKey;
@@ -71,6 +71,11 @@ impl Runtime {
     ) -> Result<(), Fault> {
         let arguments = self.prepare(key, launch, pack)?;
         self.run_kernel(key, launch, &arguments)
+    }
+
+    /// What kernels learn when they ask about the device.
+    pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
+        self.gpu.device_facts_mut()
     }
 
     /// Gives each thread of later launches a stack of `bytes`.

@@ -11,6 +11,7 @@ use crate::code::{
     ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX,
     WarpWideInst,
 };
+use crate::device_runtime::RuntimeCall;
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
 use crate::exec::path::NEVER;
@@ -575,6 +576,15 @@ impl Tables<'_> {
             ServiceAux::Free => Service::Free {
                 address: operand(0),
             },
+            ServiceAux::Runtime(function) => {
+                let result = micro.dsts.first().map(|dst| self.address(Value::Reg(*dst)));
+                Service::Runtime(Box::new(RuntimeCall {
+                    function,
+                    operands: micro.srcs.iter().map(|src| self.address(*src)).collect(),
+                    result: result.unwrap_or(AddressOperand::Narrow(SINK)),
+                    kernels: self.program.kernels.clone(),
+                }))
+            }
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }
     }

@@ -5,8 +5,10 @@ use crate::code::{
     AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, ProductForm, Reduce, ScalarFn,
     TextureForm, WarpWide,
 };
+use crate::device_runtime::{Launchable, RuntimeFn};
 use crate::exec::op::Op;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,6 +144,8 @@ pub(super) enum ServiceAux {
     GrowStack,
     Malloc,
     Free,
+    /// Sources: each number of each argument.
+    Runtime(RuntimeFn),
 }
 
 impl Micro {
@@ -181,6 +185,8 @@ pub(super) struct Program {
     /// Where each subroutine begins, and the bytes of its frame.
     pub subroutines: Vec<(Label, u32)>,
     pub stack: Option<StackRegisters>,
+    /// What it can launch.
+    pub kernels: Arc<[Launchable]>,
 }
 
 /// Constants, each once.

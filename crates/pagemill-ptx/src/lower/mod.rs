@@ -21,6 +21,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
+use crate::device_runtime::Launchable;
 use crate::kernel::{Kernel, Param};
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};
@@ -92,6 +93,26 @@ pub(crate) struct Shared<'a> {
     pub variables: HashMap<&'a str, (u32, Space)>,
     /// Addresses of the functions that have one.
     pub functions: HashMap<&'a str, u64>,
+    /// Kernels that have an address.
+    pub kernels: Arc<[Launchable]>,
+}
+
+/// The kernels of `module` whose address is in `functions`.
+pub(crate) fn launchable(module: &Module, functions: &HashMap<&str, u64>) -> Arc<[Launchable]> {
+    let kernels = module
+        .functions
+        .iter()
+        .filter(|function| function.is_entry && function.has_body);
+    let with_address = kernels.filter_map(|function| {
+        let end = param_layout(function).last().copied();
+        Some(Launchable {
+            address: *functions.get(function.name.as_str())?,
+            name: function.name.as_str().into(),
+            param_bytes: end.map_or(0, |(offset, bytes)| offset + bytes),
+            max_threads: max_threads(function),
+        })
+    });
+    with_address.collect()
 }
 
 /// Lowers one `.entry`.
@@ -105,6 +126,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         shared: &layout,
         functions: &shared.functions,
         module: shared.module,
+        kernels: &shared.kernels,
         placed: &placed,
     };
     let decode::Decoded {

@@ -181,7 +181,7 @@ impl Gpu {
     }
 
     /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
-    /// offset.
+    /// offset. What the kernel launches runs before it counts as done.
     ///
     /// # Errors
     /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
@@ -191,6 +191,22 @@ impl Gpu {
         kernel: &str,
         shape: &LaunchShape,
         arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        let result = self.launch_with_children(module, kernel, shape, arguments);
+        if result.is_err() {
+            self.memory.take_device_work();
+        }
+        result
+    }
+
+    /// Runs one grid, of the host or of another grid.
+    pub(super) fn launch_one(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+        is_of_host: bool,
     ) -> Result<LaunchReport, GpuError> {
         let workspace = match shape.cooperative {
             true => Some(self.grid_workspace()?),
@@ -218,14 +234,15 @@ impl Gpu {
         if let Some(executor) = self.executor {
             launch = launch.with_executor(executor);
         }
-        if self.options.timing {
+        if !self.options.timing {
+            return self.run_untimed(&launch);
+        }
+        if is_of_host {
             self.place_data();
             self.copy_the_rest();
             self.read_between_launches();
-            self.run_timed(module, &launch)
-        } else {
-            self.run_untimed(&launch)
         }
+        self.run_timed(module, &launch)
     }
 
     /// Lets `executor` run the instructions of later launches without time.
