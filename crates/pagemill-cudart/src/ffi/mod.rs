@@ -13,6 +13,7 @@ mod driver;
 mod exit;
 mod graph;
 mod graph_memory;
+mod graph_node;
 mod graph_shape;
 mod launch;
 mod library;

@@ -1,6 +1,7 @@
 //! What the CUDA runtime does, behind its C border and without a pointer.
 
 mod arrays;
+mod conditionals;
 mod copies;
 mod failures;
 mod graph_memory;
@@ -26,6 +27,7 @@ use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
+pub use conditionals::{Choice, Conditional};
 pub use copies::{Copy3d, Extent, Span};
 pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;

@@ -67,6 +67,7 @@ pub(crate) enum RuntimeFn {
     Memcpy2D,
     Memset,
     Memset2D,
+    GraphSetConditional,
 }
 
 /// Name without `cuda` or `__cudaCDP2`, and without `_ptsz`; arguments; result.
@@ -138,6 +139,12 @@ const FUNCTIONS: &[(&str, RuntimeFn, &[Argument], Argument)] = {
             "EventRecordWithFlags",
             F::EventRecord,
             &[Wide, Wide, Narrow],
+            Narrow,
+        ),
+        (
+            "GraphSetConditional",
+            F::GraphSetConditional,
+            &[Wide, Narrow],
             Narrow,
         ),
         ("Malloc", F::Malloc, &[Wide, Wide], Narrow),

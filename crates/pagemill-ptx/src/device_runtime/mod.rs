@@ -78,6 +78,8 @@ pub(crate) struct DeviceRuntime {
     next_handle: u64,
     /// Addresses of texts, by code; names and descriptions.
     texts: BTreeMap<(i32, bool), u64>,
+    /// Values of the conditional nodes of graphs, by handle.
+    pub conditionals: BTreeMap<u64, u32>,
 }
 
 /// A launch whose parameters are being filled in.
@@ -176,6 +178,17 @@ impl DeviceRuntime {
 }
 
 impl DeviceMemory {
+    /// The value that a kernel or the host gave a conditional node of a graph; 0 if none did.
+    pub fn conditional(&self, handle: u64) -> u32 {
+        let values = &self.device_runtime.conditionals;
+        values.get(&handle).copied().unwrap_or(0)
+    }
+
+    /// Gives the conditional node of a handle a value.
+    pub fn set_conditional(&mut self, handle: u64, value: u32) {
+        self.device_runtime.conditionals.insert(handle, value);
+    }
+
     /// What kernels are told about the device.
     pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
         &mut self.device_runtime.facts

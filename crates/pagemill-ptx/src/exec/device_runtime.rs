@@ -86,6 +86,12 @@ impl Caller<'_, '_> {
             }
             RuntimeFn::Malloc => self.malloc(numbers),
             RuntimeFn::Free => self.free(numbers[0]),
+            RuntimeFn::GraphSetConditional => {
+                self.stores
+                    .memory
+                    .set_conditional(numbers[0], numbers[1] as u32);
+                Ok(())
+            }
             _ => self.ask(function, numbers),
         };
         let Err(refusal) = done else {

@@ -12,6 +12,16 @@ impl Gpu {
         self.memory.device_facts_mut()
     }
 
+    /// The value of a conditional node of a graph, which kernels set; 0 if nothing did.
+    pub fn conditional(&self, handle: u64) -> u32 {
+        self.memory.conditional(handle)
+    }
+
+    /// Sets it.
+    pub fn set_conditional(&mut self, handle: u64, value: u32) {
+        self.memory.set_conditional(handle, value);
+    }
+
     /// Runs a grid of the host, and everything that it leads to, before it counts as done.
     ///
     /// Each piece of work is complete, with all that it asked for, before the next piece of its parent begins; what is in
