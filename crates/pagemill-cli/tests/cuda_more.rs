@@ -33,3 +33,8 @@ fn finds_nothing_wrong(name: &str, options: &[&[&str]]) {
 fn kernels_choose_what_a_graph_does() {
     finds_nothing_wrong("conditionals", &[&[], &["--functional"], &["--check"]]);
 }
+
+#[test]
+fn processes_share_memory_and_events() {
+    finds_nothing_wrong("ipc", &[&[], &["--functional"]]);
+}

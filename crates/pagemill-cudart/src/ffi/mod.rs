@@ -15,6 +15,7 @@ mod graph;
 mod graph_memory;
 mod graph_node;
 mod graph_shape;
+mod ipc;
 mod launch;
 mod library;
 mod memory;

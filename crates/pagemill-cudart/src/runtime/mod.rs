@@ -7,6 +7,7 @@ mod failures;
 mod graph_memory;
 mod graphs;
 mod images;
+mod ipc;
 mod launches;
 mod memory;
 mod pages;
@@ -31,6 +32,7 @@ pub use conditionals::{Choice, Conditional};
 pub use copies::{Copy3d, Extent, Span};
 pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;
+pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
 pub use streams::StreamId;
@@ -40,6 +42,7 @@ use arrays::Arrays;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
 use images::Images;
+use ipc::SharedWithOthers;
 use memory::Block;
 use planned::Planned;
 use streams::Clocks;
@@ -58,6 +61,7 @@ pub struct Runtime {
     graphs: Graphs,
     graph_memory: GraphMemory,
     virtual_memory: VirtualMemory,
+    shared: SharedWithOthers,
     images: Images,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
@@ -106,6 +110,7 @@ impl Runtime {
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             virtual_memory: VirtualMemory::default(),
+            shared: SharedWithOthers::default(),
             images: Images::new(capability),
             lost: None,
             failed: Vec::new(),

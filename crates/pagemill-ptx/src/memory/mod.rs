@@ -269,6 +269,32 @@ impl DeviceMemory {
         self.insert(name, address, bytes, false, Some(memory))
     }
 
+    /// Moves the bytes of the allocation that starts at `address` into `memory`, which is the lender's from then on.
+    ///
+    /// # Errors
+    /// When none starts there, or `memory` is of another size.
+    pub fn move_into(
+        &mut self,
+        address: u64,
+        memory: &'static mut [u8],
+    ) -> Result<(), MemoryError> {
+        let at = self.starting_at(address)?;
+        let allocation = &mut self.allocations[at];
+        let bytes = allocation.data.get();
+        if bytes.len() != memory.len() {
+            return Err(MemoryError::Refused {
+                name: allocation.name.clone(),
+                address,
+                bytes: memory.len() as u64,
+                reason: "the allocation is of another size",
+            });
+        }
+        memory.copy_from_slice(bytes);
+        allocation.data = Backing::Lent(memory);
+        self.generation = self.generation.wrapping_add(1);
+        Ok(())
+    }
+
     /// Allocates memory that device code may read and not write.
     pub(crate) fn alloc_constant(
         &mut self,

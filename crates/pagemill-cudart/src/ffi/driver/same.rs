@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
 use crate::ffi::{
-    array, copy, device, graph, graph_memory, graph_node, graph_shape, launch, memory, pool,
+    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, pool,
     stream, user_object,
 };
 
@@ -110,6 +110,12 @@ same! { Context:
     fn cuFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) = launch::cudaFuncSetAttribute;
     fn cuFuncGetName(to: *mut *const c_char, function: *const c_void) = launch::cudaFuncGetName;
     fn cuKernelGetName(to: *mut *const c_char, function: *const c_void) = launch::cudaFuncGetName;
+
+    fn cuIpcGetMemHandle(to: *mut crate::runtime::IpcHandle, at: Handle) = ipc::cudaIpcGetMemHandle;
+    fn cuIpcOpenMemHandle_v2(to: Place, own: ipc::IpcBytes, flags: c_uint) = ipc::cudaIpcOpenMemHandle;
+    fn cuIpcCloseMemHandle(at: Handle) = ipc::cudaIpcCloseMemHandle;
+    fn cuIpcGetEventHandle(to: *mut crate::runtime::IpcHandle, event: Handle) = ipc::cudaIpcGetEventHandle;
+    fn cuIpcOpenEventHandle(to: Place, own: ipc::IpcBytes) = ipc::cudaIpcOpenEventHandle;
 
     fn cuArrayDestroy(own: Handle) = array::cudaFreeArray;
 
