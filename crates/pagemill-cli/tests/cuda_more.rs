@@ -35,6 +35,11 @@ fn kernels_choose_what_a_graph_does() {
 }
 
 #[test]
+fn images_have_levels_faces_and_views() {
+    finds_nothing_wrong("levels", &[&[], &["--functional"]]);
+}
+
+#[test]
 fn processes_share_memory_and_events() {
     finds_nothing_wrong("ipc", &[&[], &["--functional"]]);
 }

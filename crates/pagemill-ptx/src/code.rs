@@ -208,6 +208,8 @@ pub(crate) struct TextureInst {
     pub coordinates: [u16; 3],
     /// Narrow operand: the layer.
     pub layer: Option<u16>,
+    /// Narrow operands: the level or the gradients.
+    pub detail: [u16; 6],
     /// Destinations of a fetch or load; values of a store.
     pub registers: [u16; 4],
     pub slot: Option<u8>,
@@ -219,6 +221,31 @@ pub(crate) struct TextureForm {
     pub action: TextureAction,
     /// Coordinates without the layer.
     pub dimensions: u8,
+    /// Whether the coordinates are a direction, which meets a face of a cube.
+    pub cube: bool,
+    pub detail: Detail,
+}
+
+impl TextureForm {
+    /// Operands that say which level is meant.
+    pub fn detail_operands(&self) -> usize {
+        match self.detail {
+            Detail::First => 0,
+            Detail::Level => 1,
+            Detail::Gradients => 2 * usize::from(self.dimensions),
+        }
+    }
+}
+
+/// How a fetch says which level of an image it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The first.
+    First,
+    /// By number.
+    Level,
+    /// By how far neighbors on the screen are apart: for each dimension to the right, then for each down.
+    Gradients,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

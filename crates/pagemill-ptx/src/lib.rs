@@ -41,5 +41,5 @@ pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest};
 pub use module::{Linked, Module};
 pub use names::{readable_name, readable_text};
-pub use texture::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
+pub use texture::{AddressMode, ChannelKind, Image, Mipmap, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};

@@ -19,6 +19,7 @@ mod ipc;
 mod launch;
 mod library;
 mod memory;
+mod mipmap;
 mod nvml;
 mod pool;
 mod properties;

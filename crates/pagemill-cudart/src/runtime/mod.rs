@@ -10,6 +10,7 @@ mod images;
 mod ipc;
 mod launches;
 mod memory;
+mod mipmaps;
 mod pages;
 mod planned;
 mod streams;
@@ -35,6 +36,7 @@ pub use images::FunctionKey;
 pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
+pub use mipmaps::{MipReading, View};
 pub use streams::StreamId;
 pub use virtual_memory::GRANULE_BYTES;
 
@@ -44,6 +46,7 @@ use graphs::Graphs;
 use images::Images;
 use ipc::SharedWithOthers;
 use memory::Block;
+use mipmaps::Mipmaps;
 use planned::Planned;
 use streams::Clocks;
 use virtual_memory::VirtualMemory;
@@ -58,6 +61,7 @@ pub struct Runtime {
     clocks: Clocks,
     blocks: Blocks,
     arrays: Arrays,
+    mipmaps: Mipmaps,
     graphs: Graphs,
     graph_memory: GraphMemory,
     virtual_memory: VirtualMemory,
@@ -107,6 +111,7 @@ impl Runtime {
             clocks: Clocks::default(),
             blocks: Blocks::new(),
             arrays: Arrays::default(),
+            mipmaps: Mipmaps::default(),
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             virtual_memory: VirtualMemory::default(),

@@ -535,6 +535,10 @@ impl Tables<'_> {
             *coordinate = rest.next().unwrap_or(0);
         }
         let layer = if layered { rest.next() } else { None };
+        let mut detail = [0; 6];
+        for operand in &mut detail[..form.detail_operands()] {
+            *operand = rest.next().unwrap_or(0);
+        }
         let mut registers = [SINK; 4];
         let dsts = micro.dsts.iter().map(|dst| self.slot(*dst));
         for (register, operand) in registers.iter_mut().zip(dsts.chain(rest)) {
@@ -545,6 +549,7 @@ impl Tables<'_> {
             object,
             coordinates,
             layer,
+            detail,
             registers,
             slot,
         }

@@ -65,7 +65,7 @@ pub(super) enum Aux {
     Targets(Vec<Label>),
     /// Sources: address, then values. Destinations: the registers loaded, or the old value.
     Memory(MemoryAux),
-    /// Sources: handle, coordinates, layer if `layered`, then values. Destinations: the registers loaded.
+    /// Sources: handle, coordinates, layer if `layered`, level or gradients, then values. Destinations: the registers loaded.
     Texture {
         form: TextureForm,
         layered: bool,

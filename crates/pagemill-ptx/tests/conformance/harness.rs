@@ -120,7 +120,11 @@ impl Device {
 
     /// A texture or surface object; its handle.
     pub fn bind(&mut self, image: Image, sampler: Sampler) -> u64 {
-        self.memory.bind_texture(Texture { image, sampler })
+        self.memory.bind_texture(Texture {
+            image,
+            sampler,
+            mipmap: None,
+        })
     }
 
     /// What kernels have asked for since the last call.

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
 use crate::ffi::{
-    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, pool,
-    stream, user_object,
+    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, mipmap,
+    pool, stream, user_object,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -118,6 +118,8 @@ same! { Context:
     fn cuIpcOpenEventHandle(to: Place, own: ipc::IpcBytes) = ipc::cudaIpcOpenEventHandle;
 
     fn cuArrayDestroy(own: Handle) = array::cudaFreeArray;
+    fn cuMipmappedArrayGetLevel(to: Place, own: Handle, level: c_uint) = mipmap::cudaGetMipmappedArrayLevel;
+    fn cuMipmappedArrayDestroy(own: Handle) = mipmap::cudaFreeMipmappedArray;
 
     fn cuGraphAddMemAllocNode(to: Place, own: Handle, after: *const u64, count: usize, node: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphAddMemAllocNode;
     fn cuGraphAddMemFreeNode(to: Place, own: Handle, after: *const u64, count: usize, at: Handle) = graph_memory::cudaGraphAddMemFreeNode;
