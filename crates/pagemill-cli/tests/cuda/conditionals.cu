@@ -69,7 +69,7 @@ static void branches(int *device) {
         void *arguments[] = {&out, &amounts[i]};
         kernel(bodies[i], nullptr, (void *)add, arguments);
     }
-    // Nobody sets this one: its default chooses.
+    // nothing sets this one: its default chooses.
     node = conditional(graph, node, chosen, cudaGraphCondTypeSwitch, 3, bodies);
     for (int i = 0; i < 3; i++) {
         void *arguments[] = {&out, &amounts[2 + i]};

@@ -28,6 +28,8 @@ pub struct Launch {
 pub struct FunctionAttributes {
     /// Static shared memory of a block in bytes.
     pub shared_bytes: u64,
+    /// Constants of its module in bytes.
+    pub constant_bytes: u64,
     /// Local memory of a thread in bytes.
     pub local_bytes: u64,
     /// Most threads that a block can have.
@@ -182,6 +184,7 @@ impl Runtime {
         let limit = kernel.max_threads.unwrap_or(sm.max_threads_per_block);
         Ok(FunctionAttributes {
             shared_bytes: kernel.shared_bytes.into(),
+            constant_bytes: self.gpu.constant_bytes(module)?,
             local_bytes: kernel.local_bytes.into(),
             max_threads_per_block: limit.min(sm.max_threads_per_block),
             registers: kernel.registers_per_thread.min(sm.max_registers_per_thread),

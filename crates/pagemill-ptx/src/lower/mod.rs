@@ -166,7 +166,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         name: function.name.clone(),
         param_bytes: params.last().map_or(0, |param| param.offset + param.bytes),
         params,
-        registers_per_thread: live.pressure,
+        registers_per_thread: live.pressure.min(max_registers(function)),
         shared_bytes: layout.bytes,
         local_bytes,
         max_threads: max_threads(function),
@@ -205,6 +205,14 @@ fn param((variable, (offset, bytes)): (&Variable, (u32, u32))) -> Param {
         align: variable.align as u32,
         ty: variable.ty,
     }
+}
+
+/// `.maxnreg`.
+fn max_registers(function: &Function) -> u32 {
+    let directives = function.directives.iter();
+    let limits = directives.filter(|(name, _)| name == "maxnreg");
+    let values = limits.flat_map(|(_, values)| values.iter().copied());
+    values.min().unwrap_or(u32::MAX)
 }
 
 fn max_threads(function: &Function) -> Option<u32> {

@@ -155,6 +155,24 @@ impl Gpu {
             .map(VirtAddr)
     }
 
+    /// Bytes of a module's constants.
+    ///
+    /// # Errors
+    /// If there is no such module.
+    pub fn constant_bytes(&self, module: ModuleId) -> Result<u64, GpuError> {
+        Ok(self.loaded(module)?.module.constant_bytes())
+    }
+
+    /// Gives the threads of a module's kernels at most `most` registers.
+    ///
+    /// # Errors
+    /// If there is no such module.
+    pub fn limit_registers(&mut self, module: ModuleId, most: u32) -> Result<(), GpuError> {
+        self.loaded(module)?;
+        self.modules[module.0 as usize].module.limit_registers(most);
+        Ok(())
+    }
+
     /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
     ///
     /// Without time ([`Options::timing`](super::Options) off), the report's times and memory counts are zero.
