@@ -49,6 +49,8 @@ pub enum Command {
     Cuda(CudaArguments),
     /// Run an MPI program over the simulated network interface
     Mpi(MpiArguments),
+    /// Write the messages of a scenario in the GOAL format of other network simulators
+    Goal(crate::goal::GoalArguments),
     /// Run benchmarks on the real GPU of this machine
     #[command(subcommand)]
     Gpu(GpuCommand),

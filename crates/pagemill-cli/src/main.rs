@@ -9,6 +9,7 @@ mod cuda;
 mod daemon;
 mod doctor;
 mod failure;
+mod goal;
 mod gpu;
 mod help;
 mod list;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Rank(arguments) => rank::rank(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Goal(arguments) => goal::goal(&arguments),
         Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),

@@ -68,3 +68,57 @@ fn a_program_that_never_ends_fails_and_says_where() {
         "nothing was written"
     );
 }
+
+#[test]
+fn a_generated_program_is_written_as_a_schedule_that_can_be_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workload =
+        "workload={name=\"halo\", ranks=8, bytes=\"20 KiB\", iterations=2, compute=\"3 us\"}";
+    let arguments = ["goal", "pni-replay", "--set", workload];
+    run_in(
+        folder.path(),
+        &[&arguments[..], &["--out", "halo.goal"]].concat(),
+    )
+    .result();
+    let text = std::fs::read_to_string(folder.path().join("halo.goal")).expect("the schedule");
+    assert_eq!(run(&arguments).result(), text);
+    std::fs::write(
+        folder.path().join("replay.toml"),
+        "title = \"replay\"\nkind = \"nic\"\nmachine = \"pni\"\n[workload]\nname = \"goal\"\nfile = \"halo.goal\"\n",
+    )
+    .expect("a file");
+    let direct = run_in(
+        folder.path(),
+        &[
+            "run",
+            "pni-replay",
+            "--format",
+            "json",
+            "--set",
+            workload,
+            "--set",
+            "machine=\"pni\"",
+        ],
+    );
+    let replayed = run_in(folder.path(), &["run", "replay.toml", "--format", "json"]);
+    let row = |text: String| -> Value {
+        let results: Value = serde_json::from_str(&text).expect("JSON");
+        results["rows"][0].clone()
+    };
+    let (direct, replayed) = (row(direct.result()), row(replayed.result()));
+    for column in ["messages", "payload_bytes"] {
+        assert_eq!(direct[column], replayed[column], "{column}");
+    }
+}
+
+#[test]
+fn what_is_no_program_of_messages_is_not_written() {
+    for (scenario, expected) in [
+        ("pni-latency", "\"latency\" is no program of messages"),
+        ("smoke", "of kind \"gpu\""),
+        ("all-reduce", "sweeps over several workloads"),
+    ] {
+        let text = run(&["goal", scenario]).error(2).replace('\n', " ");
+        assert!(text.contains(expected), "{text}");
+    }
+}

@@ -33,6 +33,7 @@ Commands:
   doctor       Show which real backends this machine has, and what would enable the others
   cuda         Run an unmodified CUDA program on a simulated GPU
   mpi          Run an MPI program over the simulated network interface
+  goal         Write the messages of a scenario in the GOAL format of other network simulators
   gpu          Run benchmarks on the real GPU of this machine
   mrc          Show how the misses of a trace follow its share of a cache
   zero         Huge pages that are clean before anyone waits for them

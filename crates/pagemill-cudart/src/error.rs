@@ -78,6 +78,11 @@ fn rows() -> impl Iterator<Item = (i32, &'static str, &'static str)> {
 }
 
 impl CudaError {
+    /// Code, name and description of every error.
+    pub(crate) fn all() -> impl Iterator<Item = (i32, &'static str, &'static str)> {
+        rows()
+    }
+
     /// Its name, such as `cudaErrorInvalidValue`.
     pub fn name(self) -> &'static str {
         self.row().map_or("unrecognized error code", |row| row.1)
@@ -216,6 +221,7 @@ impl From<GpuError> for Fault {
             GpuError::OutOfMemory { .. } | GpuError::TooManyPages { .. } | GpuError::Memory(_) => {
                 Self::new(CudaError::MEMORY_ALLOCATION, message)
             }
+            GpuError::DeviceCopy(_) => Self::sticky(CudaError::ILLEGAL_ADDRESS, message),
             GpuError::Ptx(_) => Self::new(CudaError::INVALID_PTX, message),
             GpuError::UnknownKernel { .. } => {
                 Self::new(CudaError::INVALID_DEVICE_FUNCTION, message)

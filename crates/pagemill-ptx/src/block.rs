@@ -287,6 +287,8 @@ impl Block {
                     + global_warp * LANES as u64 * u64::from(local_limit),
                 check: self.check.as_deref_mut(),
                 timed: stepped,
+                first_thread: self.index * u64::from(launch.threads)
+                    + u64::from(number) * LANES as u64,
                 shared_replays: 0,
             },
             output: &mut self.output,

@@ -2,6 +2,7 @@
 
 use crate::ast::Space;
 pub(crate) use crate::bank::Bank;
+use crate::device_runtime::RuntimeCall;
 use crate::exec::op::Inst;
 use crate::native::{Routine, Unavailable};
 use std::sync::{Arc, OnceLock};
@@ -207,6 +208,8 @@ pub(crate) struct TextureInst {
     pub coordinates: [u16; 3],
     /// Narrow operand: the layer.
     pub layer: Option<u16>,
+    /// Narrow operands: the level or the gradients.
+    pub detail: [u16; 6],
     /// Destinations of a fetch or load; values of a store.
     pub registers: [u16; 4],
     pub slot: Option<u8>,
@@ -218,6 +221,31 @@ pub(crate) struct TextureForm {
     pub action: TextureAction,
     /// Coordinates without the layer.
     pub dimensions: u8,
+    /// Whether the coordinates are a direction, which meets a face of a cube.
+    pub cube: bool,
+    pub detail: Detail,
+}
+
+impl TextureForm {
+    /// Operands that say which level is meant.
+    pub fn detail_operands(&self) -> usize {
+        match self.detail {
+            Detail::First => 0,
+            Detail::Level => 1,
+            Detail::Gradients => 2 * usize::from(self.dimensions),
+        }
+    }
+}
+
+/// How a fetch says which level of an image it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The first.
+    First,
+    /// By number.
+    Level,
+    /// By how far neighbors on the screen are apart: for each dimension to the right, then for each down.
+    Gradients,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -449,7 +477,7 @@ pub(crate) struct StackSlots {
 }
 
 /// What a kernel asks of the system.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Service {
     /// `vprintf(format, arguments)`: wide operands; the narrow destination gets the argument count.
     Print {
@@ -472,6 +500,8 @@ pub(crate) enum Service {
     Malloc { bytes: u16, dst: u16 },
     /// `free(address)`: a wide operand.
     Free { address: u16 },
+    /// A function of the device runtime.
+    Runtime(Box<RuntimeCall>),
     /// A clock register into a narrow or wide slot.
     Clock { dst: u16, part: ClockPart },
 }

@@ -292,26 +292,39 @@ fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), L
         given,
         max,
     };
-    if grid
-        .iter()
-        .zip(GRID_MAX)
-        .any(|(&extent, max)| extent == 0 || extent > max)
-    {
+    if !is_grid_possible(grid) {
         return Err(wrong("grid", grid, format!("{GRID_MAX:?}")));
     }
+    let max = most_threads(kernel.max_threads);
+    if !is_block_possible(block, kernel.max_threads) {
+        return Err(wrong("block", block, format!("{max} threads")));
+    }
+    Ok(())
+}
+
+/// Whether a kernel of at most `max_threads` threads can have this grid.
+pub(crate) fn is_shape_possible(grid: [u32; 3], block: [u32; 3], max_threads: Option<u32>) -> bool {
+    is_grid_possible(grid) && is_block_possible(block, max_threads)
+}
+
+fn is_grid_possible(grid: [u32; 3]) -> bool {
+    let mut extents = grid.into_iter().zip(GRID_MAX);
+    extents.all(|(extent, max)| (1..=max).contains(&extent))
+}
+
+fn most_threads(max_threads: Option<u32>) -> u64 {
+    max_threads
+        .map_or(BLOCK_THREADS_MAX, u64::from)
+        .min(BLOCK_THREADS_MAX)
+}
+
+fn is_block_possible(block: [u32; 3], max_threads: Option<u32>) -> bool {
     let threads: u64 = block
         .iter()
         .map(|&extent| u64::from(extent))
         .try_fold(1u64, u64::checked_mul)
         .unwrap_or(u64::MAX);
-    let max = kernel
-        .max_threads
-        .map_or(BLOCK_THREADS_MAX, u64::from)
-        .min(BLOCK_THREADS_MAX);
-    if threads == 0 || threads > max {
-        return Err(wrong("block", block, format!("{max} threads")));
-    }
-    Ok(())
+    (1..=most_threads(max_threads)).contains(&threads)
 }
 
 fn check_sizes(kernel: &Kernel, dynamic_shared_bytes: u32, args: &[u8]) -> Result<(), LaunchError> {

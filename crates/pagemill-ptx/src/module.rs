@@ -112,6 +112,20 @@ impl Module {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
+    /// Bytes of its constants.
+    pub fn constant_bytes(&self) -> u64 {
+        let constants = self.variables.iter();
+        let constants = constants.filter(|variable| variable.space == Space::Const);
+        constants.map(|variable| variable.bytes).sum()
+    }
+
+    /// Gives the threads of its kernels at most `most` registers. What a compiler would keep in memory then costs nothing.
+    pub fn limit_registers(&mut self, most: u32) {
+        for kernel in &mut self.kernels {
+            kernel.registers_per_thread = kernel.registers_per_thread.min(most.max(1));
+        }
+    }
+
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -248,13 +262,15 @@ fn lower_kernels(
         .iter()
         .zip(0..)
         .map(|(variable, index)| (variable.name.as_str(), (index, variable.space)));
+    let functions = lower::addresses(ast);
     let shared = lower::Shared {
         module: ast,
         module_id,
         source_name: source_name.clone(),
         files: Arc::new(ast.files.clone()),
         variables: variables.collect(),
-        functions: lower::addresses(ast),
+        kernels: lower::launchable(ast, &functions),
+        functions,
     };
     let entries = ast
         .functions

@@ -88,7 +88,8 @@ pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86",
     "zero-xeon");
 
 /// The scenarios that every installation has.
-pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "cachepm-dynamic",
+pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "all-reduce",
+    "cachepm-dynamic",
     "cachepm-mrc",
     "cachepm-pairs",
     "cachepm-single",
@@ -123,6 +124,7 @@ pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "cachepm-dynamic",
     "ppm-tlb",
     "quickstart",
     "smoke",
+    "training-8x70b",
     "uvm-best",
     "uvm-on-demand",
     "uvm-partition",

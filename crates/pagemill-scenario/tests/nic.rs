@@ -83,6 +83,13 @@ fn every_workload_can_be_named() {
         "name=\"shift\", ranks=4, bytes=\"8 B\", distance=3",
         "name=\"incast\", ranks=4, bytes=\"8 B\"",
         "name=\"pairs\", ranks=4, bytes=\"8 B\"",
+        "name=\"collective\", operation=\"all-reduce\", algorithm=\"hierarchical\", node_ranks=2, ranks=4, bytes=\"8 B\"",
+        "name=\"collective\", operation=\"all-to-all\", ranks=4, bytes=\"8 B\", channels=1, at_once=3, buffers=\"staged\"",
+        "name=\"training\", model=\"mixtral-8x7b\", layers=4, tensor=2, data=8, pipeline=2, expert=8, overlap=true, routing=\"zipf\", tera_operations_per_second=400",
+        "name=\"inference\", model=\"llama-2-70b\", tensor=8, tensor_exchange=\"gather-scatter\"",
+        "name=\"fft\", rows=2, columns=4, points=64",
+        "name=\"sparse\", ranks=16, bytes=\"64 KiB\", degree=3",
+        "name=\"parameter-server\", workers=6, servers=2, bytes=\"1 MiB\"",
         "name=\"halo\", ranks=4, bytes=\"8 B\", compute=\"1 us\"",
     ];
     let bare = SOUND.split("[workload]").next().unwrap();
@@ -90,6 +97,34 @@ fn every_workload_can_be_named() {
         let point = load(&format!("{bare}\nworkload = {{ {workload} }}\n"), &[]).unwrap();
         let name = workload.split('"').nth(1).unwrap();
         assert_eq!(point.workload.name(), name);
+    }
+}
+
+#[test]
+fn programs_whose_numbers_do_not_fit_together_are_refused() {
+    let bare = SOUND.split("[workload]").next().unwrap();
+    let cases = [
+        (
+            "name=\"training\", model=\"mixtral-8x7b\", pipeline=3",
+            "no multiple of `pipeline` = 3",
+        ),
+        (
+            "name=\"training\", model=\"mixtral\"",
+            "models: gpt-3-175b, llama-2-70b, mixtral-8x7b",
+        ),
+        (
+            "name=\"inference\", model=\"mixtral-8x7b\", overlap=true",
+            "workload.overlap",
+        ),
+        (
+            "name=\"collective\", operation=\"all-reduce\", algorithm=\"hierarchical\", ranks=4, bytes=\"8 B\"",
+            "node_ranks",
+        ),
+        ("name=\"fft\", rows=3, columns=4, points=64", "`rows` = 3"),
+    ];
+    for (workload, expected) in cases {
+        let error = load(&format!("{bare}\nworkload = {{ {workload} }}\n"), &[]).unwrap_err();
+        assert!(error.contains(expected), "{error}");
     }
 }
 

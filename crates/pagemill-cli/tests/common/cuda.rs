@@ -52,10 +52,15 @@ impl Toolkit {
 
     /// Compiles `source` with nvcc as it is: the runtime becomes part of the program.
     pub fn compile_plainly(&self, source: &Path, name: &str) -> PathBuf {
+        self.compile_plainly_with(source, name, &[])
+    }
+
+    /// The same with `flags`.
+    pub fn compile_plainly_with(&self, source: &Path, name: &str, flags: &[&str]) -> PathBuf {
         let toolkit = self.packages.join("cu13");
         let mut command = Command::new(toolkit.join("bin/nvcc"));
-        command.arg("-L").arg(toolkit.join("lib")).arg(source);
-        self.run(&mut command, name)
+        command.arg("-L").arg(toolkit.join("lib")).args(flags);
+        self.run(command.arg(source), name)
     }
 
     /// Compiles `source` with the host's compiler, CUDA 12's runtime becoming part of the program; `None` where that is not

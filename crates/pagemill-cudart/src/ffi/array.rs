@@ -8,9 +8,10 @@ use super::texture::ChannelFormat;
 use super::work::{Wait, submit};
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
+use pagemill_ptx::Texel;
+
 use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId, Work};
 
-const CUBEMAP: c_uint = 4;
 const SPARSE: c_uint = 0x40;
 
 /// # Safety
@@ -21,19 +22,35 @@ pub(super) unsafe fn create(
     asked: [usize; 3],
     flags: c_uint,
 ) -> Done {
-    if to.is_null() || format.is_null() {
+    if to.is_null() {
         return Err(null());
     }
-    if flags & (CUBEMAP | SPARSE) != 0 {
-        let message = "pagemill does not support cubemap and sparse arrays";
+    // SAFETY: by the contract of this function.
+    let (texel, asked) = unsafe { checked(format, asked, flags)? };
+    let handle = with_runtime(|runtime| runtime.create_array(texel, asked, flags))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, handle as *mut c_void) }
+}
+
+/// The texel and the extent of a new array.
+///
+/// # Safety
+/// `format` is null or points to one.
+pub(super) unsafe fn checked(
+    format: *const ChannelFormat,
+    asked: [usize; 3],
+    flags: c_uint,
+) -> Result<(Texel, [u64; 3]), Fault> {
+    if format.is_null() {
+        return Err(null());
+    }
+    if flags & SPARSE != 0 {
+        let message = "pagemill does not support sparse arrays";
         return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
     }
     // SAFETY: by the contract of this function.
     let texel = unsafe { format.read_unaligned() }.texel()?;
-    let asked = asked.map(|texels| texels as u64);
-    let handle = with_runtime(|runtime| runtime.create_array(texel, asked, flags))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, handle as *mut c_void) }
+    Ok((texel, asked.map(|texels| texels as u64)))
 }
 
 /// One side of a copy that an array takes part in.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::properties::{self, Layout, attribute};
 use super::{Done, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
+use crate::runtime::Runtime;
+use pagemill_sim::DeviceFacts;
 
 /// The same for every simulated GPU, as there is one.
 pub(super) const UUID: [u8; 16] = *b"pagemill GPU 000";
@@ -40,18 +42,34 @@ const STACK_LIMIT: c_int = 0;
 /// `cudaLimitMallocHeapSize`.
 const HEAP_LIMIT: c_int = 2;
 
-/// Stack of a thread, buffer of `printf` and heap of `malloc` in kernels, in bytes, as CUDA has them at first.
-static LIMITS: [AtomicUsize; 3] = [
-    AtomicUsize::new(1 << 10),
-    AtomicUsize::new(1 << 20),
-    AtomicUsize::new(8 << 20),
+/// By number, as CUDA has them at first: stack of a thread, buffer of `printf` and heap of `malloc` in kernels, in bytes;
+/// launches of kernels that may wait.
+static LIMITS: [(c_int, AtomicUsize); 4] = [
+    (STACK_LIMIT, AtomicUsize::new(1 << 10)),
+    (1, AtomicUsize::new(1 << 20)),
+    (HEAP_LIMIT, AtomicUsize::new(8 << 20)),
+    (4, AtomicUsize::new(2048)),
 ];
 
+/// What kernels learn when they ask about the device.
+pub(super) fn facts(runtime: &Runtime) -> DeviceFacts {
+    let attributes = (1..=properties::ATTRIBUTE_MAX)
+        .filter_map(|number| Some((number, attribute(runtime, number)?)));
+    let limits = LIMITS.iter();
+    let limits = limits.map(|(limit, value)| (*limit, value.load(Ordering::Relaxed) as u64));
+    DeviceFacts {
+        runtime_version: RUNTIME_VERSION_13,
+        attributes: attributes.collect(),
+        limits: limits.collect(),
+        errors: CudaError::all()
+            .map(|(code, name, description)| (code, (name.to_owned(), description.to_owned())))
+            .collect(),
+    }
+}
+
 fn known_limit(limit: c_int) -> Result<&'static AtomicUsize, Fault> {
-    let known = usize::try_from(limit)
-        .ok()
-        .and_then(|limit| LIMITS.get(limit));
-    known.ok_or_else(|| {
+    let known = LIMITS.iter().find(|(own, _)| *own == limit);
+    known.map(|(_, value)| value).ok_or_else(|| {
         let message = format!("pagemill has no limit {limit}");
         Fault::new(CudaError::UNSUPPORTED_LIMIT, message)
     })
@@ -238,7 +256,11 @@ api! {
             _ => {}
         }
         known.store(value, Ordering::Relaxed);
-        Ok(())
+        with_runtime(|runtime| {
+            let facts = runtime.device_facts_mut();
+            facts.limits.insert(limit, value as u64);
+            Ok(())
+        })
     }
 
     fn cudaProfilerStart() {

@@ -24,7 +24,7 @@ pub(super) struct KernelNode {
 impl KernelNode {
     /// # Safety
     /// The arguments are as [`pack`] needs them.
-    unsafe fn work(&self, runtime: &mut Runtime) -> Result<Work, Fault> {
+    pub(super) unsafe fn work(&self, runtime: &mut Runtime) -> Result<Work, Fault> {
         if !self.extra.is_null() {
             let message = "pagemill does not support kernel arguments in the `extra` format";
             return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
@@ -110,20 +110,30 @@ pub(super) unsafe fn add(
     place: &Place,
     work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
 ) -> Done {
-    if place.to.is_null() || place.count > 0 && place.after.is_null() {
+    if place.to.is_null() {
         return Err(null());
     }
-    let mut after: Vec<u64> = Vec::with_capacity(place.count);
-    for index in 0..place.count {
-        // SAFETY: by the contract of this function.
-        after.push(unsafe { place.after.add(index).read_unaligned() });
-    }
+    // SAFETY: by the contract of this function.
+    let after = unsafe { handles(place.after, place.count)? };
     let node = with_runtime(|runtime| {
         let work = work(runtime)?;
         runtime.add_node(address(place.graph), &after, work)
     })?;
     // SAFETY: by the contract of this function.
     unsafe { give(place.to, node as *mut c_void) }
+}
+
+/// The `count` handles of a list.
+///
+/// # Safety
+/// `list` is null or points to so many.
+pub(super) unsafe fn handles(list: *const u64, count: usize) -> Result<Vec<u64>, Fault> {
+    if count > 0 && list.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let read = |index| unsafe { list.add(index).read_unaligned() };
+    Ok((0..count).map(read).collect())
 }
 
 /// # Safety
@@ -301,9 +311,7 @@ api! {
     fn cudaGraphAddChildGraphNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
         // SAFETY: see above.
         unsafe {
-            add(&Place { to, graph, after, count }, |runtime| {
-                Ok(Work::Child(runtime.graph(address(child))?.clone()))
-            })
+            add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child)))
         }
     }
 

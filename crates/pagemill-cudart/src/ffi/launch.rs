@@ -234,7 +234,7 @@ api! {
         })?;
         let attributes = FuncAttributes {
             shared_bytes: found.shared_bytes as usize,
-            constant_bytes: 0,
+            constant_bytes: found.constant_bytes as usize,
             local_bytes: found.local_bytes as usize,
             max_threads_per_block: found.max_threads_per_block as c_int,
             registers: found.registers as c_int,

@@ -58,7 +58,26 @@ fn load_text(code: &[u8]) -> Result<*mut c_void, Fault> {
         return Err(Fault::new(CudaError::NO_KERNEL_IMAGE, message));
     }
     let ptx = String::from_utf8_lossy(code).into_owned();
-    load_image(|runtime| runtime.register_ptx(ptx))
+    let limit = register_limit(&ptx);
+    let loaded = load_image(|runtime| runtime.register_ptx(ptx))?;
+    if let Some(most) = limit {
+        let number = image(loaded)?;
+        with_runtime(|runtime| runtime.limit_registers(number, most))?;
+    }
+    Ok(loaded)
+}
+
+/// What the last line of a linked text begins with, if its kernels have a limit of registers.
+const REGISTER_LIMIT: &str = "// at most this many registers: ";
+
+/// The last line of a linked text whose kernels have at most `most` registers.
+pub(super) fn limit_line(most: u32) -> String {
+    format!("\n{REGISTER_LIMIT}{most}\n")
+}
+
+fn register_limit(ptx: &str) -> Option<u32> {
+    let last = ptx.trim_end().rsplit('\n').next()?;
+    last.strip_prefix(REGISTER_LIMIT)?.parse().ok()
 }
 
 fn load_image(register: impl FnOnce(&mut Runtime) -> usize) -> Result<*mut c_void, Fault> {

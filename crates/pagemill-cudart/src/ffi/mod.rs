@@ -13,10 +13,13 @@ mod driver;
 mod exit;
 mod graph;
 mod graph_memory;
+mod graph_node;
 mod graph_shape;
+mod ipc;
 mod launch;
 mod library;
 mod memory;
+mod mipmap;
 mod nvml;
 mod pool;
 mod properties;
@@ -179,7 +182,10 @@ fn start() -> State {
         children::end_with(&owner);
     }
     match Runtime::new(setting) {
-        Ok(runtime) => State::Ready(Box::new(runtime)),
+        Ok(mut runtime) => {
+            *runtime.device_facts_mut() = device::facts(&runtime);
+            State::Ready(Box::new(runtime))
+        }
         Err(fault) => {
             complain("start", fault.message.as_deref().unwrap_or("no machine"));
             State::Failed

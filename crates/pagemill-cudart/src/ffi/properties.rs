@@ -147,7 +147,7 @@ pub(super) fn compute_capability(runtime: &Runtime) -> i32 {
 }
 
 /// The highest attribute that CUDA 13 knows.
-const ATTRIBUTE_MAX: i32 = 160;
+pub(super) const ATTRIBUTE_MAX: i32 = 160;
 
 /// Clock of GPU memory in hertz; that of L2 where a machine gives memory by its rate.
 fn memory_clock(machine: &GpuMachine) -> u64 {

@@ -1,12 +1,13 @@
 //! Texture and surface objects, and what their channels are.
 
-use std::ffi::{c_int, c_ulonglong, c_void};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel};
 
+use super::mipmap::ViewDesc;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::Resource;
+use crate::runtime::{MipReading, Resource};
 
 /// `cudaChannelFormatDesc`: bits of each channel, and what they are.
 #[repr(C)]
@@ -107,10 +108,7 @@ impl ResourceDesc {
                 rows: self.rows as u64,
                 pitch_bytes: self.pitch as u64,
             }),
-            1 => {
-                let message = "pagemill does not support mipmapped arrays";
-                Err(Fault::new(CudaError::NOT_SUPPORTED, message))
-            }
+            1 => Ok(Resource::Mipmapped(address(self.pointer))),
             kind => {
                 let message = format!("there is no resource type {kind}");
                 Err(Fault::new(CudaError::INVALID_VALUE, message))
@@ -119,7 +117,7 @@ impl ResourceDesc {
     }
 }
 
-/// `cudaTextureDesc` up to the last field that means something without mipmaps.
+/// `cudaTextureDesc` up to the last field that means something here.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct TextureDesc {
@@ -129,9 +127,21 @@ pub(super) struct TextureDesc {
     pub(super) srgb: c_int,
     pub(super) border: [f32; 4],
     pub(super) normalized_coordinates: c_int,
+    pub(super) anisotropy: c_uint,
+    pub(super) mipmap_filter: c_int,
+    pub(super) mipmap_bias: f32,
+    pub(super) mipmap_range: [f32; 2],
 }
 
 impl TextureDesc {
+    pub(super) fn reading(&self) -> MipReading {
+        MipReading {
+            linear: self.mipmap_filter == 1,
+            bias: self.mipmap_bias,
+            range: self.mipmap_range,
+        }
+    }
+
     pub(super) fn sampler(&self) -> Result<Sampler, Fault> {
         if self.srgb != 0 {
             let message = "pagemill does not support sRGB textures";
@@ -159,16 +169,13 @@ impl TextureDesc {
 }
 
 /// # Safety
-/// `to` and `resource` are null or point to what they name.
-unsafe fn create(to: *mut c_ulonglong, resource: *const ResourceDesc, sampler: Sampler) -> Done {
-    if resource.is_null() || to.is_null() {
+/// `resource` is null or points to one.
+unsafe fn resource_at(resource: *const ResourceDesc) -> Result<Resource, Fault> {
+    if resource.is_null() {
         return Err(null());
     }
     // SAFETY: by the contract of this function.
-    let resource = unsafe { resource.read_unaligned() }.resource()?;
-    let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, handle) }
+    unsafe { resource.read_unaligned() }.resource()
 }
 
 pub(super) fn destroy(handle: c_ulonglong) -> Done {
@@ -180,18 +187,19 @@ pub(super) fn destroy(handle: c_ulonglong) -> Done {
 }
 
 api! {
-    fn cudaCreateTextureObject(to: *mut c_ulonglong, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const c_void) {
-        if texture.is_null() {
+    fn cudaCreateTextureObject(to: *mut c_ulonglong, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const ViewDesc) {
+        if to.is_null() || texture.is_null() {
             return Err(null());
-        }
-        if !view.is_null() {
-            let message = "pagemill does not support resource views";
-            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
         }
         // SAFETY: see the module.
         unsafe {
-            let sampler = texture.read_unaligned().sampler()?;
-            create(to, resource, sampler)
+            let desc = texture.read_unaligned();
+            let (resource, sampler) = (resource_at(resource)?, desc.sampler()?);
+            let view = ViewDesc::read(view)?;
+            let handle = with_runtime(|runtime| {
+                runtime.create_texture(resource, sampler, desc.reading(), view)
+            })?;
+            give(to, handle)
         }
     }
 
@@ -200,8 +208,14 @@ api! {
     }
 
     fn cudaCreateSurfaceObject(to: *mut c_ulonglong, resource: *const ResourceDesc) {
+        if to.is_null() {
+            return Err(null());
+        }
         // SAFETY: see the module.
-        unsafe { create(to, resource, Sampler::default()) }
+        let resource = unsafe { resource_at(resource)? };
+        let handle = with_runtime(|runtime| runtime.create_surface(resource))?;
+        // SAFETY: see the module.
+        unsafe { give(to, handle) }
     }
 
     fn cudaDestroySurfaceObject(handle: c_ulonglong) {

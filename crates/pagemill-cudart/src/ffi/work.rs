@@ -4,8 +4,9 @@ use std::ffi::c_void;
 
 use super::stream::HostFunction;
 use super::{Done, address, copy, with_runtime, with_runtime_for};
-use crate::error::Fault;
-use crate::runtime::{Runtime, StreamId, Work};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Conditional, Runtime, Step, StreamId, Work};
+use pagemill_types::Picos;
 
 /// Whether the host waits for the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub(super) unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Wor
         Work::Record(event) => runtime.record_event(*event, stream),
         Work::Allocate { address, bytes } => runtime.allocate_at(*address, *bytes),
         Work::Free(address) => runtime.free(*address),
-        Work::Host(..) | Work::Child(_) | Work::Empty => Ok(()),
+        Work::Host(..) | Work::Child(_) | Work::Conditional(_) | Work::Empty => Ok(()),
     }
 }
 
@@ -88,34 +89,75 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
     let (steps, start) = with_runtime(|runtime| {
         runtime.not_while_capturing(stream, "launching a graph")?;
         let start = runtime.graph_start(stream)?;
-        Ok((runtime.steps(executable)?.clone(), start))
+        let steps = runtime.steps(executable)?.clone();
+        runtime.begin_conditionals(&steps);
+        Ok((steps, start))
     })?;
+    // SAFETY: by the contract of this function.
+    let end = unsafe { run_steps(&steps, start)? };
+    with_runtime(|runtime| runtime.graph_end(stream, end))
+}
+
+/// Does `steps` from `start` on; returns when the last is done.
+///
+/// # Safety
+/// As [`submit`], of all their work.
+unsafe fn run_steps(steps: &[Step], start: Picos) -> Result<Picos, Fault> {
     let mut ends = Vec::with_capacity(steps.len());
-    for step in &steps {
+    for step in steps {
         let at = step
             .after
             .iter()
             .map(|&earlier| ends[earlier])
             .fold(start, Ord::max);
-        if let Work::Host(function, data) = step.work {
-            // SAFETY: the program gave this address as that of such a function.
-            let function: HostFunction = unsafe { std::mem::transmute(function as usize) };
-            function(data as *mut c_void);
-            ends.push(at);
-            continue;
-        }
-        let step_done = |runtime: &mut Runtime| {
-            runtime.do_step(at, |runtime, lane| {
-                // SAFETY: by the contract of this function.
-                unsafe { perform(runtime, lane, &step.work) }
-            })
-        };
-        let end = match step.work {
-            Work::Kernel(key, ..) => with_runtime_for(key, step_done)?,
-            _ => with_runtime(step_done)?,
-        };
-        ends.push(end);
+        // SAFETY: by the contract of this function.
+        ends.push(unsafe { run_step(&step.work, at)? });
     }
-    let end = ends.into_iter().fold(start, Ord::max);
-    with_runtime(|runtime| runtime.graph_end(stream, end))
+    Ok(ends.into_iter().fold(start, Ord::max))
+}
+
+/// # Safety
+/// As [`submit`].
+unsafe fn run_step(work: &Work, at: Picos) -> Result<Picos, Fault> {
+    match work {
+        Work::Host(function, data) => {
+            // SAFETY: the program gave this address as that of such a function.
+            let function: HostFunction = unsafe { std::mem::transmute(*function as usize) };
+            function(*data as *mut c_void);
+            return Ok(at);
+        }
+        // SAFETY: by the contract of this function.
+        Work::Conditional(node) => return unsafe { run_conditional(node, at) },
+        _ => {}
+    }
+    let step_done = |runtime: &mut Runtime| {
+        runtime.do_step(at, |runtime, lane| {
+            // SAFETY: by the contract of this function.
+            unsafe { perform(runtime, lane, work) }
+        })
+    };
+    match work {
+        Work::Kernel(key, ..) => with_runtime_for(*key, step_done),
+        _ => with_runtime(step_done),
+    }
+}
+
+/// Does the body that the value of a conditional node chooses, as often as it does.
+///
+/// # Safety
+/// As [`submit`].
+unsafe fn run_conditional(node: &Conditional, at: Picos) -> Result<Picos, Fault> {
+    let mut end = at;
+    while let Some(body) = with_runtime(|runtime| Ok(runtime.chosen_body(node)))? {
+        if node.repeats() && !node.may_end() {
+            let message = "the body of a while node has no kernel that could end it";
+            return Err(Fault::sticky(CudaError::LAUNCH_TIMEOUT, message));
+        }
+        // SAFETY: by the contract of this function.
+        end = unsafe { run_steps(&body, end)? };
+        if !node.repeats() {
+            break;
+        }
+    }
+    Ok(end)
 }

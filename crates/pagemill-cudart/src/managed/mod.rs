@@ -1,12 +1,15 @@
-//! Memory with one address on both sides: bytes mapped twice, and pages that notice when the CPU touches them.
+//! Memory with one address on both sides: bytes mapped twice, and pages that notice when the CPU touches them; and memory that
+//! processes share.
 
 mod bitmap;
 mod faults;
+mod shared;
 mod signals;
 mod views;
 mod watch;
 
 pub(crate) use faults::{any_touched, close, open, take_touched};
+pub(crate) use shared::{Origin, SharedMemory};
 pub(crate) use views::Views;
 
 /// Granules never get smaller than the CPU's pages.

@@ -6,20 +6,20 @@ use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
 use pagemill_sim::Buffer;
 
 use super::copies::{Extent, Span};
+use super::mipmaps::{MipReading, View};
 use super::{Runtime, Side};
 use crate::error::{CudaError, Fault};
 
 /// Set in handles of arrays, and in no address.
 const HANDLE_TAG: u64 = 0x6d << 56;
 
-/// Rows of arrays begin at multiples of this, so that they are whole tiles.
-const ROW_BYTES: u64 = 512;
-
 /// Where the texels of a texture or surface object are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// The array of this handle.
     Array(u64),
+    /// The mipmapped array of this handle.
+    Mipmapped(u64),
     /// Consecutive texels.
     Linear {
         /// Address of the first.
@@ -47,7 +47,8 @@ pub enum Resource {
 /// One CUDA array.
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
-    buffer: Buffer,
+    /// Its memory; `None` of a level of a mipmapped array, which has it.
+    pub(super) buffer: Option<Buffer>,
     /// Its texels.
     pub image: Image,
     /// Width, height and depth as the program asked for them.
@@ -63,7 +64,60 @@ pub(super) struct Arrays {
     made: u64,
 }
 
+impl Arrays {
+    /// Adds an array, and returns its handle.
+    pub(super) fn add(&mut self, array: Array) -> u64 {
+        self.made += 1;
+        let handle = HANDLE_TAG | self.made;
+        self.live.insert(handle, array);
+        handle
+    }
+
+    pub(super) fn remove(&mut self, handle: u64) {
+        self.live.remove(&handle);
+    }
+}
+
+/// `cudaArrayLayered`.
+const LAYERED: u32 = 1;
+/// `cudaArrayCubemap`.
+const CUBEMAP: u32 = 4;
+
+/// Where the texels of an array of `asked` texels in each dimension lie, from address 0 on.
+///
+/// # Errors
+/// No texels, more than can be addressed, or a cube that is none.
+pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<Image, Fault> {
+    let wrong = |message: String| Fault::new(CudaError::INVALID_VALUE, message);
+    if asked[0] == 0 {
+        return Err(wrong("an array needs at least one texel".to_owned()));
+    }
+    let [width, height, faces] = asked;
+    let has_faces = match flags & LAYERED != 0 {
+        true => faces > 0 && faces.is_multiple_of(6),
+        false => faces == 6,
+    };
+    if flags & CUBEMAP != 0 && !(width == height && has_faces) {
+        return Err(wrong(format!(
+            "a cubemap of {asked:?} texels is not possible: its faces are squares, and there are six for each layer"
+        )));
+    }
+    let image = Image::tiled(0, asked.map(|texels| texels.max(1)), texel);
+    image.ok_or_else(|| {
+        let message = format!("an array of {asked:?} texels is more than can be addressed");
+        Fault::new(CudaError::MEMORY_ALLOCATION, message)
+    })
+}
+
 impl Runtime {
+    /// Memory for arrays.
+    pub(super) fn take_array_memory(&mut self, bytes: u64) -> Result<Buffer, Fault> {
+        self.gpu.set_now(self.clocks.host());
+        let buffer = self.gpu.alloc_fixed("CUDA array", bytes)?;
+        self.clocks.host_waits(self.gpu.now());
+        Ok(buffer)
+    }
+
     /// `cudaMallocArray` and its kin: an array of `asked` texels in each dimension, 0 for those that it does not have.
     /// Returns its handle.
     ///
@@ -75,47 +129,18 @@ impl Runtime {
         asked: [u64; 3],
         flags: u32,
     ) -> Result<u64, Fault> {
-        if asked[0] == 0 {
-            let message = "an array needs at least one texel";
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        let extent = asked.map(|texels| texels.max(1));
-        let too_large = || {
-            let message = format!("an array of {asked:?} texels is more than can be addressed");
-            Fault::new(CudaError::MEMORY_ALLOCATION, message)
-        };
-        let layout = || {
-            let row = extent[0].checked_mul(texel.bytes())?;
-            let pitch_bytes = row.checked_next_multiple_of(ROW_BYTES)?;
-            let slice_bytes = Image::tiled_rows(extent[1]).checked_mul(pitch_bytes)?;
-            Some((
-                pitch_bytes,
-                slice_bytes,
-                slice_bytes.checked_mul(extent[2])?,
-            ))
-        };
-        let (pitch_bytes, slice_bytes, bytes) = layout().ok_or_else(too_large)?;
-        self.gpu.set_now(self.clocks.host());
-        let buffer = self.gpu.alloc_fixed("CUDA array", bytes)?;
-        self.clocks.host_waits(self.gpu.now());
+        let shape = check_shape(texel, asked, flags)?;
+        let buffer = self.take_array_memory(shape.taken_bytes())?;
         let image = Image {
             address: buffer.address.0,
-            extent,
-            pitch_bytes,
-            slice_bytes,
-            texel,
-            tiled: true,
+            ..shape
         };
-        let array = Array {
-            buffer,
+        Ok(self.arrays.add(Array {
+            buffer: Some(buffer),
             image,
             asked,
             flags,
-        };
-        self.arrays.made += 1;
-        let handle = HANDLE_TAG | self.arrays.made;
-        self.arrays.live.insert(handle, array);
-        Ok(handle)
+        }))
     }
 
     /// `cudaFreeArray`; waits for the GPU.
@@ -123,7 +148,10 @@ impl Runtime {
     /// # Errors
     /// If there is no such array.
     pub fn free_array(&mut self, handle: u64) -> Result<(), Fault> {
-        let buffer = self.array(handle)?.buffer;
+        let buffer = self.array(handle)?.buffer.ok_or_else(|| {
+            let message = "a level of a mipmapped array is freed with the array";
+            Fault::new(CudaError::INVALID_VALUE, message)
+        })?;
         self.synchronize();
         self.gpu.free_fixed(buffer)?;
         self.arrays.live.remove(&handle);
@@ -169,13 +197,25 @@ impl Runtime {
         })
     }
 
-    /// Makes a texture object, or with the default sampler a surface object, and returns its handle.
+    /// Makes a texture object, and returns its handle.
     ///
     /// # Errors
     /// Memory that is not the GPU's, or a way of reading that the texels do not allow.
-    pub fn create_texture(&mut self, resource: Resource, sampler: Sampler) -> Result<u64, Fault> {
-        let image = match resource {
+    pub fn create_texture(
+        &mut self,
+        resource: Resource,
+        sampler: Sampler,
+        reading: MipReading,
+        view: Option<View>,
+    ) -> Result<u64, Fault> {
+        let mut mipmap = None;
+        let mut image = match resource {
             Resource::Array(handle) => self.array(handle)?.image,
+            Resource::Mipmapped(handle) => {
+                let (image, levels) = self.mipmapped_image(handle, reading)?;
+                mipmap = Some(levels);
+                image
+            }
             Resource::Linear {
                 address,
                 texel,
@@ -203,8 +243,15 @@ impl Runtime {
                 tiled: false,
             },
         };
+        if let Some(view) = view {
+            view.narrow(&mut image, &mut mipmap)?;
+        }
         self.check_image(&image)?;
         check_sampler(&image, &sampler)?;
+        if reading.linear && mipmap.is_some() {
+            let linear = true;
+            check_sampler(&image, &Sampler { linear, ..sampler })?;
+        }
         let sampler = match resource {
             // What is fetched from beyond the end is zero.
             Resource::Linear { .. } => Sampler {
@@ -214,7 +261,23 @@ impl Runtime {
             },
             _ => sampler,
         };
-        Ok(self.gpu.bind_texture(Texture { image, sampler }))
+        Ok(self.gpu.bind_texture(Texture {
+            image,
+            sampler,
+            mipmap,
+        }))
+    }
+
+    /// Makes a surface object, and returns its handle.
+    ///
+    /// # Errors
+    /// As [`Runtime::create_texture`]; of a mipmapped array, whose levels have surfaces of their own.
+    pub fn create_surface(&mut self, resource: Resource) -> Result<u64, Fault> {
+        if let Resource::Mipmapped(_) = resource {
+            let message = "a surface shows a level of a mipmapped array (cudaGetMipmappedArrayLevel), not all of it";
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        self.create_texture(resource, Sampler::default(), MipReading::default(), None)
     }
 
     fn check_image(&mut self, image: &Image) -> Result<(), Fault> {

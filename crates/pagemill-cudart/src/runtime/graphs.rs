@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pagemill_types::Picos;
 
 use super::Runtime;
+use super::conditionals::Conditional;
 use super::copies::{Copy3d, Extent, Span};
 use super::images::FunctionKey;
 use super::launches::Launch;
@@ -42,6 +43,8 @@ pub enum Work {
     },
     /// Freeing the memory that begins at an address.
     Free(u64),
+    /// Graphs of which kernels choose.
+    Conditional(Conditional),
 }
 
 impl Work {
@@ -58,6 +61,7 @@ impl Work {
             Self::Record(_) => 7,
             Self::Allocate { .. } => 10,
             Self::Free(_) => 11,
+            Self::Conditional(_) => 13,
         }
     }
 }
@@ -149,6 +153,8 @@ struct Capture {
     last: BTreeSet<u64>,
     /// Whether the capture began with this stream.
     is_origin: bool,
+    /// Whether the graph was made for it.
+    is_new: bool,
 }
 
 /// All graphs, and the streams that make some.
@@ -156,6 +162,8 @@ struct Capture {
 pub(super) struct Graphs {
     graphs: BTreeMap<u64, Graph>,
     executables: BTreeMap<u64, Vec<Step>>,
+    /// Handles of conditional nodes, with the value that they have at each launch.
+    pub(super) conditionals: BTreeMap<u64, Option<u32>>,
     captures: BTreeMap<StreamId, Capture>,
     /// Events that were recorded while their stream noted its work.
     events: BTreeMap<u64, Capture>,
@@ -163,7 +171,7 @@ pub(super) struct Graphs {
 }
 
 impl Graphs {
-    fn handle(&mut self) -> u64 {
+    pub(super) fn handle(&mut self) -> u64 {
         self.made += 1;
         HANDLE_TAG | self.made
     }
@@ -180,13 +188,30 @@ impl Graphs {
         found.ok_or_else(|| unknown("node of a graph", node))
     }
 
+    /// The steps of a graph with those of the bodies of its conditional nodes.
+    fn steps_of(&self, graph: u64) -> Result<Vec<Step>, Fault> {
+        let known = self.graphs.get(&graph);
+        let known = known.ok_or_else(|| unknown("graph", graph))?;
+        let mut steps = known.order().ok_or_else(|| {
+            let message = "the nodes of the graph wait for each other in a circle";
+            Fault::new(CudaError::INVALID_VALUE, message)
+        })?;
+        for step in &mut steps {
+            if let Work::Conditional(node) = &mut step.work {
+                let bodies = node.graphs.iter().map(|&body| self.steps_of(body));
+                node.bodies = bodies.collect::<Result<_, _>>()?;
+            }
+        }
+        Ok(steps)
+    }
+
     fn executable(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
         let found = self.executables.get_mut(&executable);
         found.ok_or_else(|| unknown("executable graph", executable))
     }
 }
 
-fn unknown(what: &str, handle: u64) -> Fault {
+pub(super) fn unknown(what: &str, handle: u64) -> Fault {
     Fault::new(
         CudaError::INVALID_VALUE,
         format!("{handle:#x} is no {what}"),
@@ -221,7 +246,14 @@ impl Runtime {
             let work = node.work;
             (handles[&id], Node { work, after })
         });
-        let nodes = renamed.collect();
+        let mut nodes: BTreeMap<u64, Node> = renamed.collect();
+        for node in nodes.values_mut() {
+            if let Work::Conditional(conditional) = &mut node.work {
+                for body in &mut conditional.graphs {
+                    *body = self.clone_graph(*body)?;
+                }
+            }
+        }
         let copy = self.graphs.handle();
         self.graphs.graphs.insert(copy, Graph { nodes });
         Ok(copy)
@@ -233,7 +265,29 @@ impl Runtime {
     /// If there is no such graph.
     pub fn destroy_graph(&mut self, graph: u64) -> Result<(), Fault> {
         let gone = self.graphs.graphs.remove(&graph);
-        gone.map(|_| ()).ok_or_else(|| unknown("graph", graph))
+        let gone = gone.ok_or_else(|| unknown("graph", graph))?;
+        for node in gone.nodes.into_values() {
+            if let Work::Conditional(conditional) = node.work {
+                for body in conditional.graphs {
+                    self.destroy_graph(body)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A graph as the work of a node, which is the graph as it is now.
+    ///
+    /// # Errors
+    /// If there is none, or it has conditional nodes, which a child cannot have.
+    pub fn child_work(&mut self, graph: u64) -> Result<Work, Fault> {
+        let child = self.graphs.graph(graph)?;
+        let is_conditional = |node: &Node| matches!(node.work, Work::Conditional(_));
+        if child.nodes.values().any(is_conditional) {
+            let message = "a graph with conditional nodes cannot be a node of another graph";
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        Ok(Work::Child(child.clone()))
     }
 
     /// The graph of a handle.
@@ -382,10 +436,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph, or its nodes wait for each other in a circle.
     pub fn instantiate(&mut self, graph: u64) -> Result<u64, Fault> {
-        let steps = self.graphs.graph(graph)?.order().ok_or_else(|| {
-            let message = "the nodes of the graph wait for each other in a circle";
-            Fault::new(CudaError::INVALID_VALUE, message)
-        })?;
+        let steps = self.graphs.steps_of(graph)?;
         let executable = self.graphs.handle();
         self.graphs.executables.insert(executable, steps);
         Ok(executable)
@@ -404,7 +455,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such executable graph or graph.
     pub fn update_executable(&mut self, executable: u64, graph: u64) -> Result<bool, Fault> {
-        let new = self.graphs.graph(graph)?.order().unwrap_or_default();
+        let new = self.graphs.steps_of(graph)?;
         let steps = self.graphs.executable(executable)?;
         let alike = |(old, new): (&Step, &Step)| {
             old.work.node_type() == new.work.node_type() && old.after == new.after
@@ -485,6 +536,32 @@ impl Runtime {
     /// # Errors
     /// If it is the default stream, there is none such, or it does so already.
     pub fn begin_capture(&mut self, stream: StreamId) -> Result<(), Fault> {
+        self.check_capture(stream)?;
+        let graph = self.create_graph();
+        self.start_capture(stream, graph, &[], true);
+        Ok(())
+    }
+
+    /// The same, in a graph that is there, behind the nodes `after` of it.
+    ///
+    /// # Errors
+    /// As [`Runtime::begin_capture`]; if there is no such graph, or no such node in it.
+    pub fn begin_capture_to(
+        &mut self,
+        stream: StreamId,
+        graph: u64,
+        after: &[u64],
+    ) -> Result<(), Fault> {
+        self.check_capture(stream)?;
+        let nodes = &self.graphs.graph(graph)?.nodes;
+        if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
+            return Err(unknown("node of this graph", missing));
+        }
+        self.start_capture(stream, graph, after, false);
+        Ok(())
+    }
+
+    fn check_capture(&self, stream: StreamId) -> Result<(), Fault> {
         self.is_non_blocking(stream)?;
         if stream.is_legacy() || self.is_capturing(stream) {
             let message =
@@ -494,13 +571,17 @@ impl Runtime {
                 message,
             ));
         }
+        Ok(())
+    }
+
+    fn start_capture(&mut self, stream: StreamId, graph: u64, after: &[u64], is_new: bool) {
         let capture = Capture {
-            graph: self.create_graph(),
-            last: BTreeSet::new(),
+            graph,
+            last: after.iter().copied().collect(),
             is_origin: true,
+            is_new,
         };
         self.graphs.captures.insert(stream, capture);
-        Ok(())
     }
 
     /// The graph that `stream` makes, and what its next node will wait for.
@@ -563,7 +644,13 @@ impl Runtime {
     /// If it did not begin there, or another stream of it has work that nothing of this stream waits for.
     pub fn end_capture(&mut self, stream: StreamId) -> Result<u64, Fault> {
         let found = self.graphs.captures.get(&stream);
-        let Some(Capture { graph, last, .. }) = found.filter(|own| own.is_origin).cloned() else {
+        let Some(Capture {
+            graph,
+            last,
+            is_new,
+            ..
+        }) = found.filter(|own| own.is_origin).cloned()
+        else {
             let message = "no capture began in this stream";
             return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
         };
@@ -585,7 +672,9 @@ impl Runtime {
         if is_joined {
             return Ok(graph);
         }
-        self.graphs.graphs.remove(&graph);
+        if is_new {
+            self.graphs.graphs.remove(&graph);
+        }
         let message = "another stream of the capture has work that the first one does not wait for";
         Err(capture_fault(CudaError::STREAM_CAPTURE_UNJOINED, message))
     }

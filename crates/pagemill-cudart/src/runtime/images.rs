@@ -231,6 +231,16 @@ impl Runtime {
         self.images.module(image, &mut self.gpu).map(|_| ())
     }
 
+    /// Gives the threads of an image's kernels at most `most` registers.
+    ///
+    /// # Errors
+    /// If the image cannot be executed.
+    pub fn limit_registers(&mut self, image: usize, most: u32) -> Result<(), Fault> {
+        self.load_image(image)?;
+        let module = self.images.module(image, &mut self.gpu)?;
+        Ok(self.gpu.limit_registers(module, most)?)
+    }
+
     /// Forgets an image, whose kernels and variables are gone with it.
     ///
     /// # Errors

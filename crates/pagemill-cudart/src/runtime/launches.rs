@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{Kernel, Param};
-use pagemill_sim::{GridShape, LaunchShape, occupancy};
+use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::images::FunctionKey;
@@ -28,6 +28,8 @@ pub struct Launch {
 pub struct FunctionAttributes {
     /// Static shared memory of a block in bytes.
     pub shared_bytes: u64,
+    /// Constants of its module in bytes.
+    pub constant_bytes: u64,
     /// Local memory of a thread in bytes.
     pub local_bytes: u64,
     /// Most threads that a block can have.
@@ -71,6 +73,11 @@ impl Runtime {
     ) -> Result<(), Fault> {
         let arguments = self.prepare(key, launch, pack)?;
         self.run_kernel(key, launch, &arguments)
+    }
+
+    /// What kernels learn when they ask about the device.
+    pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
+        self.gpu.device_facts_mut()
     }
 
     /// Gives each thread of later launches a stack of `bytes`.
@@ -177,6 +184,7 @@ impl Runtime {
         let limit = kernel.max_threads.unwrap_or(sm.max_threads_per_block);
         Ok(FunctionAttributes {
             shared_bytes: kernel.shared_bytes.into(),
+            constant_bytes: self.gpu.constant_bytes(module)?,
             local_bytes: kernel.local_bytes.into(),
             max_threads_per_block: limit.min(sm.max_threads_per_block),
             registers: kernel.registers_per_thread.min(sm.max_registers_per_thread),

@@ -38,6 +38,8 @@ pub(super) enum Kind {
     Pinned(Pinned),
     /// What `cuMemMap` has put there: the handle of the memory.
     Mapped(u64),
+    /// Memory of another process's GPU.
+    Imported,
 }
 
 /// Who owns pinned memory.
@@ -150,6 +152,7 @@ impl Runtime {
             _ => return Err(self.no_allocation(address)),
         }
         self.graph_memory.forget(address);
+        self.shared.forget(address);
         self.blocks.remove(&address);
         Ok(())
     }
@@ -177,7 +180,7 @@ impl Runtime {
     /// Which memory `address` belongs to.
     pub fn side(&self, address: u64) -> Side {
         match self.block_at(address).map(|(_, block)| &block.kind) {
-            Some(Kind::Device(_) | Kind::Mapped(_)) => Side::Device,
+            Some(Kind::Device(_) | Kind::Mapped(_) | Kind::Imported) => Side::Device,
             Some(Kind::Managed(..)) => Side::Managed,
             Some(Kind::Pinned(_)) => Side::Pinned,
             // Variables of modules are no allocations of the program.

@@ -1,13 +1,16 @@
 //! What the CUDA runtime does, behind its C border and without a pointer.
 
 mod arrays;
+mod conditionals;
 mod copies;
 mod failures;
 mod graph_memory;
 mod graphs;
 mod images;
+mod ipc;
 mod launches;
 mod memory;
+mod mipmaps;
 mod pages;
 mod planned;
 mod streams;
@@ -26,11 +29,14 @@ use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
+pub use conditionals::{Choice, Conditional};
 pub use copies::{Copy3d, Extent, Span};
 pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;
+pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
+pub use mipmaps::{MipReading, View};
 pub use streams::StreamId;
 pub use virtual_memory::GRANULE_BYTES;
 
@@ -38,7 +44,9 @@ use arrays::Arrays;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
 use images::Images;
+use ipc::SharedWithOthers;
 use memory::Block;
+use mipmaps::Mipmaps;
 use planned::Planned;
 use streams::Clocks;
 use virtual_memory::VirtualMemory;
@@ -53,9 +61,11 @@ pub struct Runtime {
     clocks: Clocks,
     blocks: Blocks,
     arrays: Arrays,
+    mipmaps: Mipmaps,
     graphs: Graphs,
     graph_memory: GraphMemory,
     virtual_memory: VirtualMemory,
+    shared: SharedWithOthers,
     images: Images,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
@@ -101,9 +111,11 @@ impl Runtime {
             clocks: Clocks::default(),
             blocks: Blocks::new(),
             arrays: Arrays::default(),
+            mipmaps: Mipmaps::default(),
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             virtual_memory: VirtualMemory::default(),
+            shared: SharedWithOthers::default(),
             images: Images::new(capability),
             lost: None,
             failed: Vec::new(),

@@ -182,6 +182,14 @@ impl Runtime {
         Ok(!stream.is_legacy() && !self.clocks.stream(stream)?.blocking)
     }
 
+    /// Whether there is such an event.
+    ///
+    /// # Errors
+    /// If not.
+    pub(super) fn check_event(&self, event: u64) -> Result<(), Fault> {
+        self.clocks.event(event).map(|_| ())
+    }
+
     /// Makes an event.
     pub fn create_event(&mut self) -> u64 {
         let id = self.clocks.next;

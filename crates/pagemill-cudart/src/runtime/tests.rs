@@ -454,3 +454,25 @@ fn the_heap_of_kernels_cannot_change_once_it_is_used() {
     let refused = runtime.set_heap_bytes(1 << 20).expect_err("it is in use");
     assert_eq!(refused.code, CudaError::INVALID_VALUE);
 }
+
+#[test]
+fn functions_say_the_constants_of_their_module_and_heed_limits_of_registers() {
+    let mut runtime = runtime();
+    let text = PTX.replace(
+        ".visible .entry store",
+        ".const .align 4 .b8 table[1000];\n.const .b32 one;\n.visible .entry store",
+    );
+    let limited = text.replace("{\n", ".maxnreg 3\n{\n");
+    let attributes = |runtime: &mut Runtime, image: usize| {
+        let key = runtime.kernel_of_image(image, "store").expect("it is there");
+        runtime.function_attributes(key).expect("it is sound")
+    };
+    let image = runtime.register_ptx(text);
+    let plain = attributes(&mut runtime, image);
+    assert_eq!(plain.constant_bytes, 1004);
+    assert!(plain.registers > 3);
+    runtime.limit_registers(image, 2).expect("it is loaded");
+    assert_eq!(attributes(&mut runtime, image).registers, 2);
+    let image = runtime.register_ptx(limited);
+    assert_eq!(attributes(&mut runtime, image).registers, 3);
+}

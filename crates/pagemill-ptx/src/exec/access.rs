@@ -27,6 +27,8 @@ pub(crate) struct Stores<'a> {
     pub local_base: u64,
     /// What is known of the block, if mistakes are looked for.
     pub check: Option<&'a mut BlockCheck>,
+    /// Number in the grid of the thread in lane 0.
+    pub first_thread: u64,
     /// Whether bank conflicts are to be counted.
     pub timed: bool,
     pub shared_replays: u64,

@@ -83,7 +83,7 @@ impl Stores<'_> {
             .map_or(0, |line| line.0[lane].to_le_bytes()[at % 4])
     }
 
-    fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
+    pub(super) fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
         if let Some(line) = self.local.get_mut(at / 4) {
             let mut bytes = line.0[lane].to_le_bytes();
             bytes[at % 4] = byte;

@@ -1,6 +1,7 @@
 //! What a kernel asks of the system: printing, assertions, traps, clocks.
 
 use super::access::Stores;
+use super::device_runtime;
 use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use super::printf;
 use super::transfer::little_endian;
@@ -160,6 +161,10 @@ pub(crate) fn execute(
             Ok(())
         }
         Service::Free { address } => free(frame, stores, address, mask),
+        Service::Runtime(ref call) => {
+            device_runtime::execute(call, frame, stores, mask);
+            Ok(())
+        }
         Service::Trap => Err(Fault::at_lane(mask.trailing_zeros(), TrapKind::Trap)),
         Service::Clock { dst, part } => {
             match part {

@@ -5,13 +5,26 @@ use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use super::step::{AccessSpace, MemoryAccess};
 use super::transfer::{extend, little_endian};
 use crate::code::{
-    AccessKind, CacheHint, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
+    AccessKind, CacheHint, Detail, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
 };
-use crate::texture::{Coordinates, Image, Texture, gather, nearest_texel, sample};
+use crate::texture::{
+    AddressMode, Coordinates, Image, Texture, face, gather, nearest_texel, sample,
+};
 use crate::trap::{Fault, TrapKind};
 
 /// Where in an image a lane of a surface instruction goes: byte of the row, row, slice.
 type Place = [u64; 3];
+
+/// One lane's fetch.
+struct Fetch {
+    /// With the image of the level.
+    texture: Texture,
+    /// The next level, and its weight.
+    next: Option<(Image, f32)>,
+    at: Coordinates,
+    layer: u64,
+    dimensions: usize,
+}
 
 impl TextureInst {
     /// The three coordinates of a lane as they are; those that it does not have are zero.
@@ -38,6 +51,52 @@ impl TextureInst {
                 integer_coordinates: true,
             } => Coordinates::Integer(raw.map(|bits| bits as i32)),
             _ => Coordinates::Float(raw.map(f32::from_bits)),
+        }
+    }
+
+    /// What a lane fetches from `texture`.
+    fn fetched(&self, frame: &Frame<'_>, lane: usize, texture: &Texture) -> Fetch {
+        let (image, next) = texture.levels(self.level(frame, lane, texture));
+        let mut fetch = Fetch {
+            texture: Texture {
+                image,
+                mipmap: None,
+                ..*texture
+            },
+            next,
+            at: self.place(frame, lane),
+            layer: self.layer(frame, lane),
+            dimensions: usize::from(self.form.dimensions),
+        };
+        if let (true, Coordinates::Float(direction)) = (self.form.cube, fetch.at) {
+            let (number, [across, down]) = face(direction);
+            fetch.at = Coordinates::Float([across, down, 0.0]);
+            fetch.layer = fetch.layer.saturating_mul(6).saturating_add(number);
+            fetch.dimensions = 2;
+            fetch.texture.sampler.normalized_coordinates = true;
+            fetch.texture.sampler.address = [AddressMode::Clamp; 3];
+        }
+        fetch
+    }
+
+    /// The level that a lane asks for.
+    fn level(&self, frame: &Frame<'_>, lane: usize, texture: &Texture) -> f32 {
+        let number = |at: usize| f32::from_bits(frame.narrow(self.detail[at])[lane]);
+        match self.form.detail {
+            Detail::First => 0.0,
+            Detail::Level => number(0),
+            Detail::Gradients => {
+                let dimensions = usize::from(self.form.dimensions);
+                let texels = |axis: usize| match texture.sampler.normalized_coordinates {
+                    true => texture.image.extent[axis] as f32,
+                    false => 1.0,
+                };
+                let steps = [0, dimensions].map(|from| {
+                    let parts = (0..dimensions).map(|axis| number(from + axis) * texels(axis));
+                    parts.map(|part| part * part).sum::<f32>().sqrt()
+                });
+                steps[0].max(steps[1]).log2()
+            }
         }
     }
 
@@ -135,7 +194,6 @@ impl Stores<'_> {
         access: &mut MemoryAccess,
     ) -> Result<bool, Box<Fault>> {
         let handles = frame.wide(inst.object);
-        let dimensions = usize::from(inst.form.dimensions);
         *access = MemoryAccess {
             space: AccessSpace::Global,
             slot: inst.slot,
@@ -146,6 +204,7 @@ impl Stores<'_> {
             let texture = self.texture(handles[lane], lane)?;
             let image = &texture.image;
             self.check_image(image, lane, "texture fetch")?;
+            let mut level = *image;
             let place = match inst.form.action {
                 TextureAction::Load(element) | TextureAction::Store(element) => {
                     access.lane_bytes = u32::from(element.bytes) * u32::from(element.count);
@@ -153,14 +212,15 @@ impl Stores<'_> {
                 }
                 TextureAction::Sample { .. } | TextureAction::Gather { .. } => {
                     access.lane_bytes = image.texel.bytes() as u32;
-                    let (at, layer) = (inst.place(frame, lane), inst.layer(frame, lane));
-                    nearest_texel(&texture, at, layer, dimensions)
+                    let fetch = inst.fetched(frame, lane, &texture);
+                    level = fetch.texture.image;
+                    nearest_texel(&fetch.texture, fetch.at, fetch.layer, fetch.dimensions)
                         .map(|[x, y, z]| [x * image.texel.bytes(), y, z])
                 }
             };
             if let Some([x_bytes, y, z]) = place {
                 access.mask |= LANE_BITS[lane];
-                access.addresses[lane] = image.timed_address(x_bytes, y, z);
+                access.addresses[lane] = level.timed_address(x_bytes, y, z);
             }
         }
         if matches!(inst.form.action, TextureAction::Store(_)) {
@@ -190,24 +250,11 @@ impl Stores<'_> {
         inst: &TextureInst,
         mask: u32,
     ) -> Result<(), Box<Fault>> {
-        let dimensions = usize::from(inst.form.dimensions);
         let mut channels = [[0; LANES]; 4];
         for lane in lanes_of(mask) {
             let texture = self.texture(frame.wide(inst.object)[lane], lane)?;
-            let image = &texture.image;
-            self.check_image(image, lane, "texture fetch")?;
-            // Checked just now.
-            let data = self
-                .memory
-                .bytes(image.address, image.bytes())
-                .unwrap_or_default();
-            let place = inst.place(frame, lane);
-            let texel = match (inst.form.action, place) {
-                (TextureAction::Gather { component }, Coordinates::Float(place)) => {
-                    gather(&texture, place, component.into(), data)
-                }
-                _ => sample(&texture, place, inst.layer(frame, lane), dimensions, data),
-            };
+            let fetch = inst.fetched(frame, lane, &texture);
+            let texel = self.texel(inst, &fetch, lane)?;
             for (channel, bits) in channels.iter_mut().zip(texel) {
                 channel[lane] = bits;
             }
@@ -218,6 +265,46 @@ impl Stores<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The four channels of a fetch.
+    fn texel(
+        &self,
+        inst: &TextureInst,
+        fetch: &Fetch,
+        lane: usize,
+    ) -> Result<[u32; 4], Box<Fault>> {
+        let of_level = |texture: &Texture| -> Result<[u32; 4], Box<Fault>> {
+            let image = &texture.image;
+            self.check_image(image, lane, "texture fetch")?;
+            // Checked just now.
+            let data = self
+                .memory
+                .bytes(image.address, image.bytes())
+                .unwrap_or_default();
+            Ok(match (inst.form.action, fetch.at) {
+                (TextureAction::Gather { component }, Coordinates::Float(place)) => {
+                    gather(texture, place, component.into(), data)
+                }
+                _ => sample(texture, fetch.at, fetch.layer, fetch.dimensions, data),
+            })
+        };
+        let first = of_level(&fetch.texture)?;
+        let Some((image, weight)) = fetch.next else {
+            return Ok(first);
+        };
+        let next = of_level(&Texture {
+            image,
+            ..fetch.texture
+        })?;
+        let mix = |channel: usize| {
+            let (low, high) = (
+                f32::from_bits(first[channel]),
+                f32::from_bits(next[channel]),
+            );
+            ((1.0 - weight) * low + weight * high).to_bits()
+        };
+        Ok(std::array::from_fn(mix))
     }
 
     fn load_surface(

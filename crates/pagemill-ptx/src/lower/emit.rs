@@ -11,6 +11,7 @@ use crate::code::{
     ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX,
     WarpWideInst,
 };
+use crate::device_runtime::RuntimeCall;
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
 use crate::exec::path::NEVER;
@@ -534,6 +535,10 @@ impl Tables<'_> {
             *coordinate = rest.next().unwrap_or(0);
         }
         let layer = if layered { rest.next() } else { None };
+        let mut detail = [0; 6];
+        for operand in &mut detail[..form.detail_operands()] {
+            *operand = rest.next().unwrap_or(0);
+        }
         let mut registers = [SINK; 4];
         let dsts = micro.dsts.iter().map(|dst| self.slot(*dst));
         for (register, operand) in registers.iter_mut().zip(dsts.chain(rest)) {
@@ -544,6 +549,7 @@ impl Tables<'_> {
             object,
             coordinates,
             layer,
+            detail,
             registers,
             slot,
         }
@@ -575,6 +581,15 @@ impl Tables<'_> {
             ServiceAux::Free => Service::Free {
                 address: operand(0),
             },
+            ServiceAux::Runtime(function) => {
+                let result = micro.dsts.first().map(|dst| self.address(Value::Reg(*dst)));
+                Service::Runtime(Box::new(RuntimeCall {
+                    function,
+                    operands: micro.srcs.iter().map(|src| self.address(*src)).collect(),
+                    result: result.unwrap_or(AddressOperand::Narrow(SINK)),
+                    kernels: self.program.kernels.clone(),
+                }))
+            }
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }
     }

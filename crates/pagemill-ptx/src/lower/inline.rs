@@ -5,6 +5,7 @@ use super::ir::Label;
 use super::signature::Signature;
 use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};
+use crate::device_runtime::find;
 use std::collections::{HashMap, HashSet};
 
 /// Instructions a kernel may have after expansion.
@@ -412,7 +413,8 @@ impl<'a> Expander<'a, '_> {
         let Some(&function) = self
             .functions
             .get(name)
-            .filter(|function| function.has_body)
+            // The library of the device runtime has PTX too, which calls the driver.
+            .filter(|function| function.has_body && find(name).is_none())
         else {
             return self.push(
                 line,

@@ -5,8 +5,10 @@ use crate::code::{
     AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, ProductForm, Reduce, ScalarFn,
     TextureForm, WarpWide,
 };
+use crate::device_runtime::{Launchable, RuntimeFn};
 use crate::exec::op::Op;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +65,7 @@ pub(super) enum Aux {
     Targets(Vec<Label>),
     /// Sources: address, then values. Destinations: the registers loaded, or the old value.
     Memory(MemoryAux),
-    /// Sources: handle, coordinates, layer if `layered`, then values. Destinations: the registers loaded.
+    /// Sources: handle, coordinates, layer if `layered`, level or gradients, then values. Destinations: the registers loaded.
     Texture {
         form: TextureForm,
         layered: bool,
@@ -142,6 +144,8 @@ pub(super) enum ServiceAux {
     GrowStack,
     Malloc,
     Free,
+    /// Sources: each number of each argument.
+    Runtime(RuntimeFn),
 }
 
 impl Micro {
@@ -181,6 +185,8 @@ pub(super) struct Program {
     /// Where each subroutine begins, and the bytes of its frame.
     pub subroutines: Vec<(Label, u32)>,
     pub stack: Option<StackRegisters>,
+    /// What it can launch.
+    pub kernels: Arc<[Launchable]>,
 }
 
 /// Constants, each once.

@@ -21,6 +21,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
+use crate::device_runtime::Launchable;
 use crate::kernel::{Kernel, Param};
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};
@@ -92,6 +93,26 @@ pub(crate) struct Shared<'a> {
     pub variables: HashMap<&'a str, (u32, Space)>,
     /// Addresses of the functions that have one.
     pub functions: HashMap<&'a str, u64>,
+    /// Kernels that have an address.
+    pub kernels: Arc<[Launchable]>,
+}
+
+/// The kernels of `module` whose address is in `functions`.
+pub(crate) fn launchable(module: &Module, functions: &HashMap<&str, u64>) -> Arc<[Launchable]> {
+    let kernels = module
+        .functions
+        .iter()
+        .filter(|function| function.is_entry && function.has_body);
+    let with_address = kernels.filter_map(|function| {
+        let end = param_layout(function).last().copied();
+        Some(Launchable {
+            address: *functions.get(function.name.as_str())?,
+            name: function.name.as_str().into(),
+            param_bytes: end.map_or(0, |(offset, bytes)| offset + bytes),
+            max_threads: max_threads(function),
+        })
+    });
+    with_address.collect()
 }
 
 /// Lowers one `.entry`.
@@ -105,6 +126,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         shared: &layout,
         functions: &shared.functions,
         module: shared.module,
+        kernels: &shared.kernels,
         placed: &placed,
     };
     let decode::Decoded {
@@ -144,7 +166,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         name: function.name.clone(),
         param_bytes: params.last().map_or(0, |param| param.offset + param.bytes),
         params,
-        registers_per_thread: live.pressure,
+        registers_per_thread: live.pressure.min(max_registers(function)),
         shared_bytes: layout.bytes,
         local_bytes,
         max_threads: max_threads(function),
@@ -183,6 +205,14 @@ fn param((variable, (offset, bytes)): (&Variable, (u32, u32))) -> Param {
         align: variable.align as u32,
         ty: variable.ty,
     }
+}
+
+/// `.maxnreg`.
+fn max_registers(function: &Function) -> u32 {
+    let directives = function.directives.iter();
+    let limits = directives.filter(|(name, _)| name == "maxnreg");
+    let values = limits.flat_map(|(_, values)| values.iter().copied());
+    values.min().unwrap_or(u32::MAX)
 }
 
 fn max_threads(function: &Function) -> Option<u32> {

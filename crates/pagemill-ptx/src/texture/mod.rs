@@ -2,8 +2,13 @@
 //!
 //! What a fetch returns is that of the appendix "Texture Fetching" of the CUDA C++ Programming Guide.
 
+mod cube;
+mod mipmap;
 mod sample;
 
+pub use mipmap::Mipmap;
+
+pub(crate) use cube::face;
 pub(crate) use sample::{Coordinates, gather, nearest_texel, sample};
 
 /// What a texel's channels are.
@@ -57,11 +62,6 @@ const TILE_ROWS: u64 = 4;
 const TILE_ROW_BYTES: u64 = 32;
 
 impl Image {
-    /// Rows that a tiled image needs for `rows` rows.
-    pub fn tiled_rows(rows: u64) -> u64 {
-        rows.next_multiple_of(TILE_ROWS)
-    }
-
     /// Size from the first texel to the end of the last in bytes.
     pub fn bytes(&self) -> u64 {
         let [width, height, depth] = self.extent;
@@ -133,6 +133,8 @@ pub struct Texture {
     pub image: Image,
     /// How they are read.
     pub sampler: Sampler,
+    /// How levels are chosen, if the image is the first of several.
+    pub mipmap: Option<Mipmap>,
 }
 
 #[cfg(test)]

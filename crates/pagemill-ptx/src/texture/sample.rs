@@ -65,7 +65,7 @@ fn taps(
     dimensions: Dimensions,
     linear: bool,
 ) -> Taps {
-    let Texture { image, sampler } = texture;
+    let Texture { image, sampler, .. } = texture;
     let mut taps = Taps {
         indices: [[Some(0); 2]; 3],
         weights: [0.0; 3],
@@ -212,7 +212,7 @@ fn channel_bits(raw: u32, image: &Image, normalized: bool) -> u32 {
 }
 
 fn border_bits(texture: &Texture) -> [u32; 4] {
-    let Texture { image, sampler } = texture;
+    let Texture { image, sampler, .. } = texture;
     sampler.border.map(|value| match image.texel.kind {
         ChannelKind::Float => value.to_bits(),
         _ if sampler.normalized_read => value.to_bits(),
@@ -244,7 +244,15 @@ mod tests {
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
-        (Texture { image, sampler }, data)
+        let mipmap = None;
+        (
+            Texture {
+                image,
+                sampler,
+                mipmap,
+            },
+            data,
+        )
     }
 
     fn at(place: f32, address: AddressMode, linear: bool, normalized: bool) -> f32 {

@@ -3,8 +3,8 @@
 use crate::stepped::{compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
-    DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, Sampler,
-    Texture, Trap, run_functional,
+    DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, QueuedWork,
+    Sampler, Texture, Trap, run_functional,
 };
 use std::path::{Path, PathBuf};
 
@@ -120,7 +120,16 @@ impl Device {
 
     /// A texture or surface object; its handle.
     pub fn bind(&mut self, image: Image, sampler: Sampler) -> u64 {
-        self.memory.bind_texture(Texture { image, sampler })
+        self.memory.bind_texture(Texture {
+            image,
+            sampler,
+            mipmap: None,
+        })
+    }
+
+    /// What kernels have asked for since the last call.
+    pub fn take_work(&mut self) -> Vec<QueuedWork> {
+        self.memory.take_device_work()
     }
 
     /// Runs a kernel that must succeed.

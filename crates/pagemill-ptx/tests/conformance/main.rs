@@ -13,6 +13,7 @@ mod convert;
 mod convert_float;
 mod convert_fp8;
 mod coverage;
+mod device_launches;
 mod extended;
 mod float32;
 mod float64;

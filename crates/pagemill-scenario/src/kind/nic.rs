@@ -1,5 +1,7 @@
 //! `kind = "nic"`: communication over simulated network interfaces.
 
+mod traffic;
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -10,6 +12,7 @@ use pagemill_sim::nic::pattern::{
     AddressOrder, Addresses, BandwidthSpec, ExchangePattern, ExchangeSpec, LatencySpec, Level,
     PortsSpec,
 };
+use pagemill_sim::nic::traffic::TrafficSpec;
 use pagemill_types::Picos;
 
 use super::PointInput;
@@ -41,6 +44,8 @@ pub enum NicWorkload {
     Ports(PortsSpec),
     /// A generated program of many ranks.
     Exchange(ExchangeSpec),
+    /// A generated program of a larger kind.
+    Traffic(TrafficSpec),
     /// A trace.
     Goal(Goal),
 }
@@ -81,6 +86,12 @@ pub const NIC_WORKLOADS: &[(&str, &str)] = &[
         PAIRS,
         "each rank exchanges with one other, drawn anew in each iteration",
     ),
+    traffic::WORKLOADS[0],
+    traffic::WORKLOADS[1],
+    traffic::WORKLOADS[2],
+    traffic::WORKLOADS[3],
+    traffic::WORKLOADS[4],
+    traffic::WORKLOADS[5],
     (GOAL, "a schedule in the GOAL format of LogGOPSim"),
 ];
 
@@ -115,7 +126,17 @@ impl NicWorkload {
                 ExchangePattern::Incast => INCAST,
                 ExchangePattern::Pairs { .. } => PAIRS,
             },
+            Self::Traffic(spec) => traffic::name(spec).unwrap_or_default(),
             Self::Goal(_) => GOAL,
+        }
+    }
+
+    /// The program as one that can be written as a schedule; `None` of those that are not made of messages between many ranks.
+    pub fn traffic(&self) -> Option<TrafficSpec> {
+        match self {
+            Self::Exchange(spec) => Some(TrafficSpec::Exchange(*spec)),
+            Self::Traffic(spec) => Some(spec.clone()),
+            _ => None,
         }
     }
 }
@@ -132,6 +153,9 @@ fn read_workload(mut section: Section<'_>, seed: u64) -> Option<NicWorkload> {
         BIDIRECTIONAL => read_bandwidth(&mut section, true, seed).map(NicWorkload::Bandwidth),
         PORTS => read_ports(&mut section, seed).map(NicWorkload::Ports),
         GOAL => section.required("file", read_goal).map(NicWorkload::Goal),
+        name if traffic::WORKLOADS.iter().any(|known| known.0 == name) => {
+            traffic::read(name, &mut section, seed).map(NicWorkload::Traffic)
+        }
         exchange => {
             let pattern = read_pattern(exchange, &mut section, seed);
             read_exchange(&mut section, pattern).map(NicWorkload::Exchange)

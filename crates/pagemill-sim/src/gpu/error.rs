@@ -50,6 +50,9 @@ pub enum GpuError {
     /// Device memory refused.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A kernel asked for a copy or a fill that cannot be.
+    #[error("a copy or fill that a kernel asked for: {0}")]
+    DeviceCopy(Box<MemoryError>),
     /// PTX text that cannot be run.
     #[error(transparent)]
     Ptx(#[from] PtxError),

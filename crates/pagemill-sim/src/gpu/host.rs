@@ -18,7 +18,7 @@ use crate::timeline::Timeline;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::StrategyEntry;
 use pagemill_ptx::{DeviceMemory, Executor, Output};
-use pagemill_types::{PageSize, VirtAddr};
+use pagemill_types::{Bandwidth, PageSize, VirtAddr};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -108,6 +108,8 @@ pub struct Gpu {
     host_reads: HostReads,
     host_copies: HostCopies,
     pub(super) memory_bytes: Option<u64>,
+    /// How fast GPU memory is read and written.
+    pub(super) memory_rate: Bandwidth,
     pub(super) memory: DeviceMemory,
     pub(super) output: Output,
     pub(super) modules: Vec<LoadedModule>,
@@ -185,6 +187,7 @@ impl Gpu {
             host_reads: machine.host_reads,
             host_copies: machine.host_copies,
             memory_bytes,
+            memory_rate: machine.memory.bandwidth(),
             memory: DeviceMemory::new(),
             output: Output::default(),
             modules: Vec::new(),

@@ -2,6 +2,7 @@
 //! and the host's view of it all.
 
 mod allocated;
+mod children;
 mod coalesce;
 mod deferred;
 mod error;
@@ -41,7 +42,7 @@ pub use machine::{
     TransactionChain, Translation, Validity,
 };
 pub use occupancy::{Limiter, Occupancy, occupancy};
-pub use pagemill_ptx::Executor;
+pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
 pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};

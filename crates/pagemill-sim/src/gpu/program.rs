@@ -155,6 +155,24 @@ impl Gpu {
             .map(VirtAddr)
     }
 
+    /// Bytes of a module's constants.
+    ///
+    /// # Errors
+    /// If there is no such module.
+    pub fn constant_bytes(&self, module: ModuleId) -> Result<u64, GpuError> {
+        Ok(self.loaded(module)?.module.constant_bytes())
+    }
+
+    /// Gives the threads of a module's kernels at most `most` registers.
+    ///
+    /// # Errors
+    /// If there is no such module.
+    pub fn limit_registers(&mut self, module: ModuleId, most: u32) -> Result<(), GpuError> {
+        self.loaded(module)?;
+        self.modules[module.0 as usize].module.limit_registers(most);
+        Ok(())
+    }
+
     /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
     ///
     /// Without time ([`Options::timing`](super::Options) off), the report's times and memory counts are zero.
@@ -181,7 +199,7 @@ impl Gpu {
     }
 
     /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
-    /// offset.
+    /// offset. What the kernel launches runs before it counts as done.
     ///
     /// # Errors
     /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
@@ -191,6 +209,22 @@ impl Gpu {
         kernel: &str,
         shape: &LaunchShape,
         arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        let result = self.launch_with_children(module, kernel, shape, arguments);
+        if result.is_err() {
+            self.memory.take_device_work();
+        }
+        result
+    }
+
+    /// Runs one grid, of the host or of another grid.
+    pub(super) fn launch_one(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+        is_of_host: bool,
     ) -> Result<LaunchReport, GpuError> {
         let workspace = match shape.cooperative {
             true => Some(self.grid_workspace()?),
@@ -218,14 +252,15 @@ impl Gpu {
         if let Some(executor) = self.executor {
             launch = launch.with_executor(executor);
         }
-        if self.options.timing {
+        if !self.options.timing {
+            return self.run_untimed(&launch);
+        }
+        if is_of_host {
             self.place_data();
             self.copy_the_rest();
             self.read_between_launches();
-            self.run_timed(module, &launch)
-        } else {
-            self.run_untimed(&launch)
         }
+        self.run_timed(module, &launch)
     }
 
     /// Lets `executor` run the instructions of later launches without time.

@@ -81,6 +81,29 @@ impl Gpu {
         })
     }
 
+    /// Moves the bytes of memory of [`Gpu::alloc_fixed`] into `memory`, which its lender shares with others and which is as
+    /// large. Costs no time.
+    ///
+    /// # Errors
+    /// If there is no such memory.
+    pub fn move_into(&mut self, buffer: Buffer, memory: &'static mut [u8]) -> Result<(), GpuError> {
+        Ok(self.memory.move_into(buffer.address.0, memory)?)
+    }
+
+    /// Makes `memory` memory of the GPU at `address`, which was reserved. It takes no room: it is that of another GPU.
+    ///
+    /// # Errors
+    /// If something else is there.
+    pub fn lend_fixed(
+        &mut self,
+        name: &str,
+        address: VirtAddr,
+        memory: &'static mut [u8],
+    ) -> Result<(), GpuError> {
+        self.memory.lend_at(name, address.0, memory)?;
+        Ok(())
+    }
+
     /// Whether GPU memory holds `bytes` more that never move.
     fn check_fixed_room(&self, name: &str, bytes: u64) -> Result<(), GpuError> {
         // A page that migrates needs a frame at least.

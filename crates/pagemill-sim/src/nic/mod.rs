@@ -23,6 +23,7 @@ mod rank;
 mod region;
 mod slab;
 mod split;
+pub mod traffic;
 mod vport;
 mod wire;
 mod world;

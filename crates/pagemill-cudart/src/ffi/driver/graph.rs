@@ -7,6 +7,7 @@ use super::driver;
 use super::launch::Arguments;
 use crate::error::Fault;
 use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_node, set_step};
+use crate::ffi::graph_node::{self, NodeParameters};
 use crate::ffi::{address, give};
 use crate::runtime::{FunctionKey, Launch, Runtime, StreamId, Work};
 
@@ -66,6 +67,16 @@ impl KernelNode2 {
     }
 }
 
+/// # Safety
+/// As [`graph_node::add_any`].
+unsafe fn add_kernel(place: &Place, node: *const c_void) -> Result<(), Fault> {
+    // SAFETY: by the contract of this function.
+    unsafe {
+        let node = parameters(node.cast::<KernelNode2>())?.node();
+        add(place, |runtime| node.work(runtime))
+    }
+}
+
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
@@ -98,6 +109,16 @@ driver! { Context:
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |_| node.work())
         }
+    }
+
+    fn cuGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: see above.
+        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+    }
+
+    fn cuGraphAddNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: see above.
+        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
     }
 
     fn cuGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {

@@ -8,6 +8,7 @@ use super::driver;
 use super::module::{JitOptions, ptx};
 use crate::error::{CudaError, Fault};
 use crate::fatbin::ptx_images;
+use crate::ffi::library::limit_line;
 use crate::ffi::{Done, address, give, null, text};
 use crate::linked_ptx::link;
 
@@ -23,6 +24,7 @@ const FAT_BINARY: c_int = 2;
 #[derive(Default)]
 struct Link {
     sources: Vec<String>,
+    max_registers: Option<u32>,
     linked: Option<Vec<u8>>,
 }
 
@@ -76,12 +78,14 @@ fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
 
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuLinkCreate_v2(_count: c_uint, _names: *const c_int, _values: *mut *mut c_void, to: *mut *mut c_void) {
+    fn cuLinkCreate_v2(count: c_uint, names: *const c_int, values: *mut *mut c_void, to: *mut *mut c_void) {
+        // SAFETY: see above.
+        let max_registers = unsafe { JitOptions { count, names, values }.max_registers() };
         let handle = {
             let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
             links.0 += 1;
             let handle = HANDLE_TAG | links.0;
-            links.1.insert(handle, Link::default());
+            links.1.insert(handle, Link { max_registers, ..Link::default() });
             handle
         };
         // SAFETY: see above.
@@ -110,7 +114,9 @@ driver! { Context:
 
     fn cuLinkComplete(handle: *mut c_void, to: *mut *mut c_void, bytes: *mut usize) {
         let (at, size) = with_link(handle, |own| {
-            let mut text = link(&own.sources).into_bytes();
+            let mut text = link(&own.sources);
+            text.extend(own.max_registers.map(limit_line));
+            let mut text = text.into_bytes();
             text.push(0);
             // It stays where it is until the link is destroyed.
             let text = own.linked.insert(text);

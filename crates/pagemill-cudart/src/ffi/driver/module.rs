@@ -9,6 +9,8 @@ use crate::ffi::properties::compute_capability;
 use crate::ffi::{Done, address, give, null, text, with_runtime};
 use crate::runtime::FunctionKey;
 
+/// `CU_JIT_MAX_REGISTERS`.
+const MAX_REGISTERS: c_int = 0;
 /// `CU_JIT_ERROR_LOG_BUFFER` and the option that gives its size.
 const ERROR_LOG: c_int = 5;
 const ERROR_LOG_BYTES: c_int = 6;
@@ -32,6 +34,17 @@ impl JitOptions {
             (self.names.add(index).read_unaligned() == name)
                 .then(|| self.values.add(index).read_unaligned())
         })
+    }
+
+    /// The most registers of a thread, if the program limits them.
+    ///
+    /// # Safety
+    /// As [`JitOptions::value`].
+    pub(super) unsafe fn max_registers(&self) -> Option<u32> {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { self.value(MAX_REGISTERS) }?;
+        // The option is a number of 32 bits in the place of a pointer.
+        Some(value as usize as u32).filter(|&most| most > 0)
     }
 
     /// Puts the message of a failure where the program wants to read it.
@@ -74,6 +87,10 @@ unsafe fn load_data(to: *mut *mut c_void, code: *const c_void, options: &JitOpti
     // SAFETY: by the contract of this function.
     unsafe {
         let loaded = options.log(load(code))?;
+        if let Some(most) = options.max_registers() {
+            let number = image(loaded)?;
+            with_runtime(|runtime| runtime.limit_registers(number, most))?;
+        }
         give(to, loaded)
     }
 }
@@ -179,8 +196,9 @@ fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
     Ok(match number {
         0 => found.max_threads_per_block as c_int,
         1 => found.shared_bytes as c_int,
-        // Constant memory, cache mode, clusters.
-        2 | 7 | 10..=15 => 0,
+        2 => found.constant_bytes as c_int,
+        // Cache mode, clusters.
+        7 | 10..=15 => 0,
         3 => found.local_bytes as c_int,
         4 => found.registers as c_int,
         5 | 6 => capability,

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
 use crate::ffi::{
-    array, copy, device, graph, graph_memory, graph_shape, launch, memory, pool, stream,
-    user_object,
+    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, mipmap,
+    pool, stream, user_object,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -111,7 +111,15 @@ same! { Context:
     fn cuFuncGetName(to: *mut *const c_char, function: *const c_void) = launch::cudaFuncGetName;
     fn cuKernelGetName(to: *mut *const c_char, function: *const c_void) = launch::cudaFuncGetName;
 
+    fn cuIpcGetMemHandle(to: *mut crate::runtime::IpcHandle, at: Handle) = ipc::cudaIpcGetMemHandle;
+    fn cuIpcOpenMemHandle_v2(to: Place, own: ipc::IpcBytes, flags: c_uint) = ipc::cudaIpcOpenMemHandle;
+    fn cuIpcCloseMemHandle(at: Handle) = ipc::cudaIpcCloseMemHandle;
+    fn cuIpcGetEventHandle(to: *mut crate::runtime::IpcHandle, event: Handle) = ipc::cudaIpcGetEventHandle;
+    fn cuIpcOpenEventHandle(to: Place, own: ipc::IpcBytes) = ipc::cudaIpcOpenEventHandle;
+
     fn cuArrayDestroy(own: Handle) = array::cudaFreeArray;
+    fn cuMipmappedArrayGetLevel(to: Place, own: Handle, level: c_uint) = mipmap::cudaGetMipmappedArrayLevel;
+    fn cuMipmappedArrayDestroy(own: Handle) = mipmap::cudaFreeMipmappedArray;
 
     fn cuGraphAddMemAllocNode(to: Place, own: Handle, after: *const u64, count: usize, node: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphAddMemAllocNode;
     fn cuGraphAddMemFreeNode(to: Place, own: Handle, after: *const u64, count: usize, at: Handle) = graph_memory::cudaGraphAddMemFreeNode;
@@ -135,6 +143,8 @@ same! { Context:
     fn cuUserObjectRelease(own: Handle, count: c_uint) = user_object::cudaUserObjectRelease;
     fn cuGraphRetainUserObject(own: Handle, object: Handle, count: c_uint, flags: c_uint) = user_object::cudaGraphRetainUserObject;
     fn cuGraphReleaseUserObject(own: Handle, object: Handle, count: c_uint) = user_object::cudaGraphReleaseUserObject;
+    fn cuGraphConditionalHandleCreate(to: *mut u64, own: Handle, context: Handle, value: c_uint, flags: c_uint) = graph_node::cudaGraphConditionalHandleCreate_v2;
+    fn cuStreamBeginCaptureToGraph(on: Handle, own: Handle, after: *const u64, edges: *const c_void, count: usize, mode: c_int) = graph_node::cudaStreamBeginCaptureToGraph;
     fn cuGraphCreate(to: Place, flags: c_uint) = graph::cudaGraphCreate;
     fn cuGraphDestroy(own: Handle) = graph::cudaGraphDestroy;
     fn cuGraphClone(to: Place, own: Handle) = graph::cudaGraphClone;

@@ -5,10 +5,11 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use super::{driver, of_runtime};
 use crate::error::{CudaError, Fault};
 use crate::ffi::array;
+use crate::ffi::mipmap::{self, ViewDesc};
 use crate::ffi::texture::{self, ChannelFormat, TextureDesc};
 use crate::ffi::{Done, address, give, null, with_runtime};
 use crate::runtime::Resource;
-use pagemill_ptx::{ChannelKind, Sampler, Texel};
+use pagemill_ptx::{ChannelKind, Texel};
 
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[repr(C)]
@@ -122,10 +123,7 @@ impl ResourceDesc {
                 rows: self.rows as u64,
                 pitch_bytes: self.pitch as u64,
             }),
-            1 => {
-                let message = "pagemill does not support mipmapped arrays";
-                Err(Fault::new(CudaError::NOT_SUPPORTED, message))
-            }
+            1 => Ok(Resource::Mipmapped(address(self.pointer))),
             kind => {
                 let message = format!("there is no resource type {kind}");
                 Err(Fault::new(CudaError::INVALID_VALUE, message))
@@ -143,7 +141,8 @@ struct DriverTextureDesc {
     flags: c_uint,
     anisotropy: c_uint,
     mipmap_filter: c_int,
-    mipmap_levels: [f32; 3],
+    mipmap_bias: f32,
+    mipmap_range: [f32; 2],
     border: [f32; 4],
 }
 
@@ -164,6 +163,10 @@ impl DriverTextureDesc {
             srgb: (self.flags & SRGB != 0).into(),
             border: self.border,
             normalized_coordinates: (self.flags & NORMALIZED_COORDINATES != 0).into(),
+            anisotropy: self.anisotropy,
+            mipmap_filter: self.mipmap_filter,
+            mipmap_bias: self.mipmap_bias,
+            mipmap_range: self.mipmap_range,
         }
     }
 }
@@ -181,6 +184,10 @@ unsafe fn resource_at(resource: *const ResourceDesc) -> Result<Resource, Fault> 
 fn texel_of(resource: &Resource) -> Result<Texel, Fault> {
     match *resource {
         Resource::Array(handle) => with_runtime(|runtime| Ok(runtime.array(handle)?.image.texel)),
+        Resource::Mipmapped(handle) => with_runtime(|runtime| {
+            let first = runtime.mipmap_level(handle, 0)?;
+            Ok(runtime.array(first)?.image.texel)
+        }),
         Resource::Linear { texel, .. } | Resource::Pitched { texel, .. } => Ok(texel),
     }
 }
@@ -236,6 +243,18 @@ driver! { Context:
         unsafe { create_array(to, &desc.read_unaligned()) }
     }
 
+    fn cuMipmappedArrayCreate(to: *mut *mut c_void, desc: *const Array3dDesc, levels: c_uint) {
+        if desc.is_null() {
+            return Err(null());
+        }
+        // SAFETY: see above.
+        unsafe {
+            let desc = desc.read_unaligned();
+            let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
+            mipmap::create(to, &raw const format, [desc.width, desc.height, desc.depth], desc.flags, levels)
+        }
+    }
+
     fn cuArrayGetDescriptor_v2(to: *mut ArrayDesc, own: *mut c_void) {
         let Array3dDesc { width, height, format, channels, .. } = describe(own)?;
         // SAFETY: see above.
@@ -268,19 +287,18 @@ driver! { Context:
         unsafe { from_array(to, (from, offset), bytes, ANY) }
     }
 
-    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc, desc: *const DriverTextureDesc, view: *const c_void) {
+    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc, desc: *const DriverTextureDesc, view: *const ViewDesc) {
         if to.is_null() || desc.is_null() {
             return Err(null());
-        }
-        if !view.is_null() {
-            let message = "pagemill does not support resource views";
-            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
         }
         // SAFETY: see above.
         unsafe {
             let resource = resource_at(resource)?;
-            let sampler = desc.read_unaligned().of_runtime(texel_of(&resource)?).sampler()?;
-            let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler))?;
+            let view = ViewDesc::read(view)?;
+            let texel = view.and_then(|view| view.texel).map_or_else(|| texel_of(&resource), Ok)?;
+            let desc = desc.read_unaligned().of_runtime(texel);
+            let (sampler, reading) = (desc.sampler()?, desc.reading());
+            let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler, reading, view))?;
             give(to, handle)
         }
     }
@@ -296,7 +314,7 @@ driver! { Context:
         // SAFETY: see above.
         unsafe {
             let resource = resource_at(resource)?;
-            let handle = with_runtime(|runtime| runtime.create_texture(resource, Sampler::default()))?;
+            let handle = with_runtime(|runtime| runtime.create_surface(resource))?;
             give(to, handle)
         }
     }

@@ -6,6 +6,7 @@ use super::super::ir::{Aux, Class, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
 use super::context::Decoder;
 use crate::ast::{Operand, Type};
+use crate::device_runtime::{Argument, Callee, find};
 use crate::exec::op::Op;
 
 impl<'a> Decoder<'a> {
@@ -88,9 +89,55 @@ impl<'a> Decoder<'a> {
                 self.push(Op::Service, &[], &srcs, Aux::Service(ServiceAux::AssertFail));
                 Ok(())
             }
-            _ => Err(self
+            _ => match find(name) {
+                Some(callee) => self.runtime_call(callee, results, arguments),
+                None => Err(self
                 .fail(format!("function `{name}` is called and not defined"))
-                .help("of the system functions, vprintf, malloc, free and __assertfail are supported; link everything else into one PTX text")),
+                .help("of the system functions, vprintf, malloc, free, __assertfail and most of the device runtime are supported; link everything else into one PTX text")),
+            }
+        }
+    }
+
+    /// A call of the device runtime.
+    fn runtime_call(
+        &mut self,
+        callee: Callee,
+        results: &'a [Operand],
+        arguments: &'a [Operand],
+    ) -> Result<(), Fail> {
+        if callee.arguments.len() != arguments.len() {
+            let (wanted, given) = (callee.arguments.len(), arguments.len());
+            let function = callee.function;
+            return Err(self.fail(format!(
+                "{function:?} of the device runtime takes {wanted} arguments, the call has {given}"
+            )));
+        }
+        let mut numbers = Vec::new();
+        for (kind, operand) in callee.arguments.iter().zip(arguments) {
+            match (kind, self.call_param(operand)) {
+                (Argument::Narrow, _) => numbers.push(self.argument(operand, Type::B32)?),
+                (Argument::Wide, _) => numbers.push(self.argument(operand, Type::B64)?),
+                (Argument::Dim3, Some(param)) => {
+                    for axis in 0..3 {
+                        numbers.push(self.load_param(param, 4 * axis, Type::B32)?);
+                    }
+                }
+                (Argument::Dim3, None) => {
+                    return Err(self.fail("three numbers are passed in a .param variable"));
+                }
+            }
+        }
+        self.program.kernels = self.names.kernels.clone();
+        let (class, ty) = match callee.result {
+            Argument::Wide => (Class::Wide, Type::B64),
+            _ => (Class::Narrow, Type::B32),
+        };
+        let dst = self.temporary(class);
+        let service = Aux::Service(ServiceAux::Runtime(callee.function));
+        self.push(Op::Service, &[dst], &numbers, service);
+        match results {
+            [result] => self.store_result(result, ty, Value::Reg(dst)),
+            _ => Ok(()),
         }
     }
 

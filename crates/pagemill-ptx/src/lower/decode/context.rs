@@ -6,6 +6,7 @@ use super::super::params::Placed;
 use super::super::{Fail, fail};
 use super::modifiers::Modifiers;
 use crate::ast::{Instruction, Space, Type};
+use crate::device_runtime::Launchable;
 use crate::exec::op::Op;
 use crate::kernel::{InstructionClass, InstructionInfo};
 use crate::window;
@@ -37,6 +38,8 @@ pub(in super::super) struct Names<'a> {
     /// Addresses of the functions that have one.
     pub functions: &'a HashMap<&'a str, u64>,
     pub module: &'a crate::ast::Module,
+    /// What kernels of the module can launch.
+    pub kernels: &'a Arc<[Launchable]>,
     pub placed: &'a Placed,
 }
 

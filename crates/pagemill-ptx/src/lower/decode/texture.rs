@@ -6,33 +6,38 @@ use super::context::Decoder;
 use super::memory::{class_for, stored_value, wide_destination};
 use super::modifiers::Modifiers;
 use crate::ast::{Address, Operand, Type};
-use crate::code::{OutsideSurface, SurfaceElement, TextureAction, TextureForm};
+use crate::code::{Detail, OutsideSurface, SurfaceElement, TextureAction, TextureForm};
 use crate::exec::op::Op;
 
 /// The shape of what a handle stands for, as the opcode names it.
 struct Geometry {
     dimensions: u8,
     layered: bool,
+    cube: bool,
 }
 
 impl Geometry {
     fn take(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Self, Fail> {
-        let found = modifiers.take_one(&["1d", "2d", "3d", "a1d", "a2d"]);
-        let (dimensions, layered) = match found {
-            Some("1d") => (1, false),
-            Some("2d") => (2, false),
-            Some("3d") => (3, false),
-            Some("a1d") => (1, true),
-            Some("a2d") => (2, true),
+        let known = ["1d", "2d", "3d", "a1d", "a2d", "cube", "acube"];
+        let found = modifiers.take_one(&known);
+        let (dimensions, layered, cube) = match found {
+            Some("1d") => (1, false, false),
+            Some("2d") => (2, false, false),
+            Some("3d") => (3, false, false),
+            Some("a1d") => (1, true, false),
+            Some("a2d") => (2, true, false),
+            Some("cube") => (3, false, true),
+            Some("acube") => (3, true, true),
             _ => {
                 return Err(decoder
                     .bad_form()
-                    .help("cubes and multisampled images are not supported"));
+                    .help("multisampled images are not supported"));
             }
         };
         Ok(Self {
             dimensions,
             layered,
+            cube,
         })
     }
 }
@@ -91,7 +96,7 @@ fn vector<'a>(
 /// Ends an instruction of any form: what is done to the texels at a place.
 fn push(
     decoder: &mut Decoder<'_>,
-    action: TextureAction,
+    (action, detail): (TextureAction, Detail),
     geometry: &Geometry,
     dsts: &[VReg],
     srcs: &[Value],
@@ -100,6 +105,8 @@ fn push(
         form: TextureForm {
             action,
             dimensions: geometry.dimensions,
+            cube: geometry.cube,
+            detail,
         },
         layered: geometry.layered,
         slot: None,
@@ -110,18 +117,47 @@ fn push(
 /// A fetch of four channels.
 fn fetch(
     decoder: &mut Decoder<'_>,
-    action: TextureAction,
+    (action, detail): (TextureAction, Detail),
     geometry: &Geometry,
     result: Type,
     coordinate: Type,
 ) -> Result<(), Fail> {
-    let srcs = place(decoder, decoder.operand(1)?, geometry, coordinate)?;
+    let mut srcs = place(decoder, decoder.operand(1)?, geometry, coordinate)?;
+    match detail {
+        Detail::First => {}
+        Detail::Level => srcs.push(decoder.value(decoder.operand(2)?, Type::F32)?),
+        Detail::Gradients => {
+            for number in [2, 3] {
+                srcs.extend(gradient(decoder, decoder.operand(number)?, geometry)?);
+            }
+        }
+    }
     let mut dsts = Vec::new();
     for target in vector(decoder, decoder.operand(0)?, 4)? {
         dsts.push(decoder.destination_of(target, result)?);
     }
-    push(decoder, action, geometry, &dsts, &srcs);
+    push(decoder, (action, detail), geometry, &dsts, &srcs);
     Ok(())
+}
+
+/// One number for each dimension.
+fn gradient<'a>(
+    decoder: &mut Decoder<'a>,
+    operand: &'a Operand,
+    geometry: &Geometry,
+) -> Result<Vec<Value>, Fail> {
+    let parts = match operand {
+        Operand::Vector(parts) => parts.as_slice(),
+        operand => std::slice::from_ref(operand),
+    };
+    let wanted = usize::from(geometry.dimensions);
+    if geometry.cube || parts.len() < wanted {
+        return Err(
+            decoder.fail("a gradient needs a number for each dimension, and cubes have none")
+        );
+    }
+    let parts = parts[..wanted].iter();
+    parts.map(|part| decoder.value(part, Type::F32)).collect()
 }
 
 fn result_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Type, Fail> {
@@ -132,8 +168,11 @@ fn result_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<T
 }
 
 pub(super) fn tex(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    // There is one level, whichever is asked for.
-    modifiers.take("level");
+    let detail = match modifiers.take_one(&["base", "level", "grad"]) {
+        Some("level") => Detail::Level,
+        Some("grad") => Detail::Gradients,
+        _ => Detail::First,
+    };
     let geometry = Geometry::take(decoder, modifiers)?;
     if !modifiers.take("v4") {
         return Err(decoder.bad_form());
@@ -152,7 +191,7 @@ pub(super) fn tex(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     let action = TextureAction::Sample {
         integer_coordinates,
     };
-    fetch(decoder, action, &geometry, result, coordinate)
+    fetch(decoder, (action, detail), &geometry, result, coordinate)
 }
 
 pub(super) fn tld4(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -169,13 +208,20 @@ pub(super) fn tld4(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     let geometry = Geometry {
         dimensions: 2,
         layered: false,
+        cube: false,
     };
     let result = result_type(decoder, modifiers)?;
     if modifiers.take_type() != Some(Type::F32) {
         return Err(decoder.bad_form());
     }
     let action = TextureAction::Gather { component };
-    fetch(decoder, action, &geometry, result, Type::F32)
+    fetch(
+        decoder,
+        (action, Detail::First),
+        &geometry,
+        result,
+        Type::F32,
+    )
 }
 
 /// What a surface instruction moves, its registers' type included.
@@ -224,7 +270,7 @@ pub(super) fn suld(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     }
     push(
         decoder,
-        TextureAction::Load(element),
+        (TextureAction::Load(element), Detail::First),
         &geometry,
         &dsts,
         &srcs,
@@ -242,7 +288,7 @@ pub(super) fn sust(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     }
     push(
         decoder,
-        TextureAction::Store(element),
+        (TextureAction::Store(element), Detail::First),
         &geometry,
         &[],
         &srcs,

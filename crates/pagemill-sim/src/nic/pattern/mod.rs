@@ -14,6 +14,7 @@ pub use bandwidth::{BandwidthRank, BandwidthSpec};
 pub use exchange::{ExchangePattern, ExchangeRank, ExchangeSpec};
 pub use latency::{LatencyRank, LatencySpec};
 pub use ports::{PortsReport, PortsSpec, run_ports};
+pub(crate) use shuffle::Shuffle;
 
 use super::descriptor::Key;
 use super::packet::{Rma, Send};

@@ -3,7 +3,7 @@ use pagemill_types::{GOLDEN_GAMMA, mix64};
 /// A random order of ranks that needs no table: a Feistel network over a power of four, walked until it stays below the number of
 /// ranks (Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shuffle {
+pub(crate) struct Shuffle {
     ranks: u32,
     half_bits: u32,
     seed: u64,

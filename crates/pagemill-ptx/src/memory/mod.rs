@@ -1,12 +1,20 @@
 //! The simulated device memory: allocations at simulated addresses, zero until written.
 
+mod allocation;
+mod error;
+
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::check::{Checker, Shadow};
+use crate::device_runtime::DeviceRuntime;
 use crate::heap::Heap;
 use crate::texture::Texture;
+
+pub use allocation::{Allocation, AllocationId};
+pub use error::{MemoryError, NearAllocation, Nearest};
+
+use allocation::Backing;
 
 /// First address handed out to ordinary allocations.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
@@ -19,177 +27,6 @@ const HEAP_BYTES: u64 = 8 << 20;
 
 /// Freed allocations that are remembered for diagnostics.
 const FREED_KEPT: usize = 1024;
-
-/// Which allocation of a [`DeviceMemory`]. Never re-used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AllocationId(pub u32);
-
-/// One allocation.
-#[derive(Clone, Debug)]
-pub struct Allocation {
-    id: AllocationId,
-    name: String,
-    address: u64,
-    read_only: bool,
-    data: Backing,
-    /// What those know who look for mistakes.
-    pub(crate) shadow: Shadow,
-}
-
-/// Where the bytes of an allocation are.
-#[derive(Debug)]
-enum Backing {
-    /// In memory of its own.
-    Owned(Box<[u8]>),
-    /// In memory that its lender shares with others.
-    Lent(&'static mut [u8]),
-}
-
-impl Backing {
-    #[inline(always)]
-    fn get(&self) -> &[u8] {
-        match self {
-            Self::Owned(bytes) => bytes,
-            Self::Lent(bytes) => bytes,
-        }
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Owned(bytes) => bytes,
-            Self::Lent(bytes) => bytes,
-        }
-    }
-}
-
-impl Clone for Backing {
-    /// A copy has memory of its own, also where the original's is shared.
-    fn clone(&self) -> Self {
-        Self::Owned(self.get().into())
-    }
-}
-
-impl Allocation {
-    /// Its identity.
-    pub fn id(&self) -> AllocationId {
-        self.id
-    }
-
-    /// The name its owner gave it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// First address.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// Size in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.data.get().len() as u64
-    }
-
-    /// Offset of `address` in it, if all `bytes` bytes from there are inside.
-    #[inline(always)]
-    pub(crate) fn offset_of(&self, address: u64, bytes: u64) -> Option<usize> {
-        let offset = address.wrapping_sub(self.address);
-        let len = self.data.get().len() as u64;
-        (offset <= len && bytes <= len - offset).then_some(offset as usize)
-    }
-}
-
-/// Why device memory refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MemoryError {
-    /// No allocation holds the range.
-    #[error("{bytes} bytes at {address:#x} are not allocated; {near}")]
-    Unmapped {
-        /// First address asked for.
-        address: u64,
-        /// Bytes asked for.
-        bytes: u64,
-        /// What lies nearest.
-        near: Nearest,
-    },
-    /// The address range of a new allocation is taken or outside the address space.
-    #[error("cannot allocate {bytes} bytes for {name:?} at {address:#x}: {reason}")]
-    Refused {
-        /// Name of the wanted allocation.
-        name: String,
-        /// Where it was wanted.
-        address: u64,
-        /// Bytes wanted.
-        bytes: u64,
-        /// What is in the way.
-        reason: &'static str,
-    },
-    /// `free` of an address that no allocation starts at.
-    #[error("no allocation starts at {address:#x}; {near}")]
-    NotAnAllocation {
-        /// The address.
-        address: u64,
-        /// What lies nearest.
-        near: Nearest,
-    },
-}
-
-/// The allocation nearest to an address, for messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nearest {
-    /// Name and extent, or `None` when nothing was ever allocated.
-    pub allocation: Option<NearAllocation>,
-}
-
-/// Name and extent of an allocation, live or freed, beside some address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NearAllocation {
-    /// Its name.
-    pub name: String,
-    /// First address.
-    pub address: u64,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Whether it has been freed.
-    pub freed: bool,
-    /// Bytes between it and the address: positive behind it, negative before it, `None` inside.
-    pub distance: Option<i128>,
-}
-
-impl fmt::Display for Nearest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(near) = &self.allocation else {
-            return write!(f, "nothing is allocated");
-        };
-        let freed = if near.freed { "freed " } else { "" };
-        let NearAllocation {
-            name,
-            address,
-            bytes,
-            distance,
-            ..
-        } = near;
-        let what = format!("{freed}allocation {name:?} ({bytes} bytes at {address:#x})");
-        match distance {
-            None => write!(f, "it is in {what}"),
-            Some(0) => write!(f, "nearest is {what}, which ends right before"),
-            Some(distance @ 1..) => {
-                let before = count_of_bytes(*distance);
-                write!(f, "nearest is {what}, which ends {before} before")
-            }
-            Some(distance) => {
-                let after = count_of_bytes(-distance);
-                write!(f, "nearest is {what}, which starts {after} after")
-            }
-        }
-    }
-}
-
-fn count_of_bytes(count: i128) -> String {
-    let unit = if count == 1 { "byte" } else { "bytes" };
-    format!("{count} {unit}")
-}
 
 /// What changes in a memory, for all warps that use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,6 +73,8 @@ pub struct DeviceMemory {
     heap_bytes: u64,
     /// Address and parts of the heap of kernels, once one has asked for memory.
     pub(crate) heap: Option<(u64, Heap)>,
+    /// What kernels ask of the device runtime.
+    pub(crate) device_runtime: DeviceRuntime,
 }
 
 impl Default for DeviceMemory {
@@ -268,6 +107,7 @@ impl DeviceMemory {
             checker: None,
             heap_bytes: HEAP_BYTES,
             heap: None,
+            device_runtime: DeviceRuntime::default(),
         }
     }
 
@@ -427,6 +267,32 @@ impl DeviceMemory {
     ) -> Result<AllocationId, MemoryError> {
         let bytes = memory.len() as u64;
         self.insert(name, address, bytes, false, Some(memory))
+    }
+
+    /// Moves the bytes of the allocation that starts at `address` into `memory`, which is the lender's from then on.
+    ///
+    /// # Errors
+    /// When none starts there, or `memory` is of another size.
+    pub fn move_into(
+        &mut self,
+        address: u64,
+        memory: &'static mut [u8],
+    ) -> Result<(), MemoryError> {
+        let at = self.starting_at(address)?;
+        let allocation = &mut self.allocations[at];
+        let bytes = allocation.data.get();
+        if bytes.len() != memory.len() {
+            return Err(MemoryError::Refused {
+                name: allocation.name.clone(),
+                address,
+                bytes: memory.len() as u64,
+                reason: "the allocation is of another size",
+            });
+        }
+        memory.copy_from_slice(bytes);
+        allocation.data = Backing::Lent(memory);
+        self.generation = self.generation.wrapping_add(1);
+        Ok(())
     }
 
     /// Allocates memory that device code may read and not write.

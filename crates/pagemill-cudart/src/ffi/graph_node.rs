@@ -1,0 +1,174 @@
+//! Nodes of every type by one function, and conditional nodes, which have no other.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::copy::Memcpy3d;
+use super::graph::{HostNode, KernelNode, MemsetNode, Place, add, handles, parameters};
+use super::graph_memory::cudaGraphAddMemAllocNode;
+use super::stream::stream_id;
+use super::{Done, address, api, give, null, with_runtime};
+use crate::error::{CudaError, Fault};
+use crate::runtime::{Choice, Work};
+
+/// The bytes of `cudaGraphNodeParams`, of whose union only the beginning depends on the type.
+#[repr(C)]
+pub(super) struct NodeParameters {
+    kind: c_int,
+    reserved: [c_int; 3],
+    of_kind: [u64; 29],
+}
+
+/// `cudaConditionalNodeParams`.
+#[repr(C)]
+struct ConditionalNode {
+    handle: u64,
+    kind: c_int,
+    bodies: c_uint,
+    graphs: *mut u64,
+}
+
+/// `cudaGraphCondAssignDefault`.
+const ASSIGN_DEFAULT: c_uint = 1;
+/// Bytes of `cudaMemcpyNodeParams` before the copy.
+const COPY_OFFSET: usize = 16;
+
+/// How a border reads the parameters of a kernel.
+pub(super) type AddKernel = unsafe fn(&Place, *const c_void) -> Done;
+
+/// # Safety
+/// The pointers of `place` are as [`add`] needs them; `parameter` is null or points to parameters of a node.
+pub(super) unsafe fn add_any(
+    place: &Place,
+    parameter: *mut NodeParameters,
+    add_kernel: AddKernel,
+) -> Done {
+    if parameter.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function, for all of them; the type says what the union holds.
+    unsafe {
+        let kind = (&raw const (*parameter).kind).read_unaligned();
+        let union = (&raw mut (*parameter).of_kind).cast::<c_void>();
+        let handle = || union.cast::<u64>().read_unaligned();
+        match kind {
+            0 => add_kernel(place, union),
+            1 => {
+                let copy = parameters(union.byte_add(COPY_OFFSET).cast::<Memcpy3d>())?;
+                add(place, |runtime| copy.work(runtime))
+            }
+            2 => {
+                let memset = parameters(union.cast::<MemsetNode>())?;
+                add(place, |_| memset.work())
+            }
+            3 => {
+                let host = parameters(union.cast::<HostNode>())?;
+                add(place, |_| host.work())
+            }
+            4 => add(place, |runtime| runtime.child_work(handle())),
+            5 => add(place, |_| Ok(Work::Empty)),
+            6 => add(place, |_| Ok(Work::Wait(handle()))),
+            7 => add(place, |_| Ok(Work::Record(handle()))),
+            10 => {
+                let Place {
+                    to,
+                    graph,
+                    after,
+                    count,
+                } = *place;
+                match cudaGraphAddMemAllocNode(to, graph, after, count, union.cast()) {
+                    0 => Ok(()),
+                    code => Err(Fault::silent(CudaError(code))),
+                }
+            }
+            11 => add(place, |_| Ok(Work::Free(handle()))),
+            13 => add_conditional(place, union.cast()),
+            _ => {
+                let message = format!("pagemill has no nodes of type {kind} in graphs");
+                Err(Fault::new(CudaError::NOT_SUPPORTED, message))
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`add_any`].
+unsafe fn add_kernel(place: &Place, node: *const c_void) -> Done {
+    // SAFETY: by the contract of this function.
+    unsafe {
+        let node = parameters(node.cast::<KernelNode>())?;
+        add(place, |runtime| node.work(runtime))
+    }
+}
+
+/// # Safety
+/// As [`add_any`].
+unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
+    // SAFETY: by the contract of this function.
+    let (node_parameters, after) =
+        unsafe { (parameters(node)?, handles(place.after, place.count)?) };
+    if place.to.is_null() {
+        return Err(null());
+    }
+    let ConditionalNode {
+        handle,
+        kind,
+        bodies,
+        ..
+    } = node_parameters;
+    let choice = Choice::new(kind, bodies)?;
+    let (made, graphs) = with_runtime(|runtime| {
+        runtime.add_conditional_node(address(place.graph), &after, (handle, choice), bodies)
+    })?;
+    // The program reads the list for as long as the node is there, which may be for ever.
+    let graphs: &'static mut [u64] = graphs.leak();
+    // SAFETY: by the contract of this function.
+    unsafe {
+        (&raw mut (*node).graphs).write_unaligned(graphs.as_mut_ptr());
+        give(place.to, made as *mut c_void)
+    }
+}
+
+/// # Safety
+/// `to` is null or points to room for a handle.
+unsafe fn create_handle(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) -> Done {
+    if flags > ASSIGN_DEFAULT {
+        let message = format!("there are no flags {flags:#x} of conditional handles");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    let initial = (flags == ASSIGN_DEFAULT).then_some(value);
+    let handle = with_runtime(|runtime| runtime.create_conditional(address(graph), initial))?;
+    // SAFETY: by the contract of this function.
+    unsafe { give(to, handle) }
+}
+
+// SAFETY, of all blocks below: see the module.
+api! {
+    fn cudaGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: see above.
+        unsafe { add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+    }
+
+    fn cudaGraphAddNode_v1(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: see above.
+        unsafe { add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+    }
+
+    fn cudaGraphConditionalHandleCreate(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { create_handle(to, graph, value, flags) }
+    }
+
+    fn cudaGraphConditionalHandleCreate_v2(to: *mut u64, graph: *mut c_void, _context: *mut c_void, value: c_uint, flags: c_uint) {
+        // SAFETY: see above.
+        unsafe { create_handle(to, graph, value, flags) }
+    }
+
+    fn cudaStreamBeginCaptureToGraph(stream: *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, mode: c_int) {
+        if !(0..=2).contains(&mode) {
+            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no capture mode {mode}")));
+        }
+        // SAFETY: see above.
+        let after = unsafe { handles(after, count)? };
+        with_runtime(|runtime| runtime.begin_capture_to(stream_id(stream), address(graph), &after))
+    }
+}

@@ -1,0 +1,230 @@
+//! The functions that kernels call, and how their arguments lie.
+
+use std::sync::Arc;
+
+use super::Launchable;
+use crate::code::AddressOperand;
+
+/// An argument of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// 32 bits.
+    Narrow,
+    /// 64 bits.
+    Wide,
+    /// Three numbers of 32 bits.
+    Dim3,
+}
+
+/// A function and its shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee {
+    pub function: RuntimeFn,
+    pub arguments: &'static [Argument],
+    /// `Dim3` is no result.
+    pub result: Argument,
+}
+
+/// A call, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RuntimeCall {
+    pub function: RuntimeFn,
+    /// Each number of each argument.
+    pub operands: Vec<AddressOperand>,
+    pub result: AddressOperand,
+    /// What kernels of the module can launch.
+    pub kernels: Arc<[Launchable]>,
+}
+
+/// Numbers of all arguments of a function.
+pub(crate) const NUMBERS_MAX: usize = 12;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RuntimeFn {
+    GetParameterBuffer,
+    GetParameterBufferV2,
+    LaunchDevice,
+    LaunchDeviceV2,
+    GetLastError,
+    PeekAtLastError,
+    GetErrorName,
+    GetErrorString,
+    GetDevice,
+    GetDeviceCount,
+    DeviceGetAttribute,
+    DeviceGetLimit,
+    DeviceGetCacheConfig,
+    RuntimeGetVersion,
+    StreamCreate,
+    StreamDestroy,
+    StreamWaitEvent,
+    EventCreate,
+    EventDestroy,
+    EventRecord,
+    Malloc,
+    Free,
+    Memcpy,
+    Memcpy2D,
+    Memset,
+    Memset2D,
+    GraphSetConditional,
+}
+
+/// Name without `cuda` or `__cudaCDP2`, and without `_ptsz`; arguments; result.
+const FUNCTIONS: &[(&str, RuntimeFn, &[Argument], Argument)] = {
+    use Argument::{Dim3, Narrow, Wide};
+    use RuntimeFn as F;
+    &[
+        (
+            "GetParameterBuffer",
+            F::GetParameterBuffer,
+            &[Wide, Wide],
+            Wide,
+        ),
+        (
+            "GetParameterBufferV2",
+            F::GetParameterBufferV2,
+            &[Wide, Dim3, Dim3, Narrow],
+            Wide,
+        ),
+        (
+            "LaunchDevice",
+            F::LaunchDevice,
+            &[Wide, Wide, Dim3, Dim3, Narrow, Wide],
+            Narrow,
+        ),
+        ("LaunchDeviceV2", F::LaunchDeviceV2, &[Wide, Wide], Narrow),
+        ("GetLastError", F::GetLastError, &[], Narrow),
+        ("PeekAtLastError", F::PeekAtLastError, &[], Narrow),
+        ("GetErrorName", F::GetErrorName, &[Narrow], Wide),
+        ("GetErrorString", F::GetErrorString, &[Narrow], Wide),
+        ("GetDevice", F::GetDevice, &[Wide], Narrow),
+        ("GetDeviceCount", F::GetDeviceCount, &[Wide], Narrow),
+        (
+            "DeviceGetAttribute",
+            F::DeviceGetAttribute,
+            &[Wide, Narrow, Narrow],
+            Narrow,
+        ),
+        ("DeviceGetLimit", F::DeviceGetLimit, &[Wide, Narrow], Narrow),
+        (
+            "DeviceGetCacheConfig",
+            F::DeviceGetCacheConfig,
+            &[Wide],
+            Narrow,
+        ),
+        ("RuntimeGetVersion", F::RuntimeGetVersion, &[Wide], Narrow),
+        (
+            "StreamCreateWithFlags",
+            F::StreamCreate,
+            &[Wide, Narrow],
+            Narrow,
+        ),
+        ("StreamDestroy", F::StreamDestroy, &[Wide], Narrow),
+        (
+            "StreamWaitEvent",
+            F::StreamWaitEvent,
+            &[Wide, Wide, Narrow],
+            Narrow,
+        ),
+        (
+            "EventCreateWithFlags",
+            F::EventCreate,
+            &[Wide, Narrow],
+            Narrow,
+        ),
+        ("EventDestroy", F::EventDestroy, &[Wide], Narrow),
+        ("EventRecord", F::EventRecord, &[Wide, Wide], Narrow),
+        (
+            "EventRecordWithFlags",
+            F::EventRecord,
+            &[Wide, Wide, Narrow],
+            Narrow,
+        ),
+        (
+            "GraphSetConditional",
+            F::GraphSetConditional,
+            &[Wide, Narrow],
+            Narrow,
+        ),
+        ("Malloc", F::Malloc, &[Wide, Wide], Narrow),
+        ("Free", F::Free, &[Wide], Narrow),
+        (
+            "MemcpyAsync",
+            F::Memcpy,
+            &[Wide, Wide, Wide, Narrow, Wide],
+            Narrow,
+        ),
+        (
+            "Memcpy2DAsync",
+            F::Memcpy2D,
+            &[Wide, Wide, Wide, Wide, Wide, Wide, Narrow, Wide],
+            Narrow,
+        ),
+        (
+            "MemsetAsync",
+            F::Memset,
+            &[Wide, Narrow, Wide, Wide],
+            Narrow,
+        ),
+        (
+            "Memset2DAsync",
+            F::Memset2D,
+            &[Wide, Wide, Narrow, Wide, Wide, Wide],
+            Narrow,
+        ),
+    ]
+};
+
+/// The function that PTX calls `name`.
+pub(crate) fn find(name: &str) -> Option<Callee> {
+    let own = name.strip_prefix("__cudaCDP2");
+    let own = own.or_else(|| name.strip_prefix("cuda"))?;
+    let own = own.strip_suffix("_ptsz").unwrap_or(own);
+    let mut known = FUNCTIONS.iter();
+    let found = known.find(|(name, ..)| *name == own);
+    found.map(|&(_, function, arguments, result)| Callee {
+        function,
+        arguments,
+        result,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_both_interfaces_are_known() {
+        for name in [
+            "__cudaCDP2LaunchDeviceV2",
+            "__cudaCDP2LaunchDeviceV2_ptsz",
+            "cudaLaunchDeviceV2",
+        ] {
+            assert_eq!(
+                find(name).map(|found| found.function),
+                Some(RuntimeFn::LaunchDeviceV2),
+                "{name}"
+            );
+        }
+        for name in [
+            "LaunchDeviceV2",
+            "cudaDeviceSynchronize",
+            "__cudaCDP2",
+            "cudaLaunchDeviceV3",
+        ] {
+            assert!(find(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_call_has_room_for_its_numbers() {
+        for (name, _, arguments, _) in FUNCTIONS {
+            let numbers = arguments.iter().map(|argument| match argument {
+                Argument::Dim3 => 3,
+                _ => 1,
+            });
+            assert!(numbers.sum::<usize>() <= NUMBERS_MAX, "{name}");
+        }
+    }
+}

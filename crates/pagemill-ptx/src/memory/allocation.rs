@@ -1,0 +1,83 @@
+//! One allocation of device memory, and where its bytes are.
+
+use crate::check::Shadow;
+
+/// Which allocation of a [`DeviceMemory`](super::DeviceMemory). Never re-used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationId(pub u32);
+
+/// One allocation.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    pub(super) id: AllocationId,
+    pub(super) name: String,
+    pub(super) address: u64,
+    pub(super) read_only: bool,
+    pub(super) data: Backing,
+    /// What those know who look for mistakes.
+    pub(crate) shadow: Shadow,
+}
+
+/// Where the bytes of an allocation are.
+#[derive(Debug)]
+pub(super) enum Backing {
+    /// In memory of its own.
+    Owned(Box<[u8]>),
+    /// In memory that its lender shares with others.
+    Lent(&'static mut [u8]),
+}
+
+impl Backing {
+    #[inline(always)]
+    pub(super) fn get(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+}
+
+impl Clone for Backing {
+    /// A copy has memory of its own, also where the original's is shared.
+    fn clone(&self) -> Self {
+        Self::Owned(self.get().into())
+    }
+}
+
+impl Allocation {
+    /// Its identity.
+    pub fn id(&self) -> AllocationId {
+        self.id
+    }
+
+    /// The name its owner gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// First address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.data.get().len() as u64
+    }
+
+    /// Offset of `address` in it, if all `bytes` bytes from there are inside.
+    #[inline(always)]
+    pub(crate) fn offset_of(&self, address: u64, bytes: u64) -> Option<usize> {
+        let offset = address.wrapping_sub(self.address);
+        let len = self.data.get().len() as u64;
+        (offset <= len && bytes <= len - offset).then_some(offset as usize)
+    }
+}
