@@ -464,7 +464,9 @@ fn functions_say_the_constants_of_their_module_and_heed_limits_of_registers() {
     );
     let limited = text.replace("{\n", ".maxnreg 3\n{\n");
     let attributes = |runtime: &mut Runtime, image: usize| {
-        let key = runtime.kernel_of_image(image, "store").expect("it is there");
+        let key = runtime
+            .kernel_of_image(image, "store")
+            .expect("it is there");
         runtime.function_attributes(key).expect("it is sound")
     };
     let image = runtime.register_ptx(text);
