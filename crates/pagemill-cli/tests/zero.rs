@@ -11,6 +11,7 @@ use std::time::Duration;
 use common::{pagemill, run, run_in};
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_testkit::skip;
+use pagemill_zero_client::{Client, Request};
 use serde_json::Value;
 
 const PAGES: usize = 16;
@@ -100,6 +101,12 @@ fn a_pool_is_served_shown_used_and_stopped() {
 
     let status = ["zero", "status", "--socket", socket.as_str()];
     assert!(run(&status).result().contains("engine memset"));
+    let mut client = Client::connect(Path::new(&socket)).expect("connected");
+    assert!(client.lease(&Request::bytes(1 << 40)).is_err());
+    drop(client);
+    let shown = run(&status).result();
+    let line = "0 pages lent, 1 requests refused (524288 pages: 1 larger than the pool)";
+    assert!(shown.contains(line), "{shown}");
     let metrics = run(&[&status[..], &["--format", "prometheus"]].concat()).result();
     assert!(metrics.contains("# TYPE "), "{metrics}");
     for _ in 0..1200 {
@@ -245,6 +252,89 @@ fn a_measurement_judges_its_own_figures() {
     assert!(claims.iter().all(|claim| claim["measured"].is_number()));
 }
 
+/// A program that allocates 16 MiB at once, and touches them.
+const TOUCH: &str = "
+#include <stdlib.h>
+int main(void) {
+    volatile char *block = malloc(16 << 20);
+    if (!block) return 1;
+    for (int i = 0; i < 16 << 20; i += 4096) block[i] = 1;
+    return 0;
+}
+";
+
+/// The row of a setting.
+fn advised<'a>(result: &'a Value, setting: &str) -> &'a Value {
+    let rows = result["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["setting"] == setting);
+    row.unwrap_or_else(|| panic!("no {setting}: {result}"))
+}
+
+#[test]
+fn every_kind_of_pages_is_tried_or_has_a_reason() {
+    let _stock = stock();
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("touch.c"), TOUCH).expect("written");
+    let built = Command::new("cc")
+        .args(["-O1", "-fno-builtin", "-o", "touch", "touch.c"])
+        .current_dir(folder.path())
+        .status();
+    assert!(built.expect("a C compiler").success());
+    let options = ["zero", "advise", "--runs", "3", "--format", "json"];
+    let ran = run_in(folder.path(), &[&options[..], &["--", "./touch"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let result = json(&ran.stdout);
+    assert_eq!(result["rows"].as_array().map(Vec::len), Some(8));
+    for row in result["rows"].as_array().expect("rows") {
+        let is_tried = row["wall_ns"].is_number();
+        assert!(is_tried || row["note"].is_string(), "{row}");
+        assert_eq!(is_tried, row["standing"] != "not tried", "{row}");
+    }
+    let small = &advised(&result, "4k")["faults"];
+    assert!(small.is_null() || small.as_u64() >= Some(4096), "{small}");
+    let used = result["summary"]["facts"]["use"].as_str().expect("advice");
+    assert!(advised(&result, used)["wall_ns"].is_number(), "{used}");
+    let table = run_in(
+        folder.path(),
+        &["zero", "advise", "--runs", "3", "--", "./touch"],
+    );
+    assert_eq!(table.code, Some(0), "{}", table.stderr);
+    assert!(table.stdout.contains("as-is"), "{}", table.stdout);
+
+    if pagemill_linux::process::own_user() != 0 || library().is_none() {
+        return skip("huge pages can be added by root only, or the preload library was not built");
+    }
+    let reserved = [&options[..], &["--reserve", "--", "./touch"]].concat();
+    let ran = run_in(folder.path(), &reserved);
+    if ran.code == Some(1) {
+        return skip(ran.stderr.trim());
+    }
+    let result = json(&ran.stdout);
+    let pool = advised(&result, "pool");
+    assert_eq!(pool["pool_pages"], 8, "{pool}");
+    assert!(advised(&result, "hugetlb")["faults"].as_u64() < Some(4096));
+}
+
+#[test]
+fn a_program_that_fails_is_not_compared() {
+    let message = run(&["zero", "advise", "--", "sh", "-c", "echo why >&2; exit 3"]).error(1);
+    for part in ["sh ended with exit code 3", "why", "nothing was compared"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let killed = run(&["zero", "advise", "--", "sh", "-c", "kill -9 $$"]).error(1);
+    assert!(killed.contains("signal 9"), "{killed}");
+    let missing = run(&[
+        "zero",
+        "advise",
+        "--socket",
+        "/none/zero.sock",
+        "--",
+        "true",
+    ])
+    .error(1);
+    assert!(missing.contains("/none/zero.sock"), "{missing}");
+}
+
 #[test]
 fn without_the_module_its_helper_says_what_to_load() {
     if Path::new("/dev/pagemill_zero").exists() {
@@ -274,6 +364,11 @@ fn what_cannot_be_meant_is_bad_usage() {
         &["zero", "bench", "zero-gravity"],
         &["zero", "run"],
         &["zero", "run", "--library", "none.so", "--", "true"],
+        &["zero", "run", "--source", "sand", "--", "true"],
+        &["zero", "advise"],
+        &["zero", "advise", "--runs", "2", "--", "true"],
+        &["zero", "advise", "--library", "none.so", "--", "true"],
+        &["zero", "advise", "--", "./none"],
     ] {
         let message = run_in(folder.path(), arguments).error(2);
         assert!(!message.is_empty(), "{arguments:?}");

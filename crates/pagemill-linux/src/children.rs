@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidfd_send_signal};
 
 use crate::channel::wait_readable;
-use crate::process::{Identity, ProcessWatch};
+use crate::process::{Identity, ProcessWatch, Usage};
 
 /// A program that has got a signal of a terminal, or of `timeout`, ends by itself within this time.
 const BY_ITSELF: Duration = Duration::from_millis(500);
@@ -50,9 +50,27 @@ static RUNNING: Mutex<Running> = Mutex::new(Running {
 pub fn run(command: &mut Command, at_kill: AtKill) -> io::Result<ExitStatus> {
     let mut child = spawn(command, at_kill)?;
     let status = child.wait();
-    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    running.children.retain(|(number, _)| *number != child.id());
+    forget(child.id());
     status
+}
+
+/// As [`run`], and says what the program used.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(command: &mut Command, at_kill: AtKill) -> io::Result<(ExitStatus, Usage)> {
+    let begun = Instant::now();
+    let child = spawn(command, at_kill)?;
+    let waited = Usage::of_ended(child.id());
+    let wall_ns = begun.elapsed().as_nanos() as u64;
+    forget(child.id());
+    let (status, usage) = waited?;
+    Ok((status, Usage { wall_ns, ..usage }))
+}
+
+fn forget(child: u32) {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.children.retain(|(number, _)| *number != child);
 }
 
 fn spawn(command: &mut Command, at_kill: AtKill) -> io::Result<Child> {

@@ -7,6 +7,7 @@
 //! * [`process`]: other processes; [`children`]: programs that end with this one; [`scratch`]: folders that do.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`library`]: where the libraries are that the command gives to other programs.
+//! * [`transparent`]: huge pages that the kernel uses by itself.
 //! * [`clock`]: cycles and CPU time.
 //! * [`userfault`]: page faults that this process answers itself.
 //! * [`write_protection`]: writes that wait while memory is replaced.
@@ -31,6 +32,7 @@ pub mod resctrl;
 pub mod scratch;
 pub mod server;
 pub mod stop;
+pub mod transparent;
 pub mod userfault;
 pub mod write_protection;
 pub mod zero_module;

@@ -66,6 +66,18 @@ pub fn find_of(executable: &Path, name: &str, package: &str) -> Result<PathBuf, 
     })
 }
 
+/// Version of glibc as text, `2.36`, if it is this machine's C library.
+pub fn glibc_version() -> Option<&'static str> {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: the function returns a constant string that ends with a zero byte.
+        let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+        version.to_str().ok()
+    }
+    #[cfg(not(target_env = "gnu"))]
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -177,6 +177,13 @@ impl Mapping {
         }
     }
 
+    /// Has the kernel use huge pages where it can. `false` where it has none.
+    pub fn ask_for_huge_pages(&self) -> bool {
+        let advice = rustix::mm::Advice::LinuxHugepage;
+        // SAFETY: the range is this mapping's, and what it holds is not changed.
+        unsafe { rustix::mm::madvise(self.start.cast(), self.bytes, advice) }.is_ok()
+    }
+
     /// Gives the memory up to the caller, who unmaps it.
     pub fn into_raw(self) -> (*mut u8, usize) {
         let raw = (self.start, self.bytes);

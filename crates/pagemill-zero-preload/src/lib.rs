@@ -4,6 +4,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `PAGEMILL_ZERO_SOCKET` | the pool |
+//! | `PAGEMILL_ZERO_SOURCE` | `pool`; or, to compare with, the kernel: `hugetlb`, `thp`, `populate` |
 //! | `PAGEMILL_ZERO_MIN` | smallest `malloc` in bytes that comes from the pool (4 MiB) |
 //! | `PAGEMILL_ZERO_WAIT` | longest wait in milliseconds for pages that the pool is clearing (1000) |
 //! | `PAGEMILL_ZERO_QUIET` | `1`: nothing on standard error |
@@ -15,6 +16,7 @@
 //! Unsafe code is in the exported symbols and the calls of the C library behind them.
 
 mod allocator;
+mod origin;
 mod pool;
 mod settings;
 mod symbols;

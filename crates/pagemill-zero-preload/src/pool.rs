@@ -5,11 +5,12 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
-use pagemill_linux::Mapping;
 use pagemill_mapping::call::has;
-use pagemill_mapping::{BlockId, Call, LentMemory, Source};
+use pagemill_mapping::plain;
+use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
+use crate::origin::Origin;
 use crate::settings::{takes_plain_mappings, wait_ms};
 use crate::warning;
 
@@ -17,12 +18,23 @@ use crate::warning;
 pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
 
 /// The pool, and what it lent.
-#[derive(Default)]
 pub struct Pool {
+    origin: Origin,
     connection: Option<Connection>,
     leases: BTreeMap<BlockId, Lease>,
     /// The pool is not there: it is not looked for at every call.
     has_given_up: bool,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self {
+            origin: Origin::chosen(),
+            connection: None,
+            leases: BTreeMap::new(),
+            has_given_up: false,
+        }
+    }
 }
 
 struct Connection {
@@ -36,18 +48,33 @@ impl Source for Pool {
 
     fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>> {
         let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
-        let (lease, mapping) = match self.borrow(bytes) {
-            Ok(borrowed) => borrowed,
-            Err(why) => {
-                warning::fell_back(bytes, &why);
-                return None;
-            }
+        let lent = match self.origin {
+            Origin::Pool => self.borrow(block, bytes),
+            origin => origin.map(bytes, Self::GRANULE),
         };
-        // The program may close descriptors that it does not know, and the mapping is all that is needed.
-        self.leases.insert(block, lease.without_files());
-        let (start, bytes) = mapping.into_raw();
-        let start = start.expose_provenance();
-        Some(start..start + bytes)
+        let counted_by = match self.origin {
+            Origin::Pool => "; `pagemill zero status` counts such requests",
+            _ => "",
+        };
+        lent.inspect_err(|why| warning::fell_back(bytes, why, counted_by))
+            .ok()
+    }
+
+    /// The kernel's private memory is copied by a fork as ever.
+    fn is_native(&self, kind: Kind) -> bool {
+        kind == Kind::Fork && self.origin.is_private()
+    }
+
+    fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
+        match self.origin.is_private() {
+            // It always was.
+            true => Ok(()),
+            false => plain::copy_out(extent),
+        }
+    }
+
+    fn discard(&mut self, part: Range<usize>) -> Result<(), i32> {
+        self.origin.discard(part)
     }
 
     fn release_block(&mut self, block: BlockId) {
@@ -78,7 +105,7 @@ impl Source for Pool {
             && bytes > 0
             && bytes.is_multiple_of(Self::GRANULE)
             && if is_huge {
-                is_2_mib
+                is_2_mib && Origin::chosen().is_hugetlb()
             } else {
                 takes_plain_mappings()
             }
@@ -102,7 +129,7 @@ impl Pool {
     ///
     /// # Errors
     /// Why there is none, for people.
-    fn borrow(&mut self, bytes: usize) -> Result<(Lease, Mapping), String> {
+    fn borrow(&mut self, block: BlockId, bytes: usize) -> Result<Range<usize>, String> {
         let client = &mut self.connection()?.client;
         // Clearing is faster than the kernel's faults; waiting for other programs might not be.
         let request =
@@ -116,13 +143,18 @@ impl Pool {
                 return Err(error.to_string());
             }
         };
-        match lease.map(true) {
-            Ok(mapping) => Ok((lease, mapping)),
+        let mapping = match lease.map(true) {
+            Ok(mapping) => mapping,
             Err(error) => {
                 let _ = client.give_back(lease);
-                Err(error.to_string())
+                return Err(error.to_string());
             }
-        }
+        };
+        // The program may close descriptors that it does not know, and the mapping is all that is needed.
+        self.leases.insert(block, lease.without_files());
+        let (start, bytes) = mapping.into_raw();
+        let start = start.expose_provenance();
+        Ok(start..start + bytes)
     }
 
     /// Leases end with their connection: their numbers mean nothing to the next one.

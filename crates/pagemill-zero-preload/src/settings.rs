@@ -32,14 +32,19 @@ pub fn is_quiet() -> bool {
     setting(c"PAGEMILL_ZERO_QUIET") == Some(1)
 }
 
+/// Where large memory comes from; empty if nothing is said.
+pub fn origin_name() -> &'static [u8] {
+    text(c"PAGEMILL_ZERO_SOURCE").map_or(b"", CStr::to_bytes)
+}
+
 fn setting(name: &CStr) -> Option<usize> {
+    text(name)?.to_str().ok()?.parse().ok()
+}
+
+fn text(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends with a zero byte; what is returned is a string of the environment, or null.
-    let text = unsafe {
+    unsafe {
         let text = libc::getenv(name.as_ptr());
-        if text.is_null() {
-            return None;
-        }
-        CStr::from_ptr(text)
-    };
-    text.to_str().ok()?.parse().ok()
+        (!text.is_null()).then(|| CStr::from_ptr(text))
+    }
 }

@@ -22,8 +22,8 @@ static NOTE_STANDARD_ERROR: extern "C" fn() = {
     note
 };
 
-/// Says, once a process, that `bytes` come from the kernel.
-pub fn fell_back(bytes: usize, why: &str) {
+/// Says, once a process, that `bytes` come from the kernel, and what counts such requests.
+pub fn fell_back(bytes: usize, why: &str, counted_by: &str) {
     static IS_SAID: AtomicBool = AtomicBool::new(false);
     if IS_SAID.swap(true, Ordering::Relaxed) || is_quiet() {
         return;
@@ -33,8 +33,7 @@ pub fn fell_back(bytes: usize, why: &str) {
         return;
     }
     let text = format!(
-        "pagemill zero: process {} takes {} MiB from the kernel, not from the pool: {why}. This is said once; \
-         `pagemill zero status` counts such requests\n",
+        "pagemill zero: process {} takes {} MiB from the kernel as usual memory: {why}. This is said once{counted_by}\n",
         std::process::id(),
         bytes.div_ceil(1 << 20),
     );

@@ -22,6 +22,8 @@ pub enum ZeroCommand {
     Bench(BenchArguments),
     /// Run a program whose large allocations come from the pool
     Run(PreloadArguments),
+    /// Run a program on each kind of pages, and say which to use
+    Advise(AdviseArguments),
 }
 
 /// Needs huge pages in the kernel's stock; as root, --reserve adds them for the time of the run.
@@ -125,6 +127,66 @@ pub struct PreloadArguments {
     /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib/pagemill]
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
+
+    /// Where large memory comes from
+    #[arg(long, value_enum, default_value_t = MemorySource::Pool)]
+    pub source: MemorySource,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MemorySource {
+    /// Clean huge pages of the pool
+    Pool,
+    /// Huge pages of the kernel's stock, cleared at the first touch
+    Hugetlb,
+    /// The kernel, with transparent huge pages
+    Thp,
+    /// The kernel, there and cleared when the allocation returns
+    Populate,
+}
+
+impl MemorySource {
+    /// As the preload library knows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::Hugetlb => "hugetlb",
+            Self::Thp => "thp",
+            Self::Populate => "populate",
+        }
+    }
+}
+
+/// The program reads nothing, and what it writes to standard output is thrown away.
+#[derive(Args, Debug)]
+pub struct AdviseArguments {
+    /// Runs on each kind of pages
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub runs: u32,
+
+    /// Add huge pages to the kernel's stock for the time of the comparison (root)
+    #[arg(long)]
+    pub reserve: bool,
+
+    /// Huge pages of 2 MiB for the program [default: by its peak memory]
+    #[arg(long, value_name = "N")]
+    pub pages: Option<NonZeroUsize>,
+
+    /// A pool that serves already [default: the usual one if it serves, else one of this command]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib/pagemill]
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
 
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]

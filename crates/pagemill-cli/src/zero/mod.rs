@@ -1,5 +1,6 @@
 //! `pagemill zero`: the pool of clean huge pages.
 
+mod advise;
 mod arguments;
 mod bench;
 mod kernel;
@@ -19,5 +20,6 @@ pub fn zero(arguments: &ZeroArguments) -> Result<(), Failure> {
         ZeroCommand::Status(arguments) => status::status(arguments),
         ZeroCommand::Bench(arguments) => bench::bench(arguments),
         ZeroCommand::Run(arguments) => preload::run(arguments),
+        ZeroCommand::Advise(arguments) => advise::advise(arguments),
     }
 }

@@ -5,7 +5,7 @@ use super::arguments::PreloadArguments;
 use crate::failure::Failure;
 use crate::preload::{find_library, with_library};
 
-const LIBRARY: &str = "libpagemill_zero_preload.so";
+pub const LIBRARY: &str = "libpagemill_zero_preload.so";
 
 /// Replaces this process by the program. Returns only if that fails.
 pub fn run(arguments: &PreloadArguments) -> Result<(), Failure> {
@@ -21,6 +21,7 @@ pub fn run(arguments: &PreloadArguments) -> Result<(), Failure> {
     let error = with_library(Command::new(program), library)
         .args(rest)
         .env(pagemill_zero_client::SOCKET_VARIABLE, socket)
+        .env("PAGEMILL_ZERO_SOURCE", arguments.source.name())
         .exec();
     Err(Failure::Run(format!(
         "cannot run {}: {error}",

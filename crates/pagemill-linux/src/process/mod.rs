@@ -1,8 +1,10 @@
 //! Other processes, and this one's user.
 
 mod identity;
+mod usage;
 
 pub use identity::{Identity, is_stopped};
+pub use usage::Usage;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

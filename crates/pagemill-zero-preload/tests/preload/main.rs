@@ -5,3 +5,4 @@ mod meaning;
 mod pool;
 mod programs;
 mod real;
+mod sources;

@@ -8,7 +8,7 @@ use pagemill_testkit::{few_or_many, skip};
 use crate::pool::{TestPool, build};
 
 /// Of `private_memory.c`.
-const CHECKS: [&str; 25] = [
+pub const CHECKS: [&str; 25] = [
     "dontneed",
     "dontneed_part",
     "dontneed_small",
@@ -56,7 +56,7 @@ const HUGE_CHECKS: [&str; 16] = [
     "fork_beside_writers",
 ];
 
-fn run(mut command: Command, what: &str) -> Output {
+pub fn run(mut command: Command, what: &str) -> Output {
     let output = command.output().expect("it runs");
     assert!(
         output.status.success(),

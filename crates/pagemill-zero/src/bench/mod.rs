@@ -13,6 +13,7 @@ mod startup;
 use pagemill_report::{Claim, ColumnKind, ResultSet, Row, Value};
 
 pub use pool::BenchError;
+pub(crate) use pool::BenchPool;
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]

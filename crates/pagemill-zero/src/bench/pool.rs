@@ -1,6 +1,8 @@
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use pagemill_linux::clock::monotonic_ns;
 use pagemill_linux::hugetlb::{HugeSize, Reserve};
 use pagemill_linux::scratch::Scratch;
 use pagemill_linux::{Backing, Mapping, OsError};
@@ -12,6 +14,7 @@ use crate::pool::{Config, Pool, PoolError, Stopper};
 
 pub(super) const SIZE: HugeSize = HugeSize::Mib2;
 const WAIT_MS: u64 = 120_000;
+const STOCK_WAIT_NS: u64 = 20_000_000_000;
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
@@ -31,18 +34,39 @@ pub enum BenchError {
 }
 
 /// A pool of this process, with huge pages for it and as many for the kernel's own faults.
-pub(super) struct BenchPool {
+pub(crate) struct BenchPool {
     pub client: Client,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
+    socket: PathBuf,
     _folder: Scratch,
     pages: usize,
-    _reserve: Reserve,
+    _reserve: Option<Reserve>,
 }
 
 impl BenchPool {
     pub fn start(pages: usize, kernel_pages: usize) -> Result<Self, BenchError> {
         let reserve = Reserve::more(SIZE, pages + kernel_pages)?;
+        Self::start_with(pages, Some(reserve))
+    }
+
+    /// A pool of pages that are in the kernel's stock already. It waits until they are clean, but not for pages that others take
+    /// from the stock meanwhile.
+    pub fn on_stock(pages: usize) -> Result<Self, BenchError> {
+        let mut pool = Self::start_with(pages, None)?;
+        let until_ns = monotonic_ns() + STOCK_WAIT_NS;
+        while monotonic_ns() < until_ns && pool.client.status()?.pages.clean < pages as u64 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(pool)
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    fn start_with(pages: usize, reserve: Option<Reserve>) -> Result<Self, BenchError> {
         let folder = Scratch::new("bench")?;
         let config = Config::new(folder.path().join("zero.sock"), SIZE, pages);
         let mut pool = Pool::new(&config, by_name("auto")?)?;
@@ -55,6 +79,7 @@ impl BenchPool {
             client: Client::connect(&config.socket)?,
             stopper,
             thread: Some(thread),
+            socket: config.socket,
             _folder: folder,
             pages,
             _reserve: reserve,
