@@ -151,7 +151,8 @@ unsafe fn run_conditional(node: &Conditional, at: Picos) -> Result<Picos, Fault>
     while let Some(body) = with_runtime(|runtime| Ok(runtime.chosen_body(node)))? {
         if node.repeats() && !node.may_end() {
             let message = "the body of a while node has no kernel that could end it";
-            return Err(Fault::sticky(CudaError::LAUNCH_TIMEOUT, message));
+            // As a kernel that does not end: the GPU is lost.
+            return with_runtime(|_| Err(Fault::sticky(CudaError::LAUNCH_TIMEOUT, message)));
         }
         // SAFETY: by the contract of this function.
         end = unsafe { run_steps(&body, end)? };
