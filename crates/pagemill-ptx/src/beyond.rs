@@ -68,7 +68,7 @@ mod tests {
         let mut memory = DeviceMemory::new();
         let a = memory.alloc("a", 1000, 512).expect("there is room");
         let passes = |memory: &DeviceMemory, offset: u64| memory.reads_beyond(a + offset, 8);
-        assert!(!passes(&memory, 1000), "unless somebody asks for it");
+        assert!(!passes(&memory, 1000), "unless a scenario asks for it");
         memory.set_read_granule(512);
         for (offset, expected) in [(1000, true), (1016, true), (1020, false), (1024, false)] {
             assert_eq!(passes(&memory, offset), expected, "{offset}");
