@@ -33,6 +33,8 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Say which calls speed a CUDA program up, or rank placements of data by simulation
     Advise(Box<crate::advise::AdviseArguments>),
+    /// Search for the settings that come nearest to published values
+    Fit(crate::fit::FitArguments),
     /// Rank policies by their time over several programs, with confidence
     Rank(crate::rank::RankArguments),
     /// Show two results side by side, with the error of each point

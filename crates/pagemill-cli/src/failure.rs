@@ -4,6 +4,9 @@ use std::process::ExitCode;
 use pagemill_report::OutputDirError;
 use pagemill_scenario::InputErrors;
 
+/// What a shell reports for a process that Ctrl-C ended.
+pub const INTERRUPTED: u8 = 130;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub enum Failure {
@@ -17,6 +20,8 @@ pub enum Failure {
     NoDevice(String),
     /// A run began and did not end well; no results were written.
     Run(String),
+    /// Ctrl-C ended the run; what was done until then was shown.
+    Interrupted(String),
     /// The user's own program ended with this code; its results were shown.
     Program(u8),
 }
@@ -28,6 +33,7 @@ impl Failure {
             Self::Input(_) | Self::BadOutput(_) | Self::Usage(_) => ExitCode::from(2),
             Self::NoDevice(_) => ExitCode::from(3),
             Self::Run(_) => ExitCode::from(1),
+            Self::Interrupted(_) => ExitCode::from(INTERRUPTED),
             Self::Program(code) => ExitCode::from(*code),
         }
     }
@@ -40,6 +46,7 @@ impl Failure {
             Self::Usage(message) | Self::NoDevice(message) | Self::Run(message) => {
                 format!("error: {message}")
             }
+            Self::Interrupted(message) => message.clone(),
             Self::Program(code) => format!("the program ended with exit code {code}"),
         };
         // A closed standard error leaves no place for a message.

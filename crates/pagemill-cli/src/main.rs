@@ -9,6 +9,7 @@ mod cuda;
 mod daemon;
 mod doctor;
 mod failure;
+mod fit;
 mod goal;
 mod gpu;
 mod help;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::View(arguments) => view::view(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
+        Command::Fit(arguments) => fit::fit(&arguments),
         Command::Rank(arguments) => rank::rank(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Goal(arguments) => goal::goal(&arguments),

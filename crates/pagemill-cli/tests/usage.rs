@@ -25,6 +25,7 @@ Commands:
   run          Run a scenario and show its results
   sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
   advise       Say which calls speed a CUDA program up, or rank placements of data by simulation
+  fit          Search for the settings that come nearest to published values
   rank         Rank policies by their time over several programs, with confidence
   compare      Show two results side by side, with the error of each point
   view         Show where the pages of a run were, when and why: one HTML page that needs no network

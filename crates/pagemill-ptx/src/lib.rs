@@ -6,6 +6,7 @@
 pub mod ast;
 mod bank;
 mod barrier;
+mod beyond;
 mod block;
 mod check;
 mod code;

@@ -72,6 +72,27 @@ fn alignment_is_that_of_addresses() {
     );
 }
 
+/// Hardware protects memory by pages: a load just beyond an allocation reads something, a store there is refused here all the same.
+#[test]
+fn loads_beyond_an_allocation_can_be_let_pass() {
+    let mut device = Device::new();
+    let from = device.memory.alloc("from", 64, 128).expect("there is room");
+    let to = device.memory.alloc("to", 4, 4096).expect("there is room");
+    device.memory.set_read_granule(128);
+    assert_eq!(device.walk((from, 4, 17, to)), Ok(()));
+    let threads = 2 * 64;
+    assert_eq!(device.memory.loads_beyond(), threads);
+    assert_eq!(device.walk((from, 4, 32, to)), Ok(()));
+    assert_eq!(device.memory.loads_beyond(), threads * (1 + 16));
+    for (steps, to) in [(33, to), (16, to + 4)] {
+        let trap = device.walk((from, 4, steps, to));
+        assert!(
+            matches!(trap, Err(TrapKind::OutOfBounds { .. })),
+            "{trap:?}"
+        );
+    }
+}
+
 #[test]
 fn accesses_end_where_the_allocation_does() {
     let mut device = Device::new();

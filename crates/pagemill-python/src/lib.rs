@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod fit;
 mod gpu;
 mod interrupt;
 mod listing;
@@ -21,6 +22,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<loaded::Loaded>()?;
     module.add_class::<result_set::ResultSet>()?;
     module.add_class::<store::Store>()?;
+    module.add_class::<fit::Fit>()?;
     module.add_class::<gpu::Gpu>()?;
     module.add_function(wrap_pyfunction!(mrc::mrc, module)?)?;
     listing::add_to(module)

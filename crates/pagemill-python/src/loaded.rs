@@ -19,7 +19,7 @@ use crate::{error, interrupt};
 #[pyclass(frozen, module = "pagemill._native")]
 pub struct Loaded {
     pub scenario: Arc<Scenario>,
-    sets: Vec<String>,
+    pub sets: Vec<String>,
 }
 
 /// Name, text, machines by the name they are asked by (with file name and text), overrides.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pagemill_report::Row;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -13,6 +14,14 @@ use crate::result_set::ResultSet;
 pub struct Store {
     store: pagemill_run::Store,
     loaded: Py<Loaded>,
+}
+
+impl Store {
+    /// The rows of all points, in their order.
+    pub fn rows(&self) -> PyResult<Vec<Row>> {
+        let points = &self.loaded.get().scenario.points;
+        self.store.rows(points).map_err(error::run)
+    }
 }
 
 #[pymethods]

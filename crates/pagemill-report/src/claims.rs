@@ -24,6 +24,13 @@ pub struct ClaimSpec {
     pub expect: Expectation,
 }
 
+impl ClaimSpec {
+    /// Whether what is measured is one number, rather than an order of several.
+    pub fn measure_is_one_figure(&self) -> bool {
+        matches!(self.expect, Expectation::Between { .. })
+    }
+}
+
 /// Rows that hold all of these values.
 pub type Selection = Vec<(String, Value)>;
 

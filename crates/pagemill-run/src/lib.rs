@@ -9,6 +9,8 @@ pub mod advisor;
 #[cfg(not(target_family = "wasm"))]
 mod files;
 mod findings;
+#[cfg(not(target_family = "wasm"))]
+pub mod fit;
 mod implied;
 mod kind;
 pub mod mrc;

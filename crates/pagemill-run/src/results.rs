@@ -27,7 +27,7 @@ fn swept(point: &Point) -> impl Iterator<Item = &Parameter> {
         .filter(move |parameter| !has_short_name(parameter))
 }
 
-fn value(value: &ParameterValue) -> Value {
+pub(crate) fn value(value: &ParameterValue) -> Value {
     match value {
         ParameterValue::Unsigned(number) => (*number).into(),
         ParameterValue::Signed(number) => (*number).into(),
@@ -67,12 +67,26 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     if let PointSpec::Cuda(_) = &scenario.points[0].spec {
         kind::cuda::summarize(&set.rows, &mut set.summary);
     }
+    set.summary.warnings.extend(loads_beyond(&set.rows));
     set.summary.claims = scenario
         .claims
         .iter()
         .map(|spec| evaluate(spec, &set))
         .collect();
     set
+}
+
+/// What to know of a program that only ran because reads beyond its allocations were let pass.
+fn loads_beyond(rows: &[Row]) -> Option<String> {
+    let of = |row: &Row| row.number("loads_beyond").unwrap_or(0.0);
+    let (loads, points): (f64, usize) = rows
+        .iter()
+        .map(of)
+        .filter(|loads| *loads > 0.0)
+        .fold((0.0, 0), |(loads, points), own| (loads + own, points + 1));
+    (points > 0).then(|| {
+        format!("{loads} loads beyond an allocation read zeros in {points} rows (limits.read_granule): the program has a mistake")
+    })
 }
 
 /// The set with what fits a terminal: the main metrics, and no parameter that the row's name stands for.
@@ -167,7 +181,7 @@ fn columns(points: &[Point], view: &View) -> Vec<Column> {
     columns
 }
 
-fn column_kind(parameter: &Parameter) -> ColumnKind {
+pub(crate) fn column_kind(parameter: &Parameter) -> ColumnKind {
     match parameter.value {
         ParameterValue::Boolean(_) | ParameterValue::Text(_) => ColumnKind::Text,
         ParameterValue::Float(_) | ParameterValue::Unsigned(_) | ParameterValue::Signed(_) => {

@@ -8,6 +8,7 @@ mod digest;
 pub mod document;
 mod error;
 mod files;
+mod fit;
 mod kind;
 mod kind_names;
 mod machine;
@@ -24,6 +25,7 @@ mod workload;
 
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
+pub use fit::{FitKey, FitPlan, FitSetting, FitSpec, Target};
 pub use kind::coloring::{ColoringPages, ColoringPoint, NO_TASK, TaskSource};
 pub use kind::cuda::{CudaPoint, CudaRun};
 pub use kind::gpu::GpuPoint;

@@ -150,7 +150,8 @@ fn quantity_of(node: &Node) -> Option<Quantity> {
     }
 }
 
-fn parameter(path: &[String], dimension: Option<Dimension>, node: &Node) -> Parameter {
+/// The value `node` of the key `path`, whose values have `dimension`.
+pub(crate) fn parameter(path: &[String], dimension: Option<Dimension>, node: &Node) -> Parameter {
     let path = path.join(".");
     let quantity = dimension.and_then(|_| quantity_of(node));
     let suffix = quantity.map_or("", |quantity| number(quantity).0);

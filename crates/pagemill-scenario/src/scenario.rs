@@ -7,6 +7,7 @@ use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
+use crate::fit::{FitSection, FitSpec, is_of_fit};
 use crate::kind::{self, PointInput};
 use crate::kind_names;
 use crate::machine::MachineFile;
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub points: Vec<Point>,
     /// Published statements to check on the rows.
     pub claims: Vec<ClaimSpec>,
+    /// What a search for settings may change; `None` where the scenario does not say.
+    pub fit: Option<FitSpec>,
     /// How to draw the rows; empty leaves it to the reader of the rows.
     pub plots: Vec<Plot>,
     /// The scenario's text.
@@ -68,6 +71,7 @@ pub fn load_given(
     machines: &[(String, Arc<SourceText>)],
 ) -> Result<Scenario, InputErrors> {
     let mut table = parse_document(source)?;
+    let fit = FitSection::take(&mut table, sets)?;
     let sweep = read_sweep(&mut table, sets)?;
     let statements = Statements::take(&mut table);
     let count = sweep.points()?;
@@ -113,6 +117,7 @@ pub fn load_given(
     let columns = Columns::of(&points);
     let claims = statements.claims(&reader, &columns);
     let plots = statements.plots(&reader, &columns);
+    let fit = fit.read(&reader);
     reader.finish()?;
     let Head { title, about, seed } =
         head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
@@ -123,6 +128,7 @@ pub fn load_given(
         seed,
         points,
         claims,
+        fit,
         plots,
         source: Arc::clone(source),
         machines: machines.sources(),
@@ -164,7 +170,7 @@ fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> 
         }
         None => Sweep::default(),
     };
-    for argument in sets {
+    for argument in sets.iter().filter(|set| !is_of_fit(set)) {
         if let Err(problem) = Override::parse(argument).and_then(|set| sweep.set(set)) {
             problems.push(problem);
         }

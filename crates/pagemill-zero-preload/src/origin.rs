@@ -60,7 +60,7 @@ impl Origin {
             .map_err(|_| format!("the kernel has too few huge pages for {} MiB", bytes >> 20))?;
         let aligned = start.next_multiple_of(granule);
         let end = aligned + bytes;
-        // SAFETY: the ends, and the advice, concern memory that was just mapped and has no other user yet.
+        // SAFETY: the ends, and the advice, concern memory that was just mapped, and that has no user yet.
         unsafe {
             if start < aligned {
                 kernel::unmap(start, aligned - start);

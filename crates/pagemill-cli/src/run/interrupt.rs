@@ -1,22 +1,37 @@
 //! Ctrl-C ends the process and the programs that it runs, but never in the middle of putting results in place.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pagemill_linux::{children, scratch};
 
-/// What a shell reports for a process that Ctrl-C ended.
-const EXIT_CODE: i32 = 130;
+use crate::failure::INTERRUPTED;
 
 static BUSY: Mutex<()> = Mutex::new(());
 
 /// Takes over Ctrl-C. Without a handler Ctrl-C still ends the process, so a refusal is no error.
 pub fn install() {
-    let _ = ctrlc::set_handler(|| {
-        let _writing = hold();
-        children::end_all();
-        scratch::remove_all();
-        std::process::exit(EXIT_CODE);
+    let _ = ctrlc::set_handler(end);
+}
+
+/// As [`install`], but the first Ctrl-C only sets the flag, for a run that has something to show before it ends; the second one
+/// ends the process.
+pub fn stop_first() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            end();
+        }
     });
+    stop
+}
+
+fn end() {
+    let _writing = hold();
+    children::end_all();
+    scratch::remove_all();
+    std::process::exit(i32::from(INTERRUPTED));
 }
 
 /// Until the guard is dropped, Ctrl-C waits.

@@ -15,8 +15,8 @@ const REDRAW: Duration = Duration::from_millis(100);
 pub struct Progress {
     lines: MultiProgress,
     overall: ProgressBar,
-    /// The lines of points that are running, by the points' places in the scenario.
-    running: Arc<Mutex<HashMap<usize, ProgressBar>>>,
+    /// The lines of points that are running, by the points' digests.
+    running: Arc<Mutex<HashMap<String, ProgressBar>>>,
 }
 
 impl Progress {
@@ -47,7 +47,7 @@ impl Progress {
         let running = Arc::clone(&self.running);
         PointProgress(Arc::new(move |point, done| {
             let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(line) = running.get(&point.index) {
+            if let Some(line) = running.get(&point.digest) {
                 line.set_prefix(format!("{:3.0} %", 100.0 * done));
             }
         }))
@@ -64,15 +64,16 @@ impl Progress {
         if !self.lines.is_hidden() {
             line.enable_steady_tick(REDRAW);
         }
-        self.lines_of_points().insert(point.index, line.clone());
+        self.lines_of_points()
+            .insert(point.digest.clone(), line.clone());
         Running {
             progress: self,
-            point: point.index,
+            point: point.digest.clone(),
             line,
         }
     }
 
-    fn lines_of_points(&self) -> MutexGuard<'_, HashMap<usize, ProgressBar>> {
+    fn lines_of_points(&self) -> MutexGuard<'_, HashMap<String, ProgressBar>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,7 +88,7 @@ impl Progress {
 /// A point that is running.
 pub struct Running<'a> {
     progress: &'a Progress,
-    point: usize,
+    point: String,
     line: ProgressBar,
 }
 

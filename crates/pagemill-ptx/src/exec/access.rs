@@ -11,6 +11,9 @@ use crate::memory::DeviceMemory;
 use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};
 
+/// The most that one lane loads.
+const LANE_BYTES_MAX: usize = 32;
+
 /// Everything a warp can address.
 pub(crate) struct Stores<'a> {
     pub memory: &'a mut DeviceMemory,
@@ -237,7 +240,10 @@ impl Stores<'_> {
         addresses: &Line<u64>,
     ) -> Result<Due, Box<Fault>> {
         for lane in lanes_of(mask) {
-            self.place(inst, lane, addresses[lane])?;
+            let place = self.place(inst, lane, addresses[lane]);
+            if place.is_err() && !self.reads_beyond(inst, addresses[lane]) {
+                place?;
+            }
         }
         Ok(Due::Unknown)
     }
@@ -287,6 +293,12 @@ impl Stores<'_> {
         Ok((at, offset))
     }
 
+    /// Whether one lane's access is a load beyond an allocation that succeeds.
+    fn reads_beyond(&self, inst: &MemoryInst, address: u64) -> bool {
+        let bytes = u64::from(inst.lane_bytes());
+        inst.kind == AccessKind::Load && self.memory.reads_beyond(address, bytes)
+    }
+
     #[cold]
     fn lane_by_lane(
         &mut self,
@@ -296,12 +308,21 @@ impl Stores<'_> {
         addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
         let bytes = inst.lane_bytes() as usize;
-        let mut places = [(0, 0); LANES];
+        let mut places = [None; LANES];
         for lane in lanes_of(mask) {
-            places[lane] = self.place(inst, lane, addresses[lane])?;
+            places[lane] = match self.place(inst, lane, addresses[lane]) {
+                Ok(place) => Some(place),
+                Err(_) if self.reads_beyond(inst, addresses[lane]) => None,
+                Err(fault) => return Err(fault),
+            };
         }
         for lane in lanes_of(mask) {
-            let (at, offset) = places[lane];
+            let Some((at, offset)) = places[lane] else {
+                let mut data = [0; LANE_BYTES_MAX];
+                self.memory.read_beyond(addresses[lane], &mut data[..bytes]);
+                load_lane(frame, inst, lane, &data[..bytes]);
+                continue;
+            };
             let data = &mut self.memory.data_mut(at).1[offset..offset + bytes];
             match inst.kind {
                 AccessKind::Load => load_lane(frame, inst, lane, data),

@@ -6,6 +6,7 @@ mod error;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::beyond::Beyond;
 use crate::check::{Checker, Shadow};
 use crate::device_runtime::DeviceRuntime;
 use crate::heap::Heap;
@@ -75,6 +76,7 @@ pub struct DeviceMemory {
     pub(crate) heap: Option<(u64, Heap)>,
     /// What kernels ask of the device runtime.
     pub(crate) device_runtime: DeviceRuntime,
+    pub(crate) beyond: Beyond,
 }
 
 impl Default for DeviceMemory {
@@ -108,6 +110,7 @@ impl DeviceMemory {
             heap_bytes: HEAP_BYTES,
             heap: None,
             device_runtime: DeviceRuntime::default(),
+            beyond: Beyond::default(),
         }
     }
 

@@ -18,6 +18,7 @@ Times are nanoseconds of simulated time, sizes are bytes, rates lie between 0 an
 their unit in their name. ``docs/results.md`` describes each of them.
 """
 
+from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
 from pagemill._mrc import mrc
@@ -38,6 +39,7 @@ __all__ = [
     "Scenario",
     "__version__",
     "concat",
+    "fit",
     "machine",
     "machine_text",
     "machines",

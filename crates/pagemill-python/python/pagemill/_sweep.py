@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import get_context
 from typing import Any
@@ -23,6 +24,30 @@ Part = tuple[int, bytes]
 # What a task returns: its parts, or the error of one of its points.
 Answer = list[Part] | Exception
 Work = Callable[[Any, list[int]], Answer]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Points of one scenario, which one worker runs."""
+
+    loaded: _native.Loaded
+    store: _native.Store
+    indexes: list[int]
+
+
+def tasks_of(loaded: _native.Loaded, store: _native.Store, size: int) -> list[Task]:
+    """The points of a scenario that its store lacks, `size` a task."""
+    missing = store.missing()
+    return [Task(loaded, store, missing[start : start + size]) for start in range(0, len(missing), size)]
+
+
+def keep(tasks: list[Task], executor: Executor | None, workers: int, out: str) -> Iterator[Task]:
+    """Runs every task and keeps its parts; gives each task that has ended."""
+    for task, parts in _run(tasks, executor, workers, out):
+        for index, part in parts:
+            task.store.put(index, part)
+        yield task
+
 
 
 def sweep(
@@ -80,71 +105,65 @@ def sweep(
             f"{scenario.name} runs a program, whose results are not known by the scenario alone: use `pagemill run`, which runs all of its points"
         )
     store = _native.Store(os.fspath(out), scenario._loaded)
-    missing = store.missing()
     points = len(scenario)
+    missing = len(store.missing())
     count = workers or os.cpu_count() or 1
-    size = points_per_task or _points_per_task(len(missing), count)
-    tasks = [missing[start : start + size] for start in range(0, len(missing), size)]
+    tasks = tasks_of(scenario._loaded, store, points_per_task or points_per_task_of(missing, count))
     with bar(progress, scenario.name) as report:
-        done = points - len(missing)
+        done = points - missing
         if report:
             report(done, points)
-        for task, parts in _run(tasks, scenario, executor, count, os.fspath(out)):
-            for index, part in parts:
-                store.put(index, part)
-            done += len(task)
+        for task in keep(tasks, executor, count, os.fspath(out)):
+            done += len(task.indexes)
             if report:
                 report(done, points)
     return Result(store.finish())
 
 
-def _points_per_task(points: int, workers: int) -> int:
+def points_per_task_of(points: int, workers: int) -> int:
+    """How many of `points` a task has where the caller does not say."""
     return max(1, min(_POINTS_PER_TASK_MAX, points // (workers * _TASKS_PER_WORKER)))
 
 
-def _run(
-    tasks: list[list[int]], scenario: Scenario, executor: Executor | None, workers: int, out: str
-) -> Iterator[tuple[list[int], list[Part]]]:
+def _run(tasks: list[Task], executor: Executor | None, workers: int, out: str) -> Iterator[tuple[Task, list[Part]]]:
     """Every task with its parts, as they come; tasks of lost workers are given to others."""
     work: Work = partial(_run_task, _native.BUILD) if executor else partial(_keep_task, out)
     attempts = 0
     causes: list[BaseException] = []
     while tasks:
         own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-        lost: list[list[int]] = []
+        lost: list[Task] = []
         try:
-            yield from _attempt(tasks, work, scenario, executor or own, workers, lost, causes)
+            yield from _attempt(tasks, work, executor or own, workers, lost, causes)
         finally:
             if own:
                 own.shutdown(wait=False, cancel_futures=True)
         attempts += 1
         if lost and attempts == _ATTEMPTS_MAX:
             raise RunError(
-                f"workers were lost {attempts} times, {sum(map(len, lost))} points are left: see why they end "
+                f"workers were lost {attempts} times, {sum(len(task.indexes) for task in lost)} points are left: see why they end "
                 f"(memory, most often; the last one: {causes[-1]!r}), then run the same sweep again; what is done is kept"
             ) from causes[-1]
         tasks = lost
 
 
 def _attempt(
-    tasks: list[list[int]],
+    tasks: list[Task],
     work: Work,
-    scenario: Scenario,
     executor: Any,
     workers: int,
-    lost: list[list[int]],
+    lost: list[Task],
     causes: list[BaseException],
-) -> Iterator[tuple[list[int], list[Part]]]:
+) -> Iterator[tuple[Task, list[Part]]]:
     """Keeps a few tasks for each worker under way. Tasks whose worker died end up in `lost`, what their futures raised in `causes`."""
-    shipped = scenario._loaded.shipped()
     waiting = list(reversed(tasks))
-    running: dict[Future[Answer], list[int]] = {}
+    running: dict[Future[Answer], Task] = {}
     try:
         while waiting or running:
             while waiting and len(running) < workers * _TASKS_PER_WORKER:
                 task = waiting.pop()
                 try:
-                    running[executor.submit(work, shipped, task)] = task
+                    running[executor.submit(work, task.loaded.shipped(), task.indexes)] = task
                 except BrokenExecutor as error:
                     causes.append(error)
                     lost.extend([task, *waiting])

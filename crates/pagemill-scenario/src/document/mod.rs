@@ -8,4 +8,4 @@ mod write;
 pub use origin::{Origin, SourceText};
 pub use section::{Reader, Section};
 pub use tree::{Key, Kind, Node, Table, parse_argument, parse_document};
-pub use write::write_document;
+pub use write::{write_document, write_value};

@@ -16,6 +16,13 @@ pub fn write_document(table: &Table) -> String {
     text
 }
 
+/// `node` as a TOML value on one line.
+pub fn write_value(node: &Node) -> String {
+    let mut text = String::new();
+    value(&mut text, node);
+    text
+}
+
 fn value(text: &mut String, node: &Node) {
     match &node.kind {
         Kind::String(content) => string(text, content),

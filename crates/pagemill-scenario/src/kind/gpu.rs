@@ -4,10 +4,10 @@ use pagemill_sim::{GpuMachine, Limits, TransferMode};
 use pagemill_types::PageSize;
 
 use super::PointInput;
-use crate::document::Section;
+use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};
-use crate::quantity;
+use crate::quantity::{self, Wrong};
 use crate::transfer::Transfer;
 use crate::workload::WorkloadSpec;
 
@@ -89,6 +89,8 @@ pub(crate) fn limits(root: &mut Section<'_>) -> Option<Limits> {
     }
 }
 
+const READ_GRANULE_MAX: u64 = 2 << 20;
+
 fn read_limits(mut section: Section<'_>) -> Option<Limits> {
     let defaults = Limits::default();
     let positive = || quantity::count(1..=u64::MAX);
@@ -102,8 +104,20 @@ fn read_limits(mut section: Section<'_>) -> Option<Limits> {
         defaults.timeline_events as u64,
         quantity::any_count,
     );
+    let read_granule_bytes = section.or("read_granule", 0, read_granule);
     Some(Limits {
+        read_granule_bytes: read_granule_bytes?,
         thread_instructions: thread_instructions?,
         timeline_events: usize::try_from(timeline_events?).unwrap_or(usize::MAX),
     })
+}
+
+/// At most what the largest page of a GPU protects.
+fn read_granule(node: &Node) -> Result<u64, Wrong> {
+    let bytes = quantity::bytes(node)?;
+    match bytes == 0 || (bytes.is_power_of_two() && bytes <= READ_GRANULE_MAX) {
+        true => Ok(bytes),
+        false => Err(Wrong::new("a power of two of at most 2 MiB is needed")
+            .help("write \"0 B\" to stop at every load beyond an allocation, or for example \"512 B\"".to_owned())),
+    }
 }

@@ -9,9 +9,9 @@ use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
-    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, Memory, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope,
-    TransactionChain, Translation, Validity,
+    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
+    InstructionTimings, InterconnectSpec, Memory, MergeScope, Placement, SmSpec, SpecError,
+    StallScope, TlbScope, TransactionChain, Translation, Validity,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -276,11 +276,13 @@ fn read_tlb(mut tlb: SourcedSection<'_>) -> Option<(TlbSpec, TlbScope)> {
     let ways = tlb.value("ways", number);
     let ports = tlb.value("ports", number);
     let hit_latency_cycles = tlb.value("hit_latency", cycles);
+    let retry_cycles = tlb.optional("retry", cycles);
     let spec = TlbSpec {
         entries: entries?,
         ways: ways?,
         ports: ports?,
         hit_latency_cycles: hit_latency_cycles?,
+        retry_cycles: retry_cycles?.unwrap_or(0),
     };
     Some((spec, scope?))
 }
@@ -418,6 +420,14 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         "validity",
         one_of("moments at which ranges become valid", &moments),
     );
+    let after_full = [
+        ("moves", AfterFullBuffer::Moves),
+        ("looks-up-again", AfterFullBuffer::LooksUpAgain),
+    ];
+    let after_full_buffer = gmmu.optional(
+        "after_full_buffer",
+        one_of("ways to go on after a full buffer", &after_full),
+    );
     Some(GmmuSpec {
         buffer_entries: buffer_entries?,
         state_query_cycles: state_query_cycles?,
@@ -430,6 +440,7 @@ fn read_gmmu(mut gmmu: SourcedSection<'_>) -> Option<GmmuSpec> {
         eviction: eviction?.unwrap_or(&LeastRecentlyUsed::ENTRY),
         transactions: transactions?,
         validity: validity?.unwrap_or_default(),
+        after_full_buffer: after_full_buffer?.unwrap_or_default(),
     })
 }
 

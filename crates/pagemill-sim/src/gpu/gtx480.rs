@@ -1,9 +1,9 @@
 //! The GPU of Zhang et al. 2019.
 
 use super::machine::{
-    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope, TlbScope, Translation,
-    Validity,
+    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
+    InstructionTimings, InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope,
+    TlbScope, Translation, Validity,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -84,6 +84,7 @@ fn tlb() -> TlbSpec {
         ways: 128,
         ports: 4,
         hit_latency_cycles: 2,
+        retry_cycles: 0,
     }
 }
 
@@ -145,6 +146,7 @@ fn gmmu() -> GmmuSpec {
         eviction: &LeastRecentlyUsed::ENTRY,
         transactions: None,
         validity: Validity::AtRequest,
+        after_full_buffer: AfterFullBuffer::Moves,
     }
 }
 

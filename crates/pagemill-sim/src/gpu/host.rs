@@ -73,6 +73,8 @@ pub struct Limits {
     pub thread_instructions: u64,
     /// Events that are kept.
     pub timeline_events: usize,
+    /// Loads beyond an allocation succeed up to the next multiple of this, as hardware protects memory by pages; 0 for none.
+    pub read_granule_bytes: u64,
 }
 
 impl Default for Limits {
@@ -80,6 +82,7 @@ impl Default for Limits {
         Self {
             thread_instructions: 1_000_000_000_000,
             timeline_events: 200_000,
+            read_granule_bytes: 0,
         }
     }
 }
@@ -188,7 +191,7 @@ impl Gpu {
             host_copies: machine.host_copies,
             memory_bytes,
             memory_rate: machine.memory.bandwidth(),
-            memory: DeviceMemory::new(),
+            memory: new_memory(&options),
             output: Output::default(),
             modules: Vec::new(),
             timings: machine.sm.timings,
@@ -402,11 +405,18 @@ impl Gpu {
             allocated: self.allocated,
             capacity_bytes: self.memory_bytes,
             unheeded_hints: self.unheeded_hints,
+            loads_beyond: self.memory.loads_beyond(),
             driven: matches!(self.timing_model.path.pages, Pages::Driver(_)),
             output: self.output.take(),
             ..self.timing_model.finish()
         }
     }
+}
+
+fn new_memory(options: &Options) -> DeviceMemory {
+    let mut memory = DeviceMemory::new();
+    memory.set_read_granule(options.limits.read_granule_bytes);
+    memory
 }
 
 /// Who decides where managed pages are.

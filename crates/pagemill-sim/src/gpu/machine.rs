@@ -86,6 +86,7 @@ impl GmmuSpec {
             eviction: &LeastRecentlyUsed::ENTRY,
             transactions: None,
             validity: Validity::AtRequest,
+            after_full_buffer: AfterFullBuffer::Moves,
         }
     }
 }
@@ -344,6 +345,18 @@ pub struct GmmuSpec {
     pub transactions: Option<TransactionChain>,
     /// When a migration changes the valid ranges of its page.
     pub validity: Validity,
+    /// What a request does that waited for an entry of a full buffer.
+    pub after_full_buffer: AfterFullBuffer,
+}
+
+/// What a request does that found its migration buffer full, once an entry is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterFullBuffer {
+    /// It moves what it found missing when it arrived.
+    #[default]
+    Moves,
+    /// It looks its page up again: what arrived meanwhile does not move for it, and another request may have the entry.
+    LooksUpAgain,
 }
 
 /// When a migration changes the valid ranges of its page.

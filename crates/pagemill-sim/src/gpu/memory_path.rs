@@ -6,6 +6,7 @@ use super::pages::{Asker, Moves, PageRequest, Pages, Place, Sleeping, Touch, pag
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
 use super::remote::RemoteMemory;
+use super::retries::Retries;
 use super::stall::Stall;
 use super::stats::MemoryStats;
 use super::stream::AccessKind;
@@ -63,6 +64,7 @@ pub(crate) struct MemoryPath {
     /// Bytes used in CPU memory by the page manager's decision.
     remote_bytes: u64,
     pub(crate) stall: Stall,
+    retries: Retries,
     touched: TouchedSegments,
     pub(crate) remote: RemoteMemory,
     page_segments_shift: u32,
@@ -108,6 +110,7 @@ impl MemoryPath {
             slept: Vec::new(),
             remote_bytes: 0,
             stall: Stall::new(machine.gmmu.stall, machine.sm.count),
+            retries: Retries::of(machine),
             touched: TouchedSegments::default(),
             remote: RemoteMemory::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
@@ -179,7 +182,10 @@ impl MemoryPath {
         };
         match known {
             (known, true) => self.translated(known, request),
-            (known, false) => Progress::Later(known, Stage::Translated),
+            (known, false) => {
+                self.retries.wait(at, known);
+                Progress::Later(known, Stage::Translated)
+            }
         }
     }
 
@@ -194,7 +200,13 @@ impl MemoryPath {
                 Touch::Here(known) => self.cached(known, request, place),
                 Touch::Arrives(arrival) => {
                     self.stall.wait(request.sm, arrival);
+                    self.retries.wait(at, arrival);
                     Progress::Later(arrival, Stage::Resident)
+                }
+                Touch::LooksUpAgain(free_at) => {
+                    self.stall.wait(request.sm, free_at);
+                    self.retries.wait(at, free_at);
+                    Progress::Later(free_at, Stage::Translated)
                 }
                 Touch::InPlace(known) => {
                     self.remote_bytes += SEGMENT_BYTES;
@@ -512,6 +524,8 @@ impl MemoryPath {
     /// What was counted, summed over all parts.
     pub(crate) fn stats(&self) -> MemoryStats {
         let mut stats = self.translator.stats();
+        stats.tlb_lookups += self.retries.count();
+        stats.tlb_misses += self.retries.count();
         for sm in &self.sms {
             stats.l1.add(&sm.l1.counts());
         }

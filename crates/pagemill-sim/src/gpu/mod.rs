@@ -19,6 +19,7 @@ mod partition_slice;
 mod program;
 mod remote;
 mod report;
+mod retries;
 mod run;
 mod runtime;
 mod schedule;
@@ -37,9 +38,9 @@ pub use allocated::Allocated;
 pub use error::{GpuError, LaunchFailure};
 pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use machine::{
-    CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
-    InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec, StallScope, TlbScope,
-    TransactionChain, Translation, Validity,
+    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
+    InstructionTimings, InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec,
+    StallScope, TlbScope, TransactionChain, Translation, Validity,
 };
 pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pagemill_ptx::{DeviceFacts, Executor};

@@ -52,6 +52,8 @@ pub struct Report {
     pub driven: bool,
     /// Hints of the program that had no effect under the page manager that was chosen.
     pub unheeded_hints: u64,
+    /// Loads of single threads that reached beyond an allocation, and succeeded.
+    pub loads_beyond: u64,
     /// Bytes valid in GPU memory at the end, where pages migrate.
     pub resident_bytes: u64,
     /// How many pages ended with how many valid ranges (index 0: with none), where pages migrate.

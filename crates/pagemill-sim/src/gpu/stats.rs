@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Counts of the memory side, summed over SMs and partitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStats {
-    /// TLB lookups: one for each segment of each warp-wide access.
+    /// TLB lookups: one for each segment of each warp-wide access, and those that a waiting request repeats (`tlb.retry`).
     pub tlb_lookups: u64,
-    /// Lookups that started a page walk.
+    /// Lookups that started a page walk, and all that were repeated.
     pub tlb_misses: u64,
     /// Lookups that found a walk for their page on the way.
     pub tlb_merged_misses: u64,

@@ -96,6 +96,7 @@ impl Translations {
                 ways,
                 ports: PORTS,
                 hit_latency_cycles: 0,
+                retry_cycles: 0,
             };
             Tlb::new(&spec, clock)
         };

@@ -14,6 +14,8 @@ pub struct TlbSpec {
     pub ports: u32,
     /// Cycles from a lookup to its translation.
     pub hit_latency_cycles: u32,
+    /// Cycles after which a request that waits looks up again, which only counts; 0 for never.
+    pub retry_cycles: u32,
 }
 
 /// Answer to a lookup.
@@ -214,6 +216,7 @@ mod tests {
                 ways,
                 ports,
                 hit_latency_cycles: 1,
+                retry_cycles: 0,
             },
             clock(),
         )

@@ -117,7 +117,7 @@ fn arrival(ranges: &mut Ranges, at: Picos, piece: Piece, wires: &mut Wires) -> P
     // No cache and no TLB of this model keeps what has left.
     ranges.moves.clear();
     match touch {
-        Touch::Here(at) | Touch::Arrives(at) | Touch::InPlace(at) => at,
+        Touch::Here(at) | Touch::Arrives(at) | Touch::InPlace(at) | Touch::LooksUpAgain(at) => at,
         // Ranges come by themselves.
         Touch::Waits => at,
     }

@@ -218,6 +218,11 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "hints of the program that have no effect in this transfer mode, if there were any",
     ),
     (
+        "loads_beyond",
+        ColumnKind::Count,
+        "loads of single threads that reached beyond an allocation and read zeros there (limits.read_granule), if there were any: a mistake of the program",
+    ),
+    (
         "cycles_per_access",
         ColumnKind::Number,
         "of pointer-chase: core cycles of the last launch over its loads, each of which needs the one before",
@@ -337,6 +342,10 @@ fn add_driver(row: Row, report: &Report) -> Row {
     let row = match report.unheeded_hints {
         0 => row,
         hints => row.metric("unheeded_hints", hints),
+    };
+    let row = match report.loads_beyond {
+        0 => row,
+        loads => row.metric("loads_beyond", loads),
     };
     if !report.driven {
         // Only of CUDA programs is it known what their CPU has touched.

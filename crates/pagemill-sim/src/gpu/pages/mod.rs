@@ -79,6 +79,8 @@ pub(crate) enum Touch {
     Here(Picos),
     /// The bytes arrive at this time.
     Arrives(Picos),
+    /// There is no room to bring the bytes: the request asks again at this time.
+    LooksUpAgain(Picos),
     /// The bytes are in CPU memory, and the request goes on there at this time.
     InPlace(Picos),
     /// The request sleeps: the page manager hands it back once it may be repeated.

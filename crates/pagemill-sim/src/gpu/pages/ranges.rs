@@ -4,13 +4,16 @@
 //! Here it gets a migration-buffer entry and a place on the link.
 
 mod arrivals;
+mod blocked;
 mod first_touch;
 mod frames;
 mod host;
 mod invariants;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
-use crate::gpu::machine::{CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity};
+use crate::gpu::machine::{
+    AfterFullBuffer, CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity,
+};
 use crate::gpu::page_events;
 use crate::gpu::wires::Wires;
 use crate::parts::entry_pool::EntryPool;
@@ -57,6 +60,8 @@ pub(crate) struct RangesSpec {
     pub(crate) transactions: Option<TransactionChain>,
     /// When a migration changes the valid ranges of its page.
     pub(crate) validity: Validity,
+    /// What a request does that waited for an entry of a full buffer.
+    pub(crate) after_full_buffer: AfterFullBuffer,
 }
 
 impl RangesSpec {
@@ -77,6 +82,7 @@ impl RangesSpec {
             eviction: gmmu.eviction,
             transactions: gmmu.transactions,
             validity: gmmu.validity,
+            after_full_buffer: gmmu.after_full_buffer,
         }
     }
 
@@ -95,6 +101,7 @@ impl RangesSpec {
             eviction: &LeastRecentlyUsed::ENTRY,
             transactions: None,
             validity: Validity::AtRequest,
+            after_full_buffer: AfterFullBuffer::Moves,
         }
     }
 }
@@ -209,6 +216,9 @@ impl Ranges {
         }
         let range = self.range_of(request);
         let known = at + self.spec.query;
+        if let Some(free_at) = self.blocked_at_request(known, index, range, request.asker, wires) {
+            return Touch::LooksUpAgain(free_at);
+        }
         self.planned.clear();
         let decision = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
         if let GpuDecision::Fetch { .. } = decision {

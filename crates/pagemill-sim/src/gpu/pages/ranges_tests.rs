@@ -2,7 +2,7 @@
 
 use super::ranges::{Ranges, RangesSpec};
 use super::{Asker, PageRequest, Touch};
-use crate::gpu::machine::{CpuReturn, GpuMachine, Memory, MergeScope};
+use crate::gpu::machine::{AfterFullBuffer, CpuReturn, GpuMachine, Memory, MergeScope, Validity};
 use crate::gpu::wires::Wires;
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
@@ -538,5 +538,89 @@ fn a_first_touch_takes_query_and_update_and_is_shared() {
         assert_eq!(bench.ranges.counts().populated_bytes, PAGE);
         assert_eq!(bench.ranges.counts().migrations, 0);
         assert_eq!(bench.cpu_request(100, 1).1, PAGE, "what a kernel wrote");
+    }
+}
+
+/// Both entries of partition 0 hold a unit; the third request finds them full. Each request and each answer in nanoseconds.
+#[test]
+fn a_request_that_found_the_buffer_full_looks_up_again() {
+    let mut machine = merging(MergeScope::Nothing);
+    machine.gmmu.validity = Validity::AtArrival;
+    let first = 5 + 300 + 256 + 7;
+    // It moves the unit that it found on its way, although that is there when an entry is free.
+    let mut bench = Bench::new(&machine, "multi-range");
+    assert_eq!(bench.request(0, 0, 0), first);
+    assert_eq!(bench.request(0, 2 * UNIT, 0), first + 256);
+    assert_eq!(bench.request(10, 0, 0), first + 300 + 256 + 7);
+    bench.ranges.land_everything();
+    assert_eq!(bench.bytes(), (3 * UNIT, UNIT, 2 * UNIT));
+    // It asks again when the first entry is free, and finds the unit.
+    machine.gmmu.after_full_buffer = AfterFullBuffer::LooksUpAgain;
+    let mut bench = Bench::new(&machine, "multi-range");
+    bench.request(0, 0, 0);
+    bench.request(0, 2 * UNIT, 0);
+    let asker = Asker {
+        sm: 0,
+        partition: 0,
+    };
+    let mut touch = |at_ns: u64, address: u64| {
+        let at = Picos::from_nanos(at_ns);
+        (bench.ranges).touch(at, segment_at(address, asker), &mut bench.wires)
+    };
+    let free_at = Picos::from_nanos(first);
+    assert_eq!(touch(10, 0), Touch::LooksUpAgain(free_at));
+    assert_eq!(touch(20, 4 * UNIT), Touch::LooksUpAgain(free_at));
+    assert_eq!(
+        touch(first, 0),
+        Touch::Here(Picos::from_nanos(first + 5)),
+        "the look-up takes its time"
+    );
+    let Touch::Arrives(_) = touch(first, 4 * UNIT) else {
+        panic!("the entry is free")
+    };
+    let counts = bench.ranges.counts();
+    assert_eq!((counts.buffer_stalls, counts.migrations), (2, 3));
+    assert_eq!(
+        counts.buffer_stalled.as_nanos(),
+        (first - 10 - 5) + (first - 20 - 5)
+    );
+}
+
+proptest! {
+    /// Requests come again whenever they are told to: all of them end, what they asked for is there, and where requests merge
+    /// every unit moves once.
+    #[test]
+    fn requests_that_look_up_again_all_end(
+        asked in prop::collection::vec((0..PAGE * PAGES / 128, 0..PARTITIONS, 0_u64..200), 1..60),
+        at_arrival in any::<bool>(), merges in any::<bool>(), whole_page in any::<bool>(),
+    ) {
+        let mut machine = merging(if merges { MergeScope::Gpu } else { MergeScope::Sm });
+        machine.gmmu.after_full_buffer = AfterFullBuffer::LooksUpAgain;
+        machine.gmmu.validity = if at_arrival { Validity::AtArrival } else { Validity::AtRequest };
+        let mut bench = Bench::new(&machine, if whole_page { "whole-page" } else { "multi-range" });
+        let unit = if whole_page { PAGE } else { UNIT };
+        let mut waiting = std::collections::BTreeSet::new();
+        let mut at = 0;
+        for (number, (segment, partition, gap)) in asked.iter().enumerate() {
+            at += gap;
+            waiting.insert((Picos::from_nanos(at), number, segment * 128, *partition));
+        }
+        while let Some((at, number, address, partition)) = waiting.pop_first() {
+            let asker = Asker { sm: number as u32 % 4, partition };
+            match bench.ranges.touch(at, segment_at(address, asker), &mut bench.wires) {
+                Touch::LooksUpAgain(again) => {
+                    prop_assert!(again > at);
+                    waiting.insert((again, number, address, partition));
+                }
+                Touch::Here(done) | Touch::Arrives(done) => prop_assert!(done >= at),
+                other => prop_assert!(false, "{other:?}"),
+            }
+        }
+        bench.ranges.land_everything();
+        let units: std::collections::BTreeSet<u64> = asked.iter().map(|(segment, ..)| segment * 128 / unit).collect();
+        prop_assert_eq!(bench.ranges.resident_bytes(), units.len() as u64 * unit);
+        if merges {
+            prop_assert_eq!(bench.bytes(), (units.len() as u64 * unit, 0, units.len() as u64 * unit));
+        }
     }
 }

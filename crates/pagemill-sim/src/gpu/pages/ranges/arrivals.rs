@@ -82,6 +82,11 @@ impl Ranges {
             .iter()
             .flat_map(|&planned| shared.missing(planned))
             .collect();
+        if !missing.is_empty()
+            && let Some(free_at) = self.full_until(known, asker, wires)
+        {
+            return Touch::LooksUpAgain(free_at);
+        }
         match missing.is_empty() {
             true => self.counts.joined_requests += 1,
             false => self.fetch_missing(known, index, &missing, asker, wires),

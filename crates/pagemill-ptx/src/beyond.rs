@@ -1,0 +1,86 @@
+//! Loads just beyond an allocation, which GPUs let pass: they protect memory by pages, not by bytes.
+
+use crate::memory::DeviceMemory;
+
+/// Which loads beyond an allocation succeed, and how many did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beyond {
+    /// Loads succeed up to the next multiple of this behind an allocation; 0 for none.
+    granule: u64,
+    loads: u64,
+}
+
+impl DeviceMemory {
+    /// From now on, loads beyond an allocation succeed up to the next multiple of `granule_bytes`, and read zeros there; 0 traps at
+    /// the first byte. Stores and atomics always trap.
+    pub fn set_read_granule(&mut self, granule_bytes: u64) {
+        self.beyond.granule = granule_bytes;
+    }
+
+    /// Loads of single threads that reached beyond an allocation, and succeeded.
+    pub fn loads_beyond(&self) -> u64 {
+        self.beyond.loads
+    }
+
+    /// Whether a load of `bytes` at `address`, which no allocation holds, succeeds.
+    #[cold]
+    pub(crate) fn reads_beyond(&self, address: u64, bytes: u64) -> bool {
+        let granule = self.beyond.granule;
+        if granule == 0 || !address.is_multiple_of(bytes) {
+            return false;
+        }
+        let behind = self
+            .allocations
+            .partition_point(|allocation| allocation.address() <= address);
+        let Some(before) = behind.checked_sub(1).map(|at| &self.allocations[at]) else {
+            return false;
+        };
+        let end = before.address() + before.bytes();
+        let limit = end.checked_next_multiple_of(granule).unwrap_or(end);
+        address
+            .checked_add(bytes)
+            .is_some_and(|load_end| load_end <= limit)
+    }
+
+    /// Reads `into.len()` bytes at `address`: what is allocated, then zeros.
+    #[cold]
+    pub(crate) fn read_beyond(&mut self, address: u64, into: &mut [u8]) {
+        self.beyond.loads += 1;
+        into.fill(0);
+        let len = into.len() as u64;
+        let there = (1..=len)
+            .rev()
+            .find(|bytes| self.bytes(address, *bytes).is_ok());
+        if let Some(bytes) = there
+            && let Ok(held) = self.bytes(address, bytes)
+        {
+            into[..held.len()].copy_from_slice(held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_succeed_to_the_end_of_the_granule() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.alloc("a", 1000, 512).expect("there is room");
+        let passes = |memory: &DeviceMemory, offset: u64| memory.reads_beyond(a + offset, 8);
+        assert!(!passes(&memory, 1000), "unless a scenario asks for it");
+        memory.set_read_granule(512);
+        for (offset, expected) in [(1000, true), (1016, true), (1020, false), (1024, false)] {
+            assert_eq!(passes(&memory, offset), expected, "{offset}");
+        }
+        assert!(!memory.reads_beyond(a - 8, 8), "nothing is before it");
+        memory
+            .bytes_mut(a + 996, 4)
+            .expect("inside")
+            .copy_from_slice(&[1, 2, 3, 4]);
+        let mut bytes = [9; 8];
+        memory.read_beyond(a + 996, &mut bytes);
+        assert_eq!(bytes, [1, 2, 3, 4, 0, 0, 0, 0]);
+        assert_eq!(memory.loads_beyond(), 1);
+    }
+}
