@@ -232,6 +232,8 @@ impl Search {
         }
         let outcome = match run_point(point, &self.options) {
             Ok(outcome) => outcome,
+            // A program that is stopped within a kernel says so in words of its own.
+            Err(_) if self.options.is_stopped() => return Ok(Ended::Stopped),
             Err(PointError::Failed(reason) | PointError::Refused(reason)) => {
                 return Ok(Ended::Refused(reason));
             }

@@ -415,7 +415,7 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
         (
             "unsupported",
             "Success NotSupported NotSupported NotSupported",
-            "cudaIpcGetMemHandle: pagemill does not support",
+            "cudaMemPoolExportPointer: pagemill does not support",
             1,
         ),
         (

@@ -12,13 +12,13 @@ use std::path::Path;
 use common::{Finished, pagemill};
 use toolkit::Toolkit;
 
-/// Compiles and runs a program under each of `options`, which has to find nothing wrong.
-fn finds_nothing_wrong(name: &str, options: &[&[&str]]) {
+/// Compiles with `flags` and runs a program under each of `options`, which has to find nothing wrong.
+fn finds_nothing_wrong(name: &str, flags: &[&str], options: &[&[&str]]) {
     let Some(toolkit) = Toolkit::find() else {
         return;
     };
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}.cu"));
-    let program = toolkit.compile(&source, name, &[]);
+    let program = toolkit.compile(&source, name, flags);
     for options in options {
         let mut command = pagemill(&std::env::temp_dir());
         command.arg("cuda").args(*options).arg("--").arg(&program);
@@ -31,15 +31,20 @@ fn finds_nothing_wrong(name: &str, options: &[&[&str]]) {
 
 #[test]
 fn kernels_choose_what_a_graph_does() {
-    finds_nothing_wrong("conditionals", &[&[], &["--functional"], &["--check"]]);
+    finds_nothing_wrong("conditionals", &[], &[&[], &["--functional"], &["--check"]]);
 }
 
 #[test]
 fn images_have_levels_faces_and_views() {
-    finds_nothing_wrong("levels", &[&[], &["--functional"]]);
+    finds_nothing_wrong("levels", &[], &[&[], &["--functional"]]);
 }
 
 #[test]
 fn processes_share_memory_and_events() {
-    finds_nothing_wrong("ipc", &[&[], &["--functional"]]);
+    finds_nothing_wrong("ipc", &[], &[&[], &["--functional"]]);
+}
+
+#[test]
+fn blocks_meet_by_calls_of_the_device_runtime() {
+    finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
 }

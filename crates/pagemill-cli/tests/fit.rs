@@ -205,6 +205,11 @@ fn ctrl_c_shows_what_was_found() {
         stopped.stderr
     );
     assert!(
+        !stopped.stderr.contains("could not be run"),
+        "a point that was stopped is no failure: {}",
+        stopped.stderr
+    );
+    assert!(
         stopped.stdout.contains("warning: partial: ") && stopped.stdout.contains("off by"),
         "{}",
         stopped.stdout

@@ -1,6 +1,7 @@
 //! A loaded PTX text, and its variables placed in memory.
 
 use crate::ast::{self, Space, Variable};
+use crate::device_runtime::with_built_in;
 use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
@@ -61,7 +62,7 @@ impl Module {
     /// The first thing that is no PTX, with its line.
     pub fn load_partly(source_name: &str, text: &str) -> Result<Self, PtxError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let ast = parse::parse(source_name, text)?;
+        let ast = parse::parse(source_name, &with_built_in(text))?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let source_name: Arc<str> = Arc::from(source_name);
         let (mut kernels, mut failures) = (Vec::new(), Vec::new());

@@ -85,9 +85,9 @@ static void run(const char *what) {
         SHOW(cudaMalloc((void **)&memory, 1ull << 60));
         SHOW(cudaLaunchKernel((const void *)&elapsed, dim3(1), dim3(1), nullptr, 0, nullptr));
     } else if (!strcmp(what, "unsupported")) {
-        cudaIpcMemHandle_t handle;
-        SHOW(cudaIpcGetMemHandle(&handle, memory));
-        SHOW(cudaIpcGetMemHandle(&handle, memory));
+        cudaMemPoolPtrExportData data;
+        SHOW(cudaMemPoolExportPointer(&data, memory));
+        SHOW(cudaMemPoolExportPointer(&data, memory));
         SHOW(cudaGetLastError());
     } else if (!strcmp(what, "texture")) {
         fetch<<<1, 1>>>(0x77, (float *)memory);

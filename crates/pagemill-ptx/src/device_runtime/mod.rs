@@ -6,6 +6,7 @@
 //!
 //! [`DeviceMemory::take_device_work`]: crate::DeviceMemory::take_device_work
 
+mod built_in;
 mod calls;
 mod codes;
 mod work;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use crate::launch;
 use crate::memory::DeviceMemory;
 
+pub(crate) use built_in::{built_in, with_built_in};
 pub(crate) use calls::{Argument, Callee, NUMBERS_MAX, RuntimeCall, RuntimeFn, find};
 pub(crate) use codes::Refusal;
 pub use work::{DeviceLaunch, DeviceWork, QueuedWork, Rows};

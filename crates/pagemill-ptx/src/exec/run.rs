@@ -97,7 +97,9 @@ pub(super) fn run_loop(
         engine.meter.close(end, engine.warp.path.mask);
     }
     engine.warp.path.pc = engine.pc;
-    engine.warp.executed += engine.meter.totals.instructions - already;
+    // Less than before, if the stretch that machine code left open was taken off and is counted by the next advance.
+    let executed = engine.meter.totals.instructions.wrapping_sub(already);
+    engine.warp.executed = engine.warp.executed.wrapping_add(executed);
     engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
     stop
 }

@@ -5,7 +5,7 @@ use super::ir::Label;
 use super::signature::Signature;
 use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};
-use crate::device_runtime::find;
+use crate::device_runtime::{built_in, find};
 use std::collections::{HashMap, HashSet};
 
 /// Instructions a kernel may have after expansion.
@@ -410,9 +410,12 @@ impl<'a> Expander<'a, '_> {
             }
         };
         let name = self.aliases.get(name).copied().unwrap_or(name);
-        let Some(&function) = self
-            .functions
-            .get(name)
+        let own = built_in(name).and_then(|own| self.functions.get_key_value(own.as_str()));
+        let (name, function) = match own {
+            Some((own, function)) => (*own, Some(function)),
+            None => (name, self.functions.get(name)),
+        };
+        let Some(&function) = function
             // The library of the device runtime has PTX too, which calls the driver.
             .filter(|function| function.has_body && find(name).is_none())
         else {

@@ -42,6 +42,13 @@ fn with_link<T>(
     work(link)
 }
 
+/// Whether that is the library of the device runtime, whose functions the executor has.
+fn is_device_runtime(bytes: &[u8]) -> bool {
+    let name = b"cuda_device_runtime.o";
+    let is_archive = bytes.starts_with(b"!<arch>\n");
+    is_archive && bytes.windows(name.len()).any(|window| window == name)
+}
+
 fn source(kind: c_int, bytes: &[u8]) -> Result<String, Fault> {
     match kind {
         // SAFETY: the slice is one.
@@ -69,6 +76,9 @@ fn source(kind: c_int, bytes: &[u8]) -> Result<String, Fault> {
 }
 
 fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
+    if is_device_runtime(bytes) {
+        return Ok(());
+    }
     let source = source(kind, bytes)?;
     with_link(handle, |link| {
         link.sources.push(source);
