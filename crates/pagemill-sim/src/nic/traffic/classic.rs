@@ -3,8 +3,9 @@
 use pagemill_types::{Picos, mix64};
 
 use super::super::pattern::{ExchangeSpec, Shuffle};
-use super::block::{Block, Exchange, Group, Message, Phase};
+use super::block::{Block, Exchange};
 use super::collective::{ARRAY, Collective, DATA, Operation, PairBytes, Transport};
+use super::messages::{Group, Message, Phase};
 
 /// A three-dimensional Fourier transform of complex numbers of 16 bytes. The cube is cut into pencils, one for each rank of a grid;
 /// it is turned within each row of the grid, and then within each column.

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::TrafficSpec;
-use super::block::{Block, Phase};
+use super::block::Block;
+use super::messages::Phase;
 
 /// Writes `spec` as a GOAL schedule, rank by rank. Computation that runs beside communication is on `cpu 1`.
 ///

@@ -11,7 +11,9 @@
 mod block;
 mod classic;
 mod collective;
+mod collective_spec;
 mod goal_text;
+mod messages;
 mod model;
 mod rank;
 mod routing;
@@ -20,12 +22,12 @@ mod tree;
 
 use std::rc::Rc;
 
-pub use block::{Block, Exchange, Group, Message, Phase};
+pub use block::{Block, Exchange};
 pub use classic::{FftSpec, ParameterServerSpec, SparseSpec};
-pub use collective::{
-    Algorithm, Collective, CollectiveKind, CollectiveSpec, Operation, PairBytes, Transport,
-};
+pub use collective::{Algorithm, Collective, Operation, PairBytes, Transport};
+pub use collective_spec::{CollectiveKind, CollectiveSpec};
 pub use goal_text::write_goal;
+pub use messages::{Group, Message, Phase};
 pub use model::{MODELS, ModelEntry, ModelSpec};
 pub use rank::TrafficRank;
 pub use routing::{Assignment, AssignmentKey, Popularity, Routing};

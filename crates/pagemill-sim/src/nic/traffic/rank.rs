@@ -5,7 +5,8 @@ use pagemill_types::Picos;
 use super::super::packet::{Completion, Receive, Request, Send};
 use super::super::program::{Action, Program};
 use super::Blocks;
-use super::block::{Block, Exchange, Message, Phase};
+use super::block::{Block, Exchange};
+use super::messages::{Message, Phase};
 
 /// One rank of a generated program.
 pub struct TrafficRank {

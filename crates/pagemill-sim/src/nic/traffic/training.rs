@@ -10,8 +10,9 @@ use std::rc::Rc;
 
 use pagemill_types::Picos;
 
-use super::block::{Block, Group};
+use super::block::Block;
 use super::collective::{Algorithm, Transport};
+use super::messages::Group;
 use super::model::ModelSpec;
 use super::routing::{Popularity, Routing};
 use layer::Layers;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::block::{Block, Exchange, Phase};
+use super::super::block::{Block, Exchange};
+use super::super::messages::Phase;
 use super::layer::{Layers, Pass};
 
 /// The blocks of one rank, a task at a time.
