@@ -388,6 +388,22 @@ pub struct MpiArguments {
     #[arg(long = "patience", value_name = "SECONDS")]
     pub patience_seconds: Option<u64>,
 
+    /// Set a value of the machine; a list runs the program once for each
+    ///
+    /// Example: --set 'machine.att.page=["8 KiB", "2 MiB"]'
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Write results to standard output in this form, and the program's output to standard error
+    #[arg(long, value_enum)]
+    pub format: Option<RunFormat>,
+
+    /// Write results.json, results.csv, results.parquet and report.html there: a row for each rank and kind of call
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
     /// The command, such as: mpirun -n 2 ./program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,

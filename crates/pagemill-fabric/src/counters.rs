@@ -28,6 +28,8 @@ macro_rules! counters {
 counters! {
     Sends = "sends", "Messages that the program sent.";
     SentBytes = "sent_bytes", "Their bytes.";
+    Receives = "receives", "Messages that the program received.";
+    ReceivedBytes = "received_bytes", "Their bytes.";
     Writes = "rma_writes", "Writes to memory of others.";
     WrittenBytes = "rma_written_bytes", "Their bytes.";
     Reads = "rma_reads", "Reads of memory of others.";
@@ -39,12 +41,24 @@ counters! {
     AttLookups = "att_lookups", "Look-ups of the address translation table.";
     AttMisses = "att_misses", "Look-ups that had to read the table in memory.";
     AttPrefetches = "att_prefetches", "Groups of the table that were read before they were needed.";
+    AttWaitPs = "att_wait_ps", "Time from look-up to physical address, summed.";
     PortMisses = "port_misses", "Port states that had to be read from memory.";
     ErrorCompletions = "error_completions", "Operations of the program that ended with an error.";
     RejectedUnregistered = "rejected_unregistered", "Accesses of others with a key of no registration.";
     RejectedOutOfBounds = "rejected_out_of_bounds", "Accesses of others outside of the registration.";
     RejectedWrongKey = "rejected_wrong_key", "Accesses of others with the key of an earlier registration.";
     RejectedForeignPort = "rejected_foreign_port", "Accesses of others through a port that is not theirs.";
+    SendSoftwarePs = "send_software_ps", "Virtual time in the library for sends.";
+    ReceiveSoftwarePs = "receive_software_ps", "The same for receives.";
+    WriteSoftwarePs = "write_software_ps", "The same for writes to memory of others.";
+    ReadSoftwarePs = "read_software_ps", "The same for reads of memory of others.";
+    SendWaitPs = "send_wait_ps", "Virtual time in which the program waited until a send was over.";
+    ReceiveWaitPs = "receive_wait_ps", "The same for receives.";
+    WriteWaitPs = "write_wait_ps", "The same for writes to memory of others.";
+    ReadWaitPs = "read_wait_ps", "The same for reads of memory of others.";
+    ProbeWaitPs = "probe_wait_ps", "Virtual time until a message came that the program looked for.";
+    ClockPs = "clock_ps", "Virtual time that passed because the program read its clock and did nothing else.";
+    StartPs = "start_ps", "Virtual time from the own end of MPI_Init to that of the last rank.";
     ComputePs = "compute_ps", "Virtual time between calls, for what the program computed.";
     ComputeLeftOutNs = "compute_left_out_ns", "CPU time between calls that took no virtual time.";
     ComputeUnreached = "compute_unreached", "Recorded charges for computing that the program did not reach.";
@@ -90,6 +104,7 @@ impl Counters {
             (Counter::AttLookups, counts.translation.lookups),
             (Counter::AttMisses, counts.translation.misses),
             (Counter::AttPrefetches, counts.translation.prefetches),
+            (Counter::AttWaitPs, counts.translation.waited.0),
             (Counter::PortMisses, counts.port_misses),
             (Counter::RejectedUnregistered, counts.rejected.unregistered),
             (Counter::RejectedOutOfBounds, counts.rejected.out_of_bounds),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Finished, Programs, lacks_open_mpi, mpirun, run, succeeds};
+use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::NicMachine;
 
@@ -306,4 +307,35 @@ fn shared_windows_are_shared_memory_and_others_go_through_the_interface() {
         "{}",
         finished.stderr
     );
+}
+
+#[test]
+fn every_picosecond_of_a_clock_has_one_cause() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let causes = [
+        Counter::SendSoftwarePs,
+        Counter::ReceiveSoftwarePs,
+        Counter::WriteSoftwarePs,
+        Counter::ReadSoftwarePs,
+        Counter::SendWaitPs,
+        Counter::ReceiveWaitPs,
+        Counter::WriteWaitPs,
+        Counter::ReadWaitPs,
+        Counter::ProbeWaitPs,
+        Counter::ClockPs,
+        Counter::StartPs,
+        Counter::ComputePs,
+    ];
+    let programs = Programs::new();
+    for name in ["collectives", "clock"] {
+        let program = programs.compile("mpicc", name, &[]);
+        for station in run_ranks(2, &program).stations {
+            let of = |counter: &Counter| station.counters[*counter as usize];
+            let sum: u64 = causes.iter().map(of).sum();
+            assert_eq!(sum, station.clock_ps, "{name}, rank {}", station.index);
+            assert!(of(&Counter::ReceiveWaitPs) > 0, "{name}");
+        }
+    }
 }

@@ -34,8 +34,9 @@ use pagemill_scenario::{Point, Scenario};
 #[cfg(not(target_family = "wasm"))]
 pub use files::{stage_results, write_results};
 pub use kind::PointEvents;
-#[cfg(not(target_family = "wasm"))]
 pub use kind::cuda::{environment as cuda_environment, rows_of_program};
+#[cfg(not(target_family = "wasm"))]
+pub use kind::mpi::{WHOLE_RANK, row as row_of_rank};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::{merged, result_set};
 #[cfg(not(target_family = "wasm"))]

@@ -12,6 +12,9 @@ pub(crate) const NIC: &str = "nic";
 /// `kind = "cuda"`: a CUDA program on the GPU of `kind = "gpu"`.
 pub(crate) const CUDA: &str = "cuda";
 
+/// `kind = "mpi"`: an MPI program whose ranks have the interfaces of `kind = "nic"`.
+pub(crate) const MPI: &str = "mpi";
+
 /// `kind = "zeroing"`: huge page faults, and who clears the pages.
 pub(crate) const ZEROING: &str = "zeroing";
 
@@ -22,4 +25,4 @@ pub(crate) const COLORING: &str = "coloring";
 pub(crate) const PAGER: &str = "pager";
 
 /// The names of all kinds, of scenarios and of machines.
-pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, ZEROING, COLORING, PAGER];
+pub(crate) const NAMES: &[&str] = &[GPU, CUDA, RESIDENCY, NIC, MPI, ZEROING, COLORING, PAGER];

@@ -29,6 +29,7 @@ pub use fit::{FitKey, FitPlan, FitSetting, FitSpec, Target};
 pub use kind::coloring::{ColoringPages, ColoringPoint, NO_TASK, TaskSource};
 pub use kind::cuda::{CudaPoint, CudaRun};
 pub use kind::gpu::GpuPoint;
+pub use kind::mpi::MpiPoint;
 pub use kind::nic::{NIC_WORKLOADS, NicPoint, NicWorkload};
 pub use kind::pager::{PAGER_WORKLOADS, PagerPoint, PagerSource};
 pub use kind::residency::ResidencyPoint;

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::document::{Kind, Node};
 use crate::kind::{
-    self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, nic::NicPoint,
+    self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, mpi::MpiPoint, nic::NicPoint,
     pager::PagerPoint, residency::ResidencyPoint, zeroing::ZeroingPoint,
 };
 use crate::kind_names;
@@ -34,6 +34,8 @@ pub enum PointSpec {
     Nic(Box<NicPoint>),
     /// `kind = "cuda"`: a CUDA program on a simulated GPU.
     Cuda(Box<CudaPoint>),
+    /// `kind = "mpi"`: an MPI program over simulated network interfaces.
+    Mpi(Box<MpiPoint>),
     /// `kind = "zeroing"`: huge page faults, and who clears the pages.
     Zeroing(Box<ZeroingPoint>),
     /// `kind = "coloring"`: tasks that share a cache, and which colors their pages have.
@@ -50,6 +52,7 @@ impl PointSpec {
             Self::Residency(_) => kind_names::RESIDENCY,
             Self::Nic(_) => kind_names::NIC,
             Self::Cuda(_) => kind_names::CUDA,
+            Self::Mpi(_) => kind_names::MPI,
             Self::Zeroing(_) => kind_names::ZEROING,
             Self::Coloring(_) => kind_names::COLORING,
             Self::Pager(_) => kind_names::PAGER,
@@ -63,6 +66,7 @@ impl PointSpec {
             Self::Residency(point) => point.machine.description(),
             Self::Nic(point) => point.machine.description(),
             Self::Cuda(point) => point.machine.description(),
+            Self::Mpi(point) => point.machine.description(),
             Self::Zeroing(point) => point.machine.description(),
             Self::Coloring(point) => point.machine.description(),
             Self::Pager(point) => point.machine.description(),

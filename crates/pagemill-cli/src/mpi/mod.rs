@@ -2,6 +2,7 @@
 
 mod compute;
 mod report;
+mod results;
 mod supervise;
 
 use std::ffi::OsString;
@@ -10,12 +11,19 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use pagemill_fabric::board::StationView;
 use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
 use pagemill_fabric::launch::{self, Behavior, Clocks, ComputeTime, Job};
 use pagemill_linux::children::{self, AtKill};
 
-use crate::args::{Clock, MpiArguments};
+use pagemill_report::OutputDir;
+use pagemill_run::{result_set, terminal_view};
+use pagemill_scenario::document::SourceText;
+use pagemill_scenario::{Point, PointSpec, Scenario, load_text};
+
+use crate::args::{Clock, MpiArguments, RunFormat};
 use crate::failure::Failure;
+use crate::output::{print_results, write_results};
 use crate::preload::find_library;
 
 use supervise::{Stopped, wait_for_stopped};
@@ -23,46 +31,107 @@ use supervise::{Stopped, wait_for_stopped};
 /// Real time that processes wait for one that computes.
 const COMPUTE_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Runs the command; its exit code is ours.
+/// Runs the command, once for each point of a sweep over the machine; its highest exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
-    let machine = pagemill_scenario::load_nic_machine(&arguments.machine)?;
-    if machine.spec.network.is_some() {
-        return Err(Failure::Usage(format!(
-            "machine {} has a [network] of switches, which `pagemill mpi` does not simulate: remove the section (then `wire.hops` \
-             switches lie between any two nodes), or replay the program with `pagemill run` (`workload.name = \"goal\"`)",
-            machine.name
-        )));
+    let scenario = scenario(arguments)?;
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
     let library = find_library(None, launch::LIBRARY, "pagemill-fabric")?;
-    let job = Job::new(&machine.spec, &library).map_err(failed)?;
     let behavior = behavior(arguments)?;
+    // The launcher ends its processes; the counters are still to be shown.
+    let _ = ctrlc::set_handler(children::end_all);
+    let (mut rows, mut code) = (Vec::new(), 0);
+    for point in &scenario.points {
+        let PointSpec::Mpi(spec) = &point.spec else {
+            continue;
+        };
+        let job = Job::new(&spec.machine.spec, &library).map_err(failed)?;
+        code = code.max(run_job(arguments, &job, &spec.machine.name, &behavior)?);
+        rows.extend(results::rows(point, &job.stations()));
+    }
+    let set = result_set(&scenario, rows.into_iter());
+    if let Some(out) = &arguments.out {
+        write_results(out, &set)?;
+    }
+    match arguments.format {
+        Some(RunFormat::Table) => print_results(&terminal_view(&set, &scenario), RunFormat::Table)?,
+        Some(format) => print_results(&set, format)?,
+        None => {}
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// The command line as a scenario, with a point for each value of a sweep.
+fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
+    let is_of_machine = |set: &&String| set.trim_start().starts_with("machine.");
+    if let Some(other) = arguments.sets.iter().find(|set| !is_of_machine(set)) {
+        return Err(Failure::Usage(format!(
+            "--set {other}: `pagemill mpi` sets values of the machine only, such as --set machine.att.page=\"2 MiB\""
+        )));
+    }
+    // A JSON string is a TOML string.
+    let string = |text: &str| serde_json::Value::from(text).to_string();
+    let words: Vec<_> = (arguments.command.iter())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let quoted: Vec<String> = words.iter().map(|word| string(word)).collect();
+    let text = format!(
+        "title = {}\nkind = \"mpi\"\nmachine = {}\n\n[program]\ncommand = [{}]\n",
+        string(&words.join(" ")),
+        string(&arguments.machine),
+        quoted.join(", ")
+    );
+    let scenario = load_text(&SourceText::built_in("mpi.toml", &text), &arguments.sets)?;
+    if arguments.compute_out.is_some() && scenario.points.len() > 1 {
+        return Err(Failure::Usage(format!(
+            "--compute-out is the record of one run, and --set makes {} of them",
+            scenario.points.len()
+        )));
+    }
+    for point in &scenario.points {
+        check_network(point)?;
+    }
+    Ok(scenario)
+}
+
+/// Refuses machines with switches.
+fn check_network(point: &Point) -> Result<(), Failure> {
+    match &point.spec {
+        PointSpec::Mpi(spec) if spec.machine.spec.network.is_some() => {
+            Err(Failure::Usage(format!(
+                "machine {} has a [network] of switches, which `pagemill mpi` does not simulate: remove the section (then `wire.hops` \
+                 switches lie between any two nodes), or replay the program with `pagemill run` (`workload.name = \"goal\"`)",
+                spec.machine.name
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs the command as `job`; returns its exit code.
+fn run_job(
+    arguments: &MpiArguments,
+    job: &Job,
+    machine: &str,
+    behavior: &Behavior,
+) -> Result<u8, Failure> {
     let patience = behavior.patience.unwrap_or(PATIENCE);
     let (program, rest) = split(&arguments.command)?;
     let mut command = Command::new(program);
     command.args(rest);
-    job.prepare(&mut command, &behavior);
-    // The launcher ends its processes; the counters are still to be shown.
-    let _ = ctrlc::set_handler(children::end_all);
-    let (status, stopped) = run_supervised(&mut command, &job, patience);
+    if arguments.format.is_some() {
+        command.stdout(std::io::stderr());
+    }
+    job.prepare(&mut command, behavior);
+    let (status, stopped) = run_supervised(&mut command, job, patience);
     let status = status.map_err(|error| {
         let program = program.to_string_lossy();
         Failure::Run(format!(
             "cannot start {program}: {error}; `sudo apt-get install openmpi-bin libfabric1` installs Open MPI's launcher"
         ))
     })?;
-    let stations = job.stations();
-    if stations.is_empty() {
-        eprintln!(
-            "warning: no process joined the simulated network, so every time shown is this computer's; the program has to use \
-             Open MPI 4.1 or later with its component `mtl ofi` (see: ompi_info --param mtl ofi)"
-        );
-    } else if arguments.report {
-        eprint!("{}", report::table(&machine.name, &stations));
-    }
-    let is_measured = matches!(behavior.compute, ComputeTime::Measured(_));
-    for warning in report::warnings(&stations, is_measured) {
-        eprintln!("{warning}");
-    }
+    tell(arguments, machine, behavior, &job.stations());
     if let Some(Stopped { rank, process }) = stopped {
         return Err(Failure::Run(format!(
             "rank {rank} (process {process}) was stopped for {} s, and the job was ended: continue it earlier (`kill -CONT {process}`), \
@@ -71,9 +140,25 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
         )));
     }
     if let (Some(path), true) = (&arguments.compute_out, status.success()) {
-        compute::keep(&job, path)?;
+        compute::keep(job, path)?;
     }
     Ok(exit_code(status.code(), status.signal()))
+}
+
+/// Says on standard error what the user has to know of a run that is over.
+fn tell(arguments: &MpiArguments, machine: &str, behavior: &Behavior, stations: &[StationView]) {
+    if stations.is_empty() {
+        eprintln!(
+            "warning: no process joined the simulated network, so every time shown is this computer's; the program has to use \
+             Open MPI 4.1 or later with its component `mtl ofi` (see: ompi_info --param mtl ofi)"
+        );
+    } else if arguments.report {
+        eprint!("{}", report::table(machine, stations));
+    }
+    let is_measured = matches!(behavior.compute, ComputeTime::Measured(_));
+    for warning in report::warnings(stations, is_measured) {
+        eprintln!("{warning}");
+    }
 }
 
 fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
@@ -124,7 +209,7 @@ fn failed(error: launch::LaunchError) -> Failure {
 }
 
 /// As a shell would tell it: 128 and the number of the signal.
-fn exit_code(code: Option<i32>, signal: Option<i32>) -> ExitCode {
+fn exit_code(code: Option<i32>, signal: Option<i32>) -> u8 {
     let told = code.unwrap_or(128 + signal.unwrap_or(0));
-    ExitCode::from(u8::try_from(told).unwrap_or(1))
+    u8::try_from(told).unwrap_or(1)
 }

@@ -180,7 +180,7 @@ impl Station {
         if self.read_ps == Some(self.clock_ps) {
             let step_ps = READING_PS.max(self.waited_ps / READINGS_BEFORE_HASTE);
             self.waited_ps += step_ps;
-            self.clock_ps += step_ps;
+            self.pass_until(self.clock_ps + step_ps, Counter::ClockPs);
         } else {
             self.waited_ps = 0;
         }
@@ -194,8 +194,7 @@ impl Station {
         if !self.is_started || span_ps == 0 {
             return;
         }
-        self.clock_ps = self.clock_ps.saturating_add(span_ps);
-        self.counters.add(Counter::ComputePs, span_ps);
+        self.pass_until(self.clock_ps.saturating_add(span_ps), Counter::ComputePs);
         // It does not only wait.
         self.stop_idling();
     }
@@ -371,7 +370,7 @@ impl Station {
         }
         let (source, tag, bytes) = found?;
         // It arrived while the program waited.
-        self.clock_ps = self.clock_ps.max(self.asked_ps);
+        self.pass_until(self.asked_ps, Counter::ProbeWaitPs);
         self.idle_polls = 0;
         Some(Outcome {
             status: Status::Success,
@@ -492,7 +491,14 @@ impl Station {
         self.requests.add(request, open);
         self.take_steps(&mut steps);
         self.steps = steps;
-        self.clock_ps = self.clock_ps.max(self.rank.busy_until().0);
+        self.pass_until(self.rank.busy_until().0, kind.software());
+    }
+
+    /// Moves the clock on to `until_ps`, unless it is there already, and counts for what.
+    fn pass_until(&mut self, until_ps: u64, cause: Counter) {
+        let span_ps = until_ps.saturating_sub(self.clock_ps);
+        self.clock_ps += span_ps;
+        self.counters.add(cause, span_ps);
     }
 
     /// The interface is never asked in its past.
@@ -508,7 +514,11 @@ impl Station {
             return None;
         }
         let (_, ready) = self.ready.pop_first()?;
-        self.clock_ps += ready.cost_ps;
+        let Done { kind, outcome, .. } = ready.done;
+        self.pass_until(self.clock_ps + ready.cost_ps, kind.software());
+        if kind == Kind::Receive && outcome.status != Status::Canceled {
+            self.count(Counter::Receives, Counter::ReceivedBytes, outcome.bytes);
+        }
         Some(ready.done)
     }
 

@@ -25,7 +25,7 @@ impl Station {
             let seen = self.board.news(self.index);
             self.pump();
             if let Some(latest) = self.board.started() {
-                self.clock_ps = latest.max(self.clock_ps);
+                self.pass_until(latest, Counter::StartPs);
                 break;
             }
             if patience.is_out() {
@@ -134,7 +134,7 @@ impl Station {
                 return;
             }
             if ready < arrival {
-                self.clock_ps = self.clock_ps.max(ready);
+                self.wait_for_ready(ready);
                 return self.publish();
             }
             self.process_first();
@@ -143,6 +143,14 @@ impl Station {
                 self.idle_polls = 0;
                 return;
             }
+        }
+    }
+
+    /// Moves the clock on to the first completion, which is seen at `ready_ps`.
+    fn wait_for_ready(&mut self, ready_ps: u64) {
+        let first = self.ready.first_key_value();
+        if let Some(kind) = first.map(|(_, ready)| ready.done.kind) {
+            self.pass_until(ready_ps, kind.wait());
         }
     }
 

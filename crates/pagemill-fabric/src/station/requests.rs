@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pagemill_sim::nic::{Completion, Request, Status};
 
+use crate::counters::Counter;
 use crate::memory::{Buffer, Memory};
 
 /// How the caller finds its own record of a request.
@@ -21,6 +22,28 @@ pub enum Kind {
     Write,
     /// A read of a peer's memory.
     Read,
+}
+
+impl Kind {
+    /// What counts the library's time for it.
+    pub(super) fn software(self) -> Counter {
+        match self {
+            Self::Send => Counter::SendSoftwarePs,
+            Self::Receive => Counter::ReceiveSoftwarePs,
+            Self::Write => Counter::WriteSoftwarePs,
+            Self::Read => Counter::ReadSoftwarePs,
+        }
+    }
+
+    /// What counts the time for which the program waits until it is over.
+    pub(super) fn wait(self) -> Counter {
+        match self {
+            Self::Send => Counter::SendWaitPs,
+            Self::Receive => Counter::ReceiveWaitPs,
+            Self::Write => Counter::WriteWaitPs,
+            Self::Read => Counter::ReadWaitPs,
+        }
+    }
 }
 
 /// How it ended.

@@ -7,6 +7,7 @@ pub(crate) mod cuda;
 #[path = "cuda_absent.rs"]
 pub(crate) mod cuda;
 mod gpu;
+pub(crate) mod mpi;
 mod nic;
 mod pager;
 mod residency;
@@ -71,6 +72,7 @@ pub fn view(spec: &PointSpec) -> &'static View {
         PointSpec::Residency(_) => &residency::VIEW,
         PointSpec::Nic(_) => &nic::VIEW,
         PointSpec::Cuda(_) => &cuda::VIEW,
+        PointSpec::Mpi(_) => &mpi::VIEW,
         PointSpec::Zeroing(_) => &zeroing::VIEW,
         PointSpec::Coloring(_) => &coloring::VIEW,
         PointSpec::Pager(_) => &pager::VIEW,
@@ -82,6 +84,7 @@ static VIEWS: &[(&str, &View)] = &[
     ("pager", &pager::VIEW),
     #[cfg(not(target_family = "wasm"))]
     ("cuda", &cuda::VIEW),
+    ("mpi", &mpi::VIEW),
     ("coloring", &coloring::VIEW),
     ("zeroing", &zeroing::VIEW),
     ("residency", &residency::VIEW),
@@ -106,6 +109,7 @@ pub fn run(point: &Point, options: &RunOptions) -> Result<Outcome, PointError> {
         PointSpec::Residency(spec) => residency::run(point, spec, options),
         PointSpec::Nic(spec) => nic::run(point, spec),
         PointSpec::Cuda(spec) => cuda::run(point, spec, options),
+        PointSpec::Mpi(spec) => mpi::run(point, spec),
         PointSpec::Zeroing(spec) => zeroing::run(point, spec),
         PointSpec::Coloring(spec) => coloring::run(point, spec, options),
         PointSpec::Pager(spec) => pager::run(point, spec, options),

@@ -304,7 +304,7 @@ fn find_replaced(
     }
 }
 
-fn command(node: &Node) -> Result<Vec<String>, Wrong> {
+pub(super) fn command(node: &Node) -> Result<Vec<String>, Wrong> {
     let needed = || {
         Wrong::new("a list of words is needed, the program first")
             .help("write for example command = [\"./program\", \"argument\"]".to_owned())

@@ -3,13 +3,14 @@
 pub mod coloring;
 pub mod cuda;
 pub mod gpu;
+pub mod mpi;
 pub mod nic;
 pub mod pager;
 pub mod residency;
 pub mod zeroing;
 
 use crate::document::{Reader, Section};
-use crate::kind_names::{COLORING, CUDA, GPU, NIC, PAGER, RESIDENCY, ZEROING};
+use crate::kind_names::{COLORING, CUDA, GPU, MPI, NIC, PAGER, RESIDENCY, ZEROING};
 use crate::machine::MachineFile;
 use crate::point::PointSpec;
 
@@ -35,6 +36,7 @@ pub(crate) fn read(
         RESIDENCY => residency::ResidencyPoint::read(root, input)
             .map(|point| PointSpec::Residency(Box::new(point))),
         NIC => nic::NicPoint::read(root, input).map(|point| PointSpec::Nic(Box::new(point))),
+        MPI => mpi::MpiPoint::read(root, input).map(|point| PointSpec::Mpi(Box::new(point))),
         CUDA => cuda::CudaPoint::read(root, input).map(|point| PointSpec::Cuda(Box::new(point))),
         ZEROING => zeroing::ZeroingPoint::read(root, input)
             .map(|point| PointSpec::Zeroing(Box::new(point))),
@@ -53,6 +55,7 @@ pub(crate) fn short_names(kind: &str) -> &'static [(&'static str, &'static str)]
         GPU => gpu::SHORT_NAMES,
         RESIDENCY => residency::SHORT_NAMES,
         NIC => nic::SHORT_NAMES,
+        MPI => mpi::SHORT_NAMES,
         CUDA => cuda::SHORT_NAMES,
         ZEROING => zeroing::SHORT_NAMES,
         COLORING => coloring::SHORT_NAMES,

@@ -1,0 +1,123 @@
+//! Results of `pagemill mpi`: where each rank spent its time.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::run_in;
+use serde_json::Value;
+
+const PROGRAM: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+static char bytes[64 << 10];
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int turn = 0; turn < 10; turn++) {
+        if (rank == 0)
+            MPI_Send(bytes, sizeof bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(bytes, sizeof bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    printf("rank %d is done\n", rank);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Compiles the program as `program`; says whether there is a compiler.
+fn compile(folder: &Path) -> bool {
+    std::fs::write(folder.join("program.c"), PROGRAM).expect("a file");
+    let mut command = Command::new("mpicc");
+    command.args(["-o", "program", "program.c"]);
+    match command.current_dir(folder).status() {
+        Ok(status) => {
+            assert!(status.success());
+            true
+        }
+        Err(_) => {
+            pagemill_testkit::skip("there is no mpicc");
+            false
+        }
+    }
+}
+
+#[test]
+fn each_rank_and_each_kind_of_call_has_a_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if !compile(folder.path()) {
+        return;
+    }
+    let sweep = "machine.att.page=[\"8 KiB\", \"2 MiB\"]";
+    let options = ["mpi", "--format", "json", "--out", "out", "--set", sweep];
+    let command = [
+        "--",
+        "mpirun",
+        "--allow-run-as-root",
+        "-n",
+        "2",
+        "./program",
+    ];
+    let finished = run_in(folder.path(), &[&options[..], &command].concat());
+    // Its output goes beside the results.
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("is done").count(), 4);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    let number = |row: &Value, column: &str| row[column].as_f64().expect("a number");
+    let whole: Vec<&Value> = rows.iter().filter(|row| row["call"] == "(all)").collect();
+    assert_eq!(whole.len(), 4, "two ranks on two machines");
+    for row in whole {
+        let causes = ["software", "wait", "compute", "clock", "start"];
+        let causes = causes.map(|cause| number(row, &format!("{cause}_time_ns")));
+        let sum: f64 = causes.iter().sum();
+        assert!((sum - number(row, "time_ns")).abs() < 0.001, "{row}");
+        assert_eq!(row["late_steps"], 0);
+    }
+    let is_of = |row: &&Value, call: &str, rank: u64| row["call"] == call && row["rank"] == rank;
+    for (call, rank) in [("send", 0), ("receive", 1)] {
+        let row = rows
+            .iter()
+            .find(|row| is_of(row, call, rank))
+            .expect("a row");
+        assert!(number(row, "operations") >= 10.0, "{row}");
+        assert!(number(row, "bytes") >= f64::from(10 * (64 << 10)), "{row}");
+        assert!(number(row, "wait_time_ns") > 0.0, "{row}");
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name));
+    let written: Value =
+        serde_json::from_str(&read("results.json").expect("a file")).expect("JSON");
+    assert_eq!(written, results);
+    assert!(read("report.html").expect("a page").contains("receive"));
+}
+
+#[test]
+fn what_cannot_be_set_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("full")).expect("a folder");
+    std::fs::write(folder.path().join("full/letter.txt"), "mine").expect("a file");
+    let cases: [(&[&str], &str); 4] = [
+        (&["--set", "seed=3"], "values of the machine only"),
+        (&["--set", "machine.att.pgae=3"], "machine.att.pgae"),
+        (
+            &[
+                "--compute-out",
+                "times.csv",
+                "--set",
+                "machine.wire.hops=[1, 2]",
+            ],
+            "makes 2 of them",
+        ),
+        (&["--out", "full"], "full"),
+    ];
+    for (options, expected) in cases {
+        let command = [&["mpi"], options, &["--", "touch", "started"]].concat();
+        let text = run_in(folder.path(), &command).error(2);
+        assert!(text.replace('\n', " ").contains(expected), "{text}");
+        assert!(!folder.path().join("started").exists());
+    }
+}

@@ -1,0 +1,148 @@
+//! `kind = "mpi"`: an MPI program over simulated interfaces; a row for each rank, and for each kind of call of it.
+//!
+//! `pagemill mpi` starts the program, whose processes simulate themselves, and brings the rows.
+
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{MpiPoint, Point, PointSpec};
+
+use super::View;
+use crate::Outcome;
+use crate::pool::PointError;
+use crate::results::parameters;
+
+/// The value of the column `call` in the row of a whole rank.
+pub const WHOLE_RANK: &str = "(all)";
+
+/// Every metric with what it means, in the order of the row.
+const METRICS: &[(&str, ColumnKind, &str)] = &[
+    (
+        "time_ns",
+        ColumnKind::TimeNs,
+        "(all): the rank's clock at its end, the sum of all causes; of a call: software_time_ns + wait_time_ns",
+    ),
+    (
+        "software_time_ns",
+        ColumnKind::TimeNs,
+        "time in the library: the machine's [messages] overheads and copies",
+    ),
+    (
+        "wait_time_ns",
+        ColumnKind::TimeNs,
+        "time for which the rank had nothing to do until the operation was over: the wire, the table, port states and the other rank",
+    ),
+    (
+        "compute_time_ns",
+        ColumnKind::TimeNs,
+        "time between calls, for what the program computed",
+    ),
+    (
+        "clock_time_ns",
+        ColumnKind::TimeNs,
+        "time that passed because the program read its clock again and again",
+    ),
+    (
+        "start_time_ns",
+        ColumnKind::TimeNs,
+        "wait for the other ranks at the end of MPI_Init",
+    ),
+    (
+        "operations",
+        ColumnKind::Count,
+        "sends, receives, writes or reads that were asked for; receives: that were over",
+    ),
+    ("bytes", ColumnKind::Bytes, "their data"),
+    (
+        "transfers_out",
+        ColumnKind::Count,
+        "transfers of the interface to others: messages, their protocol, one-sided operations",
+    ),
+    (
+        "transfers_in",
+        ColumnKind::Count,
+        "transfers of others to the interface",
+    ),
+    (
+        "att_lookups",
+        ColumnKind::Count,
+        "translations that were not in an engine's register",
+    ),
+    (
+        "att_misses",
+        ColumnKind::Count,
+        "lookups for which the table in memory was read",
+    ),
+    (
+        "att_miss_rate",
+        ColumnKind::Rate,
+        "att_misses / att_lookups",
+    ),
+    (
+        "att_wait_time_ns",
+        ColumnKind::TimeNs,
+        "from lookup to physical address, mean; other work of the interface may hide it",
+    ),
+    (
+        "port_misses",
+        ColumnKind::Count,
+        "port states that had to be read from memory",
+    ),
+    (
+        "error_completions",
+        ColumnKind::Count,
+        "operations that ended with an error",
+    ),
+    (
+        "late_steps",
+        ColumnKind::Count,
+        "events that came to light after a later one: 0 where times repeat",
+    ),
+    (
+        "forced_steps",
+        ColumnKind::Count,
+        "times that a rank went on without the others: 0 where times repeat",
+    ),
+];
+
+pub const VIEW: View = View {
+    identity: &[
+        (
+            "call",
+            ColumnKind::Text,
+            "send, receive, write, read or probe; (all) is the whole rank",
+        ),
+        ("rank", ColumnKind::Count, "the rank"),
+        ("program", ColumnKind::Text, "the launcher"),
+    ],
+    metrics: METRICS,
+    headline: &[
+        "time_ns",
+        "software_time_ns",
+        "wait_time_ns",
+        "compute_time_ns",
+        "operations",
+        "bytes",
+        "att_miss_rate",
+    ],
+    ratio: None,
+    plots: |_, _| Vec::new(),
+};
+
+/// Refuses: this crate starts no MPI programs.
+pub fn run(_point: &Point, spec: &MpiPoint) -> Result<Outcome, PointError> {
+    Err(PointError::Refused(format!(
+        "a scenario of kind \"mpi\" has its program started by the command `pagemill mpi -- {}`",
+        spec.command.join(" ")
+    )))
+}
+
+/// The start of the row of a call of a rank, or of the [`WHOLE_RANK`]; `None` if the point is of another kind.
+pub fn row(point: &Point, rank: u32, call: &str) -> Option<Row> {
+    let PointSpec::Mpi(spec) = &point.spec else {
+        return None;
+    };
+    let row = Row::new()
+        .parameter("call", call)
+        .parameter("rank", u64::from(rank))
+        .parameter("program", spec.command[0].as_str());
+    Some(parameters(point, row))
+}
