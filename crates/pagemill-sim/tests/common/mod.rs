@@ -97,6 +97,7 @@ pub fn run(
     let limits = Limits {
         timeline_events: 1000,
         thread_instructions: 1_000_000_000,
+        ..Limits::default()
     };
     let mut gpu = Gpu::new(
         machine,

@@ -6,7 +6,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-
 use super::messages::{Group, Message, Phase};
 use super::routing::Assignment;
 use super::tree::tree_node;

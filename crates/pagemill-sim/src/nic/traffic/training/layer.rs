@@ -5,8 +5,8 @@ use std::rc::Rc;
 use pagemill_types::Picos;
 
 use super::super::block::{Block, Exchange};
-use super::super::messages::{Group, Message, Phase};
 use super::super::collective::{ARRAY, Collective, DATA, Operation, PairBytes};
+use super::super::messages::{Group, Message, Phase};
 use super::super::routing::{Assignment, AssignmentKey, Routing};
 use super::{TensorExchange, TrainingSpec};
 
