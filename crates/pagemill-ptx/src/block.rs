@@ -13,7 +13,7 @@ use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
-use crate::native::{Native, Windows};
+use crate::native::{Native, Routine, Windows};
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 
@@ -240,11 +240,12 @@ impl Block {
         totals: &mut StepTotals,
     ) -> Result<(StepEnd, u64), Box<Trap>> {
         let code = &*launch.kernel.code;
+        let stepped = mode.access.is_some();
+        let routine = self.routine(launch, stepped);
         let at = number as usize;
         let warp = &mut self.warps[at];
         let left = launch.instruction_limit.saturating_sub(warp.executed);
         let allowed = mode.allowed.min(left).min(warp.until_pause());
-        let stepped = mode.access.is_some();
         if let Some(check) = &mut self.check {
             check.run(number);
         }
@@ -252,11 +253,6 @@ impl Block {
         let local_limit = launch.local_limit();
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
-        let routine = match launch.executor {
-            Executor::Compiled if self.check.is_some() => code.watched_routine().ok(),
-            Executor::Compiled if !stepped => code.routine().ok(),
-            _ => None,
-        };
         let native = routine.map(|routine| {
             self.windows.refresh(code, memory, &mut self.shared);
             Native {
@@ -302,6 +298,16 @@ impl Block {
             self.name_strays(launch, memory);
         }
         self.stopped(launch, number, memory, costs, totals, stop)
+    }
+
+    /// The machine code that an advance enters, if it may.
+    fn routine<'a>(&self, launch: &'a Launch, stepped: bool) -> Option<&'a Routine> {
+        let code = &*launch.kernel.code;
+        match launch.executor {
+            Executor::Compiled if self.check.is_some() => code.watched_routine().ok(),
+            Executor::Compiled if !stepped => code.routine().ok(),
+            _ => None,
+        }
     }
 
     /// What follows when an advance of warp `number` has stopped.

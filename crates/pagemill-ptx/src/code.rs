@@ -2,7 +2,8 @@
 
 use crate::ast::Space;
 pub(crate) use crate::bank::Bank;
-use crate::device_runtime::RuntimeCall;
+use crate::device_runtime::calls::RuntimeFn;
+use crate::device_runtime::state::Launchable;
 use crate::exec::op::Inst;
 use crate::native::{Routine, Unavailable};
 use std::sync::{Arc, OnceLock};
@@ -123,6 +124,17 @@ pub(crate) enum LaneMask {
     Less,
     GreaterEqual,
     Greater,
+}
+
+/// A call of a function of the runtime, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RuntimeCall {
+    pub function: RuntimeFn,
+    /// Each number of each argument.
+    pub operands: Vec<AddressOperand>,
+    pub result: AddressOperand,
+    /// What kernels of the module can launch.
+    pub kernels: Arc<[Launchable]>,
 }
 
 /// Where an address comes from.

@@ -1,7 +1,7 @@
 //! A loaded PTX text, and its variables placed in memory.
 
 use crate::ast::{self, Space, Variable};
-use crate::device_runtime::with_built_in;
+use crate::device_runtime::built_in::with_built_in;
 use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};

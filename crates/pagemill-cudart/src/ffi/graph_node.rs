@@ -104,8 +104,9 @@ unsafe fn add_kernel(place: &Place, node: *const c_void) -> Done {
 /// As [`add_any`].
 unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
     // SAFETY: by the contract of this function.
-    let (node_parameters, after) =
-        unsafe { (parameters(node)?, handles(place.after, place.count)?) };
+    let node_parameters = unsafe { parameters(node)? };
+    // SAFETY: likewise, the list has as many handles as it says.
+    let after = unsafe { handles(place.after, place.count)? };
     if place.to.is_null() {
         return Err(null());
     }

@@ -24,6 +24,7 @@ mod nvml;
 mod pool;
 mod properties;
 mod registration;
+mod resource_view;
 mod shim;
 mod start;
 mod stream;

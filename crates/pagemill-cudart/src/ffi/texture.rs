@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel};
 
-use super::mipmap::ViewDesc;
+use super::resource_view::ViewDesc;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{MipReading, Resource};

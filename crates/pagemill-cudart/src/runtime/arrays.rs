@@ -6,7 +6,7 @@ use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
 use pagemill_sim::Buffer;
 
 use super::copies::{Extent, Span};
-use super::mipmaps::{MipReading, View};
+use super::views::{MipReading, View};
 use super::{Runtime, Side};
 use crate::error::{CudaError, Fault};
 

@@ -16,7 +16,9 @@ mod planned;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod views;
 mod virtual_memory;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -29,16 +31,15 @@ use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
-pub use conditionals::{Choice, Conditional};
 pub use copies::{Copy3d, Extent, Span};
-pub use graphs::{Graph, Step, Work};
 pub use images::FunctionKey;
 pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
-pub use mipmaps::{MipReading, View};
 pub use streams::StreamId;
+pub use views::{MipReading, View};
 pub use virtual_memory::GRANULE_BYTES;
+pub use work::{Choice, Conditional, Graph, Step, Work};
 
 use arrays::Arrays;
 use graph_memory::GraphMemory;

@@ -1,10 +1,5 @@
 //! The functions that kernels call, and how their arguments lie.
 
-use std::sync::Arc;
-
-use super::Launchable;
-use crate::code::AddressOperand;
-
 /// An argument of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
@@ -23,17 +18,6 @@ pub(crate) struct Callee {
     pub arguments: &'static [Argument],
     /// `Dim3` is no result.
     pub result: Argument,
-}
-
-/// A call, decoded.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RuntimeCall {
-    pub function: RuntimeFn,
-    /// Each number of each argument.
-    pub operands: Vec<AddressOperand>,
-    pub result: AddressOperand,
-    /// What kernels of the module can launch.
-    pub kernels: Arc<[Launchable]>,
 }
 
 /// Numbers of all arguments of a function.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::memory::{DeviceMemory, MemoryError};
-
 /// One thing that a kernel has asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedWork {
@@ -54,7 +52,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    fn at(&self, row: u64) -> u64 {
+    pub(super) fn at(&self, row: u64) -> u64 {
         self.address.wrapping_add(self.pitch.wrapping_mul(row))
     }
 }
@@ -72,39 +70,4 @@ pub struct DeviceLaunch {
     pub dynamic_shared_bytes: u32,
     /// The argument block.
     pub arguments: Vec<u8>,
-}
-
-impl DeviceWork {
-    /// Carries out a copy or a fill; returns the bytes that were read and written. A launch does nothing here.
-    ///
-    /// # Errors
-    /// If bytes are not within an allocation.
-    pub fn move_bytes(&self, memory: &mut DeviceMemory) -> Result<u64, MemoryError> {
-        match *self {
-            Self::Launch(_) => Ok(0),
-            Self::Copy {
-                to,
-                from,
-                width,
-                rows,
-            } => {
-                for row in (0..rows).filter(|_| width > 0) {
-                    let bytes = memory.bytes(from.at(row), width)?.to_vec();
-                    memory.bytes_mut(to.at(row), width)?.copy_from_slice(&bytes);
-                }
-                Ok(width.saturating_mul(rows).saturating_mul(2))
-            }
-            Self::Fill {
-                to,
-                value,
-                width,
-                rows,
-            } => {
-                for row in (0..rows).filter(|_| width > 0) {
-                    memory.bytes_mut(to.at(row), width)?.fill(value);
-                }
-                Ok(width.saturating_mul(rows))
-            }
-        }
-    }
 }

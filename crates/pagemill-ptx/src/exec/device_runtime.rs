@@ -2,10 +2,11 @@
 
 use super::access::Stores;
 use super::line::{Frame, LANE_BITS, LANES, lanes_of};
-use crate::code::{AddressOperand, SINK};
-use crate::device_runtime::{
-    DeviceWork, Launchable, NUMBERS_MAX, Refusal, Rows, RuntimeCall, RuntimeFn, Shape,
-};
+use crate::code::{AddressOperand, RuntimeCall, SINK};
+use crate::device_runtime::calls::{NUMBERS_MAX, RuntimeFn};
+use crate::device_runtime::codes::Refusal;
+use crate::device_runtime::state::{Launchable, Shape};
+use crate::device_runtime::work::{DeviceWork, Rows};
 use crate::window::{self, Window};
 
 /// `cudaStreamNonBlocking`, which streams of kernels have to be.

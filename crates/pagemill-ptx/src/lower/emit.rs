@@ -7,11 +7,10 @@ use super::liveness::Liveness;
 use super::saved;
 use crate::code::{
     AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, CallInst, CallTarget, Code,
-    Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm, SINK,
-    ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX,
-    WarpWideInst,
+    Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm,
+    RuntimeCall, SINK, ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm,
+    TextureInst, VECTOR_MAX, WarpWideInst,
 };
-use crate::device_runtime::RuntimeCall;
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
 use crate::exec::path::NEVER;

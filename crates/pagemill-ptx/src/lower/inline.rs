@@ -5,7 +5,8 @@ use super::ir::Label;
 use super::signature::Signature;
 use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};
-use crate::device_runtime::{built_in, find};
+use crate::device_runtime::built_in::built_in;
+use crate::device_runtime::calls::find;
 use std::collections::{HashMap, HashSet};
 
 /// Instructions a kernel may have after expansion.

@@ -5,7 +5,8 @@ use crate::code::{
     AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, ProductForm, Reduce, ScalarFn,
     TextureForm, WarpWide,
 };
-use crate::device_runtime::{Launchable, RuntimeFn};
+use crate::device_runtime::calls::RuntimeFn;
+use crate::device_runtime::state::Launchable;
 use crate::exec::op::Op;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
-use crate::device_runtime::Launchable;
+use crate::device_runtime::state::Launchable;
 use crate::kernel::{Kernel, Param};
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::beyond::Beyond;
 use crate::check::{Checker, Shadow};
-use crate::device_runtime::DeviceRuntime;
+use crate::device_runtime::state::DeviceRuntime;
 use crate::heap::Heap;
 use crate::texture::Texture;
 

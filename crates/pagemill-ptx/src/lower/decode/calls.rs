@@ -6,7 +6,7 @@ use super::super::ir::{Aux, Class, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
 use super::context::Decoder;
 use crate::ast::{Operand, Type};
-use crate::device_runtime::{Argument, Callee, find};
+use crate::device_runtime::calls::{Argument, Callee, find};
 use crate::exec::op::Op;
 
 impl<'a> Decoder<'a> {

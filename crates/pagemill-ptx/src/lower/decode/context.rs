@@ -6,7 +6,7 @@ use super::super::params::Placed;
 use super::super::{Fail, fail};
 use super::modifiers::Modifiers;
 use crate::ast::{Instruction, Space, Type};
-use crate::device_runtime::Launchable;
+use crate::device_runtime::state::Launchable;
 use crate::exec::op::Op;
 use crate::kernel::{InstructionClass, InstructionInfo};
 use crate::window;
