@@ -19,7 +19,7 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-ptx", 10),
     ("pagemill-python", 2),
     ("pagemill-report", 8),
-    ("pagemill-scenario", 9),
+    ("pagemill-scenario", 2),
     ("pagemill-sim", 16),
     ("pagemill-workloads", 13),
 ];

@@ -2,14 +2,6 @@
 
 use crate::memory::DeviceMemory;
 
-/// Which loads beyond an allocation succeed, and how many did.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beyond {
-    /// Loads succeed up to the next multiple of this behind an allocation; 0 for none.
-    granule: u64,
-    loads: u64,
-}
-
 impl DeviceMemory {
     /// From now on, loads beyond an allocation succeed up to the next multiple of `granule_bytes`, and read zeros there; 0 traps at
     /// the first byte. Stores and atomics always trap.

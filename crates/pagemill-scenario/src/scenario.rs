@@ -8,7 +8,8 @@ use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_docum
 use crate::error::{InputErrors, Problem};
 use crate::files::{find_machine, find_scenario};
 use crate::fit::{FitSection, FitSpec, is_of_fit};
-use crate::kind::{self, PointInput};
+use crate::kind;
+use crate::kind::input::PointInput;
 use crate::kind_names;
 use crate::machine::MachineFile;
 use crate::machine::base::table_over_base;

@@ -6,7 +6,6 @@ mod error;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::beyond::Beyond;
 use crate::check::{Checker, Shadow};
 use crate::device_runtime::state::DeviceRuntime;
 use crate::heap::Heap;
@@ -16,6 +15,15 @@ pub use allocation::{Allocation, AllocationId};
 pub use error::{MemoryError, NearAllocation, Nearest};
 
 use allocation::Backing;
+
+/// Which loads beyond an allocation succeed, and how many did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beyond {
+    /// Loads succeed up to the next multiple of this behind an allocation; 0 for none.
+    pub granule: u64,
+    /// Loads of single threads that did.
+    pub loads: u64,
+}
 
 /// First address handed out to ordinary allocations.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;

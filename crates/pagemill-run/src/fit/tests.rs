@@ -176,15 +176,25 @@ fn settings_that_cannot_be_run_are_rows_with_their_reason() {
     );
 }
 
+/// The error of each text has the words of what is wrong and of the remedy.
+fn all_refused(cases: &[(String, &str, &str)]) {
+    for (text, what, remedy) in cases {
+        let error = fit(text, &[]).err().expect(what);
+        assert!(
+            error.contains(what) && error.contains(remedy),
+            "{what}: {error}"
+        );
+    }
+}
+
 #[test]
-fn what_cannot_be_searched_says_what_to_do() {
+fn a_search_without_keys_or_targets_says_what_to_do() {
     let plain = TEXT.replace("PUBLISHED", "2.0");
     let without = |from: &str, to: &str| {
         let begin = plain.find(from).expect("it is there");
         let end = plain.find(to).unwrap_or(plain.len());
         [&plain[..begin], &plain[end..]].concat()
     };
-    let key = |line: &str| plain.replace("\"machine.link.latency\" = [\"500 ns\", \"2 us\"]", line);
     let cases = [
         (
             without("[fit]", "[[claims]]"),
@@ -206,6 +216,15 @@ fn what_cannot_be_searched_says_what_to_do() {
             "`slowdwn` is no claim",
             "did you mean `slowdown`?",
         ),
+    ];
+    all_refused(&cases);
+}
+
+#[test]
+fn keys_that_cannot_be_searched_say_what_to_do() {
+    let plain = TEXT.replace("PUBLISHED", "2.0");
+    let key = |line: &str| plain.replace("\"machine.link.latency\" = [\"500 ns\", \"2 us\"]", line);
+    let cases = [
         (
             key("\"machine.link.latncy\" = [\"1 ns\", \"2 ns\"]"),
             "unknown key `machine.link.latncy`",
@@ -242,13 +261,7 @@ fn what_cannot_be_searched_says_what_to_do() {
             "did you mean `points`?",
         ),
     ];
-    for (text, what, remedy) in cases {
-        let error = fit(&text, &[]).err().expect(what);
-        assert!(
-            error.contains(what) && error.contains(remedy),
-            "{what}: {error}"
-        );
-    }
+    all_refused(&cases);
     let error = fit(&plain, &["machine.link.latency=3 us"])
         .err()
         .expect("it is given");

@@ -7,7 +7,7 @@ use pagemill_policy::coloring::{Color, ColorRange};
 use pagemill_sim::shared_cache::{CopyTime, FlushScope, OnEnd, PlainOrder, SharedCacheMachine};
 use pagemill_workloads::{CPU_PROGRAMS, CpuProgramInfo, Values};
 
-use super::PointInput;
+use super::input::PointInput;
 use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pagemill_sim::{GpuMachine, Limits};
 
-use super::PointInput;
 use super::gpu::{limits, transfer_and_machine};
+use super::input::PointInput;
 use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
 use crate::error::Problem;
 use crate::machine::{Machine, MachineFile};

@@ -3,7 +3,7 @@
 use pagemill_sim::{GpuMachine, Limits, TransferMode};
 use pagemill_types::PageSize;
 
-use super::PointInput;
+use super::input::PointInput;
 use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};

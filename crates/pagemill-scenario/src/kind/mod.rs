@@ -3,26 +3,17 @@
 pub mod coloring;
 pub mod cuda;
 pub mod gpu;
+pub(crate) mod input;
 pub mod mpi;
 pub mod nic;
 pub mod pager;
 pub mod residency;
 pub mod zeroing;
 
-use crate::document::{Reader, Section};
+use crate::document::Section;
 use crate::kind_names::{COLORING, CUDA, GPU, MPI, NIC, PAGER, RESIDENCY, ZEROING};
-use crate::machine::MachineFile;
 use crate::point::PointSpec;
-
-/// What a kind reads a point from, beside the sections of the scenario.
-pub(crate) struct PointInput<'a> {
-    /// The machine, where it can be read.
-    pub machine: Option<&'a MachineFile>,
-    /// Takes note of what is wrong.
-    pub reader: &'a Reader,
-    /// Seed of all randomness.
-    pub seed: u64,
-}
+use input::PointInput;
 
 /// Reads the sections of a point of `kind`, which is one of [`NAMES`](crate::kind_names::NAMES). `None` when something is wrong, which is then
 /// noted.

@@ -2,8 +2,8 @@
 
 use pagemill_sim::nic::NicMachine;
 
-use super::PointInput;
 use super::cuda::command;
+use super::input::PointInput;
 use crate::document::Section;
 use crate::machine::{self, Machine};
 

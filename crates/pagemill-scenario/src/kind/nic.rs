@@ -15,7 +15,7 @@ use pagemill_sim::nic::pattern::{
 use pagemill_sim::nic::traffic::TrafficSpec;
 use pagemill_types::Picos;
 
-use super::PointInput;
+use super::input::PointInput;
 use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};

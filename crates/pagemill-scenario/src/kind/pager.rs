@@ -8,8 +8,8 @@ use pagemill_policy::residency::{EVICTIONS, EvictionEntry, GROWTHS, GrowthEntry}
 use pagemill_sim::paging::{Order, PagerMachine, Pattern, StoreCost};
 use pagemill_types::PageSize;
 
-use super::PointInput;
 use super::coloring::existing_file;
+use super::input::PointInput;
 use crate::document::{Node, Section};
 use crate::error::Problem;
 use crate::machine::pager::STORES;

@@ -5,7 +5,7 @@ use pagemill_policy::residency::{AccessPattern, BLOCK_BYTES, STRATEGIES, Variant
 use pagemill_sim::uvm::{UvmMachine, UvmPoint};
 use pagemill_types::PageSize;
 
-use super::PointInput;
+use super::input::PointInput;
 use crate::document::{Kind, Node, Origin, Section};
 use crate::error::Problem;
 use crate::machine::{self, Machine};

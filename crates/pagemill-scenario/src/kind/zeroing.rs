@@ -4,7 +4,7 @@ use pagemill_policy::zeroing::{Mode, Settings, Watermarks};
 use pagemill_sim::fault_path::{FaultPathMachine, FaultPathSpec, Program};
 use pagemill_types::Picos;
 
-use super::PointInput;
+use super::input::PointInput;
 use crate::document::{Node, Section};
 use crate::machine::zeroing::ENGINES;
 use crate::machine::{self, Machine};

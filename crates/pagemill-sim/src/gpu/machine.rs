@@ -62,6 +62,15 @@ impl GpuMachine {
         Some(all.saturating_sub(self.reserved_bytes))
     }
 
+    /// After how long a waiting request repeats its lookup in the TLB; zero if it does not.
+    pub(crate) fn lookup_period(&self) -> Picos {
+        let cycles = match self.translation {
+            Translation::OneLevel { tlb, .. } => tlb.retry_cycles,
+            Translation::TwoLevels(_) => 0,
+        };
+        self.core_clock.cycles(u64::from(cycles))
+    }
+
     /// First-level TLBs.
     pub(crate) fn utlbs(&self) -> u32 {
         match self.translation {

@@ -110,7 +110,7 @@ impl MemoryPath {
             slept: Vec::new(),
             remote_bytes: 0,
             stall: Stall::new(machine.gmmu.stall, machine.sm.count),
-            retries: Retries::of(machine),
+            retries: Retries::every(machine.lookup_period()),
             touched: TouchedSegments::default(),
             remote: RemoteMemory::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,

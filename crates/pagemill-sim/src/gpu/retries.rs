@@ -1,6 +1,5 @@
 //! Lookups that a waiting request repeats, as simulators do whose load-store units try again until the bytes are there.
 
-use super::machine::{GpuMachine, Translation};
 use pagemill_types::Picos;
 
 /// Counts lookups of requests that wait. They cost no time and take no port: only the miss rate shows them.
@@ -12,16 +11,9 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// None yet.
-    pub(crate) fn of(machine: &GpuMachine) -> Self {
-        let cycles = match machine.translation {
-            Translation::OneLevel { tlb, .. } => tlb.retry_cycles,
-            Translation::TwoLevels(_) => 0,
-        };
-        Self {
-            period: machine.core_clock.cycles(u64::from(cycles)),
-            count: 0,
-        }
+    /// None yet. A waiting request repeats its lookup every `period`; never if that is zero.
+    pub(crate) fn every(period: Picos) -> Self {
+        Self { period, count: 0 }
     }
 
     /// A request waits from `from` to `to`.
@@ -44,15 +36,10 @@ mod tests {
 
     #[test]
     fn a_wait_counts_its_whole_periods() {
-        let mut machine = GpuMachine::gtx480();
-        let mut counted = |cycles: u32, waits: &[(u64, u64)]| {
-            if let Translation::OneLevel { tlb, .. } = &mut machine.translation {
-                tlb.retry_cycles = cycles;
-            }
-            let cycle = |count: u64| machine.core_clock.cycles(count);
-            let mut retries = Retries::of(&machine);
+        let counted = |period: u64, waits: &[(u64, u64)]| {
+            let mut retries = Retries::every(Picos(period));
             for (from, to) in waits {
-                retries.wait(cycle(*from), cycle(*to));
+                retries.wait(Picos(*from), Picos(*to));
             }
             retries.count()
         };
