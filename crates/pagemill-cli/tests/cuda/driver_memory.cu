@@ -168,7 +168,7 @@ static void textures() {
     flat.NumChannels = 3;
     EXPECT(create_flat(&bytes, &flat) == CUDA_ERROR_INVALID_VALUE);
     resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-    EXPECT(texture(&broken, &resource, &how, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT(texture(&broken, &resource, &how, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     OK(destroy(array));
 }
 

@@ -194,14 +194,18 @@ impl Ledger {
         }
     }
 
-    /// The engine has written every byte of its pages. Comes too late, and changes nothing, after a deadline.
+    /// The engine has written every byte of its pages. After a deadline or a failure it is too late, and changes nothing.
     ///
     /// # Errors
     /// There is no such job.
     pub fn done(&mut self, job: JobId) -> Result<(), Refused> {
         let pages = self.job(job, Event::Done(job))?;
-        let expired = |page: &PageId| matches!(self.pages[page.0].state, PageState::Expired { .. });
-        if pages.iter().any(expired) {
+        // Only a fence ends what was given up.
+        let is_given_up = |page: &PageId| {
+            let state = self.pages[page.0].state;
+            matches!(state, PageState::Expired { .. } | PageState::Quarantined(_))
+        };
+        if pages.iter().any(is_given_up) {
             return Ok(());
         }
         self.jobs.remove(&job);

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(at("{ from = \"1 us\", to = \"100 us\" }", 0.5), "\"10 us\"");
         assert_eq!(at("{ from = 0, to = 100, scale = \"linear\" }", 0.5), "50");
         assert_eq!(at("{ from = 0.0, to = 1.0 }", 1.0 / 3.0), "0.333");
-        assert_eq!(at("{ from = \"1 B\", to = \"4 B\" }", 0.5), "\"2 B\"");
+        assert_eq!(at("{ from = \"1 B\", to = \"4 B\" }", 0.25), "\"2 B\"");
         assert_eq!(
             at("{ from = \"1 GB/s\", to = \"2 GB/s\" }", 0.123),
             "\"1.12 GB/s\""
