@@ -34,6 +34,7 @@ use pagemill_scenario::{Point, Scenario};
 #[cfg(not(target_family = "wasm"))]
 pub use files::{stage_results, write_results};
 pub use kind::PointEvents;
+#[cfg(not(target_family = "wasm"))]
 pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 #[cfg(not(target_family = "wasm"))]
 pub use kind::mpi::{WHOLE_RANK, row as row_of_rank};

@@ -75,7 +75,7 @@ def fit(
             while trials := search.ask():
                 if report:
                     report(search.tried(), search.points())
-                stores = [trial and _native.Store(folder, trial) for trial in trials]
+                stores = [None if trial is None else _native.Store(folder, trial) for trial in trials]
                 _run_batch(trials, stores, executor, count, folder)
                 search.tell(stores)
             if report:
