@@ -2,16 +2,19 @@
 //!
 //! `pagemill mpi` starts the program, whose processes simulate themselves, and brings the rows.
 
-use pagemill_report::{ColumnKind, Row};
-use pagemill_scenario::{MpiPoint, Point, PointSpec};
+// A browser starts no MPI programs.
+#[cfg(not(target_family = "wasm"))]
+mod rows;
+
+use pagemill_report::ColumnKind;
+use pagemill_scenario::{MpiPoint, Point};
 
 use super::View;
 use crate::Outcome;
 use crate::pool::PointError;
-use crate::results::parameters;
 
-/// The value of the column `call` in the row of a whole rank.
-pub const WHOLE_RANK: &str = "(all)";
+#[cfg(not(target_family = "wasm"))]
+pub use rows::{WHOLE_RANK, row};
 
 /// Every metric with what it means, in the order of the row.
 const METRICS: &[(&str, ColumnKind, &str)] = &[
@@ -133,16 +136,4 @@ pub fn run(_point: &Point, spec: &MpiPoint) -> Result<Outcome, PointError> {
         "a scenario of kind \"mpi\" has its program started by the command `pagemill mpi -- {}`",
         spec.command.join(" ")
     )))
-}
-
-/// The start of the row of a call of a rank, or of the [`WHOLE_RANK`]; `None` if the point is of another kind.
-pub fn row(point: &Point, rank: u32, call: &str) -> Option<Row> {
-    let PointSpec::Mpi(spec) = &point.spec else {
-        return None;
-    };
-    let row = Row::new()
-        .parameter("call", call)
-        .parameter("rank", u64::from(rank))
-        .parameter("program", spec.command[0].as_str());
-    Some(parameters(point, row))
 }
