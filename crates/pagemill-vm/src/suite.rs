@@ -81,7 +81,7 @@ impl Default for Machine {
             cpus: 1,
             memory_mib: 512,
             icount: false,
-            timeout_s: 120,
+            timeout_s: 300,
             qemu: Vec::new(),
         }
     }
