@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
@@ -27,14 +27,9 @@ pub fn run(full: bool) -> Result<bool> {
     results.time("set-up", |_| provide())?;
     results.time("checks", |tally| tally.add(check::run()));
     results.time("Rust tests", |tally| run_cargo_tests(tally, full))?;
-    // Virtual machines use one core each, and so does most of the rest.
-    let (emulated, others) = std::thread::scope(|scope| {
-        let emulated = scope.spawn(run_emulated);
-        let others = run_others(full);
-        (emulated.join(), others)
-    });
-    results.add(others);
-    results.add(emulated.map_err(|_| anyhow!("the tests in virtual machines panicked"))?);
+    results.add(run_others(full));
+    // Alone: the emulator, which runs the guest's processors in threads, has hung under load while the guest patched its code.
+    results.add(run_emulated());
     results.print();
     Ok(results.tally.all_passed())
 }
