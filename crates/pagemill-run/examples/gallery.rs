@@ -63,6 +63,10 @@ fn page(root: &Path, gallery: &Path, prefix: &str, title: &str, kept: &str) -> O
         .filter(|known| known.name.starts_with(&own))
     {
         let scenario = load(known.name, &[])?;
+        // A search has the claims of another scenario, and fronts instead of rows.
+        if scenario.fit.is_some() {
+            continue;
+        }
         let files = kept_files(&root.join(kept), known.name)?;
         if files.is_empty() {
             return Err(format!("{kept}/ holds no rows of {}", known.name).into());
