@@ -1,4 +1,6 @@
 // Breadth-first search of a random graph, a launch for each level; the CPU looks at a managed flag between them.
+//
+//   bfs [MiB of edges]
 #include <queue>
 #include <vector>
 
@@ -15,8 +17,8 @@ __global__ void expand(const int *first, const int *edges, int *level, int nodes
     }
 }
 
-int main() {
-    const int nodes = 8192, degree = 3;
+int main(int argc, char **argv) {
+    const int degree = 3, nodes = argc > 1 ? (atoi(argv[1]) << 18) / degree : 8192;
     int *first, *edges, *level, *grown;
     CHECK(cudaMallocManaged(&first, (nodes + 1) * sizeof(int)));
     CHECK(cudaMallocManaged(&edges, nodes * degree * sizeof(int)));

@@ -2,8 +2,6 @@
 // The look-ups jump about in the hash table; the rows are read in order, once.
 //
 //   hash_join [MiB of rows to look up]
-//
-// With -DADVICE=1 it gives the hints that `pagemill advise` finds.
 #include "check.h"
 
 struct Row {
