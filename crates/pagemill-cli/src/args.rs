@@ -73,6 +73,22 @@ pub enum Command {
     Manual,
 }
 
+// No doc comment: it would become that of the command.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Jobs {
+    /// Points to run at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// How many that are.
+    pub fn count(self) -> usize {
+        self.jobs
+            .map_or_else(pagemill_run::available_cores, NonZeroUsize::get)
+    }
+}
+
 /// Every point of the sweep runs on its own; results are the same for any number of jobs.
 #[derive(Args, Debug)]
 pub struct RunArguments {
@@ -85,9 +101,8 @@ pub struct RunArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
-    /// Points to run at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub jobs: Jobs,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -115,9 +130,8 @@ pub struct SweepArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
-    /// Points to run at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub jobs: Jobs,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]

@@ -2,6 +2,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use pagemill_report::OutputDirError;
+use pagemill_run::StoreError;
 use pagemill_scenario::InputErrors;
 
 /// What a shell reports for a process that Ctrl-C ended.
@@ -57,6 +58,15 @@ impl Failure {
 impl From<InputErrors> for Failure {
     fn from(errors: InputErrors) -> Self {
         Self::Input(errors)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Results(error) => Self::BadOutput(error),
+            other => Self::Run(other.to_string()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! `pagemill fit`: settings that come nearest to published values.
+//! `pagemill fit`: the settings nearest to published values.
 
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,10 @@ use clap::Args;
 
 use pagemill_report::{OutputDir, ResultSet, Row};
 use pagemill_run::fit::{Answer, Fit, Trial};
-use pagemill_run::{
-    PointError, RunOptions, Store, StoreError, available_cores, run_all, run_point,
-};
+use pagemill_run::{PointError, RunOptions, Store, run_all, run_point};
 use pagemill_scenario::{FitPlan, Point, load};
 
-use crate::args::RunFormat;
+use crate::args::{Jobs, RunFormat};
 use crate::failure::Failure;
 use crate::output::{note, print_results};
 use crate::run::{Progress, interrupt};
@@ -40,9 +38,8 @@ pub struct FitArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
-    /// Points to run at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub jobs: Jobs,
 
     /// What to write to standard output: json and csv have every setting, the table those of the front
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -59,15 +56,12 @@ pub fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let store = match &arguments.out {
         None => None,
         Some(out) => {
-            let store = Store::open(out).map_err(unusable)?;
+            let store = Store::open(out)?;
             OutputDir::check(&store.results_folder()).map_err(Failure::BadOutput)?;
             Some(store)
         }
     };
     let stop = interrupt::stop_first();
-    let jobs = arguments
-        .jobs
-        .map_or_else(available_cores, NonZeroUsize::get);
     let settings = fit.plan().spec().points.saturating_add(1);
     let points = settings.saturating_mul(fit.plan().scenario().points.len() as u64);
     let progress = Progress::new(usize::try_from(points).unwrap_or(usize::MAX));
@@ -79,7 +73,7 @@ pub fn fit(arguments: &FitArguments) -> Result<(), Failure> {
         },
         progress,
         store,
-        jobs,
+        jobs: arguments.jobs.count(),
     };
     let fit = search.run(fit);
     search.progress.finish();
@@ -117,7 +111,7 @@ fn finish(
     let set = fit.result_set();
     if let Some(store) = store {
         let _uninterrupted = interrupt::hold();
-        store.write_results(&set).map_err(unusable)?;
+        store.write_results(&set)?;
     }
     match arguments.format {
         RunFormat::Table => print_results(&fit.table(), arguments.format)?,
@@ -164,7 +158,7 @@ struct Search {
     store: Option<Store>,
 }
 
-/// What came of a point.
+/// How a point ended.
 enum Ended {
     Rows(Vec<Row>),
     Refused(String),
@@ -185,7 +179,7 @@ impl Search {
         }
     }
 
-    /// What came of each trial; none where it was stopped.
+    /// The answer to each trial; none where it was stopped.
     fn answers(&self, trials: &[Trial]) -> Result<Vec<Option<Answer>>, Failure> {
         let points: Vec<(usize, &Point)> = trials
             .iter()
@@ -247,12 +241,5 @@ impl Search {
                 .map_err(|error| PointError::Failed(error.to_string()))?;
         }
         Ok(Ended::Rows(rows))
-    }
-}
-
-fn unusable(error: StoreError) -> Failure {
-    match error {
-        StoreError::Results(error) => Failure::BadOutput(error),
-        other => Failure::Run(other.to_string()),
     }
 }

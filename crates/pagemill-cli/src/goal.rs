@@ -1,14 +1,13 @@
 //! `pagemill goal`: the messages of a scenario as a schedule for other network simulators.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use pagemill_scenario::{PointSpec, Scenario, load};
 use pagemill_sim::nic::traffic::{TrafficSpec, write_goal};
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, write_file};
 
 /// Computation, messages and what waits for what, for each rank. `pagemill run` replays such a file with
 /// `workload.name = "goal"`; addresses of buffers are not part of the format.
@@ -33,7 +32,7 @@ pub fn goal(arguments: &GoalArguments) -> Result<(), Failure> {
     let scenario = load(&arguments.scenario, &arguments.sets)?;
     let spec = workload(&scenario)?;
     match &arguments.out {
-        Some(path) => write_file(&spec, path),
+        Some(path) => write_file(path, |mut out| write_goal(&spec, &mut out)),
         None => print(|mut out| write_goal(&spec, &mut out)),
     }
 }
@@ -65,21 +64,4 @@ fn workload(scenario: &Scenario) -> Result<TrafficSpec, Failure> {
         found = Some(spec);
     }
     found.ok_or_else(|| Failure::Usage(format!("{} has no points", scenario.name)))
-}
-
-/// The file is whole or not there.
-fn write_file(spec: &TrafficSpec, path: &Path) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Run(format!("cannot write {}: {error}", path.display()));
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-    let mut out = BufWriter::new(&mut file);
-    write_goal(spec, &mut out).map_err(failed)?;
-    out.flush().map_err(failed)?;
-    drop(out);
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -46,6 +46,25 @@ pub fn print_results(set: &ResultSet, format: RunFormat) -> Result<(), Failure> 
     }
 }
 
+/// Writes a file that is whole or not there.
+pub fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let failed =
+        |error: io::Error| Failure::Run(format!("cannot write {}: {error}", path.display()));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut out = io::BufWriter::new(&mut file);
+    write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+    drop(out);
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
 /// Replaces the directory `out` by the files of `set`.
 pub fn write_results(out: &Path, set: &ResultSet) -> Result<(), Failure> {
     let written = pagemill_run::write_results(out, set);

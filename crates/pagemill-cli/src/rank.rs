@@ -3,10 +3,10 @@
 use clap::Args;
 
 use pagemill_run::rank::{self, Terms};
-use pagemill_run::{PointError, RunOptions, available_cores, run_points};
+use pagemill_run::{PointError, RunOptions, run_points};
 use pagemill_scenario::load;
 
-use crate::args::RunFormat;
+use crate::args::{Jobs, RunFormat};
 use crate::failure::Failure;
 use crate::output::print_results;
 use crate::run::{Progress, Stdout, interrupt};
@@ -31,9 +31,8 @@ pub struct RankArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
-    /// Points to run at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub jobs: Jobs,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -50,9 +49,7 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     let refused = |error: rank::RankError| Failure::Usage(error.to_string());
     rank::check(&scenario.points, &terms).map_err(refused)?;
     interrupt::install();
-    let jobs = arguments
-        .jobs
-        .map_or_else(available_cores, std::num::NonZero::get);
+    let jobs = arguments.jobs.count();
     let progress = Progress::new(scenario.points.len());
     let options = RunOptions {
         events_max: 0,

@@ -1,10 +1,7 @@
 //! `pagemill sweep`: a scenario whose points are kept one by one, so that a run that was killed goes on where it stopped.
 
 use pagemill_report::OutputDir;
-use pagemill_run::{
-    PointError, RunOptions, Store, StoreError, available_cores, result_set, run_all, run_point,
-    terminal_view,
-};
+use pagemill_run::{PointError, RunOptions, Store, result_set, run_all, run_point, terminal_view};
 use pagemill_scenario::{Point, load};
 
 use crate::args::{RunFormat, SweepArguments};
@@ -21,7 +18,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             scenario.name
         )));
     }
-    let store = Store::open(&arguments.out).map_err(unusable)?;
+    let store = Store::open(&arguments.out)?;
     OutputDir::check(&store.results_folder()).map_err(Failure::BadOutput)?;
     let missing: Vec<&Point> = store
         .missing(&scenario.points)
@@ -44,10 +41,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             arguments.out.display()
         ));
     }
-    let jobs = arguments
-        .jobs
-        .map_or_else(available_cores, std::num::NonZero::get);
-    run_points(&missing, jobs, &store).map_err(|(index, message)| {
+    run_points(&missing, arguments.jobs.count(), &store).map_err(|(index, message)| {
         Failure::Run(format!(
             "{} of {}: {message}; what was done is kept in {}",
             missing[index],
@@ -56,9 +50,9 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
         ))
     })?;
 
-    let rows = store.rows(&scenario.points).map_err(unusable)?;
+    let rows = store.rows(&scenario.points)?;
     let set = result_set(&scenario, rows.into_iter());
-    store.write_results(&set).map_err(unusable)?;
+    store.write_results(&set)?;
     match arguments.format {
         RunFormat::Table => print_results(&terminal_view(&set, &scenario), arguments.format),
         RunFormat::Json | RunFormat::Csv => print_results(&set, arguments.format),
@@ -85,11 +79,4 @@ fn run_points(points: &[&Point], jobs: usize, store: &Store) -> Result<(), (usiz
         show_output(point, outcome);
     }
     Ok(())
-}
-
-fn unusable(error: StoreError) -> Failure {
-    match error {
-        StoreError::Results(error) => Failure::BadOutput(error),
-        other => Failure::Run(other.to_string()),
-    }
 }

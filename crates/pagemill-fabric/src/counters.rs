@@ -56,14 +56,14 @@ counters! {
     ReceiveWaitPs = "receive_wait_ps", "The same for receives.";
     WriteWaitPs = "write_wait_ps", "The same for writes to memory of others.";
     ReadWaitPs = "read_wait_ps", "The same for reads of memory of others.";
-    ProbeWaitPs = "probe_wait_ps", "Virtual time until a message came that the program looked for.";
+    ProbeWaitPs = "probe_wait_ps", "Virtual time until a message arrived that the program looked for.";
     ClockPs = "clock_ps", "Virtual time that passed because the program read its clock and did nothing else.";
     StartPs = "start_ps", "Virtual time from the own end of MPI_Init to that of the last rank.";
     ComputePs = "compute_ps", "Virtual time between calls, for what the program computed.";
     ComputeLeftOutNs = "compute_left_out_ns", "CPU time between calls that took no virtual time.";
     ComputeUnreached = "compute_unreached", "Recorded charges for computing that the program did not reach.";
     ClockReadings = "clock_readings", "Times that the program read the virtual clock.";
-    LateSteps = "late_steps", "Events that came to light after a later one had been processed.";
+    LateSteps = "late_steps", "Events that were seen after a later one had been processed.";
     ForcedSteps = "forced_steps", "Times that the order was given up because others made no progress.";
 }
 

@@ -48,7 +48,7 @@ fn count(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(line)
 }
 
-/// Has the program of `command`, and all that it starts, run without them.
+/// Forbids transparent huge pages to the program of `command` and to all that it starts.
 pub fn without_transparent_pages(command: &mut Command) {
     let forbid = || {
         // SAFETY: changes an attribute of the process that is about to run the program.

@@ -12,11 +12,11 @@ use crate::loaded::{Loaded, locked};
 use crate::result_set::ResultSet;
 use crate::store::Store;
 
-/// A search: asks for batches of settings, and hears what came of them.
+/// A search: proposes batches of settings, and takes their results.
 #[pyclass(frozen, module = "pagemill._native")]
 pub struct Fit {
     fit: Mutex<pagemill_run::fit::Fit>,
-    /// The last batch, while nothing came of it yet.
+    /// The last batch, until its results are known.
     asked: Mutex<Vec<Trial>>,
 }
 
@@ -57,7 +57,7 @@ impl Fit {
         loaded
     }
 
-    /// What came of the last batch, in its order.
+    /// Results of the last batch, in its order.
     fn tell(&self, stores: Vec<Option<PyRef<'_, Store>>>) -> PyResult<()> {
         let trials = std::mem::take(&mut *locked(&self.asked));
         let answer = |store: &Option<PyRef<'_, Store>>| match store {

@@ -6,6 +6,7 @@
 
 mod digest;
 pub mod document;
+mod dotted_keys;
 mod error;
 mod files;
 mod fit;

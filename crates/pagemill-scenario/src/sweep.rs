@@ -1,8 +1,9 @@
 //! The points of a scenario: the product of the swept keys, the last one fastest.
 
 use crate::document::{Kind, Node, Origin, Table};
+use crate::dotted_keys::dotted_keys;
 use crate::error::Problem;
-use crate::overrides::{Override, bad_path, parse_path};
+use crate::overrides::Override;
 
 /// More points than this are taken for a mistake.
 const POINTS_MAX: usize = 10_000;
@@ -26,26 +27,19 @@ impl Sweep {
     /// The sweep of a `[sweep]` table, whose keys are dotted paths, quoted or not.
     pub fn of_table(table: &Table, problems: &mut Vec<Problem>) -> Self {
         let mut sweep = Self::default();
-        sweep.add_table(&[], table, problems);
-        sweep
-    }
-
-    fn add_table(&mut self, above: &[String], table: &Table, problems: &mut Vec<Problem>) {
-        for (key, node) in table.entries() {
-            let Some(below) = parse_path(&key.name) else {
-                problems.push(bad_path(&key.origin, &key.name));
-                continue;
-            };
-            let path = [above, below.as_slice()].concat();
-            match &node.kind {
-                Kind::Table(table) => self.add_table(&path, table, problems),
-                Kind::Array(values) if !values.is_empty() => {
-                    let (key, values) = (key.origin.clone(), values.clone());
-                    self.axes.push(Axis { path, key, values });
-                }
-                _ => problems.push(not_a_list(&path, node)),
+        for key in dotted_keys(table, |_| true) {
+            match key {
+                Ok((path, origin, node)) => match &node.kind {
+                    Kind::Array(values) if !values.is_empty() => {
+                        let (key, values) = (origin.clone(), values.clone());
+                        sweep.axes.push(Axis { path, key, values });
+                    }
+                    _ => problems.push(not_a_list(&path, node)),
+                },
+                Err(problem) => problems.push(problem),
             }
         }
+        sweep
     }
 
     /// Lays an override over everything said before about the same key.

@@ -1,4 +1,4 @@
-//! Where large memory comes from: the pool, or the kernel in ways that a program can be compared under.
+//! Sources of large memory: the pool, or the kernel in ways that a program can be compared under.
 
 use std::ops::Range;
 

@@ -32,7 +32,7 @@ pub fn is_quiet() -> bool {
     setting(c"PAGEMILL_ZERO_QUIET") == Some(1)
 }
 
-/// Where large memory comes from; empty if nothing is said.
+/// The source of large memory; empty if none is chosen.
 pub fn origin_name() -> &'static [u8] {
     text(c"PAGEMILL_ZERO_SOURCE").map_or(b"", CStr::to_bytes)
 }

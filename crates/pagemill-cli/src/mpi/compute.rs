@@ -1,6 +1,5 @@
 //! Where the virtual time of computing is from, and the file that keeps it.
 
-use std::io::Write;
 use std::path::Path;
 
 use pagemill_fabric::compute::Record;
@@ -8,6 +7,7 @@ use pagemill_fabric::launch::{ComputeTime, Job};
 
 use crate::args::{ComputeArgument, MpiArguments};
 use crate::failure::Failure;
+use crate::output::write_file;
 
 /// What `--compute` and `--cpu-factor` ask for.
 ///
@@ -54,14 +54,5 @@ fn recorded(path: &Path) -> Result<ComputeTime, Failure> {
 /// A rank left no record, or the file cannot be written.
 pub fn keep(job: &Job, path: &Path) -> Result<(), Failure> {
     let text = job.compute_record().map_err(Failure::Run)?;
-    let failed =
-        |error: std::io::Error| Failure::Run(format!("cannot write {}: {error}", path.display()));
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    write_file(path, |out| out.write_all(text.as_bytes()))
 }

@@ -9,8 +9,7 @@ use std::path::Path;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
 use pagemill_run::{
-    Outcome, PointError, RunOptions, available_cores, result_set, run_points, stage_results,
-    terminal_view,
+    Outcome, PointError, RunOptions, result_set, run_points, stage_results, terminal_view,
 };
 use pagemill_scenario::{Point, Scenario, load};
 
@@ -38,9 +37,7 @@ pub struct Results<'a> {
 /// Runs a scenario: all points, or an error and no results.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let scenario = load(&arguments.scenario, &arguments.sets)?;
-    let jobs = arguments
-        .jobs
-        .map_or_else(available_cores, std::num::NonZero::get);
+    let jobs = arguments.jobs.count();
     let results = Results {
         format: arguments.format,
         stdout: Stdout::Results,

@@ -128,7 +128,7 @@ pub struct PreloadArguments {
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 
-    /// Where large memory comes from
+    /// Source of large memory
     #[arg(long, value_enum, default_value_t = MemorySource::Pool)]
     pub source: MemorySource,
 

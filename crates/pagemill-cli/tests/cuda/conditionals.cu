@@ -2,15 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-static int wrong = 0;
-#define EXPECT(condition)                                          \
-    do {                                                           \
-        if (!(condition)) {                                        \
-            printf("line %d: %s is false\n", __LINE__, #condition); \
-            wrong++;                                               \
-        }                                                          \
-    } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.cuh"
 
 __global__ void add(int *value, int by) { *value += by; }
 __global__ void set(cudaGraphConditionalHandle handle, unsigned value) { cudaGraphSetConditional(handle, value); }

@@ -7,15 +7,7 @@
 #include <cstring>
 #include <vector>
 
-static int wrong = 0;
-#define EXPECT(condition)                                          \
-    do {                                                           \
-        if (!(condition)) {                                        \
-            printf("line %d: %s is false\n", __LINE__, #condition); \
-            wrong++;                                               \
-        }                                                          \
-    } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.cuh"
 
 // Sorts values[first..last]: two children, each in a stream of its own.
 __global__ void quicksort(unsigned *values, int first, int last, int depth) {
@@ -103,8 +95,8 @@ static void order() {
     ordered<<<1, 1>>>(device);
     after<<<1, 1>>>(device);
     OK(cudaMemcpy(&log, device, sizeof(Log), cudaMemcpyDefault));
-    // One stream of a block is in order, and a grid is done when its children are; the tail comes last; the tail of what is
-    // in the tail stream comes before the next in it; the host's next kernel follows all of it.
+    // One stream of a block is in order, and a grid is done when its children are; the tail runs last; the tail of what is
+    // in the tail stream runs before the next in it; the host's next kernel follows all of it.
     EXPECT(!strcmp(log.names, "Pabcdefxyuz!"));
     OK(cudaFree(device));
 }

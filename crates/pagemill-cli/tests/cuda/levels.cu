@@ -4,15 +4,7 @@
 #include <cstring>
 #include <vector>
 
-static int wrong = 0;
-#define EXPECT(condition)                                          \
-    do {                                                           \
-        if (!(condition)) {                                        \
-            printf("line %d: %s is false\n", __LINE__, #condition); \
-            wrong++;                                               \
-        }                                                          \
-    } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.cuh"
 
 __global__ void by_level(cudaTextureObject_t texture, const float *levels, float *out, int count) {
     int i = threadIdx.x;

@@ -7,15 +7,7 @@
 #include <mma.h>
 #include <vector>
 
-static int wrong = 0;
-#define EXPECT(condition)                                           \
-    do {                                                            \
-        if (!(condition)) {                                         \
-            printf("line %d: %s is false\n", __LINE__, #condition); \
-            wrong++;                                                \
-        }                                                           \
-    } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.cuh"
 
 template <typename T> struct Buffer {
     T *at;

@@ -16,7 +16,7 @@ pub use error::{MemoryError, NearAllocation, Nearest};
 
 use allocation::Backing;
 
-/// Which loads beyond an allocation succeed, and how many did.
+/// Loads beyond an allocation: which succeed, and how many did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beyond {
     /// Loads succeed up to the next multiple of this behind an allocation; 0 for none.

@@ -1,4 +1,4 @@
-//! Calls of the device runtime: what kernels ask for, and what they are told.
+//! Calls of the device runtime by kernels, and their answers.
 
 use crate::harness::Device;
 use pagemill_ptx::{DeviceWork, QueuedWork, Rows};

@@ -1,6 +1,6 @@
-//! Settings that come near to all published values at once.
+//! Settings that are near to all published values at once.
 //!
-//! [`Fit`] proposes settings in batches ([`Fit::ask`]) and takes what came of them ([`Fit::tell`]); its caller decides
+//! [`Fit`] proposes settings in batches ([`Fit::ask`]) and takes their results ([`Fit::tell`]); its caller decides
 //! where and how many at a time. The proposals depend on the answers alone, so the result does not depend on the runner.
 
 mod front;
@@ -36,7 +36,7 @@ pub struct Trial {
     setting: Option<FitSetting>,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 pub enum Answer {
     /// The rows of all points of its scenario.
     Rows(Vec<Row>),
@@ -131,7 +131,7 @@ impl Fit {
         }
     }
 
-    /// Takes what came of trials, in the order that [`Fit::ask`] gave them. A search that was stopped may leave out the last
+    /// Takes the results of trials, in the order that [`Fit::ask`] gave them. A search that was stopped may leave out the last
     /// ones, and must not ask again.
     pub fn tell(&mut self, answers: impl IntoIterator<Item = (Trial, Answer)>) {
         for (trial, answer) in answers {

@@ -1,5 +1,6 @@
 //! The kinds of scenario: one module each, which runs a point and says what its row holds.
 
+mod att_metrics;
 mod coloring;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod cuda;

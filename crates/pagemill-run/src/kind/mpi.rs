@@ -10,6 +10,7 @@ use pagemill_report::ColumnKind;
 use pagemill_scenario::{MpiPoint, Point};
 
 use super::View;
+use super::att_metrics::{ATT_LOOKUPS, ATT_MISS_RATE, ATT_MISSES};
 use crate::Outcome;
 use crate::pool::PointError;
 
@@ -64,21 +65,9 @@ const METRICS: &[(&str, ColumnKind, &str)] = &[
         ColumnKind::Count,
         "transfers of others to the interface",
     ),
-    (
-        "att_lookups",
-        ColumnKind::Count,
-        "translations that were not in an engine's register",
-    ),
-    (
-        "att_misses",
-        ColumnKind::Count,
-        "lookups for which the table in memory was read",
-    ),
-    (
-        "att_miss_rate",
-        ColumnKind::Rate,
-        "att_misses / att_lookups",
-    ),
+    ATT_LOOKUPS,
+    ATT_MISSES,
+    ATT_MISS_RATE,
     (
         "att_wait_time_ns",
         ColumnKind::TimeNs,
@@ -97,7 +86,7 @@ const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "late_steps",
         ColumnKind::Count,
-        "events that came to light after a later one: 0 where times repeat",
+        "events that were seen after a later one was processed: 0 where times repeat",
     ),
     (
         "forced_steps",

@@ -3,8 +3,9 @@
 use super::values::Values;
 use super::{FitSection, FitSpec, Key, POINTS};
 use crate::document::{Kind, Node, Origin, Reader, Section, Table};
+use crate::dotted_keys::{DottedKey, dotted_keys};
 use crate::error::Problem;
-use crate::overrides::{Override, bad_path, parse_path};
+use crate::overrides::Override;
 use crate::quantity::{self, Wrong};
 
 /// More settings than this are taken for a mistake.
@@ -90,7 +91,12 @@ fn keys(section: &mut Section<'_>) -> Option<Vec<Key>> {
     })?;
     let mut keys = Vec::new();
     let mut problems = Vec::new();
-    add_keys(&[], &written.unwrap_or_default(), &mut keys, &mut problems);
+    for key in dotted_keys(&written.unwrap_or_default(), is_group) {
+        match key.and_then(read_key) {
+            Ok(key) => keys.push(key),
+            Err(problem) => problems.push(problem),
+        }
+    }
     if keys.is_empty() && problems.is_empty() {
         let message = "`fit.keys` names no key to search".to_owned();
         problems.push(Problem::at(section.origin_of("keys"), message).help(EXAMPLE.to_owned()));
@@ -102,26 +108,16 @@ fn keys(section: &mut Section<'_>) -> Option<Vec<Key>> {
     is_sound.then_some(keys)
 }
 
-/// Adds the keys of `table`, whose own key is `above`; keys are dotted paths, quoted or not.
-fn add_keys(above: &[String], table: &Table, keys: &mut Vec<Key>, problems: &mut Vec<Problem>) {
-    for (key, node) in table.entries() {
-        let Some(below) = parse_path(&key.name) else {
-            problems.push(bad_path(&key.origin, &key.name));
-            continue;
-        };
-        let path = [above, below.as_slice()].concat();
-        match &node.kind {
-            Kind::Table(table) if table.get("from").is_none() && table.get("to").is_none() => {
-                add_keys(&path, table, keys, problems);
-            }
-            _ => match Values::read(&path.join("."), node) {
-                Ok(values) => keys.push(Key {
-                    path: path.join("."),
-                    origin: key.origin.clone(),
-                    values,
-                }),
-                Err(problem) => problems.push(problem),
-            },
-        }
-    }
+fn read_key((path, origin, node): DottedKey<'_>) -> Result<Key, Problem> {
+    let path = path.join(".");
+    Ok(Key {
+        values: Values::read(&path, node)?,
+        path,
+        origin: origin.clone(),
+    })
+}
+
+/// Whether a table has keys to search, and is no range.
+fn is_group(table: &Table) -> bool {
+    table.get("from").is_none() && table.get("to").is_none()
 }

@@ -69,7 +69,7 @@ impl Costs {
     }
 
     /// Splits the kernel's time under `setting`. An estimate: faults of files clear nothing, and are counted as if they did.
-    /// `None` where faults do not tell, since they are of unknown sizes.
+    /// `None` where the sizes of faults are unknown.
     pub fn split(&self, setting: Setting, usage: &Usage, huge_faults: u64) -> Option<Parts> {
         if setting.takes_stock() {
             return None;

@@ -41,7 +41,7 @@ pub fn compare(runs: &[&[u64]]) -> Advice {
         .filter(is_faster)
         .min_by_key(|&index| median(runs[index]));
     let best = fastest.map_or(0, |fastest| {
-        // What comes earlier is simpler to have: take it unless the fastest is clearly ahead.
+        // Earlier ones are simpler to set up: take the first unless the fastest is clearly ahead.
         let is_as_fast = |index: &usize| standing(runs[*index], runs[fastest]) != Standing::Faster;
         (0..runs.len())
             .filter(is_faster)

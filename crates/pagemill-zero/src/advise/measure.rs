@@ -16,7 +16,7 @@ use super::machine::{Machine, PoolPlace};
 use super::setting::Setting;
 use crate::bench::BenchPool;
 
-/// What the preload library says first where it took the kernel's usual memory.
+/// How the preload library's message of a fall-back begins.
 const FELL_BACK: &str = "pagemill zero: process ";
 
 /// Lines of a program's standard error that are shown when it fails.
@@ -52,7 +52,7 @@ pub struct PoolUse {
     pub cleaner_cpu_ns: u64,
 }
 
-/// Why a run tells nothing.
+/// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// There is no such program, or it cannot be run.
@@ -244,7 +244,7 @@ impl PoolUse {
     }
 }
 
-/// A setting, and what came of it.
+/// A setting and its runs.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// Which.
@@ -255,7 +255,7 @@ pub struct Tried {
     pub obstacle: Option<String>,
 }
 
-/// Runs the program `runs` times on every kind of memory that can be tried, taking turns. `tell` hears of each run before it
+/// Runs the program `runs` times on every kind of memory that can be tried, taking turns. `tell` is called for each run before it
 /// begins.
 pub fn measure(
     program: &Program,

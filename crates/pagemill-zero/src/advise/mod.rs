@@ -1,7 +1,7 @@
 //! Which kind of pages a program should run on: it is run on each kind that this machine allows.
 //!
-//! [`settings`](Setting) are what is compared, [`Machine`] says which of them can be had, [`judge`](compare) is the decision, a pure
-//! function of the times, and [`Costs`] tell where the kernel's time goes.
+//! [`settings`](Setting) are what is compared, [`Machine`] says which of them are possible, [`judge`](compare) is the decision, a pure
+//! function of the times, and [`Costs`] split the kernel's time.
 
 mod costs;
 mod judge;

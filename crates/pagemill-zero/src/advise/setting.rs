@@ -66,7 +66,7 @@ impl Setting {
         }
     }
 
-    /// What the preload library is told, if it takes part.
+    /// The source that the preload library uses, if it takes part.
     pub fn source(self) -> Option<&'static str> {
         match self {
             Self::Transparent => Some("thp"),
@@ -77,7 +77,7 @@ impl Setting {
         }
     }
 
-    /// What glibc's `malloc` is told, if it takes part.
+    /// The tunable of glibc's `malloc`, if it takes part.
     pub fn tunable(self) -> Option<&'static str> {
         match self {
             Self::GlibcTransparent => Some("glibc.malloc.hugetlb=1"),

@@ -51,7 +51,7 @@ impl Books {
         }
     }
 
-    /// Lends at least `bytes` bytes to a user, all or nothing. `claimed_pages` are left to requests that came before.
+    /// Lends at least `bytes` bytes to a user, all or nothing. `claimed_pages` are left to earlier requests.
     pub fn lend(
         &mut self,
         peer: Peer,

@@ -644,7 +644,7 @@ int main(int argc, char **argv)
 		{"synchronous waits", synchronous_waits}, {"to oneself", to_oneself},
 		{"to proc null", to_proc_null}, {"exchange", exchange}, {"exchange in place", exchange_in_place},
 		{"order is kept", order_is_kept}, {"tags choose", tags_choose}, {"largest tag", largest_tag},
-		{"from any source", from_any_source}, {"probe tells", probe_tells},
+		{"from any source", from_any_source}, {"probe describes", probe_tells},
 		{"probe finds none", probe_finds_none}, {"matched short", matched_short},
 		{"matched large", matched_large}, {"matched synchronous", matched_synchronous},
 		{"matched synchronous large", matched_synchronous_large},

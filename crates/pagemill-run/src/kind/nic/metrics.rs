@@ -5,6 +5,7 @@ use pagemill_sim::nic::pattern::{BandwidthSpec, LatencySpec, PortsReport};
 use pagemill_sim::nic::{NetworkCounts, NicCounts, WorldReport};
 use pagemill_types::Picos;
 
+use crate::kind::att_metrics::{ATT_LOOKUPS, ATT_MISS_RATE, ATT_MISSES};
 use crate::quotient::quotient;
 
 /// Every metric with what it means, in the order of the row.
@@ -50,21 +51,9 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         ColumnKind::Count,
         "most of them under way at once",
     ),
-    (
-        "att_lookups",
-        ColumnKind::Count,
-        "translations that were not in an engine's register",
-    ),
-    (
-        "att_misses",
-        ColumnKind::Count,
-        "lookups for which the table in memory was read",
-    ),
-    (
-        "att_miss_rate",
-        ColumnKind::Rate,
-        "att_misses / att_lookups",
-    ),
+    ATT_LOOKUPS,
+    ATT_MISSES,
+    ATT_MISS_RATE,
     (
         "att_prefetches",
         ColumnKind::Count,

@@ -587,7 +587,7 @@ fn a_request_that_found_the_buffer_full_looks_up_again() {
 }
 
 proptest! {
-    /// Requests come again whenever they are told to: all of them end, what they asked for is there, and where requests merge
+    /// Requests are repeated whenever the manager says so: all of them end, what they asked for is there, and where requests merge
     /// every unit moves once.
     #[test]
     fn requests_that_look_up_again_all_end(

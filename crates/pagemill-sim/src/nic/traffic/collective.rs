@@ -345,7 +345,7 @@ impl Ring<'_> {
         let size = u64::from(self.group.size);
         let in_round = self.phases_of_a_round(halves);
         let (round, step) = (index / in_round, index % in_round);
-        // The part that is sent in step s is s + 1 (adding up) or s (handing around) before the own one; the part that comes is
+        // The part that is sent in step s is s + 1 (adding up) or s (handing around) before the own one; the part that arrives is
         // one further.
         let behind = match halves {
             Halves::ReduceScatter => step + 1,

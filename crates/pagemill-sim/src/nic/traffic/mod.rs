@@ -55,7 +55,7 @@ pub enum TrafficSpec {
     Exchange(ExchangeSpec),
 }
 
-/// What a generated program came to.
+/// Results of a generated program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficReport {
     /// What the interfaces counted.
