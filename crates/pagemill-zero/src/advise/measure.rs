@@ -4,13 +4,14 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::process::Usage;
 use pagemill_linux::scratch::Scratch;
 use pagemill_linux::transparent::{huge_faults, without_transparent_pages};
 use pagemill_zero_client::protocol::Status;
-use pagemill_zero_client::{Client, SOCKET_VARIABLE};
+use pagemill_zero_client::{Client, ClientError, SOCKET_VARIABLE};
 
 use super::machine::{Machine, PoolPlace};
 use super::setting::Setting;
@@ -18,6 +19,9 @@ use crate::bench::BenchPool;
 
 /// How the preload library's message of a fall-back begins.
 const FELL_BACK: &str = "pagemill zero: process ";
+
+/// How long a run waits for the pool to clear its pages.
+const CLEARING: Duration = Duration::from_secs(5);
 
 /// Lines of a program's standard error that are shown when it fails.
 const LAST_LINES: usize = 5;
@@ -123,9 +127,9 @@ impl Program {
                 own.socket().to_owned()
             }
         };
-        let before = client.status().map_err(|error| failed(&error))?;
+        let before = once_cleared(&mut client).map_err(|error| failed(&error))?;
         let run = self.run_with(setting, machine, Some(&socket))?;
-        let after = client.status().map_err(|error| failed(&error))?;
+        let after = once_cleared(&mut client).map_err(|error| failed(&error))?;
         let pool = Some(PoolUse::between(&before, &after));
         Ok(Run { pool, ..run })
     }
@@ -223,6 +227,19 @@ fn last_lines(said: &str) -> String {
     match shown.is_empty() {
         true => String::new(),
         false => format!("; it said last:{}", shown.concat()),
+    }
+}
+
+/// The pool's state once it has cleared what it got back, or after [`CLEARING`] on a pool that others keep busy.
+fn once_cleared(client: &mut Client) -> Result<Status, ClientError> {
+    let start = Instant::now();
+    loop {
+        let status = client.status()?;
+        let pages = status.pages;
+        if pages.zeroing + pages.dirty + pages.returned == 0 || start.elapsed() > CLEARING {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
