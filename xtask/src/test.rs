@@ -17,6 +17,9 @@ const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 /// If set, randomized tests run at length.
 const FULL: &str = "PAGEMILL_TEST_FULL";
 
+/// Where property tests begin. A change is judged by the same cases each time; `full` and a plain `cargo test` look for new ones.
+const PROPERTY_SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261123");
+
 /// Seconds for each fuzz target: to see that they work, and to find something.
 const FUZZ_SECONDS: u32 = 2;
 const FUZZ_SECONDS_FULL: u32 = 300;
@@ -133,9 +136,10 @@ fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
         .with_context(|| format!("cannot write {}", skip_log.display()))?;
     let failures_before = tally.failures();
     let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    if full {
-        tests.env(FULL, "1");
-    }
+    match full {
+        true => tests.env(FULL, "1"),
+        false => tests.env(PROPERTY_SEED.0, PROPERTY_SEED.1),
+    };
     match mpi4py::tests() {
         Ok(folder) => {
             tests.env(mpi4py::VARIABLE, folder);
