@@ -1,6 +1,6 @@
 /* Memory with fewer frames than bytes: the rest is compressed, in a folder, or on a page server. Link with -lpagemill_pager_c.
  *
- * Threads of the library answer the page faults. All calls may be made by any thread. A child of fork() has no paged memory:
+ * Threads of the library answer the page faults, unless it is opened in thread. All calls may be made by any thread. A child of fork() has no paged memory:
  * it ends at a touch. Linux 6.8 and the right to answer page faults are needed; `pagemill doctor` says whether they are there.
  */
 #ifndef PAGEMILL_PAGER_H
@@ -18,6 +18,12 @@ typedef struct pagemill_pager pagemill_pager;
 /* A pager with `memory_bytes` of frames (768 KiB or more). `to` says where the rest goes, as `pagemill pager run --to` does:
  * "compressed", a folder, or "compressed:BYTES,FOLDER". NULL: see pagemill_pager_error(). */
 pagemill_pager *pagemill_pager_open(uint64_t memory_bytes, const char *to);
+
+/* The same, but the thread that faults answers its fault itself, in a handler of SIGBUS, which costs about half. No privilege is
+ * needed. In exchange, system calls that touch such memory fail with EFAULT (copy through other memory), threads must not block
+ * SIGBUS or touch it on their stacks, and signal handlers must not touch it. A handler of SIGBUS that the program had set before
+ * gets all other bus errors; none may be set later. */
+pagemill_pager *pagemill_pager_open_in_thread(uint64_t memory_bytes, const char *to);
 
 /* `bytes` bytes of zeros, aligned to 2 MiB. NULL: see pagemill_pager_error(). */
 void *pagemill_pager_map(pagemill_pager *pager, size_t bytes);

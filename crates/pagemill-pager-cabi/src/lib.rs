@@ -29,10 +29,11 @@ fn noted<T>(result: Result<T, String>) -> Option<T> {
     result.ok()
 }
 
-fn open(memory_bytes: u64, to: &CStr) -> Result<Box<Opened>, String> {
+fn open(memory_bytes: u64, to: &CStr, in_thread: bool) -> Result<Box<Opened>, String> {
     let to = to.to_str().map_err(|error| format!("`to`: {error}"))?;
-    let pager = Setup::new(memory_bytes, to).start();
-    let pager = pager.map_err(|error| error.to_string())?;
+    let mut setup = Setup::new(memory_bytes, to);
+    setup.in_thread = in_thread;
+    let pager = setup.start().map_err(|error| error.to_string())?;
     let allocations = Mutex::default();
     Ok(Box::new(Opened { allocations, pager }))
 }
@@ -71,7 +72,22 @@ impl Opened {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_open(memory_bytes: u64, to: *const c_char) -> *mut Opened {
     // SAFETY: the caller's promise.
-    let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }));
+    let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }, false));
+    opened.map_or(ptr::null_mut(), Box::into_raw)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `to` is a text of C.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_open_in_thread(
+    memory_bytes: u64,
+    to: *const c_char,
+) -> *mut Opened {
+    // SAFETY: the caller's promise.
+    let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }, true));
     opened.map_or(ptr::null_mut(), Box::into_raw)
 }
 

@@ -10,10 +10,12 @@ const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
 
-int main(void) {
-    if (pagemill_pager_open(4096, "compressed") || !strstr(pagemill_pager_error(), "too few")) return 1;
-    if (pagemill_pager_open(8 << 20, "/none/such") || !strstr(pagemill_pager_error(), "/none/such")) return 2;
-    pagemill_pager *pager = pagemill_pager_open(1 << 20, "compressed");
+int main(int argc, char **argv) {
+    (void)argv;
+    pagemill_pager *(*open)(uint64_t, const char *) = argc > 1 ? pagemill_pager_open_in_thread : pagemill_pager_open;
+    if (open(4096, "compressed") || !strstr(pagemill_pager_error(), "too few")) return 1;
+    if (open(8 << 20, "/none/such") || !strstr(pagemill_pager_error(), "/none/such")) return 2;
+    pagemill_pager *pager = open(1 << 20, "compressed");
     if (!pager) { fprintf(stderr, "%s\n", pagemill_pager_error()); return 77; }
     if (*pagemill_pager_error()) return 3;
     size_t bytes = 6 << 20;
@@ -41,7 +43,7 @@ fn library_folder() -> PathBuf {
     test.parent().expect("a folder").to_owned()
 }
 
-fn built_and_run(source: &Path, folder: &Path) -> Output {
+fn built_and_run(source: &Path, folder: &Path, arguments: &[&str]) -> Output {
     let program = folder.join("main");
     let libraries = library_folder();
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
@@ -56,9 +58,11 @@ fn built_and_run(source: &Path, folder: &Path) -> Output {
         .status()
         .expect("a C compiler");
     assert!(built.success());
-    (Command::new(&program).env("LD_LIBRARY_PATH", &libraries))
-        .output()
-        .expect("it runs")
+    (Command::new(&program)
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", &libraries))
+    .output()
+    .expect("it runs")
 }
 
 #[test]
@@ -66,18 +70,20 @@ fn a_c_program_has_more_memory_than_frames() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("main.c");
     std::fs::write(&source, PROGRAM).expect("written");
-    let output = built_and_run(&source, folder.path());
-    if output.status.code() == Some(77) {
-        return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+    for arguments in [&[][..], &["in-thread"]] {
+        let output = built_and_run(&source, folder.path(), arguments);
+        if output.status.code() == Some(77) {
+            return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
+        }
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
     }
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]
 fn the_example_adds_up() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pager/sum.c");
-    let output = built_and_run(&source, folder.path());
+    let output = built_and_run(&source, folder.path(), &[]);
     if output.status.code() == Some(2) {
         return skip("there is no userfaultfd with UFFDIO_MOVE for this user");
     }

@@ -57,3 +57,8 @@ alone = Pager(1 << 20).empty(1 << 18, np.int64)[5:]
 gc.collect()
 alone[:] = 3
 assert alone.sum() == 3 * len(alone)
+
+own = Pager(1 << 20, in_thread=True)
+array = own.empty(1 << 19, np.int64)
+array[:] = np.arange(1 << 19)
+assert array[::-1].sum() == (1 << 18) * ((1 << 19) - 1) and own.count("fetched_units") > 0

@@ -13,16 +13,18 @@ fn main() {
     for data in DataKind::ALL {
         for (order, order_name) in [(Order::Random, "random"), (Order::Ascending, "ascending")] {
             for (touch, touch_name) in [(Touch::Read, "read"), (Touch::Write, "write")] {
-                let name = format!("pager-{order_name}-{touch_name}-{}", data.name());
-                if filter.is_empty() || filter.iter().any(|part| name.contains(part)) {
-                    measure(&name, data, order, touch);
+                for (in_thread, thread) in [(false, ""), (true, "-in-thread")] {
+                    let name = format!("pager-{order_name}-{touch_name}-{}{thread}", data.name());
+                    if filter.is_empty() || filter.iter().any(|part| name.contains(part)) {
+                        measure(&name, data, order, touch, in_thread);
+                    }
                 }
             }
         }
     }
 }
 
-fn measure(name: &str, data: DataKind, order: Order, touch: Touch) {
+fn measure(name: &str, data: DataKind, order: Order, touch: Touch, in_thread: bool) {
     let touches = BYTES / 4096;
     let run = FaultRun {
         bytes: BYTES,
@@ -31,7 +33,8 @@ fn measure(name: &str, data: DataKind, order: Order, touch: Touch) {
         touch,
         touches,
     };
-    let config = Config::new(BYTES / 4);
+    let mut config = Config::new(BYTES / 4);
+    config.in_thread = in_thread;
     let runs = (0..3).map(|_| run.cost(&config, Box::new(Compressed::new(u64::MAX))));
     let Ok(costs) = runs.collect::<Result<Vec<_>, _>>() else {
         return println!("{name}: this user may not answer page faults");

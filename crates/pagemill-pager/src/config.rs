@@ -30,6 +30,9 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// Whether system calls may touch the memory; needs a privilege.
     pub system_calls: bool,
+    /// Whether the thread that faults answers its fault itself; `handlers` is how many may do so at a time. System calls that touch
+    /// missing memory fail with `EFAULT`, whatever `system_calls` says.
+    pub in_thread: bool,
 }
 
 impl Config {
@@ -45,6 +48,7 @@ impl Config {
             verify: true,
             record: None,
             system_calls: true,
+            in_thread: false,
         }
     }
 

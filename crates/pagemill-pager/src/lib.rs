@@ -8,6 +8,7 @@
 mod config;
 mod counters;
 mod gate;
+mod in_thread;
 mod pager;
 pub mod probe;
 mod record;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use pagemill_linux::OsError;
 use pagemill_linux::process::{SignalsHeld, end_now};
-use pagemill_linux::userfault::{Paged, Userfault};
+use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault};
 use pagemill_policy::paging::TraceEvent;
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
 use crate::config::{Config, ConfigError, WhenStoreFails};
 use crate::counters::{Count, Counters};
 use crate::gate::Gate;
+use crate::in_thread;
 use crate::record::Record;
 use crate::regions::{Region, Regions};
 use crate::shard::{Shard, Site};
@@ -39,6 +40,9 @@ pub enum PagerError {
     /// The store is of no use.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A child has no threads that answer faults in the parent.
+    #[error("a child of fork has no paged memory where threads answer their own faults")]
+    InThread,
 }
 
 /// Gives out memory beyond its frames.
@@ -46,6 +50,8 @@ pub enum PagerError {
 pub struct Pager {
     core: Arc<Core>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Where threads answer their own faults.
+    answering: Mutex<Option<Answering>>,
 }
 
 /// What all threads of a pager share.
@@ -93,7 +99,7 @@ impl Pager {
         counters: Counters,
     ) -> Result<Self, PagerError> {
         let spec = config.of_shard()?;
-        let userfault = Arc::new(Userfault::open(config.system_calls)?);
+        let userfault = Arc::new(open(config)?);
         let shards = (0..config.shards.get())
             .map(|_| Shard::new(&spec, config.record.as_deref()))
             .collect::<Result<Vec<_>, _>>();
@@ -119,9 +125,19 @@ impl Pager {
         let pager = Self {
             core,
             threads: Mutex::default(),
+            answering: Mutex::default(),
         };
-        pager.start_workers()?;
+        if config.in_thread {
+            let answering = in_thread::start(&pager.core)?;
+            *pager.answering() = Some(answering);
+        } else {
+            pager.start_workers()?;
+        }
         Ok(pager)
+    }
+
+    fn answering(&self) -> std::sync::MutexGuard<'_, Option<Answering>> {
+        (self.answering.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start_workers(&self) -> Result<(), PagerError> {
@@ -129,10 +145,11 @@ impl Pager {
         let (ready, is_ready) = std::sync::mpsc::channel();
         for number in 0..self.core.config.handlers.get() {
             let mut worker = Worker::new(&self.core, &userfault)?;
+            let waiter = FaultWaiter::new(&userfault, self.core.stop())?;
             let ready = ready.clone();
             let start = move || {
                 let _ = ready.send(());
-                worker.run();
+                worker.run(&waiter);
             };
             let thread = std::thread::Builder::new()
                 .name(format!("pagemill-pager-{number}"))
@@ -243,12 +260,15 @@ impl Pager {
     /// The child can have none: its paged memory is lost.
     pub fn in_child(&self) -> Result<(), PagerError> {
         let core = &self.core;
+        if core.config.in_thread {
+            return Err(PagerError::InThread);
+        }
         core.freeze();
         core.shards
             .iter()
             .for_each(|shard| shard.lock().end_record());
         core.store.enter_child()?;
-        let userfault = Arc::new(Userfault::open(core.config.system_calls)?);
+        let userfault = Arc::new(open(&core.config)?);
         for region in core.regions.all() {
             region.memory.adopt(&userfault)?;
         }
@@ -268,6 +288,7 @@ impl Pager {
 
 impl Drop for Pager {
     fn drop(&mut self) {
+        drop(self.answering().take());
         let _ = rustix::io::write(&self.core.stop, &1_u64.to_ne_bytes());
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
@@ -297,7 +318,7 @@ impl Drop for Allocation {
 }
 
 impl Core {
-    fn userfault(&self) -> Arc<Userfault> {
+    pub fn userfault(&self) -> Arc<Userfault> {
         let userfault = self
             .userfault
             .read()
@@ -312,6 +333,11 @@ impl Core {
 
     pub fn site(&self, region: &Region, address: u64) -> Site {
         Site::new(region.unit_at(address), self.shards.len(), self.page_units)
+    }
+
+    /// Faults that are answered at a time.
+    pub fn handlers(&self) -> usize {
+        self.config.handlers.get()
     }
 
     /// Whether a page trace is written: then nothing of a fault is left to do once it is answered.
@@ -505,6 +531,13 @@ enum Fate {
     Zeros,
     /// They are no memory of the pager any more.
     Gone,
+}
+
+fn open(config: &Config) -> pagemill_linux::Result<Userfault> {
+    match config.in_thread {
+        true => Userfault::open_for_signals(),
+        false => Userfault::open(config.system_calls),
+    }
 }
 
 fn stop(error: &dyn fmt::Display) -> ! {

@@ -79,6 +79,8 @@ pub struct Setup {
     pub read_ahead: String,
     /// Threads that answer faults.
     pub handlers: NonZeroUsize,
+    /// Whether each thread answers its own faults; then `handlers` is how many may do so at a time.
+    pub in_thread: bool,
     /// Parts with a lock and a share of the frames each.
     pub shards: NonZeroUsize,
     /// Whether a program waits for a store that fails, rather than being stopped.
@@ -153,6 +155,7 @@ impl Setup {
             eviction: usual.paging.eviction.name.to_owned(),
             read_ahead: usual.paging.read_ahead.name.to_owned(),
             handlers: usual.handlers,
+            in_thread: usual.in_thread,
             shards: usual.shards,
             waits_for_store: false,
             verify: usual.verify,
@@ -193,6 +196,7 @@ impl Setup {
         paging.eviction = EVICTIONS.find(&self.eviction)?;
         paging.read_ahead = READ_AHEADS.find(&self.read_ahead)?;
         config.handlers = self.handlers;
+        config.in_thread = self.in_thread;
         config.shards = self.shards;
         config.verify = self.verify;
         config.record.clone_from(&self.record);

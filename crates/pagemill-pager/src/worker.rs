@@ -45,7 +45,6 @@ impl CpuClock {
 pub struct Worker {
     core: Arc<Core>,
     userfault: Arc<Userfault>,
-    waiter: FaultWaiter,
     frames: Frames,
     taken: Taken,
     plan: Plan,
@@ -56,7 +55,6 @@ impl Worker {
         Ok(Self {
             core: Arc::clone(core),
             userfault: Arc::clone(userfault),
-            waiter: FaultWaiter::new(userfault, core.stop())?,
             frames: Frames::new(userfault, ROOM_BYTES)?,
             taken: Taken::default(),
             plan: Plan::default(),
@@ -64,20 +62,25 @@ impl Worker {
     }
 
     /// Works until the pager stops.
-    pub fn run(&mut self) {
+    pub fn run(&mut self, waiter: &FaultWaiter) {
         pagemill_linux::process::refuse_signals();
         let mut clock = CpuClock::default();
-        while self.waiter.wait() {
+        while waiter.wait() {
             // Another worker may have taken it.
             let Ok(Some(fault)) = self.userfault.next() else {
                 continue;
             };
-            let start = Instant::now();
-            self.serve(fault);
-            let counters = &self.core.counters;
-            counters.add(Count::ServiceNs, start.elapsed().as_nanos() as u64);
-            clock.tick(counters);
+            self.serve_timed(fault);
+            clock.tick(&self.core.counters);
         }
+    }
+
+    /// Answers one fault, and counts the time that it took.
+    pub fn serve_timed(&mut self, fault: PagedFault) {
+        let start = Instant::now();
+        self.serve(fault);
+        let service_ns = start.elapsed().as_nanos() as u64;
+        self.core.counters.add(Count::ServiceNs, service_ns);
     }
 
     fn serve(&mut self, fault: PagedFault) {

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::raw::{
-    self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, IOCTL_MOVE, IOCTL_REGISTER, IOCTL_WAKE,
-    MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest, RegisterRequest, TransferRequest,
-    ioctl,
+    self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, FEATURE_SIGBUS, IOCTL_MOVE, IOCTL_REGISTER,
+    IOCTL_WAKE, MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest, RegisterRequest,
+    TransferRequest, ioctl,
 };
 use crate::{OsError, Result};
 
@@ -39,14 +39,27 @@ impl Userfault {
     /// # Errors
     /// The kernel is older than 6.8, or this user may not have it.
     pub fn open(system_calls: bool) -> Result<Self> {
-        let failed = |error| OsError::new("answer page faults of this process", error);
         let flags = if system_calls { 0 } else { raw::USER_MODE_ONLY };
+        Self::open_with(flags, FEATURE_MOVE)
+    }
+
+    /// The thread that faults gets a signal, for [`Answering`](super::Answering). System calls that touch missing memory fail with
+    /// `EFAULT`. Takes no privilege.
+    ///
+    /// # Errors
+    /// The kernel is older than 6.8, or has no such interface.
+    pub fn open_for_signals() -> Result<Self> {
+        Self::open_with(raw::USER_MODE_ONLY, FEATURE_MOVE | FEATURE_SIGBUS)
+    }
+
+    fn open_with(flags: libc::c_int, features: u64) -> Result<Self> {
+        let failed = |error| OsError::new("answer page faults of this process", error);
         let descriptor = raw::descriptor(libc::O_NONBLOCK | flags).map_err(|error| {
             failed(error).with_hint(
                 "`sysctl vm.unprivileged_userfaultfd=1`, read and write access to /dev/userfaultfd, or CAP_SYS_PTRACE allows it",
             )
         })?;
-        raw::agree(&descriptor, FEATURE_MOVE)
+        raw::agree(&descriptor, features)
             .map_err(|error| failed(error).with_hint("Linux 6.8 or newer is needed"))?;
         Ok(Self { descriptor })
     }

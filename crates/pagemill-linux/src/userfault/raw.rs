@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 pub const API: u64 = 0xaa;
 
 pub const FEATURE_MISSING_SHMEM: u64 = 1 << 5;
+pub const FEATURE_SIGBUS: u64 = 1 << 7;
 pub const FEATURE_MINOR_SHMEM: u64 = 1 << 10;
 pub const FEATURE_MOVE: u64 = 1 << 16;
 

@@ -2,6 +2,7 @@
 
 mod failing;
 mod forks;
+mod in_thread;
 mod memory;
 mod programs;
 

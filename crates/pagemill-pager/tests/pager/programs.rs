@@ -36,6 +36,7 @@ fn random_program(
     bytes: u64,
     seed: u64,
     count: u64,
+    has_system_calls: bool,
     discard: &dyn Fn(std::ops::Range<u64>),
 ) {
     let mut model = vec![0_u8; bytes as usize];
@@ -63,7 +64,7 @@ fn random_program(
                     model[at as usize] = byte;
                 }
             }
-            14 => {
+            14 if has_system_calls => {
                 let copy = memory.read_by_kernel(at, run as usize);
                 assert_eq!(copy, model[at as usize..(at + run) as usize]);
             }
@@ -85,6 +86,7 @@ fn run_threads(config: &Config, store: Box<dyn pagemill_pager::store::Store>, se
     let Some(pager) = pager(config, store) else {
         return;
     };
+    let has_system_calls = !config.in_thread;
     const THREADS: u64 = 3;
     const EACH: u64 = MIB + 12288;
     let allocation = pager.allocate(THREADS * EACH).expect("memory");
@@ -95,9 +97,16 @@ fn run_threads(config: &Config, store: Box<dyn pagemill_pager::store::Store>, se
             scope.spawn(move || {
                 let part = memory.part(number * EACH..(number + 1) * EACH);
                 let count = operations(250);
-                random_program(part, EACH, seed * 10 + number, count, &|range| {
-                    pager.discard(range);
-                });
+                random_program(
+                    part,
+                    EACH,
+                    seed * 10 + number,
+                    count,
+                    has_system_calls,
+                    &|range| {
+                        pager.discard(range);
+                    },
+                );
             });
         }
     });
@@ -113,6 +122,18 @@ fn threads_see_their_bytes_whatever_the_store() {
     let folder = tempfile::tempdir().expect("a folder");
     for (number, store) in stores(folder.path()).into_iter().enumerate() {
         run_threads(&config(MIB, 2), store, number as u64);
+    }
+}
+
+#[test]
+fn threads_that_answer_their_own_faults_see_their_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, store) in stores(folder.path()).into_iter().enumerate() {
+        let mut config = config(MIB, 1 + number % 2);
+        config.in_thread = true;
+        // Three threads, which find a worker busy with one and with two.
+        config.handlers = std::num::NonZeroUsize::new(1 + number).expect("at least one");
+        run_threads(&config, store, 20 + number as u64);
     }
 }
 
