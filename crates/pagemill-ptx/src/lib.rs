@@ -39,7 +39,10 @@ pub use exec::step::{AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
 pub use kernel::{InstructionClass, InstructionInfo, Kernel, Param};
 pub use launch::{Executor, FunctionalTotals, Launch, LaunchError, run_functional};
 pub use lower::{SupportedOpcode, supported_opcodes};
-pub use memory::{Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest};
+pub use memory::{
+    Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest, TOUCH_BYTES,
+    Touch,
+};
 pub use module::{Linked, Module};
 pub use names::{readable_name, readable_text};
 pub use texture::{AddressMode, ChannelKind, Image, Mipmap, Sampler, Texel, Texture};

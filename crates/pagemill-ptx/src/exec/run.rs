@@ -561,13 +561,44 @@ impl Engine<'_, '_> {
         if self.stores.check.is_some() {
             return self.checked_access(inst, frame, mask);
         }
+        if self.stores.memory.is_watched() {
+            return self.watched_access(inst, frame, mask);
+        }
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
         if let Some(native) = &mut self.native {
             let at = self.stores.hints[memory.site as usize];
-            native.windows.learn(memory, self.stores.memory, at);
+            native.windows.learn(memory, self.stores.memory, at, None);
         }
         Ok(Flow::Next)
+    }
+
+    /// An access of a run that looks for first touches. Compiled code leaves those to the interpreter.
+    #[inline(never)]
+    fn watched_access(
+        &mut self,
+        inst: &Inst,
+        frame: &mut Frame<'_>,
+        mask: u32,
+    ) -> Result<Flow, Box<Fault>> {
+        let memory = &self.code.memory[inst.aux as usize];
+        let announced = self.stores.announce(frame, memory, mask, self.access)?;
+        let is_new = announced.is_some() && self.note_touches();
+        let first = self.access.addresses[self.access.mask.trailing_zeros() as usize % LANES];
+        self.stores.perform(frame, memory, mask)?;
+        self.note_access(inst.op);
+        // Where much is new, what is known around it changes too often to be worth a look.
+        if !is_new && let Some(native) = &mut self.native {
+            let at = self.stores.hints[memory.site as usize];
+            let around = announced.is_some().then_some(first);
+            native.windows.learn(memory, self.stores.memory, at, around);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn note_touches(&mut self) -> bool {
+        self.access.instruction = self.stream.info[self.pc as usize];
+        self.stores.memory.note_touches(self.access)
     }
 
     /// An access of a run that looks for mistakes. Compiled code leaves all of them to the interpreter.
@@ -605,6 +636,13 @@ impl Engine<'_, '_> {
             self.warp.state = WarpState::MemoryDue;
             self.meter.close(self.pc + 1, self.warp.path.mask);
             return Ok(Flow::Stop(Stop::Memory));
+        }
+        if self.stores.memory.is_watched()
+            && self
+                .stores
+                .announce_texture(frame, texture, mask, self.access)?
+        {
+            self.note_touches();
         }
         self.stores.perform_texture(frame, texture, mask)?;
         self.note_access(inst.op);

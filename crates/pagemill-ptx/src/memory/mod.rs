@@ -2,19 +2,24 @@
 
 mod allocation;
 mod error;
+mod touches;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::check::{Checker, Shadow};
 use crate::device_runtime::state::DeviceRuntime;
+use crate::exec::step::MemoryAccess;
 use crate::heap::Heap;
 use crate::texture::Texture;
 
 pub use allocation::{Allocation, AllocationId};
 pub use error::{MemoryError, NearAllocation, Nearest};
+pub use touches::{TOUCH_BYTES, Touch};
 
 use allocation::Backing;
+use touches::Touches;
 
 /// Loads beyond an allocation: which succeed, and how many did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +90,8 @@ pub struct DeviceMemory {
     /// What kernels ask of the device runtime.
     pub(crate) device_runtime: DeviceRuntime,
     pub(crate) beyond: Beyond,
+    /// What was touched first, if that is looked for.
+    touches: Option<Box<Touches>>,
 }
 
 impl Default for DeviceMemory {
@@ -119,6 +126,41 @@ impl DeviceMemory {
             heap: None,
             device_runtime: DeviceRuntime::default(),
             beyond: Beyond::default(),
+            touches: None,
+        }
+    }
+
+    /// From now on, runs without time note each first touch of a segment of [`TOUCH_BYTES`] from `address` on that is not
+    /// in `known`, which has a bit for each.
+    pub fn watch_touches(&mut self, address: u64, known: Vec<u64>) {
+        self.touches = Some(Box::new(Touches::new(address, known)));
+    }
+
+    /// Ends that, and returns what was touched, in order.
+    pub fn take_touches(&mut self) -> Vec<Touch> {
+        let touches = self.touches.take();
+        touches.map(|touches| touches.take()).unwrap_or_default()
+    }
+
+    /// Whether first touches are noted.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.touches.is_some()
+    }
+
+    /// Notes what `access` touches; whether any of it was new.
+    pub(crate) fn note_touches(&mut self, access: &MemoryAccess) -> bool {
+        let touches = self.touches.as_mut();
+        touches.is_some_and(|touches| touches.note(access))
+    }
+
+    /// The addresses around `address`, in allocation `at`, that need no look for first touches.
+    pub(crate) fn free_around(&self, at: usize, address: u64) -> Range<u64> {
+        let allocation = &self.allocations[at];
+        let all = allocation.address..allocation.address + allocation.bytes();
+        match &self.touches {
+            Some(touches) => touches.free_around(address, all),
+            None => all,
         }
     }
 

@@ -180,8 +180,15 @@ impl Windows {
         }
     }
 
-    /// Remembers where `inst`, which was just executed, found its bytes: in allocation `at`.
-    pub(crate) fn learn(&mut self, inst: &MemoryInst, memory: &mut DeviceMemory, at: u32) {
+    /// Remembers where `inst`, which was just executed, found its bytes: in allocation `at`, and if first touches are
+    /// looked for, at `address`.
+    pub(crate) fn learn(
+        &mut self,
+        inst: &MemoryInst,
+        memory: &mut DeviceMemory,
+        at: u32,
+        address: Option<u64>,
+    ) {
         let at = at as usize;
         if matches!(inst.space, Space::Shared | Space::Local | Space::Param) {
             return;
@@ -190,8 +197,18 @@ impl Windows {
         if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
             return;
         }
+        let allocation = memory.allocations()[at].address();
+        let free = memory.free_around(at, address.unwrap_or(allocation));
         let (base, data) = memory.data_mut(at);
-        let bytes = data.len() as u64;
+        // The access may have been to another allocation than its hint says.
+        let Some(offset) = free.start.checked_sub(base) else {
+            return;
+        };
+        let Some(data) = data.get_mut(offset as usize..(free.end.saturating_sub(base)) as usize)
+        else {
+            return;
+        };
+        let (base, bytes) = (free.start, data.len() as u64);
         // Generic addresses of the windows mean other memory.
         if inst.space == Space::Generic && base.saturating_add(bytes) > window::SHARED {
             return;
