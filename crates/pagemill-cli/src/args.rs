@@ -180,6 +180,11 @@ pub struct CudaArguments {
     #[arg(long, conflicts_with = "oversubscribe")]
     pub check: bool,
 
+    /// How much to time: every launch; a part of them, for an estimate with an error bar; or page traffic alone, with a
+    /// lower bound for time
+    #[arg(long, value_name = "DETAIL", value_parser = ["full", "sampled", "pages"], default_value = "full", conflicts_with_all = ["functional", "check"])]
+    pub detail: String,
+
     /// Say on standard error which environment variables the program gets
     #[arg(long)]
     pub verbose: bool,

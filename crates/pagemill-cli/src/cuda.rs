@@ -57,9 +57,10 @@ fn scenario_text(arguments: &CudaArguments) -> String {
         _ => String::new(),
     };
     format!(
-        "title = {}\nkind = \"cuda\"\nmachine = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\ncheck = {}\n{memory}\n[transfer]\n{mode}",
+        "title = {}\nkind = \"cuda\"\nmachine = {}\ndetail = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\ncheck = {}\n{memory}\n[transfer]\n{mode}",
         string(&title),
         string(&arguments.machine),
+        string(&arguments.detail),
         words.join(", "),
         arguments.functional,
         arguments.check,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::Plan;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, Scenario, load, load_text};
-use pagemill_sim::{GpuMachine, Limits, TransferMode};
+use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
 
 /// The environment variable that names a folder: `scenario.toml` in it is read, `results-<pid>.json` is written to it.
 pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
@@ -38,6 +38,8 @@ pub struct Setting {
     pub limits: Limits,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// How much of the launches is timed.
+    pub detail: Detail,
     /// Whether mistakes of kernels are looked for.
     pub check: bool,
     /// Hints to give for the program; `None` for those of its own alone.
@@ -110,6 +112,7 @@ impl Setting {
                 mode: point.transfer.simulated(),
                 limits: point.limits,
                 functional: point.functional,
+                detail: point.detail,
                 check: point.check,
                 plan: None,
                 results: None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{CudaPoint, CudaRun, PointSpec, load, load_text};
-use pagemill_sim::Translation;
+use pagemill_sim::{Detail, Translation};
 
 const TEXT: &str = r#"
 title = "A program \"quoted\""
@@ -143,6 +143,35 @@ fn a_factor_is_a_number_above_zero_of_a_mode_that_migrates() {
         ("transfer.mode=ideal-overlap", "moves no pages"),
     ] {
         let error = points(TEXT, &[factor, set]).expect_err("it is wrong");
+        assert!(error.contains(part), "{set}: {error}");
+    }
+}
+
+#[test]
+fn detail_is_read_and_refused_without_time() {
+    let text = TEXT.replacen("machine =", "detail = \"sampled\"\nmachine =", 1);
+    let point = &points(&text, &[]).expect("it is sound")[0];
+    assert_eq!(point.detail, Detail::Sampled);
+    let shadow = CudaRun {
+        functional: true,
+        ..CudaRun::default()
+    };
+    let text_of_shadow = point.scenario_text(&shadow);
+    assert!(
+        text_of_shadow.contains("detail = \"full\""),
+        "{text_of_shadow}"
+    );
+    let plain = &points(TEXT, &[]).expect("it is sound")[0];
+    assert_eq!(plain.detail, Detail::Full);
+    for (set, part) in [
+        (
+            "program.functional=true",
+            "`program.functional` leaves it out",
+        ),
+        ("program.check=true", "`program.check` leaves it out"),
+        ("detail=half", "use \"full\", \"sampled\" or \"pages\""),
+    ] {
+        let error = points(&text, &[set]).expect_err("it is refused");
         assert!(error.contains(part), "{set}: {error}");
     }
 }

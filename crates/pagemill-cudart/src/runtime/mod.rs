@@ -95,6 +95,7 @@ impl Runtime {
     pub fn new(setting: Setting) -> Result<Self, Fault> {
         let options = Options {
             timing: !setting.functional,
+            detail: setting.detail,
             timeline: setting.limits.timeline_events > 0,
             limits: setting.limits,
         };

@@ -2,6 +2,8 @@ use std::fmt;
 
 use pagemill_types::{PageRange, PageSize};
 
+use super::multi_range::MultiRange;
+use super::whole_page::WholePage;
 use super::{FullSlotRule, MigrationPolicy, PolicyEntry};
 
 /// How pages migrate: plain values, checked once by [`MigrationSpec::build`].
@@ -106,6 +108,19 @@ impl Migration {
     /// The values it was made of.
     pub fn spec(&self) -> &MigrationSpec {
         &self.spec
+    }
+
+    /// Whether the bytes that move do not depend on the order of requests: whole pages, or the requested units alone.
+    pub fn is_order_free(&self) -> bool {
+        let MigrationSpec {
+            policy,
+            gap_threshold_bytes,
+            range_slots,
+            ..
+        } = &self.spec;
+        let moves_units = policy.name == MultiRange::ENTRY.name;
+        policy.name == WholePage::ENTRY.name
+            || moves_units && *gap_threshold_bytes == 0 && range_slots.is_none()
     }
 
     /// The policy that decides.

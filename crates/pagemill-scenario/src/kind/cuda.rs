@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use pagemill_sim::{GpuMachine, Limits};
+use pagemill_sim::{Detail, GpuMachine, Limits};
 
-use super::gpu::{limits, transfer_and_machine};
+use super::gpu::{detail, limits, transfer_and_machine};
 use super::input::PointInput;
 use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
 use crate::error::Problem;
@@ -27,6 +27,8 @@ pub struct CudaPoint {
     pub command: Vec<String>,
     /// Whether kernels are only executed, without time.
     pub functional: bool,
+    /// How much of the launches is timed.
+    pub detail: Detail,
     /// Whether mistakes of kernels are looked for, which leaves time out as well.
     pub check: bool,
     /// How many times as much as GPU memory holds the program has at its peak, if GPU memory is to follow from that.
@@ -52,8 +54,11 @@ impl CudaPoint {
         let (transfer, machine) =
             transfer_and_machine(root, input, Some(default_mode(input.machine)));
         let limits = limits(root);
+        let detail = root.or("detail", Detail::Full, detail);
         let (program, mut machine, transfer) = (program?, machine?, transfer?);
+        let detail = detail?;
         program.check_keys(root, &transfer)?;
+        program.check_detail(root, detail)?;
         if let Some(bytes) = program.gpu_memory_bytes {
             limit_memory(root, &mut machine.spec, bytes, transfer.page.bytes())?;
         }
@@ -62,6 +67,7 @@ impl CudaPoint {
             transfer,
             command: program.command,
             functional: program.functional || program.check,
+            detail,
             check: program.check,
             oversubscribe: program.oversubscribe,
             gpu_memory_bytes: program.gpu_memory_bytes,
@@ -85,6 +91,9 @@ impl CudaPoint {
             &["program", "functional"],
             Kind::Boolean(self.functional || run.functional),
         );
+        if run.functional {
+            put(&["detail"], Kind::String(Detail::Full.name().to_owned()));
+        }
         if let Some(bytes) = run.gpu_memory_bytes {
             put(
                 &["program", "gpu_memory"],
@@ -134,6 +143,22 @@ impl ProgramKeys {
             oversubscribe: oversubscribe?,
             gpu_memory_bytes: gpu_memory_bytes?,
         })
+    }
+
+    /// Whether there is time that the detail is of.
+    fn check_detail(&self, root: &Section<'_>, detail: Detail) -> Option<()> {
+        let other = match (self.check, self.functional) {
+            _ if detail == Detail::Full => return Some(()),
+            (true, _) => "program.check",
+            (false, true) => "program.functional",
+            (false, false) => return Some(()),
+        };
+        let name = detail.name();
+        let text =
+            format!("`detail` = {name:?} is about simulated time, and `{other}` leaves it out");
+        let problem = Problem::at(root.origin_of("detail"), text);
+        root.report(problem.help("leave one of them out".to_owned()));
+        None
     }
 
     /// Whether the keys go together, and with the transfer mode.

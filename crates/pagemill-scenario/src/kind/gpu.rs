@@ -1,6 +1,6 @@
 //! `kind = "gpu"`: a GPU program on a simulated GPU whose pages move.
 
-use pagemill_sim::{GpuMachine, Limits, TransferMode};
+use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
 use pagemill_types::PageSize;
 
 use super::input::PointInput;
@@ -24,6 +24,8 @@ pub struct GpuPoint {
     pub transfer: Transfer,
     /// What runs.
     pub workload: WorkloadSpec,
+    /// How much of its launches is timed.
+    pub detail: Detail,
     /// Where a run is stopped, and how many events of it are kept.
     pub limits: Limits,
 }
@@ -35,7 +37,9 @@ impl GpuPoint {
             .and_then(|section| WorkloadSpec::read(section, input.seed));
         let (transfer, machine) = transfer_and_machine(root, input, None);
         let limits = limits(root);
+        let detail = root.or("detail", Detail::Full, detail);
         Some(Self {
+            detail: detail?,
             machine: machine?,
             transfer: transfer?,
             workload: workload?,
@@ -87,6 +91,16 @@ pub(crate) fn limits(root: &mut Section<'_>) -> Option<Limits> {
         Some(section) => read_limits(section),
         None => Some(Limits::default()),
     }
+}
+
+/// Reads how much of the launches is timed.
+pub(crate) fn detail(node: &Node) -> Result<Detail, Wrong> {
+    let name = quantity::text(node)?;
+    let found = Detail::ALL.into_iter().find(|detail| detail.name() == name);
+    found.ok_or_else(|| {
+        Wrong::new("there is no such detail")
+            .help("use \"full\", \"sampled\" or \"pages\"".to_owned())
+    })
 }
 
 const READ_GRANULE_MAX: u64 = 2 << 20;

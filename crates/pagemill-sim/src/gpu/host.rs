@@ -10,6 +10,8 @@ use super::pages::driver::DriverPages;
 use super::pages::ranges::{Ranges, RangesSpec};
 use super::program::{ExecutionMark, LoadedModule};
 use super::report::{LaunchReport, Report};
+use super::sampled::IssueRate;
+use super::sampling::Detail;
 use super::stream::GridStream;
 use super::timing_model::TimingModel;
 use crate::SpecError;
@@ -50,6 +52,8 @@ pub struct DriverRun {
 pub struct Options {
     /// Whether time is simulated. Without, kernels compute their results and instructions are counted, nothing else.
     pub timing: bool,
+    /// How much of the launches of PTX kernels is timed, where time is simulated.
+    pub detail: Detail,
     /// Whether events are recorded.
     pub timeline: bool,
     /// Bounds.
@@ -60,6 +64,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             timing: true,
+            detail: Detail::Full,
             timeline: false,
             limits: Limits::default(),
         }
@@ -118,6 +123,7 @@ pub struct Gpu {
     pub(super) modules: Vec<LoadedModule>,
     pub(super) timings: InstructionTimings,
     pub(super) timing_model: TimingModel,
+    pub(super) issue_rate: IssueRate,
     buffers: Vec<Buffer>,
     /// Bytes of each buffer that the host has not copied to the GPU.
     uncopied: Vec<u64>,
@@ -183,6 +189,9 @@ impl Gpu {
         }
         let pages = page_manager(machine, &mode, migration)?;
         let path = MemoryPath::new(machine, page, pages, timeline);
+        let mut timing_model =
+            TimingModel::new(machine, mode, options.limits.thread_instructions, path);
+        timing_model.set_detail(options.detail);
         Ok(Self {
             options,
             page,
@@ -195,7 +204,8 @@ impl Gpu {
             output: Output::default(),
             modules: Vec::new(),
             timings: machine.sm.timings,
-            timing_model: TimingModel::new(machine, mode, options.limits.thread_instructions, path),
+            timing_model,
+            issue_rate: IssueRate::of(machine),
             next_address: MANAGED_BASE,
             buffers: Vec::new(),
             uncopied: Vec::new(),

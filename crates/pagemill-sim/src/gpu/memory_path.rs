@@ -1,5 +1,7 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
+mod replay;
+
 use super::deferred::{Request, Route, Stage};
 use super::machine::{GpuMachine, Memory};
 use super::pages::{Asker, Moves, PageRequest, Pages, Place, Sleeping, Touch, page_of};

@@ -3,6 +3,7 @@
 use super::error::GpuError;
 use super::host::{Buffer, Gpu};
 use super::report::LaunchReport;
+use super::sampling::Detail;
 use super::stats::ExecutionStats;
 use super::stream::ptx::{PtxGrid, kernel_costs};
 use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A loaded module of one [`Gpu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ModuleId(u32);
+pub struct ModuleId(pub(super) u32);
 
 /// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch_packed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -260,7 +261,10 @@ impl Gpu {
             self.copy_the_rest();
             self.read_between_launches();
         }
-        self.run_timed(module, &launch)
+        match self.options.detail {
+            Detail::Full => self.run_timed(module, &launch),
+            _ => self.run_by_detail(module, shape, &launch),
+        }
     }
 
     /// Lets `executor` run the instructions of later launches without time.
@@ -306,7 +310,11 @@ impl Gpu {
             .ok_or(GpuError::UnknownModule { index })
     }
 
-    fn run_timed(&mut self, module: ModuleId, launch: &Launch) -> Result<LaunchReport, GpuError> {
+    pub(super) fn run_timed(
+        &mut self,
+        module: ModuleId,
+        launch: &Launch,
+    ) -> Result<LaunchReport, GpuError> {
         let Self {
             modules,
             memory,
@@ -324,19 +332,24 @@ impl Gpu {
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
+        let execution = self.execute(launch)?;
+        self.timing_model
+            .note_functional(&launch.kernel().name, execution)
+    }
+
+    /// Runs the instructions of a launch, without time.
+    pub(super) fn execute(&mut self, launch: &Launch) -> Result<ExecutionStats, GpuError> {
         let observe = self.observe_execution.unwrap_or(|_| ());
         observe(ExecutionMark::Begin);
         let run = run_functional(launch, &mut self.memory, &mut self.output);
         observe(ExecutionMark::End);
         let totals = run.map_err(GpuError::Trap)?;
-        let execution = ExecutionStats {
+        Ok(ExecutionStats {
             blocks: totals.blocks,
             warp_instructions: totals.instructions,
             thread_instructions: totals.thread_instructions,
             ..ExecutionStats::default()
-        };
-        self.timing_model
-            .note_functional(&launch.kernel().name, execution)
+        })
     }
 }
 

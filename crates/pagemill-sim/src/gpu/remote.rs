@@ -25,6 +25,11 @@ impl RemoteMemory {
         self.stretches.retain(|(start, _)| *start != address);
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
     /// Whether `segment` is used over the link.
     #[inline]
     pub(crate) fn holds(&self, segment: u64) -> bool {

@@ -2,6 +2,7 @@
 
 use super::allocated::Allocated;
 use super::pages::ledger::{AllocationReport, LineReport};
+use super::sampling::Sampling;
 use super::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use crate::timeline::Timeline;
 use pagemill_types::Picos;
@@ -64,6 +65,9 @@ pub struct Report {
     pub lines: Vec<LineReport>,
     /// The launches, in their order.
     pub launches: Vec<LaunchReport>,
+    /// How much was timed; `None` if every launch was.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
     /// Events, if asked for.
     pub timeline: Timeline,
     /// Where pages were, when and why, as the bytes of a page map; empty where none was asked for or no page migrates.
@@ -84,6 +88,11 @@ impl Report {
                 kernels.len() - 1
             });
             kernels[place].1.add_launch(launch);
+        }
+        if let Some(sampling) = &self.sampling {
+            for (name, part) in &mut kernels {
+                part.sampling = Some(sampling.of_kernel(name, &part.launches));
+            }
         }
         kernels
     }

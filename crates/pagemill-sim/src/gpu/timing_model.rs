@@ -1,5 +1,7 @@
 //! The timed side of a GPU: what the host asks for happens one after the other, each at its time.
 
+mod untimed;
+
 use super::error::{GpuError, LaunchFailure};
 use super::host::TransferMode;
 use super::machine::GpuMachine;
@@ -7,6 +9,7 @@ use super::memory_path::MemoryPath;
 use super::pages::ledger::{LineAccount, LineReport};
 use super::report::{LaunchReport, Report};
 use super::run::{Engine, RunError};
+use super::sampling::{Detail, Sampler};
 use super::stats::{ExecutionStats, LaunchStats};
 use super::stream::{GridStream, StreamFailure};
 use crate::parts::link::Direction;
@@ -16,6 +19,8 @@ use pagemill_types::Picos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+pub(super) use untimed::Executed;
 
 /// SMs, memory side and the host's clock.
 #[derive(Debug)]
@@ -34,6 +39,7 @@ pub(super) struct TimingModel {
     launches: Vec<LaunchReport>,
     /// By file and line.
     lines: BTreeMap<(String, u32), LineAccount>,
+    pub(super) sampler: Sampler,
 }
 
 impl TimingModel {
@@ -56,7 +62,13 @@ impl TimingModel {
             copy_time: Picos::ZERO,
             launches: Vec::new(),
             lines: BTreeMap::new(),
+            sampler: Sampler::default(),
         }
+    }
+
+    /// How much of later launches is timed.
+    pub(super) fn set_detail(&mut self, detail: Detail) {
+        self.sampler = Sampler::new(detail);
     }
 
     pub(super) fn migrates(&self) -> bool {
@@ -329,6 +341,7 @@ impl TimingModel {
 
     /// Results of the run; the host side adds its own.
     pub(super) fn finish(mut self) -> Report {
+        self.estimate_again();
         self.path.pages.land_everything();
         let link_rate = self.path.wires.link.bytes_per_second();
         let page_map = self.path.wires.timeline.finish_pages(self.now, link_rate);
@@ -346,6 +359,7 @@ impl TimingModel {
             ranges_per_page: self.path.pages.ranges_per_page(),
             allocations: self.path.wires.ledger.reports(),
             lines: lines(self.lines),
+            sampling: self.sampler.finish(&self.launches),
             launches: self.launches,
             timeline: self.path.wires.timeline,
             page_map,

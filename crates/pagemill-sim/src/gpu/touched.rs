@@ -24,6 +24,16 @@ impl TouchedSegments {
         *word |= bit;
     }
 
+    pub(crate) fn contains(&self, segment: u64) -> bool {
+        let word = self.words.get((segment / 64) as usize);
+        word.is_some_and(|word| word >> (segment % 64) & 1 != 0)
+    }
+
+    /// One bit for each segment.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// How many segments were touched.
     pub(crate) fn count(&self) -> u64 {
         self.count

@@ -25,6 +25,36 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "part of time_ns with a copy of the host, or pages coming back for it",
     ),
     (
+        "time_detail",
+        ColumnKind::Text,
+        "how much was timed, if not every launch: sampled, or pages (time_ns is then a lower bound)",
+    ),
+    (
+        "time_error_ns",
+        ColumnKind::TimeNs,
+        "with `detail = \"sampled\"`: the time of full detail is within this much of time_ns, at a confidence of 95 %",
+    ),
+    (
+        "timed_launches",
+        ColumnKind::Count,
+        "with a detail: launches that were timed; cache, TLB and DRAM columns are of these alone",
+    ),
+    (
+        "timed_instructions_share",
+        ColumnKind::Rate,
+        "with a detail: thread instructions of the timed launches, of all",
+    ),
+    (
+        "untimed_moved_bytes",
+        ColumnKind::Bytes,
+        "with a detail: moved in launches that were not timed",
+    ),
+    (
+        "page_traffic",
+        ColumnKind::Text,
+        "with a detail: exact if full detail moves the same bytes, estimated if that depends on the order of accesses in launches that were not timed",
+    ),
+    (
         "migrated_bytes",
         ColumnKind::Bytes,
         "moved from CPU to GPU, by migration or by copies",
@@ -268,6 +298,7 @@ pub fn add_metrics(row: Row, report: &Report, checked: Option<&Checked>) -> Row 
         .metric("l1_hit_rate", hit_rate(&memory.l1))
         .metric("l2_hit_rate", hit_rate(&memory.l2))
         .metric("dram_bytes", memory.dram.bytes);
+    let row = add_sampling(row, report);
     let row = add_migration(row, report);
     let row = add_driver(row, report);
     match checked {
@@ -297,6 +328,36 @@ pub fn add_last_launch(row: Row, report: &Report, checked: &Checked, clock: Cloc
             "bandwidth_bytes_per_second",
             (bytes as f64 / time * 1e12).round() as u64,
         ),
+    }
+}
+
+/// How much was timed, where not everything was.
+fn add_sampling(row: Row, report: &Report) -> Row {
+    let Some(sampling) = &report.sampling else {
+        return row;
+    };
+    let row = row
+        .metric("time_detail", sampling.detail.name())
+        .metric("timed_launches", sampling.timed_launches)
+        .metric(
+            "timed_instructions_share",
+            quotient(
+                sampling.timed_thread_instructions as f64,
+                report.execution.thread_instructions,
+            ),
+        )
+        .metric("untimed_moved_bytes", sampling.untimed_moved_bytes)
+        .metric(
+            "page_traffic",
+            if sampling.is_exact {
+                "exact"
+            } else {
+                "estimated"
+            },
+        );
+    match sampling.time_error_ns {
+        Some(error) => row.metric("time_error_ns", error),
+        None => row,
     }
 }
 

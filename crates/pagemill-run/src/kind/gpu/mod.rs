@@ -54,6 +54,7 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
     limits.timeline_events = limits.timeline_events.min(options.events_max);
     let gpu_options = Options {
         timing: true,
+        detail: spec.detail,
         timeline: limits.timeline_events > 0,
         limits,
     };

@@ -8,6 +8,7 @@ pub(crate) mod ledger;
 pub(crate) mod ranges;
 #[cfg(test)]
 mod ranges_tests;
+mod resident;
 
 use std::ops::Range;
 

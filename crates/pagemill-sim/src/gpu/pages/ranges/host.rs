@@ -1,6 +1,7 @@
 //! What a runtime asks outside of kernels: prefetches, room for other memory, frees.
 
 use super::{Flight, Ranges};
+use crate::gpu::machine::MergeScope;
 use crate::gpu::page_events;
 use crate::gpu::wires::Wires;
 use crate::parts::link::Direction;
@@ -103,6 +104,28 @@ impl Ranges {
                 frames.release(index);
             }
         }
+    }
+
+    /// Whether the `bytes` from `offset` of managed memory, all of one page, are in GPU memory, or on their way there.
+    pub(crate) fn is_valid(&self, offset: u64, bytes: u64) -> bool {
+        let index = (offset >> self.page_shift) as usize;
+        if self.is_whole[index] {
+            return true;
+        }
+        let start = (offset & ((1 << self.page_shift) - 1)) as u32;
+        let range = PageRange {
+            start,
+            end: start + bytes as u32,
+        };
+        let page = &self.pages[index];
+        page.state() == PageState::ValidInGpu || page.valid().contains(range)
+    }
+
+    /// Whether the bytes that move do not depend on the order of requests.
+    pub(crate) fn is_order_free(&self) -> bool {
+        self.migration.is_order_free()
+            && self.spec.merge == MergeScope::Gpu
+            && self.arrivals.is_none()
     }
 
     /// Whether any byte of the page at `address` is in GPU memory.

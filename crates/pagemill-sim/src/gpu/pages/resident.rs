@@ -1,0 +1,64 @@
+//! Which segments are on the GPU, for launches that are executed only.
+
+use super::{AccessKind, Pages, Place};
+use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
+use pagemill_types::Picos;
+
+/// Segments of a 4 KiB page, and its bits in a word of segments.
+const PAGE_SEGMENTS: u32 = 4096 >> SEGMENT_SHIFT;
+const PAGE_BITS: u64 = (1 << PAGE_SEGMENTS) - 1;
+
+impl Pages {
+    /// Clears the bits of `segments`, counted from the start of managed memory, that are not wholly in GPU memory for loads
+    /// and stores.
+    pub(crate) fn keep_resident(&self, segments: &mut [u64]) {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => {
+                for (at, word) in segments.iter_mut().enumerate() {
+                    let first = at as u64 * 64;
+                    *word = keep(*word, |bit| {
+                        ranges.is_valid((first + u64::from(bit)) * SEGMENT_BYTES, SEGMENT_BYTES)
+                    });
+                }
+            }
+            Self::Driver(_) => {
+                let pages_of_word = 64 / PAGE_SEGMENTS;
+                for (at, word) in segments.iter_mut().enumerate() {
+                    for part in 0..pages_of_word {
+                        let bits = PAGE_BITS << (part * PAGE_SEGMENTS);
+                        let page = at as u32 * pages_of_word + part;
+                        let is_asked = *word & bits != 0;
+                        if is_asked
+                            && self.place(Picos::ZERO, page, AccessKind::Store) != Place::Gpu
+                        {
+                            *word &= !bits;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the bytes that move for a launch do not depend on the order of its accesses.
+    pub(crate) fn is_order_free(&self) -> bool {
+        match self {
+            Self::Fixed => true,
+            Self::Ranges(ranges) => ranges.is_order_free(),
+            // What a batch brings depends on the faults that it holds.
+            Self::Driver(_) => false,
+        }
+    }
+}
+
+/// The bits of `word` that `holds` holds for. Neighbors mostly agree, so a whole word is asked by its ends first.
+fn keep(word: u64, holds: impl Fn(u32) -> bool) -> u64 {
+    let mut left = word;
+    let mut kept = 0;
+    while left != 0 {
+        let bit = left.trailing_zeros();
+        left &= left - 1;
+        kept |= u64::from(holds(bit)) << bit;
+    }
+    kept
+}

@@ -1,0 +1,120 @@
+//! Launches of runs that do not time all of them.
+
+use super::error::GpuError;
+use super::host::Gpu;
+use super::machine::GpuMachine;
+use super::memory_path::MANAGED_BASE;
+use super::program::{LaunchShape, ModuleId};
+use super::report::LaunchReport;
+use super::sampling::{Circumstances, GroupKey};
+use super::timing_model::Executed;
+use pagemill_ptx::{AccessKind, Launch, TOUCH_BYTES, Touch};
+use pagemill_types::{Clock, Picos};
+
+/// How fast the GPU issues instructions at best.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IssueRate {
+    clock: Clock,
+    /// Cycles of a scheduler for the cheapest instruction.
+    cycles: u64,
+    schedulers: u64,
+}
+
+impl IssueRate {
+    pub(super) fn of(machine: &GpuMachine) -> Self {
+        let timings = &machine.sm.timings;
+        let all = [
+            timings.integer,
+            timings.integer_multiply,
+            timings.float32,
+            timings.float64,
+            timings.special,
+            timings.convert,
+            timings.shared,
+            timings.constant,
+            timings.memory,
+            timings.control,
+        ];
+        let cycles = all.iter().map(|timing| timing.issue_cycles).min();
+        Self {
+            clock: machine.core_clock,
+            cycles: u64::from(cycles.unwrap_or(0)),
+            schedulers: u64::from(machine.sm.count) * u64::from(machine.sm.schedulers),
+        }
+    }
+
+    /// The least time of that many instructions of warps.
+    fn time_for(&self, warp_instructions: u64) -> Picos {
+        let cycles = (warp_instructions / self.schedulers.max(1)).saturating_mul(self.cycles);
+        self.clock.cycles(cycles)
+    }
+}
+
+impl Gpu {
+    /// Times a launch or only executes it, as the run's detail wants.
+    pub(super) fn run_by_detail(
+        &mut self,
+        module: ModuleId,
+        shape: &LaunchShape,
+        launch: &Launch,
+    ) -> Result<LaunchReport, GpuError> {
+        let key = GroupKey {
+            module: module.0,
+            kernel: launch.kernel().name.clone(),
+            block: shape.block,
+            shared_bytes: launch.shared_bytes(),
+            blocks_log2: launch.blocks().max(1).ilog2(),
+        };
+        let now = Circumstances {
+            replays: self.timing_model.path.pages.is_order_free(),
+            is_full: !self.fits() || !self.timing_model.path.remote.is_empty(),
+        };
+        // Blocks that wait for each other take turns by time.
+        if shape.cooperative || self.timing_model.sampler.chooses(&key, now) {
+            let report = self.run_timed(module, launch)?;
+            self.timing_model.sampler.note_timed(key, &report);
+            return Ok(report);
+        }
+        self.execute_only(key, launch, now)
+    }
+
+    /// Whether all that the program has now fits into GPU memory, so that no page has to leave.
+    fn fits(&self) -> bool {
+        let live_bytes = self.allocated.live_bytes;
+        !self.timing_model.migrates() || self.memory_bytes.is_none_or(|most| live_bytes <= most)
+    }
+
+    fn execute_only(
+        &mut self,
+        key: GroupKey,
+        launch: &Launch,
+        circumstances: Circumstances,
+    ) -> Result<LaunchReport, GpuError> {
+        // Where pages leave, what is used matters, not only what is touched first.
+        let known = self.timing_model.path.known_segments(!self.fits());
+        self.memory.watch_touches(MANAGED_BASE, known);
+        let execution = self.execute(launch);
+        let touches = self.memory.take_touches();
+        let execution = execution?;
+        let executed = Executed {
+            least: self
+                .issue_rate
+                .time_for(execution.warp_instructions)
+                .max(self.memory_time(&touches)),
+            execution,
+            touches,
+            circumstances,
+        };
+        self.timing_model.note_executed(key, &executed)
+    }
+
+    /// The least time of GPU memory for loads of what no kernel has touched before: no cache has it.
+    fn memory_time(&self, touches: &[Touch]) -> Picos {
+        let path = &self.timing_model.path;
+        let loads = touches
+            .iter()
+            .filter(|touch| touch.kind == AccessKind::Load && !path.was_touched(touch.segment));
+        self.memory_rate
+            .time_for(loads.count() as u64 * TOUCH_BYTES)
+    }
+}
