@@ -8,13 +8,15 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use pagemill_pager::{Allocation, COUNTERS, Pager, Setup};
+use pagemill_pager::{Allocation, Announcement, COUNTERS, Pager, Setup};
 
 /// A pager and its memory by address. Memory ends before the handlers do.
 #[derive(Debug)]
 pub struct Opened {
     allocations: Mutex<BTreeMap<usize, Allocation>>,
     pager: Pager,
+    /// Shows it to `pagemill pager top`, where there can be temporary files.
+    _announced: Option<Announcement>,
 }
 
 thread_local! {
@@ -33,9 +35,15 @@ fn open(memory_bytes: u64, to: &CStr, in_thread: bool) -> Result<Box<Opened>, St
     let to = to.to_str().map_err(|error| format!("`to`: {error}"))?;
     let mut setup = Setup::new(memory_bytes, to);
     setup.in_thread = in_thread;
+    let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    let announced = Announcement::new(name.trim_end(), &mut setup).ok();
     let pager = setup.start().map_err(|error| error.to_string())?;
     let allocations = Mutex::default();
-    Ok(Box::new(Opened { allocations, pager }))
+    Ok(Box::new(Opened {
+        allocations,
+        pager,
+        _announced: announced,
+    }))
 }
 
 impl Opened {

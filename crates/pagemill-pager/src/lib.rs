@@ -15,6 +15,7 @@ mod record;
 mod recorder;
 mod regions;
 pub mod remote;
+mod running;
 mod setup;
 mod shard;
 pub mod store;
@@ -23,6 +24,7 @@ mod worker;
 pub use config::{Config, ConfigError, WhenStoreFails};
 pub use counters::{COUNTERS, Count, Counters};
 pub use pager::{Allocation, Pager, PagerError};
+pub use running::{Announcement, Running, running};
 pub use setup::{Place, SETUP_VARIABLE, Setup, SetupError};
 
 /// Bytes of a unit, the least that moves.

@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -21,6 +22,8 @@ pub enum PagerCommand {
     Probe(ProbeArguments),
     /// Keep memory of other programs and machines
     Serve(ServeArguments),
+    /// Show the pagers that run on this computer: faults, bytes each way, waiting
+    Top(TopArguments),
     /// Show the counters of a page server, in the text format of Prometheus
     Status(StatusArguments),
 }
@@ -179,6 +182,40 @@ pub struct ProbeArguments {
     /// Also write results.json, results.csv, results.parquet and report.html there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Programs of `pagemill pager run` and of the library for C and Python, those of this user only unless root looks. A server is shown
+/// with --server. Rates are of the time since the last look.
+#[derive(Args, Debug)]
+pub struct TopArguments {
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub interval: Duration,
+
+    /// Look for one interval, print, and end
+    #[arg(long)]
+    pub once: bool,
+
+    /// The form of the results
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also show the page server there
+    #[arg(long, value_name = "ADDRESS", requires = "token_file")]
+    pub server: Option<String>,
+
+    #[command(flatten)]
+    pub tenant: TenantArguments,
+
+    /// Folder for temporary files of the programs
+    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
+    pub folder: PathBuf,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let valid = seconds.filter(|seconds| (0.01..=3600.0).contains(seconds));
+    (valid.map(Duration::from_secs_f64)).ok_or_else(|| "use 0.01 to 3600 seconds".to_owned())
 }
 
 #[derive(Args, Debug)]

@@ -8,8 +8,8 @@ use pagemill_pager::{COUNTERS, Count, Counters, Setup};
 use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 
 /// One row of parameters and the sums of all processes.
-pub fn results(folder: &Path, setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
-    let processes = processes(folder);
+pub fn results(setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
+    let processes = setup.counters.as_deref().map_or_else(Vec::new, processes);
     let sum = |count| processes.iter().map(|one| one.get(count)).sum::<u64>();
     let mut row = Row::new()
         .parameter("program", program)
@@ -79,6 +79,7 @@ fn processes(folder: &Path) -> Vec<Counters> {
         return Vec::new();
     };
     let open = |path: std::path::PathBuf| {
+        path.extension().filter(|kind| *kind == "counters")?;
         let file = File::options().read(true).write(true).open(path).ok()?;
         let is_whole = file.metadata().ok()?.len() >= Counters::FILE_BYTES;
         is_whole.then(|| Counters::new(Some(file.as_fd())).ok())?

@@ -5,6 +5,7 @@ mod counts;
 mod probe;
 mod run;
 mod serve;
+mod top;
 
 pub use arguments::PagerArguments;
 
@@ -19,6 +20,7 @@ pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
         PagerCommand::Run(arguments) => run::run(arguments),
         PagerCommand::Probe(arguments) => probe::probe(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
+        PagerCommand::Top(arguments) => top::top(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Status(arguments) => serve::status(arguments).map(|()| ExitCode::SUCCESS),
     }
 }

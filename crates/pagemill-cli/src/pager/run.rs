@@ -4,9 +4,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use pagemill_linux::children::{self, AtKill};
-use pagemill_linux::scratch::Scratch;
 use pagemill_linux::userfault::{Feature, Support};
-use pagemill_pager::{SETUP_VARIABLE, Setup};
+use pagemill_pager::{Announcement, SETUP_VARIABLE, Setup};
 
 use super::arguments::{RunArguments, WhenStoreFails};
 use super::counts;
@@ -32,8 +31,12 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let Some((program, rest)) = arguments.program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
     };
-    let folder = Scratch::new("pager").map_err(|error| Failure::Run(error.to_string()))?;
-    setup.counters = Some(folder.path().to_owned());
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy();
+    let _announced =
+        Announcement::new(&name, &mut setup).map_err(|error| Failure::Run(error.to_string()))?;
     let mut command = with_library(Command::new(program), library);
     command.args(rest).env(SETUP_VARIABLE, setup.to_json());
     if arguments.format.is_some() {
@@ -45,11 +48,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let status = children::run(&mut command, AtKill::Terminate)
         .map_err(|error| Failure::Run(format!("cannot run {}: {error}", program.display())))?;
     let time_ns = start.elapsed().as_nanos() as u64;
-    let name = Path::new(program)
-        .file_name()
-        .unwrap_or(program)
-        .to_string_lossy();
-    let set = counts::results(folder.path(), &setup, &name, time_ns);
+    let set = counts::results(&setup, &name, time_ns);
     eprint!("{}", counts::summary(&set));
     if let Some(format) = arguments.format {
         output::print_results(&set, format)?;

@@ -63,7 +63,7 @@ pub fn status(arguments: &StatusArguments) -> Result<(), Failure> {
     output::print_text(&text)
 }
 
-fn token(tenant: &TenantArguments) -> Result<Token, Failure> {
+pub fn token(tenant: &TenantArguments) -> Result<Token, Failure> {
     let file = tenant.token_file.as_deref().ok_or_else(|| {
         let make = "(umask 077; openssl rand -hex 32 > token)";
         Failure::Usage(format!(
@@ -73,6 +73,6 @@ fn token(tenant: &TenantArguments) -> Result<Token, Failure> {
     Token::read(file).map_err(usage)
 }
 
-fn usage(error: impl std::fmt::Display) -> Failure {
+pub fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
 }
