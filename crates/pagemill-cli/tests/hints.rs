@@ -161,6 +161,58 @@ fn bytes_move_as_the_touches_say() {
     }
 }
 
+/// Every write of the CPU makes the GPU's copies void, and they have to come again; reads leave them alone.
+#[test]
+fn writes_of_the_cpu_end_copies_of_memory_that_is_read_mostly() {
+    for (name, expected) in [
+        (
+            "mostly-host-written",
+            Moved {
+                migrated: 2 * ALL,
+                dropped: ALL,
+                ..Moved::default()
+            },
+        ),
+        // The first sum goes back to be read, and is written there; the second finds it in both memories.
+        (
+            "mostly-host-adds",
+            Moved {
+                populated: ALL,
+                returned: ALL,
+                migrated: 2 * ALL,
+                dropped: ALL,
+                ..Moved::default()
+            },
+        ),
+    ] {
+        for faults in ["any", "signal"] {
+            let Some(row) = case_seen_by(faults, name) else {
+                return;
+            };
+            assert_eq!(moved(&row), expected, "{name}, {faults}: {row}");
+        }
+    }
+}
+
+/// The row of a case on an A100, with the CPU's touches seen in the way of `faults`.
+fn case_seen_by(faults: &str, name: &str) -> Option<Value> {
+    let mut command = common::pagemill(&std::env::temp_dir());
+    command.env("PAGEMILL_CUDA_FAULTS", faults);
+    command.args([
+        "cuda",
+        "--format",
+        "json",
+        "--machine",
+        "a100-pcie4-x86",
+        "--",
+    ]);
+    let output = command.arg(program()?).arg(name).output();
+    let finished = common::Finished::from(output.expect("the command starts"));
+    assert_eq!(finished.code, Some(0), "{name}: {}", finished.stderr);
+    let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    Some(results["rows"][0].clone())
+}
+
 #[test]
 fn an_allocation_has_a_row_in_the_results_the_table_and_the_report() {
     let Some(program) = program() else {

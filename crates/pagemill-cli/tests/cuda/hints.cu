@@ -78,6 +78,15 @@ int main(int argc, char **argv) {
     } else if (is("mostly-written")) {
         cpu_writes(1), advise(cudaMemAdviseSetReadMostly);
         gpu_reads(), gpu_writes(2), cpu_reads(2), gpu_reads(), cpu_reads(2);
+    } else if (is("mostly-host-written")) {
+        cpu_writes(1), advise(cudaMemAdviseSetReadMostly), gpu_reads();
+        cpu_reads(1), cpu_writes(2), gpu_reads(), cpu_reads(2), gpu_reads();
+    } else if (is("mostly-host-adds")) {
+        gpu_writes(1), advise(cudaMemAdviseSetReadMostly);
+        for (size_t i = 0; i < count; i++) words[i] += 1;
+        gpu_reads(), cpu_reads(2);
+        for (size_t i = 0; i < count; i++) words[i] += 1;
+        gpu_reads();
     } else if (is("mostly-unset")) {
         cpu_writes(1), advise(cudaMemAdviseSetReadMostly), gpu_reads();
         advise(cudaMemAdviseUnsetReadMostly), gpu_reads(), cpu_reads(1);

@@ -17,6 +17,12 @@ use super::watch;
 static LIVE: Bitmap = Bitmap::unmapped();
 /// Granules that the CPU has touched since [`take_touched`].
 static TOUCHED: Bitmap = Bitmap::unmapped();
+/// Granules whose first read opens them for reads alone.
+static APART: Bitmap = Bitmap::unmapped();
+/// Granules that are open for reads alone.
+static READABLE: Bitmap = Bitmap::unmapped();
+/// Those of [`TOUCHED`] that were open for reads, and were written to.
+static WRITTEN: Bitmap = Bitmap::unmapped();
 /// Touches that were not asked for yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
 static GRANULE_SHIFT: AtomicU32 = AtomicU32::new(12);
@@ -39,15 +45,16 @@ fn granules(range: Range<u64>) -> Range<u64> {
 /// From now on, faults in `range` are ours. Granules are `1 << granule_shift` bytes, the same in the whole process.
 pub(super) fn adopt(range: Range<u64>, granule_shift: u32) -> io::Result<()> {
     GRANULE_SHIFT.store(granule_shift, Ordering::Relaxed);
-    LIVE.map()?;
-    TOUCHED.map()?;
+    for bitmap in [&LIVE, &TOUCHED, &APART, &READABLE, &WRITTEN] {
+        bitmap.map()?;
+    }
     if watch::get(on_touch).is_none() {
         signals::install(on_fault)?;
     }
     for granule in granules(range) {
-        LIVE.set(granule, true);
         // What is fresh belongs to the CPU.
-        TOUCHED.set(granule, false);
+        forget(granule);
+        LIVE.set(granule, true);
     }
     Ok(())
 }
@@ -55,20 +62,50 @@ pub(super) fn adopt(range: Range<u64>, granule_shift: u32) -> io::Result<()> {
 /// Faults in `range` are ours no longer.
 pub(super) fn abandon(range: Range<u64>) {
     for granule in granules(range) {
-        LIVE.set(granule, false);
-        TOUCHED.set(granule, false);
+        forget(granule);
     }
+}
+
+fn forget(granule: u64) {
+    for bitmap in [&LIVE, &TOUCHED, &APART, &READABLE, &WRITTEN] {
+        bitmap.set(granule, false);
+    }
+}
+
+/// What of a granule is closed to the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// All: the next touch opens it.
+    All,
+    /// All, until the next read opens it for reads alone.
+    Apart,
+    /// Writes: the next one opens it.
+    Writes,
 }
 
 /// Closes `range` to the CPU, so that a touch is seen.
 ///
 /// # Errors
-/// When the kernel has no room for more differently protected ranges.
-pub(crate) fn close(range: Range<u64>) -> io::Result<()> {
+/// When the kernel has no room for more differently protected ranges, or cannot see writes alone.
+pub(crate) fn close(range: Range<u64>, closed: Closed) -> io::Result<()> {
+    for granule in granules(range.clone()) {
+        APART.set(granule, closed != Closed::All);
+        READABLE.set(granule, closed == Closed::Writes);
+    }
+    if closed == Closed::Writes {
+        return close_to_writes(range);
+    }
     match watch::get(on_touch) {
         // SAFETY: the callers name granules of the CPU's views, which are shared mappings of memory files.
         Some(watch) => unsafe { watch.watch(range) },
         None => protect(range, libc::PROT_NONE),
+    }
+}
+
+fn close_to_writes(range: Range<u64>) -> io::Result<()> {
+    match watch::get(on_touch) {
+        Some(watch) => watch.watch_writes(range),
+        None => protect(range, libc::PROT_READ),
     }
 }
 
@@ -100,14 +137,31 @@ pub(crate) fn any_touched() -> bool {
     PENDING.swap(false, Ordering::AcqRel)
 }
 
-/// Calls `seen` with the start of every granule in `range` that the CPU has touched since the last call, ascending.
-pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64)) {
+/// Calls `seen` with the start of every granule in `range` that the CPU has touched since the last call, ascending, and with
+/// what of it is closed still.
+pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64, Touched)) {
     let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
     for granule in granules(range) {
         if TOUCHED.take(granule) {
-            seen(BASE + (granule << shift));
+            let touched = match (WRITTEN.take(granule), READABLE.get(granule)) {
+                (true, _) => Touched::Written,
+                (false, true) => Touched::Read,
+                (false, false) => Touched::Somehow,
+            };
+            seen(BASE + (granule << shift), touched);
         }
     }
+}
+
+/// How the CPU touched a granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    /// It read or wrote; it may do both now.
+    Somehow,
+    /// It only read, and may read on.
+    Read,
+    /// It wrote, and may read or have read before.
+    Written,
 }
 
 /// Opens the granule at `address`, which is noted before the thread that touched it can go on; whether it was one of ours.
@@ -117,9 +171,19 @@ fn on_touch(address: u64) -> bool {
     };
     let shift = GRANULE_SHIFT.load(Ordering::Relaxed);
     let start = BASE + (granule << shift);
+    let bytes = start..start + (1 << shift);
+    let was_readable = READABLE.get(granule);
+    let first = APART.get(granule) && !was_readable;
+    // Whether it is a read shows when the touch is repeated.
+    READABLE.set(granule, first);
+    WRITTEN.set(granule, was_readable);
     TOUCHED.set(granule, true);
     PENDING.store(true, Ordering::Release);
-    if open(start..start + (1 << shift)).is_err() {
+    if first && close_to_writes(bytes.clone()).is_ok() {
+        return true;
+    }
+    READABLE.set(granule, false);
+    if open(bytes).is_err() {
         TOUCHED.set(granule, false);
         return false;
     }

@@ -261,6 +261,8 @@ impl Runtime {
         self.gpu.set_now(self.clocks.host());
         if !self.gpu.advise(buffer, range, action)? {
             warn_of_hints(self.is_driven());
+        } else if action == Action::ReadMostly {
+            self.see_writes_to(address, bytes);
         }
         self.clocks.host_waits(self.gpu.now());
         self.close_pages_on_gpu();

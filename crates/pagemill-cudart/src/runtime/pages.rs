@@ -4,20 +4,20 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use pagemill_sim::hints::PAGE_BYTES;
-use pagemill_sim::{Gpu, TransferMode};
-use pagemill_types::{PageSize, VirtAddr};
+use pagemill_sim::{Arrived, Gpu, TransferMode};
+use pagemill_types::PageSize;
 
 use super::Runtime;
 use super::memory::Kind;
 use crate::error::{CudaError, Fault};
-use crate::managed::{self, GRANULE_BYTES_MIN, Views};
+use crate::managed::{self, Closed, GRANULE_BYTES_MIN, Touched, Views};
 
 /// The pages of one managed allocation.
 pub(super) struct ManagedPages {
     views: Views,
     granule_bytes: u64,
-    /// For each granule, whether a touch of the CPU faults.
-    closed: Vec<bool>,
+    /// For each granule, which touches of the CPU fault.
+    closed: Vec<Option<Closed>>,
     /// For each granule, whether the simulator knows of a touch of all its pages.
     settled: Vec<bool>,
 }
@@ -45,7 +45,7 @@ impl ManagedPages {
         let pages = Self {
             views,
             granule_bytes,
-            closed: vec![false; granules as usize],
+            closed: vec![None; granules as usize],
             settled: vec![false; granules as usize],
         };
         Ok((pages, memory))
@@ -56,14 +56,14 @@ impl ManagedPages {
         start..start + self.granule_bytes
     }
 
-    /// Closes the open granules that begin at `starts`, neighbors with one call. Addresses of others are passed over.
-    fn close(&mut self, starts: impl Iterator<Item = u64>) -> io::Result<()> {
+    /// Closes the granules that begin at `starts`, neighbors with one call. Addresses of others are passed over.
+    fn close(&mut self, starts: impl Iterator<Item = u64>, how: Closed) -> io::Result<()> {
         let cpu = self.views.cpu();
         let mut run: Option<Range<u64>> = None;
         for start in starts.filter(|start| cpu.contains(start)) {
             let index = ((start - cpu.start) / self.granule_bytes) as usize;
             self.settled[index] = true;
-            if std::mem::replace(&mut self.closed[index], true) {
+            if self.closed[index].replace(how) == Some(how) {
                 continue;
             }
             let granule = self.granule(index);
@@ -71,12 +71,37 @@ impl ManagedPages {
                 Some(run) if run.end == granule.start => run.end = granule.end,
                 _ => {
                     if let Some(run) = run.replace(granule) {
-                        managed::close(run)?;
+                        managed::close(run, how)?;
                     }
                 }
             }
         }
-        run.map_or(Ok(()), managed::close)
+        run.map_or(Ok(()), |run| managed::close(run, how))
+    }
+
+    /// Closes the granules that something arrived for on the GPU.
+    fn close_arrived(&mut self, arrived: &[Arrived]) -> io::Result<()> {
+        let starts = |how: Closed| {
+            let granules = arrived
+                .iter()
+                .filter(move |granule| closing(granule) == how);
+            granules.map(|granule| granule.address.0)
+        };
+        // Where the system does not show writes alone, a page that is read mostly keeps its copies.
+        let _ = self.close(starts(Closed::Writes), Closed::Writes);
+        self.close(starts(Closed::Apart), Closed::Apart)?;
+        self.close(starts(Closed::All), Closed::All)
+    }
+
+    /// Of the closed granules of `range`, reads and writes are told apart from now on.
+    fn part_touches(&mut self, range: Range<u64>) -> io::Result<()> {
+        let closed: Vec<u64> = (0..self.closed.len())
+            .filter(|&index| self.closed[index] == Some(Closed::All))
+            .map(|index| self.granule(index))
+            .filter(|granule| granule.start < range.end && range.start < granule.end)
+            .map(|granule| granule.start)
+            .collect();
+        self.close(closed.into_iter(), Closed::Apart)
     }
 
     /// The first addresses of all granules.
@@ -109,19 +134,20 @@ impl ManagedPages {
         ranges
     }
 
-    /// The granules that the CPU touched, as ranges of the allocation's `bytes`.
-    fn take_touched(&mut self, bytes: u64) -> Vec<Range<u64>> {
+    /// The granules that the CPU touched, as ranges of the allocation's `bytes`, and whether it is known to have written there.
+    fn take_touched(&mut self, bytes: u64) -> Vec<(Range<u64>, bool)> {
         let cpu = self.views.cpu();
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        managed::take_touched(cpu.clone(), |start| {
+        let mut ranges: Vec<(Range<u64>, bool)> = Vec::new();
+        managed::take_touched(cpu.clone(), |start, touched| {
             let offset = start - cpu.start;
             if let Some(closed) = self.closed.get_mut((offset / self.granule_bytes) as usize) {
-                *closed = false;
+                *closed = (touched == Touched::Read).then_some(Closed::Writes);
             }
+            let wrote = touched == Touched::Written;
             let end = bytes.min(offset + self.granule_bytes);
             match ranges.last_mut() {
-                Some(last) if last.end == offset => last.end = end,
-                _ => ranges.push(offset..end),
+                Some((last, same)) if last.end == offset && *same == wrote => last.end = end,
+                _ => ranges.push((offset..end, wrote)),
             }
         });
         ranges
@@ -139,9 +165,12 @@ impl Runtime {
             let Kind::Managed(buffer, pages) = &mut block.kind else {
                 continue;
             };
-            for range in pages.take_touched(block.bytes) {
+            for (range, wrote) in pages.take_touched(block.bytes) {
                 // The range is within the buffer.
-                let _ = self.gpu.copy_from_gpu(*buffer, range);
+                let _ = match wrote {
+                    true => self.gpu.written_by_host(*buffer, range),
+                    false => self.gpu.copy_from_gpu(*buffer, range),
+                };
             }
         }
         self.clocks.host_waits(self.gpu.now());
@@ -163,6 +192,19 @@ impl Runtime {
         }
     }
 
+    /// Of the managed bytes from `address`, reads and writes of the CPU are told apart from now on.
+    pub(super) fn see_writes_to(&mut self, address: u64, bytes: u64) {
+        let Some((start, _)) = self.block_at(address) else {
+            return;
+        };
+        if let Some(Kind::Managed(_, pages)) =
+            self.blocks.get_mut(&start).map(|block| &mut block.kind)
+        {
+            // Without, writes are taken for reads.
+            let _ = pages.part_touches(address..address + bytes);
+        }
+    }
+
     /// Before a kernel of a mode that copies: what the CPU has in hand is copied to the GPU.
     pub(super) fn copy_open_pages(gpu: &mut Gpu, blocks: &mut super::Blocks) {
         for block in blocks.values_mut() {
@@ -171,7 +213,7 @@ impl Runtime {
             };
             for (closed, index) in pages.closed.iter().zip(0u64..) {
                 let start = index * pages.granule_bytes;
-                if !closed && start < block.bytes {
+                if closed.is_none() && start < block.bytes {
                     let end = block.bytes.min(start + pages.granule_bytes);
                     // The range is within the buffer.
                     let _ = gpu.copy_to_gpu(*buffer, start..end);
@@ -180,7 +222,7 @@ impl Runtime {
         }
     }
 
-    /// Closes the pages that are on the GPU now, so that the CPU's next touch is seen.
+    /// Closes the pages that are on the GPU now, so that the CPU's next touch is seen; those that CPU memory has too, to writes.
     pub(super) fn close_pages_on_gpu(&mut self) {
         let all = self.is_programmer_copy();
         let arrived = self.gpu.take_arrived();
@@ -192,8 +234,8 @@ impl Runtime {
                 continue;
             };
             let closed = match all {
-                true => pages.close(pages.starts()),
-                false => pages.close(of_allocation(&arrived, &pages.views.cpu())),
+                true => pages.close(pages.starts(), Closed::All),
+                false => pages.close_arrived(of_allocation(&arrived, &pages.views.cpu())),
             };
             if closed.is_ok() {
                 continue;
@@ -201,21 +243,27 @@ impl Runtime {
             // The system allows only so many ranges of different protection (vm.max_map_count).
             warn_of_map_count();
             if managed::open(pages.views.cpu()).is_ok() {
-                pages.closed.fill(false);
+                pages.closed.fill(None);
             }
             let _ = self.gpu.copy_from_gpu(*buffer, 0..block.bytes);
         }
     }
 }
 
-/// Those of the ascending `addresses` that lie in `allocation`.
-fn of_allocation<'a>(
-    addresses: &'a [VirtAddr],
-    allocation: &Range<u64>,
-) -> impl Iterator<Item = u64> + use<'a> {
-    let first = addresses.partition_point(|address| address.0 < allocation.start);
-    let end = addresses.partition_point(|address| address.0 < allocation.end);
-    addresses[first..end].iter().map(|address| address.0)
+/// Which touches of the CPU have to be seen.
+fn closing(granule: &Arrived) -> Closed {
+    match (granule.only_on_gpu, granule.is_read_mostly) {
+        (false, _) => Closed::Writes,
+        (true, true) => Closed::Apart,
+        (true, false) => Closed::All,
+    }
+}
+
+/// Those of the ascending `arrived` that lie in `allocation`.
+fn of_allocation<'a>(arrived: &'a [Arrived], allocation: &Range<u64>) -> &'a [Arrived] {
+    let first = arrived.partition_point(|granule| granule.address.0 < allocation.start);
+    let end = arrived.partition_point(|granule| granule.address.0 < allocation.end);
+    &arrived[first..end]
 }
 
 fn warn_of_map_count() {

@@ -6,12 +6,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 pub const API: u64 = 0xaa;
 
+pub const FEATURE_FLAG_WP: u64 = 1;
 pub const FEATURE_MISSING_SHMEM: u64 = 1 << 5;
 pub const FEATURE_SIGBUS: u64 = 1 << 7;
 pub const FEATURE_MINOR_SHMEM: u64 = 1 << 10;
+pub const FEATURE_WP_SHMEM: u64 = 1 << 12;
 pub const FEATURE_MOVE: u64 = 1 << 16;
 
 pub const REGISTER_MISSING: u64 = 1;
+pub const REGISTER_WP: u64 = 2;
 pub const REGISTER_MINOR: u64 = 4;
 
 pub const EVENT_PAGEFAULT: u8 = 0x12;
@@ -24,6 +27,10 @@ pub const IOCTL_UNREGISTER: libc::c_ulong = 0x8010_aa01;
 pub const IOCTL_WAKE: libc::c_ulong = 0x8010_aa02;
 pub const IOCTL_COPY: libc::c_ulong = 0xc028_aa03;
 pub const IOCTL_MOVE: libc::c_ulong = 0xc028_aa05;
+pub const IOCTL_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
+
+/// To protect a range, rather than to lift its protection.
+pub const MODE_WP: u64 = 1;
 
 /// Not to wake who waits for the range.
 pub const MODE_DONTWAKE: u64 = 1;
@@ -52,6 +59,14 @@ pub struct RegisterRequest {
     pub range: RangeRequest,
     pub mode: u64,
     pub ioctls: u64,
+}
+
+/// `struct uffdio_writeprotect`.
+#[repr(C)]
+#[derive(Default)]
+pub struct ProtectRequest {
+    pub range: RangeRequest,
+    pub mode: u64,
 }
 
 /// `struct uffdio_copy` and `struct uffdio_move`, which are alike.

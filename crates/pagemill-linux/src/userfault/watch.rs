@@ -3,15 +3,18 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::raw::{
-    self, EVENT_PAGEFAULT, FEATURE_MINOR_SHMEM, FEATURE_MISSING_SHMEM, IOCTL_REGISTER,
-    IOCTL_UNREGISTER, Message, REGISTER_MINOR, REGISTER_MISSING, RangeRequest, RegisterRequest,
-    ioctl,
+    self, EVENT_PAGEFAULT, FEATURE_FLAG_WP, FEATURE_MINOR_SHMEM, FEATURE_MISSING_SHMEM,
+    FEATURE_WP_SHMEM, IOCTL_REGISTER, IOCTL_UNREGISTER, IOCTL_WAKE, IOCTL_WRITEPROTECT, MODE_WP,
+    Message, ProtectRequest, REGISTER_MINOR, REGISTER_MISSING, REGISTER_WP, RangeRequest,
+    RegisterRequest, ioctl,
 };
 
 /// Watches pages of shared memory files: a thread that touches one waits until it is released.
 #[derive(Debug)]
 pub struct FaultWatch {
     descriptor: OwnedFd,
+    /// Whether the kernel can watch for writes alone (since 5.19).
+    tells_writes: bool,
 }
 
 impl FaultWatch {
@@ -21,9 +24,21 @@ impl FaultWatch {
     /// If the kernel has no such thing (before 5.14), or this user may not handle faults of system calls: that takes
     /// `CAP_SYS_PTRACE`, `/dev/userfaultfd` or the setting `vm.unprivileged_userfaultfd`.
     pub fn open() -> io::Result<Self> {
+        let touches = FEATURE_MISSING_SHMEM | FEATURE_MINOR_SHMEM;
         let descriptor = raw::descriptor(0)?;
-        raw::agree(&descriptor, FEATURE_MISSING_SHMEM | FEATURE_MINOR_SHMEM)?;
-        Ok(Self { descriptor })
+        if raw::agree(&descriptor, touches | FEATURE_FLAG_WP | FEATURE_WP_SHMEM).is_ok() {
+            return Ok(Self {
+                descriptor,
+                tells_writes: true,
+            });
+        }
+        // A descriptor agrees once.
+        let descriptor = raw::descriptor(0)?;
+        raw::agree(&descriptor, touches)?;
+        Ok(Self {
+            descriptor,
+            tells_writes: false,
+        })
     }
 
     /// From now on, a thread that touches a page of `range` waits. Its bytes stay in the file that it is a mapping of.
@@ -35,16 +50,7 @@ impl FaultWatch {
     /// `range` is of whole pages, within shared mappings of memory files: other memory loses its bytes.
     pub unsafe fn watch(&self, range: Range<u64>) -> io::Result<()> {
         let bytes = range.end.saturating_sub(range.start);
-        let mut request = RegisterRequest {
-            range: RangeRequest {
-                start: range.start,
-                bytes,
-            },
-            mode: REGISTER_MISSING | REGISTER_MINOR,
-            ioctls: 0,
-        };
-        // SAFETY: the request is the one that IOCTL_REGISTER takes.
-        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_REGISTER, &mut request)? };
+        self.register(&range, REGISTER_MISSING | REGISTER_MINOR)?;
         // SAFETY: by the contract of this function, the bytes are in the file; only their mapping goes.
         match unsafe { libc::madvise(range.start as *mut _, bytes as usize, libc::MADV_DONTNEED) } {
             0 => Ok(()),
@@ -52,17 +58,52 @@ impl FaultWatch {
         }
     }
 
+    fn register(&self, range: &Range<u64>, mode: u64) -> io::Result<()> {
+        let mut request = RegisterRequest {
+            range: request_of(range),
+            mode,
+            ioctls: 0,
+        };
+        // SAFETY: the request is the one that IOCTL_REGISTER takes.
+        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_REGISTER, &mut request) }
+    }
+
+    /// From now on, a thread that writes to a page of `range` waits; all may read. Wakes those that wait.
+    ///
+    /// # Errors
+    /// If the kernel cannot do that (before 5.19), `range` is not within mappings of memory files, or the kernel has no room
+    /// for more ranges.
+    pub fn watch_writes(&self, range: Range<u64>) -> io::Result<()> {
+        if !self.tells_writes {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.register(&range, REGISTER_WP)?;
+        let mut request = ProtectRequest {
+            range: request_of(&range),
+            mode: MODE_WP,
+        };
+        let descriptor = self.descriptor.as_raw_fd();
+        // SAFETY: the request is the one that IOCTL_WRITEPROTECT takes.
+        unsafe { ioctl(descriptor, IOCTL_WRITEPROTECT, &mut request)? };
+        self.wake(&range)
+    }
+
+    fn wake(&self, range: &Range<u64>) -> io::Result<()> {
+        let mut request = request_of(range);
+        // SAFETY: the request is the one that IOCTL_WAKE takes.
+        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) }
+    }
+
     /// Lets all threads touch the pages of `range` again, and wakes those that wait.
     ///
     /// # Errors
     /// If nothing is mapped there, or the kernel has no room for more ranges.
     pub fn release(&self, range: Range<u64>) -> io::Result<()> {
-        let mut request = RangeRequest {
-            start: range.start,
-            bytes: range.end.saturating_sub(range.start),
-        };
+        let mut request = request_of(&range);
         // SAFETY: the request is the one that IOCTL_UNREGISTER takes.
-        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_UNREGISTER, &mut request) }
+        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_UNREGISTER, &mut request)? };
+        // The kernel itself wakes only those that wait for missing pages.
+        self.wake(&range)
     }
 
     /// Waits for the next touch of a watched page, and returns its address.
@@ -93,5 +134,12 @@ impl FaultWatch {
                 }
             }
         }
+    }
+}
+
+fn request_of(range: &Range<u64>) -> RangeRequest {
+    RangeRequest {
+        start: range.start,
+        bytes: range.end.saturating_sub(range.start),
     }
 }

@@ -52,6 +52,7 @@ pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
 pub use program::{Arg, ExecutionMark, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report};
 pub use run::RunError;
+pub use runtime::Arrived;
 pub use sampling::{Detail, Sampling};
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};
 pub use stream::pattern::PatternGrid;

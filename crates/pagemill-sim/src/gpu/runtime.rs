@@ -15,6 +15,17 @@ use std::ops::Range;
 /// Alignment of memory that is always on the GPU, as `cudaMalloc` promises.
 const FIXED_ALIGN_BYTES: u64 = 256;
 
+/// A managed page that something of is in GPU memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its first address.
+    pub address: VirtAddr,
+    /// Whether CPU memory lacks some of it.
+    pub only_on_gpu: bool,
+    /// Whether the program says that it is mostly read.
+    pub is_read_mostly: bool,
+}
+
 impl Gpu {
     /// The host's clock: when its next request starts, unless the part that serves it is busy.
     pub fn now(&self) -> Picos {
@@ -386,15 +397,31 @@ impl Gpu {
         self.timing_model.path.listen();
     }
 
-    /// The first addresses of managed pages that something of came to the GPU since the last call and is still there,
-    /// ascending.
-    pub fn take_arrived(&mut self) -> Vec<VirtAddr> {
-        let path = &mut self.timing_model.path;
-        let changed = path.take_changed();
-        let arrived = changed
-            .into_iter()
-            .filter(|&page| path.pages.is_on_gpu(page));
-        arrived.map(VirtAddr).collect()
+    /// Managed pages that something of came to the GPU since the last call and is still there, by ascending address.
+    pub fn take_arrived(&mut self) -> Vec<Arrived> {
+        let changed = self.timing_model.path.take_changed();
+        let pages = &self.timing_model.path.pages;
+        let is_there = |page: &u64| pages.is_on_gpu(*page) || pages.is_in_both(*page);
+        let there = changed.into_iter().filter(is_there);
+        let arrived = there.map(|page| Arrived {
+            address: VirtAddr(page),
+            only_on_gpu: pages.is_on_gpu(page),
+            is_read_mostly: self.advice(VirtAddr(page)).read_mostly,
+        });
+        arrived.collect()
+    }
+
+    /// The CPU has written to all of `range` of a managed buffer: what of it is on the GPU comes back, and copies there are void.
+    ///
+    /// # Errors
+    /// If `range` is not within the buffer.
+    pub fn written_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+        self.check_range(buffer, &range)?;
+        if self.options.timing && !range.is_empty() {
+            let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
+            self.timing_model.written_by_host(address, bytes);
+        }
+        Ok(())
     }
 
     /// Makes `texture` known to kernels and returns its handle, which is never used again.

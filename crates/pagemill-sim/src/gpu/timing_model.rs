@@ -118,6 +118,18 @@ impl TimingModel {
                 self.path.cpu_request(start, address, bytes, writes)
             }
         };
+        self.copied(direction, moved, end);
+    }
+
+    /// The CPU writes to managed bytes, and waits for what comes back.
+    pub(super) fn written_by_host(&mut self, address: u64, bytes: u64) {
+        let (end, moved) = self.path.cpu_request(self.now, address, bytes, true);
+        self.copied(Direction::ToCpu, moved, end);
+    }
+
+    /// The host has waited until `end` for `moved` bytes.
+    fn copied(&mut self, direction: Direction, moved: u64, end: Picos) {
+        let start = self.now;
         if moved > 0 {
             self.path.wires.timeline.record(|| TimelineEvent {
                 kind: copy_kind(direction),

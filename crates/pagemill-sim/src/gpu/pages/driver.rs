@@ -252,6 +252,15 @@ impl<W: Waiter> DriverPages<W> {
         }
     }
 
+    /// The pages of the block of 4 KiB page `page` that both memories have.
+    pub(crate) fn duplicates(&self, page: u32) -> PageMask {
+        let (driver, block) = (self.handler.driver(), page / BLOCK_PAGES);
+        match block < driver.blocks() {
+            true => driver.resident(block).without(&driver.only_on_gpu(block)),
+            false => PageMask::EMPTY,
+        }
+    }
+
     /// What the program said about 4 KiB page `page`.
     pub(crate) fn advice(&self, page: u32) -> PageAdvice {
         let driver = self.handler.driver();

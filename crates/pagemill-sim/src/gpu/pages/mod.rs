@@ -365,12 +365,19 @@ impl Pages {
         match self {
             Self::Fixed => false,
             Self::Ranges(ranges) => ranges.is_on_gpu(address),
-            Self::Driver(pages) => {
-                let page = page_of(address);
-                let granule = page % BLOCK_PAGES / BIG_PAGE_PAGES * BIG_PAGE_PAGES;
-                let granule = PageMask::range(granule..granule + BIG_PAGE_PAGES);
-                pages.only_on_gpu(page).overlaps(&granule)
-            }
+            Self::Driver(pages) => pages
+                .only_on_gpu(page_of(address))
+                .overlaps(&granule_of(address)),
+        }
+    }
+
+    /// Whether any byte of the page at `address` is in both memories.
+    pub(crate) fn is_in_both(&self, address: u64) -> bool {
+        match self {
+            Self::Fixed | Self::Ranges(_) => false,
+            Self::Driver(pages) => pages
+                .duplicates(page_of(address))
+                .overlaps(&granule_of(address)),
         }
     }
 
@@ -425,4 +432,10 @@ fn offsets(address: u64, bytes: u64) -> Range<u64> {
 /// The 4 KiB page of a managed address.
 pub(crate) fn page_of(address: u64) -> u32 {
     ((address - MANAGED_BASE) / PAGE_BYTES) as u32
+}
+
+/// The driver's granule of a managed address, within its block.
+fn granule_of(address: u64) -> PageMask {
+    let first = page_of(address) % BLOCK_PAGES / BIG_PAGE_PAGES * BIG_PAGE_PAGES;
+    PageMask::range(first..first + BIG_PAGE_PAGES)
 }
