@@ -400,6 +400,22 @@ fn what_cannot_be_advised_on_is_refused() {
         "{}",
         finished.stderr
     );
+    let finished = pagemill("advise", &["--oversubscribe", "2"], &program, &["0", "0"]);
+    let error = finished.error(2);
+    assert!(error.contains("leave the factor out"), "{error}");
+    for factor in ["0", "NaN", "-1", "inf"] {
+        let finished = pagemill(
+            "advise",
+            &["--oversubscribe", factor],
+            &program,
+            &["4", "0"],
+        );
+        let error = finished.error(2);
+        assert!(error.contains("use a number above 0"), "{error}");
+    }
+    let no_driver = ["--machine", "gtx480", "--mode", "on-demand"];
+    let error = pagemill("advise", &no_driver, &program, &["4", "0"]).error(2);
+    assert!(error.contains("use a machine with a [driver]"), "{error}");
     let finished = pagemill("advise", &[], &program, &["0", "4", "5"]);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     for part in ["held it", "exit code 5 when it was run as it is"] {

@@ -29,9 +29,12 @@ pub struct Allocation {
     pub traffic: Traffic,
     /// For each, the launch that it first moved for.
     pub first_launches: Vec<Option<u32>>,
-    /// The kernel of the first launch that any of them moved for, and the line of that launch.
-    pub first_kernel: Option<(String, Option<String>)>,
+    /// The first launch that any of them moved for.
+    pub first_kernel: Option<Launched>,
 }
+
+/// A launch: the kernel, and the line of the launch.
+pub type Launched = (String, Option<String>);
 
 impl Allocation {
     /// How kernels use it, as far as page moves tell.
@@ -72,6 +75,13 @@ pub fn of(results: &[Results]) -> Vec<Allocation> {
     let mut all: Vec<Allocation> = all.into_iter().map(|(allocation, _)| allocation).collect();
     all.sort_by_key(|allocation| std::cmp::Reverse(weight(&allocation.traffic)));
     all
+}
+
+/// The first launch of the program.
+pub fn first_launch(results: &[Results]) -> Option<Launched> {
+    let mut symbols = Symbols::default();
+    let mut processes = results.iter();
+    processes.find_map(|process| kernel(process, process.sites.as_ref()?, 0, &mut symbols))
 }
 
 /// How much an allocation has to do with the program's time.
@@ -127,7 +137,7 @@ fn kernel(
     sites: &Sites,
     launch: u32,
     symbols: &mut Symbols,
-) -> Option<(String, Option<String>)> {
+) -> Option<Launched> {
     let report = process.report.launches.get(launch as usize)?;
     let name = readable_name(&report.kernel);
     let stack = sites.launches.get(launch as usize).copied().flatten();

@@ -1,7 +1,7 @@
 //! Changes to a program that are tried, and the calls that they stand for.
 
 use pagemill_cudart::{Hint, Plan, SiteHint};
-use pagemill_policy::residency::{Mechanism, STRATEGIES};
+use pagemill_policy::residency::{Action, BLOCK_BYTES, Mechanism, Placement, STRATEGIES, Side};
 
 use super::Allocation;
 
@@ -102,23 +102,70 @@ impl Change {
 
     /// The calls to add to the program; `p` and `bytes` stand for the allocation.
     pub fn calls(&self) -> String {
-        let advise = |what: &str, side: &str| {
-            format!("cudaMemAdvise(p, bytes, cudaMemAdviseSet{what}, {side});")
-        };
         match self {
-            Self::Mode(mode) => format!("for all managed memory, as pagemill cuda --mode {mode}"),
-            Self::Hint(hint) => match hint.hint {
-                Hint::ReadMostly => advise("ReadMostly", "device"),
-                Hint::PreferGpu => advise("PreferredLocation", "device"),
-                Hint::StayOnCpu => format!(
-                    "{} {}",
-                    advise("PreferredLocation", "cpu"),
-                    advise("AccessedBy", "device")
-                ),
-                Hint::Prefetch(_) => "cudaMemPrefetchAsync(p, bytes, device, stream);".to_owned(),
-            },
+            Self::Mode(mode) => all_memory(mode),
+            Self::Hint(hint) => {
+                let actions: &[Action] = match hint.hint {
+                    Hint::ReadMostly => &[Action::ReadMostly],
+                    Hint::PreferGpu => &[Action::PreferredLocation(Side::Gpu)],
+                    Hint::StayOnCpu => {
+                        &[Action::PreferredLocation(Side::Cpu), Action::AccessedByGpu]
+                    }
+                    Hint::Prefetch(_) => &[Action::Prefetch(Side::Gpu)],
+                };
+                let calls: Vec<String> = actions.iter().map(|&action| call_text(action)).collect();
+                calls.join(" ")
+            }
         }
     }
+}
+
+/// The calls of a mode for a program that has more memory than the GPU.
+fn all_memory(mode: &str) -> String {
+    let Some(strategy) = STRATEGIES.iter().find(|entry| entry.name == mode) else {
+        return String::new();
+    };
+    // A sample of it: eight stripes, six of which fit.
+    let sample = Placement {
+        allocation_bytes: 8 * BLOCK_BYTES,
+        gpu_bytes: 6 * BLOCK_BYTES,
+        stripe_bytes: BLOCK_BYTES,
+    };
+    let (mut calls, mut divides) = (Vec::new(), false);
+    (strategy.build)().calls(&sample, &mut |call| {
+        divides |= call.bytes != (0..sample.allocation_bytes);
+        let text = call_text(call.action);
+        if !calls.contains(&text) {
+            calls.push(text);
+        }
+    });
+    let each = match divides {
+        true => format!("for the {mode} ranges of all managed memory"),
+        false => "for each managed p".to_owned(),
+    };
+    format!("{each}: {}", calls.join(" "))
+}
+
+/// A call in the words of CUDA.
+fn call_text(action: Action) -> String {
+    let location = |side| match side {
+        Side::Cpu => "cpu",
+        Side::Gpu => "device",
+    };
+    let (what, side) = match action {
+        Action::Prefetch(side) => {
+            let side = location(side);
+            return format!("cudaMemPrefetchAsync(p, bytes, {side}, stream);");
+        }
+        Action::Discard => return "cudaMemDiscardBatchAsync(&p, &bytes, 1, 0, stream);".to_owned(),
+        Action::PreferredLocation(side) => ("SetPreferredLocation", location(side)),
+        Action::NoPreferredLocation => ("UnsetPreferredLocation", "device"),
+        Action::AccessedByGpu => ("SetAccessedBy", "device"),
+        Action::NotAccessedByGpu => ("UnsetAccessedBy", "device"),
+        Action::ReadMostly => ("SetReadMostly", "device"),
+        Action::NotReadMostly => ("UnsetReadMostly", "device"),
+    };
+    format!("cudaMemAdvise(p, bytes, cudaMemAdvise{what}, {side});")
 }
 
 #[cfg(test)]
@@ -140,6 +187,32 @@ mod tests {
         assert!(!kept.allows(&Change::Mode("stripe")));
         let stays = none.with(&hint(1, Hint::StayOnCpu));
         assert!(!stays.allows(&hint(1, Hint::Prefetch(vec![Some(0)]))));
+    }
+
+    #[test]
+    fn calls_are_those_of_cuda() {
+        let advise = |what: &str, side: &str| {
+            format!("cudaMemAdvise(p, bytes, cudaMemAdvise{what}, {side});")
+        };
+        let stays = [
+            advise("SetPreferredLocation", "cpu"),
+            advise("SetAccessedBy", "device"),
+        ]
+        .join(" ");
+        assert_eq!(hint(1, Hint::StayOnCpu).calls(), stays);
+        assert_eq!(
+            Change::Mode("zero-copy").calls(),
+            format!("for each managed p: {stays}")
+        );
+        let divided = Change::Mode("stripe-even").calls();
+        for part in [
+            "for the stripe-even ranges",
+            "cudaMemPrefetchAsync(p, bytes, device, stream);",
+            "cudaMemPrefetchAsync(p, bytes, cpu, stream);",
+            &advise("SetAccessedBy", "device"),
+        ] {
+            assert!(divided.contains(part), "{part} in {divided}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use pagemill_report::{
 };
 use pagemill_scenario::CudaPoint;
 
-use super::allocations::Allocation;
+use super::allocations::{Allocation, Launched};
 use super::hints::Change;
 use super::search::{Answer, Tried, Verdict};
 
@@ -254,7 +254,7 @@ fn rank(tried: &Tried) -> f64 {
 
 fn change_row(answer: &Answer, tried: &Tried) -> Row {
     let (name, place) = match &tried.change {
-        Change::Mode(_) => (ALL.to_owned(), "after all allocations".to_owned()),
+        Change::Mode(_) => (ALL.to_owned(), before_launch(answer.first_launch.as_ref())),
         Change::Hint(hint) => {
             let mut allocations = answer.allocations.iter();
             let allocation = allocations.find(|allocation| allocation.key == hint.site);
@@ -280,11 +280,17 @@ fn change_row(answer: &Answer, tried: &Tried) -> Row {
 }
 
 fn place(allocation: &Allocation, change: &Change) -> String {
-    let is_prefetch = change.name() == "prefetch";
-    match &allocation.first_kernel {
-        Some((kernel, Some(line))) if is_prefetch => format!("before {kernel} at {line}"),
-        Some((kernel, None)) if is_prefetch => format!("before the first {kernel}"),
+    match change.name() {
+        "prefetch" => before_launch(allocation.first_kernel.as_ref()),
         _ => format!("after {}", allocation.name),
+    }
+}
+
+fn before_launch(launch: Option<&Launched>) -> String {
+    match launch {
+        Some((kernel, Some(line))) => format!("before {kernel} at {line}"),
+        Some((kernel, None)) => format!("before the first {kernel}"),
+        None => "before the first launch".to_owned(),
     }
 }
 

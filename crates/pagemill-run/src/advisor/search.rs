@@ -1,7 +1,7 @@
 //! Which change is tried next, and which is kept.
 
 use super::Question;
-use super::allocations::{self, Allocation, weight};
+use super::allocations::{self, Allocation, Launched, weight};
 use super::hints::{Change, Configuration, for_program, for_site};
 use super::judge::first_difference;
 use super::trial::Trial;
@@ -58,6 +58,8 @@ impl Tried {
 pub struct Answer {
     /// The allocations, those with the most traffic first.
     pub allocations: Vec<Allocation>,
+    /// The first launch of the program, before which all memory is placed.
+    pub first_launch: Option<Launched>,
     /// Every change that was tried, in order.
     pub tried: Vec<Tried>,
     /// The program's time as it is.
@@ -136,6 +138,7 @@ fn first_answer(question: &Question<'_>, first: &Trial) -> Result<Answer, PointE
     let time = first.time_ns();
     Ok(Answer {
         allocations,
+        first_launch: allocations::first_launch(&first.results),
         before_ns: time,
         best_ns: time,
         runs: 1,

@@ -82,7 +82,8 @@ pub fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, Str
     } = *peak;
     if peak_bytes == 0 {
         return Err(
-            "it allocates no GPU memory, so there is nothing that GPU memory could be a part of"
+            "it allocates no GPU memory, so there is nothing to divide by the factor: leave the factor out, or allocate with \
+             cudaMallocManaged"
                 .to_owned(),
         );
     }
