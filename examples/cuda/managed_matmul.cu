@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-const int tile = 16, batch = 64, depth = 1024;
+const int tile = 16, batch = 32, depth = 1024;
 
 __global__ void multiply(const float *a, const float *b, float *c, int columns) {
     __shared__ float left[tile][tile];
