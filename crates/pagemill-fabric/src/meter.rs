@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::board::asleep_ns;
+
 /// Gaps that are worth a system call. An estimate: some times what an MPI library does between two polls.
 const LONG: Duration = Duration::from_micros(20);
 
@@ -19,8 +21,10 @@ static IS_EXACT: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy)]
 struct Border {
     at: Instant,
-    /// CPU time there, or a little earlier.
+    /// CPU time when it was last read.
     cpu_ns: u64,
+    /// Real time in the library since then, but for sleeps: no less than the CPU time there.
+    inside_ns: u64,
 }
 
 thread_local! {
@@ -39,6 +43,9 @@ pub struct Meter {
     entered: Instant,
     /// CPU time at the last border where it was read.
     cpu_ns: Option<u64>,
+    /// Time in the library since then, and for how long this thread had slept at the beginning of the call.
+    inside_ns: u64,
+    asleep_ns: u64,
     /// CPU time in nanoseconds of this thread since its last call; 0 if that is little, or unknown.
     pub gap_ns: u64,
 }
@@ -50,6 +57,8 @@ impl Meter {
         let mut meter = Self {
             entered,
             cpu_ns: None,
+            inside_ns: 0,
+            asleep_ns: asleep_ns(),
             gap_ns: 0,
         };
         let Some(left) = LEFT.get() else {
@@ -59,6 +68,7 @@ impl Meter {
         let is_exact = IS_EXACT.load(Ordering::Relaxed);
         if !is_exact && gap < LONG {
             meter.cpu_ns = Some(left.cpu_ns);
+            meter.inside_ns = left.inside_ns;
             return meter;
         }
         let now_ns = cpu_ns();
@@ -66,8 +76,8 @@ impl Meter {
         meter.cpu_ns = Some(now_ns);
         meter.gap_ns = match is_exact {
             true => used_ns,
-            // The last reading may be older than the gap.
-            false => used_ns.min(u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX)),
+            // The last reading is older than the gap.
+            false => (used_ns.saturating_sub(left.inside_ns)).min(nanoseconds(gap)),
         };
         meter
     }
@@ -75,13 +85,28 @@ impl Meter {
     /// The library returns.
     pub fn leave(self) {
         let at = Instant::now();
-        let was_long = at.saturating_duration_since(self.entered) >= LONG;
-        let known_ns = self
-            .cpu_ns
-            .filter(|_| !was_long && !IS_EXACT.load(Ordering::Relaxed));
-        let cpu_ns = known_ns.unwrap_or_else(cpu_ns);
-        LEFT.set(Some(Border { at, cpu_ns }));
+        let is_exact = IS_EXACT.load(Ordering::Relaxed);
+        let known_ns = self.cpu_ns.filter(|_| !is_exact);
+        let inside_ns = nanoseconds(at.saturating_duration_since(self.entered));
+        let slept_ns = asleep_ns() - self.asleep_ns;
+        LEFT.set(Some(Border {
+            at,
+            cpu_ns: known_ns.unwrap_or_else(cpu_ns),
+            inside_ns: match known_ns {
+                Some(_) => self.inside_ns + inside_ns.saturating_sub(slept_ns),
+                None => 0,
+            },
+        }));
     }
+}
+
+/// Whether every gap is measured.
+pub fn is_exact() -> bool {
+    IS_EXACT.load(Ordering::Relaxed)
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// CPU time that the calling thread has used.

@@ -131,6 +131,8 @@ pub struct Process {
     ports: u32,
     /// Whether something was put into a queue since the last call.
     has_news: bool,
+    /// Polls that the program was allowed to make without this.
+    idle_polls: u32,
 }
 
 impl Process {
@@ -151,11 +153,15 @@ impl Process {
             next: 0,
             ports: 0,
             has_news: false,
+            idle_polls: 0,
         }
     }
 
     /// The program calls, and has used its processor for `cpu_ns` since its last call.
     fn enter(&mut self, cpu_ns: u64) {
+        let left = IDLE_POLLS.swap(0, Ordering::Relaxed);
+        self.station.count_idle_polls(self.idle_polls - left);
+        self.idle_polls = 0;
         if self.station.is_started() {
             let span_ps = self.compute.charge(cpu_ns);
             self.station.compute(span_ps);
@@ -349,6 +355,14 @@ impl Process {
         }
     }
 
+    /// Lets the program make polls that would find nothing without a call.
+    fn allow_idle_polls(&mut self) {
+        if !meter::is_exact() && self.queues.values().all(VecDeque::is_empty) {
+            self.idle_polls = self.station.idle_polls_ahead();
+            IDLE_POLLS.store(self.idle_polls, Ordering::Relaxed);
+        }
+    }
+
     /// How other threads hear of it, if this call brought something.
     fn take_news(&mut self) -> Option<Wait> {
         let news = self.station.wait_for_any();
@@ -498,6 +512,15 @@ impl Process {
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
+/// Polls that need no look, as they would find nothing; only changed under the lock, but for polls that use them up.
+static IDLE_POLLS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether a poll now finds nothing for certain. Then it counts as made.
+pub fn is_idle_poll() -> bool {
+    let use_up = |polls: u32| polls.checked_sub(1);
+    (IDLE_POLLS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, use_up)).is_ok()
+}
+
 /// Threads of this process that sleep until there is news for it.
 static SLEEPING: AtomicU32 = AtomicU32::new(0);
 
@@ -525,7 +548,10 @@ impl DerefMut for Call {
 impl Drop for Call {
     fn drop(&mut self) {
         let (wait, others) = match self.as_mut() {
-            Some(process) => (process.station.take_wait(), process.take_news()),
+            Some(process) => {
+                process.allow_idle_polls();
+                (process.station.take_wait(), process.take_news())
+            }
             None => (None, None),
         };
         self.slot = None;

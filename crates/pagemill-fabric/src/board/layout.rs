@@ -1,5 +1,5 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab04");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab05");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;
@@ -13,8 +13,6 @@ pub struct Layout;
 impl Layout {
     pub const MAGIC: usize = 0;
     pub const LOCK: usize = 8;
-    /// Stations whose processes sleep until there is news for them, a bit for each.
-    pub const SLEEPERS: usize = 9;
     /// Stations that were ever given out.
     pub const JOINED: usize = 16;
     /// Stations that the job will have; 0 if unknown.
@@ -22,6 +20,10 @@ impl Layout {
     /// Stations that have passed the start line.
     pub const STARTED: usize = 18;
     pub const MACHINE_LEN: usize = 24;
+    /// Stations whose processes wait until there is news for them, a bit for each. Not in the lock's cache line.
+    pub const WAITERS: usize = 26;
+    /// Those of them that sleep, a bit for each.
+    pub const SLEEPERS: usize = 27;
     pub const MACHINE: usize = 32;
     pub const MACHINE_BYTES: usize = 32 << 10;
 

@@ -12,6 +12,7 @@ pub mod segment;
 mod stations;
 
 pub use layout::{COUNTERS, STATIONS_MAX};
+pub use news::{Seen, asleep_ns};
 pub use ring::{Consumer, Producer};
 pub use segment::{JOB_VARIABLE, SegmentError};
 pub use stations::{Bases, JoinError, NEVER, StationView};

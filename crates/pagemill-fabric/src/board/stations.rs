@@ -1,6 +1,6 @@
 //! The table of stations: one for each process, with what the others must know of its time.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Board;
 use super::layout::{COUNTERS, Layout, STATIONS_MAX};
@@ -45,7 +45,7 @@ pub struct StationView {
 pub struct Bases {
     /// The earliest time at which any other station can still send something that is not in a ring yet.
     pub others_ps: u64,
-    /// Stations that sleep and can go on now, a bit for each.
+    /// Stations that wait and can go on now, a bit for each.
     pub can_go_on: u64,
 }
 
@@ -143,7 +143,9 @@ impl Board {
         self.set(own, Layout::BASE, at_ps);
         let earliest = self.two_earliest();
         let may_wake = if at_ps > before_ps {
-            self.sleepers().load(Ordering::SeqCst) & !(1 << own)
+            // A station that begins to wait after this look sees the new base before it sleeps.
+            fence(Ordering::SeqCst);
+            self.waiters().load(Ordering::SeqCst) & !(1 << own)
         } else {
             0
         };
@@ -159,6 +161,12 @@ impl Board {
     /// change may be what it waits for.
     pub fn is_due(&self, index: u32, lookahead_ps: u64) -> bool {
         !self.has_started() || self.can_go_on(index, &self.two_earliest(), lookahead_ps)
+    }
+
+    /// Whether `index` can go on, and could not while the others were at `others_ps` only.
+    pub(super) fn has_become_due(&self, index: u32, others_ps: u64, lookahead_ps: u64) -> bool {
+        let earliest = self.two_earliest();
+        earliest.of_others(index) > others_ps && self.can_go_on(index, &earliest, lookahead_ps)
     }
 
     fn can_go_on(&self, index: u32, earliest: &TwoEarliest, lookahead_ps: u64) -> bool {

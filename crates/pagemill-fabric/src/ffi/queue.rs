@@ -144,6 +144,9 @@ unsafe extern "C" fn readfrom(
     if !queue.failed().is_empty() {
         return code(FI_EAVAIL);
     }
+    if process::is_idle_poll() {
+        return code(FI_EAGAIN);
+    }
     let mut process = process::lock();
     let Some(process) = process.as_mut() else {
         return code(FI_EAGAIN);

@@ -17,7 +17,7 @@ use pagemill_sim::nic::{NicMachine, Packet, Rank, Receive, Request, Rma, Send, S
 use pagemill_types::Picos;
 
 use crate::addresses::AddressMap;
-use crate::board::Board;
+use crate::board::{Board, Seen};
 use crate::compute::Compute;
 use crate::counters::{Counter, Counters};
 use crate::memory::{Buffer, Memory};
@@ -68,11 +68,11 @@ struct Ready {
 pub struct Wait {
     board: Board,
     index: u32,
-    seen: u32,
+    seen: Seen,
 }
 
 impl Wait {
-    /// Sleeps until there is news, or a moment.
+    /// Waits until there is news, or a moment.
     pub fn wait(self) {
         self.board.wait_for_news(self.index, self.seen);
     }
@@ -111,6 +111,8 @@ pub struct Station {
     is_looking: bool,
     /// Nothing that is not in `inbox` arrives before this.
     horizon_ps: u64,
+    /// The earliest base of the others, when the board was last asked.
+    others_ps: u64,
     /// What the board was last told.
     base_ps: u64,
     /// The latest time at which the interface was asked.
@@ -160,6 +162,7 @@ impl Station {
             looked_ps: None,
             is_looking: false,
             horizon_ps: 0,
+            others_ps: 0,
             base_ps: 0,
             asked_ps: 0,
             wait: None,
@@ -437,9 +440,19 @@ impl Station {
     pub fn take_wait(&mut self) -> Option<Wait> {
         let seen = self.wait.take()?;
         Some(Wait {
-            seen,
-            ..self.wait_for_any()
+            board: self.board,
+            index: self.index,
+            seen: self.seen(seen),
         })
+    }
+
+    /// What is known of the others, with the news as they were at the last look around.
+    fn seen(&self, news: u32) -> Seen {
+        Seen {
+            news,
+            others_ps: self.others_ps,
+            lookahead_ps: self.lookahead_ps,
+        }
     }
 
     /// How to sleep until there is any news after now.
@@ -447,8 +460,21 @@ impl Station {
         Wait {
             board: self.board,
             index: self.index,
-            seen: self.board.news(self.index),
+            seen: Seen::news(self.board.news(self.index)),
         }
+    }
+
+    /// Polls from now on that would find nothing, if the program does nothing else meanwhile.
+    pub fn idle_polls_ahead(&self) -> u32 {
+        match self.has_just_looked() {
+            true => IDLE_POLLS - 1 - self.idle_polls,
+            false => 0,
+        }
+    }
+
+    /// The program has made so many of them.
+    pub fn count_idle_polls(&mut self, polls: u32) {
+        self.idle_polls += polls;
     }
 
     /// Whether another look would find nothing: at the time of the clock, all that can have happened was seen.

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::board::NEVER;
+use crate::board::{NEVER, Seen};
 use crate::counters::Counter;
 
 use super::{IDLE_POLLS, PacketKey, Station};
@@ -32,7 +32,7 @@ impl Station {
                 self.counters.add(Counter::ForcedSteps, 1);
                 break;
             }
-            self.board.wait_for_news(self.index, seen);
+            self.board.wait_for_news(self.index, Seen::news(seen));
         }
         self.is_started = true;
         self.idle_polls = 0;
@@ -46,7 +46,7 @@ impl Station {
         while !self.wires.is_flushed() && !patience.is_out() {
             let seen = self.board.news(self.index);
             self.pump();
-            self.board.wait_for_news(self.index, seen);
+            self.board.wait_for_news(self.index, Seen::news(seen));
         }
         self.publish();
         self.board.leave(self.index);
@@ -114,7 +114,7 @@ impl Station {
                 self.horizon_ps = self.clock_ps + 1;
                 return;
             }
-            self.board.wait_for_news(self.index, seen);
+            self.board.wait_for_news(self.index, self.seen(seen));
         }
     }
 
@@ -221,6 +221,7 @@ impl Station {
             drop(held);
             self.board.tell_each(bases.can_go_on);
             self.base_ps = base;
+            self.others_ps = bases.others_ps;
             let others = bases.others_ps.min(unsent);
             self.horizon_ps = others.saturating_add(self.lookahead_ps);
             return;
@@ -302,5 +303,31 @@ mod tests {
         }
         assert!(looking.peek(None, TAG, 0).is_some());
         assert_eq!(looking.clock_ps, arrival_ps);
+    }
+
+    #[test]
+    fn polls_that_are_only_counted_bring_what_polls_bring() {
+        let arrival_ps = |counts: bool| {
+            let [mut sender, mut receiver] = pair();
+            receiver.receive(None, TAG, 0, Buffer::new(0, 0), Ticket(1));
+            idle(&mut receiver);
+            sender.send(1, TAG, None, &Buffer::new(0, 0), Ticket(0));
+            idle(&mut sender);
+            receiver.stop_idling();
+            let mut polls = 0;
+            while receiver.poll().is_none() {
+                let ahead = if counts {
+                    receiver.idle_polls_ahead()
+                } else {
+                    0
+                };
+                receiver.count_idle_polls(ahead);
+                polls += 1 + ahead;
+            }
+            assert_eq!(receiver.idle_polls_ahead(), 0);
+            (polls, receiver.clock_ps)
+        };
+        assert_eq!(arrival_ps(true), arrival_ps(false));
+        assert_eq!(arrival_ps(true).0, IDLE_POLLS - 1);
     }
 }
