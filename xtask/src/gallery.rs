@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{process, workspace};
+use crate::{built, process, workspace};
 
 const COMMITTED: &str = "docs/gallery";
 
@@ -32,6 +32,6 @@ pub fn compare() -> Result<()> {
 }
 
 fn make_in(folder: &Path) -> Result<()> {
-    let mut cargo = process::cargo(&["run", "--quiet", "--package", "pagemill-run"]);
-    process::run(cargo.args(["--example", "gallery", "--"]).arg(folder))
+    built::provide()?;
+    process::run(built::program("examples/gallery").arg(folder))
 }

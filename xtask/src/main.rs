@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod built;
 mod check;
 mod cuda;
 mod dependencies;

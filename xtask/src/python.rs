@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{self, cargo, watch};
+use crate::built;
+use crate::process::{self, watch};
 use crate::tally::Tally;
 use crate::venv::{Environment, pip_install};
 use crate::workspace;
@@ -23,12 +24,7 @@ pub fn provide() -> Result<PathBuf> {
     let environment = ENVIRONMENT.provide()?;
     let wheel = build_wheel(&environment, &[])?;
     install(&environment, &wheel)?;
-    process::run(&mut cargo(&[
-        "build",
-        "--quiet",
-        "--package",
-        "pagemill-cli",
-    ]))?;
+    built::provide()?;
     Ok(environment)
 }
 
@@ -47,7 +43,7 @@ pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
             "--durations=12",
         ])
         .current_dir(workspace::root().join("crates/pagemill-python"))
-        .env("PAGEMILL", workspace::root().join("target/debug/pagemill"))
+        .env("PAGEMILL", built::folder().join("pagemill"))
         .env("PAGEMILL_SITE", site)
         .env_remove("PYTHONPATH");
     let succeeded = watch(&mut pytest, |line| tally.see_pytest_line(line))?;

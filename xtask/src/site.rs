@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{process, workspace};
+use crate::{built, process, workspace};
 
 /// Where the playground runs.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -29,13 +29,8 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot empty {}", folder.display()))?;
     }
-    let mut cargo = process::cargo(&["run", "--quiet", "--package", "pagemill-playground"]);
-    process::run(
-        cargo
-            .args(["--example", "site", "--"])
-            .arg(&folder)
-            .arg(wasm),
-    )?;
+    built::provide()?;
+    process::run(built::program("examples/site").arg(&folder).arg(wasm))?;
     Ok(folder)
 }
 

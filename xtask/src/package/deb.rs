@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::Profile;
 use super::control::{License, Package, shared_libraries};
 use super::files::{below, copy, copy_stripped, emptied, script, write, write_zipped};
+use crate::built;
 use crate::process::{self, cargo};
 use crate::workspace;
 
@@ -59,6 +60,9 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
 }
 
 fn compile(profile: Profile) -> Result<()> {
+    if profile == Profile::Dev {
+        return built::provide();
+    }
     let mut build = cargo(&["build", "--quiet", "--package", "pagemill-cli"]);
     for (package, _) in LIBRARIES {
         build.args(["--package", package]);

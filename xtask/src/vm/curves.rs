@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use pagemill_vm::{Report, Suite};
 use serde_json::Value;
 
-use crate::process;
+use crate::{built, process};
 
 /// Adds, for each test whose tasks were watched, the misses for every number of colors, and what they say of the task.
 pub fn add(work: &Path, suite: &Suite, report: &mut Report) -> Result<()> {
@@ -22,7 +22,8 @@ pub fn add(work: &Path, suite: &Suite, report: &mut Report) -> Result<()> {
 }
 
 fn measure(trace: &Path) -> Result<Value> {
-    let mut mrc = process::cargo(&["run", "--quiet", "--package", "pagemill-cli", "--"]);
+    built::provide()?;
+    let mut mrc = built::program("pagemill");
     mrc.args(["mrc", "--format", "json"]).arg(trace);
     let text = process::output(&mut mrc)?;
     serde_json::from_str(&text).context("`pagemill mrc` wrote no JSON")

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use pagemill_vm::Workshop;
 use serde_json::Value;
 
-use crate::process::{self, cargo};
+use crate::built;
+use crate::process;
 use crate::tally::Tally;
 use crate::workspace;
 
@@ -33,16 +34,9 @@ pub fn skip(reason: &str, tally: &mut Tally) {
 
 fn check(workshop: &Workshop) -> Result<()> {
     let program = compile(workshop)?;
-    process::run(&mut cargo(&[
-        "build",
-        "--quiet",
-        "-p",
-        "pagemill-cli",
-        "-p",
-        "pagemill-preload",
-    ]))?;
-    let mut mrc = cargo(&["run", "--quiet", "-p", "pagemill-cli", "--", "mrc"]);
-    mrc.args(["--format", "json", "--"])
+    built::provide()?;
+    let mut mrc = built::program("pagemill");
+    mrc.args(["mrc", "--format", "json", "--"])
         .arg(program)
         .env("PAGEMILL_VM", &workshop.folder);
     let curve: Value = serde_json::from_str(&process::output(&mut mrc)?)

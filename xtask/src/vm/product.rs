@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use pagemill_vm::Files;
 
-use crate::{process, workspace};
+use crate::{built, process};
 
 /// Builds programs and libraries of this workspace in `work`, for their place in the guest.
 pub fn provide(products: &[String], work: &Path) -> Result<Files> {
@@ -49,22 +49,15 @@ impl<'a> Product<'a> {
 
     /// Builds it, and leaves out what only debuggers read: the guest holds its files in memory.
     fn provide(&self, work: &Path) -> Result<PathBuf> {
-        let mut build = process::cargo(&["build", "--quiet", "-p", self.package]);
-        if self.is_library() {
-            build.arg("--lib");
-        } else {
-            build.args(["--bin", self.name]);
-        }
-        process::run(&mut build)?;
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| workspace::root().join("target"), PathBuf::from);
+        built::provide()?;
         let stripped = work.join(self.name);
         let mut strip = Command::new("strip");
         strip
             .arg("-o")
             .arg(&stripped)
-            .arg(target.join("debug").join(self.name));
-        process::output(&mut strip)?;
+            .arg(built::folder().join(self.name));
+        process::output(&mut strip)
+            .with_context(|| format!("{} builds no {}", self.package, self.name))?;
         Ok(stripped)
     }
 }
