@@ -158,18 +158,15 @@ fn detail_is_read_and_refused_without_time() {
     };
     let text_of_shadow = point.scenario_text(&shadow);
     assert!(
-        text_of_shadow.contains("detail = \"full\""),
+        text_of_shadow.contains("\"detail\" = \"full\""),
         "{text_of_shadow}"
     );
     let plain = &points(TEXT, &[]).expect("it is sound")[0];
     assert_eq!(plain.detail, Detail::Full);
     for (set, part) in [
-        (
-            "program.functional=true",
-            "`program.functional` leaves it out",
-        ),
-        ("program.check=true", "`program.check` leaves it out"),
-        ("detail=half", "use \"full\", \"sampled\" or \"pages\""),
+        ("program.functional=true", "program.functional"),
+        ("program.check=true", "program.check"),
+        ("detail=half", "pages"),
     ] {
         let error = points(&text, &[set]).expect_err("it is refused");
         assert!(error.contains(part), "{set}: {error}");
