@@ -5,27 +5,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pagemill_linux::userfault::{Answer, Answering, PagedFault};
 
 use crate::BLOCK_BYTES;
-use crate::pager::{Core, PagerError};
-use crate::worker::Worker;
+
+/// Serves one fault at a time.
+pub trait Serve: Send + 'static {
+    /// Makes the memory of a fault present.
+    fn answer(&mut self, fault: PagedFault);
+}
 
 /// Workers that threads borrow, each for one fault.
-struct InThread {
-    core: Arc<Core>,
-    workers: Vec<Mutex<Worker>>,
+struct InThread<W, O> {
+    workers: Vec<Mutex<W>>,
+    owns: O,
 }
 
-/// Answers faults until the result is dropped.
-pub fn start(core: &Arc<Core>) -> Result<Answering, PagerError> {
-    let userfault = core.userfault();
-    let workers = (0..core.handlers()).map(|_| Worker::new(core, &userfault).map(Mutex::new));
-    let workers = workers.collect::<pagemill_linux::Result<_>>()?;
-    let core = Arc::clone(core);
-    Ok(Answering::start(Arc::new(InThread { core, workers }))?)
+/// Answers faults at addresses that `owns` says yes to, until the result is dropped.
+pub fn start<W: Serve>(
+    workers: Vec<W>,
+    owns: impl Fn(u64) -> bool + Send + Sync + 'static,
+) -> pagemill_linux::Result<Answering> {
+    let workers = workers.into_iter().map(Mutex::new).collect();
+    Answering::start(Arc::new(InThread { workers, owns }))
 }
 
-impl Answer for InThread {
+impl<W: Serve, O: Fn(u64) -> bool + Send + Sync> Answer for InThread<W, O> {
     fn answer(&self, fault: PagedFault) -> bool {
-        if self.core.regions.find(fault.address).is_none() {
+        if !(self.owns)(fault.address) {
             return false;
         }
         let first = (fault.address / BLOCK_BYTES) as usize % self.workers.len();
@@ -39,7 +43,7 @@ impl Answer for InThread {
             let one = &self.workers[first];
             one.lock().unwrap_or_else(PoisonError::into_inner)
         });
-        worker.serve_timed(fault);
+        worker.answer(fault);
         true
     }
 }

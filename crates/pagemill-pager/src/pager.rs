@@ -128,8 +128,7 @@ impl Pager {
             answering: Mutex::default(),
         };
         if config.in_thread {
-            let answering = in_thread::start(&pager.core)?;
-            *pager.answering() = Some(answering);
+            pager.answer_in_threads()?;
         } else {
             pager.start_workers()?;
         }
@@ -138,6 +137,16 @@ impl Pager {
 
     fn answering(&self) -> std::sync::MutexGuard<'_, Option<Answering>> {
         (self.answering.lock()).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer_in_threads(&self) -> Result<(), PagerError> {
+        let userfault = self.core.userfault();
+        let workers = (0..self.core.handlers()).map(|_| Worker::new(&self.core, &userfault));
+        let workers = workers.collect::<pagemill_linux::Result<_>>()?;
+        let core = Arc::clone(&self.core);
+        let owns = move |address| core.regions.find(address).is_some();
+        *self.answering() = Some(in_thread::start::<Worker>(workers, owns)?);
+        Ok(())
     }
 
     fn start_workers(&self) -> Result<(), PagerError> {

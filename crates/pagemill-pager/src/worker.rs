@@ -7,6 +7,7 @@ use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
 
 use crate::counters::{Count, Counters};
+use crate::in_thread::Serve;
 use crate::pager::Core;
 use crate::record::{self, Record};
 use crate::shard::{Job, Shard};
@@ -50,6 +51,12 @@ pub struct Worker {
     plan: Plan,
 }
 
+impl Serve for Worker {
+    fn answer(&mut self, fault: PagedFault) {
+        self.serve_timed(fault);
+    }
+}
+
 impl Worker {
     pub fn new(core: &Arc<Core>, userfault: &Arc<Userfault>) -> pagemill_linux::Result<Self> {
         Ok(Self {
@@ -76,7 +83,7 @@ impl Worker {
     }
 
     /// Answers one fault, and counts the time that it took.
-    pub fn serve_timed(&mut self, fault: PagedFault) {
+    fn serve_timed(&mut self, fault: PagedFault) {
         let start = Instant::now();
         self.serve(fault);
         let service_ns = start.elapsed().as_nanos() as u64;

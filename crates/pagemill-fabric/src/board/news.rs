@@ -12,14 +12,14 @@ use rustix::thread::futex;
 use super::layout::Layout;
 use super::{Board, NEVER};
 
-/// How long a waiter looks before it sleeps: about what a sleep and a wake take, so that a look in vain at most doubles the cost.
+/// How long a waiter looks before it sleeps: about what a sleep and a wake take, so that a look that finds nothing at most doubles the cost.
 const LOOK: Duration = Duration::from_micros(20);
 
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 32;
 
-/// Looks in vain in a row after which a waiter begins to leave some out.
-const VAIN_LOOKS: u32 = 4;
+/// Looks in a row that find nothing, after which a waiter begins to leave some out.
+const EMPTY_LOOKS: u32 = 4;
 
 /// Looks that are left out at most, as a power of 2.
 const LEFT_OUT_LOG: u32 = 6;
@@ -65,8 +65,8 @@ impl Seen {
 /// What a thread has learned from its waits.
 #[derive(Clone, Copy, Default)]
 struct Habits {
-    /// Looks in vain in a row.
-    vain: u32,
+    /// Looks in a row that found nothing.
+    empty: u32,
     /// Looks to leave out.
     left_out: u32,
     /// Wakes in a row.
@@ -76,7 +76,7 @@ struct Habits {
 
 thread_local! {
     static HABITS: Cell<Habits> = const {
-        Cell::new(Habits { vain: 0, left_out: 0, wakes: 0, asleep_ns: 0 })
+        Cell::new(Habits { empty: 0, left_out: 0, wakes: 0, asleep_ns: 0 })
     };
 }
 
@@ -93,9 +93,9 @@ impl Habits {
         looks
     }
 
-    fn has_looked(&mut self, was_in_vain: bool) {
-        self.vain = if was_in_vain { self.vain + 1 } else { 0 };
-        if let Some(more) = self.vain.checked_sub(VAIN_LOOKS) {
+    fn has_looked(&mut self, was_empty: bool) {
+        self.empty = if was_empty { self.empty + 1 } else { 0 };
+        if let Some(more) = self.empty.checked_sub(EMPTY_LOOKS) {
             self.left_out = 1 << more.min(LEFT_OUT_LOG);
         }
     }
@@ -305,19 +305,19 @@ mod tests {
     }
 
     #[test]
-    fn looks_in_vain_become_rare_and_wakes_in_a_row_make_sleeps_longer() {
+    fn looks_that_find_nothing_become_rare_and_wakes_in_a_row_make_sleeps_longer() {
         let mut habits = Habits::default();
         let looks = |habits: &mut Habits| {
-            let is_vain = habits.looks();
-            if is_vain {
+            let is_empty = habits.looks();
+            if is_empty {
                 habits.has_looked(true);
             }
-            is_vain
+            is_empty
         };
         assert_eq!((0..1000).filter(|_| looks(&mut habits)).count(), 24);
         habits.left_out = 0;
         habits.has_looked(false);
-        assert_eq!((0..VAIN_LOOKS).filter(|_| looks(&mut habits)).count(), 4);
+        assert_eq!((0..EMPTY_LOOKS).filter(|_| looks(&mut habits)).count(), 4);
         let is_long = |habits: &Habits| habits.longest_sleep().tv_nsec == LONG_SLEEP.tv_nsec;
         for _ in 0..WAKES {
             assert!(!is_long(&habits));

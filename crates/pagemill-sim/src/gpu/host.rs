@@ -1,7 +1,9 @@
 //! The GPU as a host program sees it: memory, copies, launches.
 
 use super::allocated::Allocated;
+use super::detail::Detail;
 use super::error::GpuError;
+use super::issue_rate::IssueRate;
 use super::machine::{GpuMachine, HostCopies, HostReads, InstructionTimings, Placement};
 use super::memory_path::{MANAGED_BASE, MemoryPath};
 use super::page_events;
@@ -10,8 +12,6 @@ use super::pages::driver::DriverPages;
 use super::pages::ranges::{Ranges, RangesSpec};
 use super::program::{ExecutionMark, LoadedModule};
 use super::report::{LaunchReport, Report};
-use super::sampled::IssueRate;
-use super::sampling::Detail;
 use super::stream::GridStream;
 use super::timing_model::TimingModel;
 use crate::SpecError;

@@ -1,9 +1,9 @@
 //! PTX programs on the GPU: modules, arguments, launches.
 
+use super::detail::Detail;
 use super::error::GpuError;
 use super::host::{Buffer, Gpu};
 use super::report::LaunchReport;
-use super::sampling::Detail;
 use super::stats::ExecutionStats;
 use super::stream::ptx::{PtxGrid, kernel_costs};
 use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};

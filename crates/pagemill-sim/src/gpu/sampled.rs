@@ -2,53 +2,13 @@
 
 use super::error::GpuError;
 use super::host::Gpu;
-use super::machine::GpuMachine;
 use super::memory_path::MANAGED_BASE;
 use super::program::{LaunchShape, ModuleId};
 use super::report::LaunchReport;
 use super::sampling::{Circumstances, GroupKey};
 use super::timing_model::Executed;
 use pagemill_ptx::{AccessKind, Launch, TOUCH_BYTES, Touch};
-use pagemill_types::{Clock, Picos};
-
-/// How fast the GPU issues instructions at best.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IssueRate {
-    clock: Clock,
-    /// Cycles of a scheduler for the cheapest instruction.
-    cycles: u64,
-    schedulers: u64,
-}
-
-impl IssueRate {
-    pub(super) fn of(machine: &GpuMachine) -> Self {
-        let timings = &machine.sm.timings;
-        let all = [
-            timings.integer,
-            timings.integer_multiply,
-            timings.float32,
-            timings.float64,
-            timings.special,
-            timings.convert,
-            timings.shared,
-            timings.constant,
-            timings.memory,
-            timings.control,
-        ];
-        let cycles = all.iter().map(|timing| timing.issue_cycles).min();
-        Self {
-            clock: machine.core_clock,
-            cycles: u64::from(cycles.unwrap_or(0)),
-            schedulers: u64::from(machine.sm.count) * u64::from(machine.sm.schedulers),
-        }
-    }
-
-    /// The least time of that many instructions of warps.
-    fn time_for(&self, warp_instructions: u64) -> Picos {
-        let cycles = (warp_instructions / self.schedulers.max(1)).saturating_mul(self.cycles);
-        self.clock.cycles(cycles)
-    }
-}
+use pagemill_types::Picos;
 
 impl Gpu {
     /// Times a launch or only executes it, as the run's detail wants.

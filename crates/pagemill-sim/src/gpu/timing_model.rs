@@ -2,6 +2,7 @@
 
 mod untimed;
 
+use super::detail::Detail;
 use super::error::{GpuError, LaunchFailure};
 use super::host::TransferMode;
 use super::machine::GpuMachine;
@@ -9,7 +10,7 @@ use super::memory_path::MemoryPath;
 use super::pages::ledger::{LineAccount, LineReport};
 use super::report::{LaunchReport, Report};
 use super::run::{Engine, RunError};
-use super::sampling::{Detail, Sampler};
+use super::sampling::Sampler;
 use super::stats::{ExecutionStats, LaunchStats};
 use super::stream::{GridStream, StreamFailure};
 use crate::parts::link::Direction;

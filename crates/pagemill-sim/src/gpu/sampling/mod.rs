@@ -5,89 +5,13 @@
 
 mod model;
 
-use super::report::LaunchReport;
+use super::detail::Detail;
+use super::report::{LaunchReport, Sampling};
 use model::{Model, Sample};
 use pagemill_types::Picos;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) use model::Work;
-
-/// How much of a run is timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Detail {
-    /// Every launch.
-    #[default]
-    Full,
-    /// A part of the launches; the time of the others is estimated from it.
-    Sampled,
-    /// None: page traffic alone, and a bound for time.
-    Pages,
-}
-
-impl Detail {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Sampled, Self::Pages];
-
-    /// Its name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Sampled => "sampled",
-            Self::Pages => "pages",
-        }
-    }
-}
-
-/// How much of a run was timed, and how good its time is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// What was asked for.
-    pub detail: Detail,
-    /// Launches that were timed.
-    pub timed_launches: u64,
-    /// Their thread instructions.
-    pub timed_thread_instructions: u64,
-    /// The true time is within this many nanoseconds of the run's at a confidence of 95 %; `None` where time is a bound.
-    pub time_error_ns: Option<u64>,
-    /// Bytes that moved, in either direction, in launches that were not timed.
-    pub untimed_moved_bytes: u64,
-    /// Whether the bytes that moved are those of a run with full detail, whatever the order of accesses in launches that were
-    /// not timed.
-    pub is_exact: bool,
-    /// `time_error_ns` of each kernel.
-    pub(crate) kernel_errors_ns: BTreeMap<String, u64>,
-}
-
-impl Sampling {
-    /// The same of the launches of one kernel.
-    pub(crate) fn of_kernel(&self, kernel: &str, launches: &[LaunchReport]) -> Self {
-        let error = self.kernel_errors_ns.get(kernel).copied().unwrap_or(0);
-        let error = self.time_error_ns.map(|_| error);
-        Self {
-            is_exact: self.is_exact,
-            ..Self::over(self.detail, launches, error)
-        }
-    }
-
-    fn over(detail: Detail, launches: &[LaunchReport], time_error_ns: Option<u64>) -> Self {
-        let mut sampling = Self {
-            detail,
-            time_error_ns,
-            ..Self::default()
-        };
-        for LaunchReport { stats, .. } in launches {
-            if stats.occupancy.is_some() {
-                sampling.timed_launches += 1;
-                sampling.timed_thread_instructions += stats.execution.thread_instructions;
-            } else {
-                let memory = &stats.memory;
-                sampling.untimed_moved_bytes += memory.to_gpu.bytes + memory.to_cpu.bytes;
-            }
-        }
-        sampling
-    }
-}
 
 /// Launches that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
