@@ -239,7 +239,7 @@ fn keys_that_are_unknown() {
    ·  ─────────
 10 │ mode = "multi-range"
    ╰────
- help: did you mean `transfer`? keys at the top: title, about, seed, machine, kind, workload, transfer, limits
+ help: did you mean `transfer`? keys at the top: title, about, seed, machine, kind, workload, transfer, limits, detail
 "#);
     assert_snapshot!(set(&["machine.link.bandwith=32 GB/s"]), @r#"
  × unknown key `machine.link.bandwith`
@@ -637,6 +637,6 @@ fn every_problem_is_told_at_once_and_once() {
   · ─────
 2 │ kind = "gpu"
   ╰────
- help: did you mean `title`? keys at the top: title, about, seed, machine, kind, workload, transfer, limits
+ help: did you mean `title`? keys at the top: title, about, seed, machine, kind, workload, transfer, limits, detail
 "#);
 }

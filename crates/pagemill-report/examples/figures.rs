@@ -1,6 +1,6 @@
 //! Writes a report from made-up numbers, to look at every kind of figure.
 //!
-//! `cargo run -p pagemill-report --example gallery [DIR]`
+//! `cargo run -p pagemill-report --example figures [DIR]`
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ const MODES: [&str; 5] = [
 fn main() -> ExitCode {
     let target = std::env::args_os()
         .nth(1)
-        .map_or_else(|| PathBuf::from("gallery"), PathBuf::from);
+        .map_or_else(|| PathBuf::from("figures"), PathBuf::from);
     match write(&target) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -57,7 +57,7 @@ fn noise(seed: u64) -> f64 {
 
 fn results() -> ResultSet {
     let mut set = ResultSet {
-        scenario: "gallery".into(),
+        scenario: "figures".into(),
         title: "Every figure of a report, from made-up numbers".into(),
         about: "These numbers come from no simulation. They have the shape of a comparison of \
                 page migration mechanisms, so that figures can be judged by eye.\n\n\
