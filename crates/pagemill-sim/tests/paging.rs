@@ -29,6 +29,7 @@ fn machine() -> PagerMachine {
             name: "compressed".to_owned(),
             put: batch(0, 1_000_000),
             get: batch(0, 100_000),
+            checks_itself: true,
         }],
     }
 }
@@ -42,6 +43,29 @@ fn spec(budget_units: u32) -> PagingSpec {
 fn run(touches: &Touches, spec: &PagingSpec) -> PagingReport {
     let machine = machine();
     replay(touches, spec, &machine, &machine.stores[0]).expect("it fits")
+}
+
+#[test]
+fn units_that_come_are_hashed_unless_the_store_checks_them() {
+    let pattern = Pattern {
+        order: Order::Random,
+        units: 300,
+        touches: 900,
+        writes: 0.5,
+        think_ns: 0,
+        seed: 3,
+    };
+    let touches = Touches::of_pattern(&pattern);
+    let with = |checks_itself| {
+        let mut machine = machine();
+        machine.hash = Picos(7);
+        machine.stores[0].checks_itself = checks_itself;
+        replay(&touches, &spec(128), &machine, &machine.stores[0]).expect("it fits")
+    };
+    let (checked, other) = (with(true), with(false));
+    assert!(checked.fetched_units > 0);
+    let more = other.service.0 - checked.service.0;
+    assert_eq!(more, 7 * checked.fetched_units);
 }
 
 /// Pages that leave in the order in which something last came to them.

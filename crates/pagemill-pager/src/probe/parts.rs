@@ -101,7 +101,8 @@ fn decide(data: DataKind, limits: &Limits, take: Batch, give: Batch) -> Result<f
     for _ in 0..3 {
         let cost = run.cost(&config, Box::new(Compressed::new(u64::MAX)))?;
         // Units by chance lie alone in their pages.
-        let unit_ns = store.get.call_ns + store.get.unit_ns + 2.0 * limits.hash_ns;
+        // Compressed memory checks itself: only what leaves is hashed.
+        let unit_ns = store.get.call_ns + store.get.unit_ns + limits.hash_ns;
         let moved_ns = take.call_ns + take.unit_ns + give.call_ns + give.unit_ns;
         let per_fault = cost.service_ns as f64 / cost.faults.max(1) as f64;
         known_ns = known_ns.min(per_fault - unit_ns - moved_ns);

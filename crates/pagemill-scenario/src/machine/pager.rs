@@ -10,7 +10,10 @@ use crate::quantity::{self, Wrong};
 use crate::sourced::SourcedSection;
 
 /// The stores that a machine may describe.
-pub(crate) const STORES: &[&str] = &["compressed", "folder", "server"];
+pub(crate) const STORES: &[&str] = &[COMPRESSED, "folder", "server"];
+
+/// The store that checks what it returns, by a hash of the compressed bytes.
+const COMPRESSED: &str = "compressed";
 
 /// Reads and checks the costs of `file`.
 pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<PagerMachine>> {
@@ -75,6 +78,7 @@ fn read_store(name: &str, mut store: SourcedSection<'_>) -> Option<StoreCost> {
         name: name.to_owned(),
         put: put?,
         get: get?,
+        checks_itself: name == COMPRESSED,
     })
 }
 

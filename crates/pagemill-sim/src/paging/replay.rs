@@ -364,7 +364,7 @@ mod tests {
             (spec.growth, spec.eviction) = (&GROWTHS[growth], &EVICTIONS[eviction]);
             spec.read_ahead = &READ_AHEADS[ahead];
             let cost = BatchCost { call: Picos(5000), unit: Picos(900) };
-            let store = StoreCost { name: "store".to_owned(), put: cost, get: cost };
+            let store = StoreCost { name: "store".to_owned(), put: cost, get: cost, checks_itself: false };
             let machine = PagerMachine {
                 round_trip: Picos(2000), decide: Picos(300), take: cost, give: cost,
                 hash: Picos(7), zero: Picos(40), stores: Vec::new(),
