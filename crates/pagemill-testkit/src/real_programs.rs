@@ -108,7 +108,7 @@ as pg_ctl -D data -w -t 120 -o "-c listen_addresses='' -k $PWD -c fsync=off -c h
 q() { as psql -h "$PWD" -U postgres -Atc "$1"; }
 q "create table t as select i, i * 7919 % 10007 as j, repeat(i::text, 5) as s from generate_series(1, 40000) i"
 q "set work_mem = '64MB'; select count(*), sum(a.j) from t a join t b on a.j = b.i"
-for i in 1 2 3; do q "set work_mem = '32MB'; select sum(length(s)) from (select s from t order by s) x" & done; wait
+for i in 1 2 3; do q "set work_mem = '32MB'; select sum(length(s)) from (select s from t order by s) x" > $i.txt & done; wait; cat [123].txt
 q "select md5(string_agg(s, ',' order by j, i)) from t"
 as pg_ctl -D data -m fast -w stop > /dev/null && echo stopped
 "#,

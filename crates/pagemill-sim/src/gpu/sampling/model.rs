@@ -277,7 +277,7 @@ mod tests {
                 })
                 .collect();
             let step = 5 + seed as usize % 12;
-            let is_timed = |place: &usize| place % step == 0;
+            let is_timed = |place: &usize| place.is_multiple_of(step);
             let timed: Vec<Sample> = (0..population)
                 .filter(is_timed)
                 .map(|place| all[place])
