@@ -55,10 +55,29 @@ pub fn cache_size(text: &str) -> Result<CacheSize, String> {
 pub fn size(text: &str) -> Result<u64, String> {
     let bytes = Dimension::Bytes.parse(text).map_err(|error| {
         let help = error.help().map(|help| format!("; {help}"));
-        format!("it {error}{}", help.unwrap_or_default())
+        format!("{error}{}", help.unwrap_or_default())
     })?;
     match bytes {
         0 => Err("use a size above 0, such as 16GiB".to_owned()),
         bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_is_none_says_what_is_missing() {
+        for (text, says) in [
+            ("5", "a number of bytes needs its unit"),
+            ("5parsecs", "`parsecs` is no unit of a number of bytes"),
+            ("abc", "a number of bytes is needed"),
+            ("0GiB", "use a size above 0"),
+        ] {
+            let error = size(text).expect_err(text);
+            assert!(error.starts_with(says), "{text}: {error}");
+        }
+        assert_eq!(size("2MiB"), Ok(2 << 20));
     }
 }
