@@ -26,7 +26,7 @@ PROGRAMS = {
 COLUMNS = ["program", "argument", "machine", "factor", "peak_bytes", "capacity_bytes", "time_ns", "advised_ns", "speedup",
            "by_hand_ns", "runs", "hints"]
 
-# What the advisor's transfer modes stand for, over all allocations in their order, each beginning at a multiple of 2 MiB.
+# The calls of each of the advisor's transfer modes, over all allocations in their order, each beginning at a multiple of 2 MiB.
 PLACEMENT = """
 #include <utility>
 #include <vector>

@@ -46,7 +46,7 @@ fn run(touches: &Touches, spec: &PagingSpec) -> PagingReport {
 }
 
 #[test]
-fn units_that_come_are_hashed_unless_the_store_checks_them() {
+fn units_that_are_read_are_hashed_unless_the_store_checks_them() {
     let pattern = Pattern {
         order: Order::Random,
         units: 300,

@@ -10,6 +10,7 @@ use crate::{built, process};
 
 /// Builds programs and libraries of this workspace in `work`, for their place in the guest.
 pub fn provide(products: &[String], work: &Path) -> Result<Files> {
+    built::provide()?;
     let mut files = Files::default();
     for product in products {
         let product = Product::parse(product)?;
@@ -47,9 +48,8 @@ impl<'a> Product<'a> {
         format!("{folder}/{}", self.name)
     }
 
-    /// Builds it, and leaves out what only debuggers read: the guest holds its files in memory.
+    /// Leaves out what only debuggers read: the guest holds its files in memory.
     fn provide(&self, work: &Path) -> Result<PathBuf> {
-        built::provide()?;
         let stripped = work.join(self.name);
         let mut strip = Command::new("strip");
         strip

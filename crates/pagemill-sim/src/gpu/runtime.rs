@@ -411,7 +411,7 @@ impl Gpu {
         arrived.collect()
     }
 
-    /// The CPU has written to all of `range` of a managed buffer: what of it is on the GPU comes back, and copies there are void.
+    /// The CPU has written to all of `range` of a managed buffer: what of it is on the GPU moves to the CPU, and copies there are void.
     ///
     /// # Errors
     /// If `range` is not within the buffer.

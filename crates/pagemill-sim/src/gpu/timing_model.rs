@@ -122,7 +122,7 @@ impl TimingModel {
         self.copied(direction, moved, end);
     }
 
-    /// The CPU writes to managed bytes, and waits for what comes back.
+    /// The CPU writes to managed bytes, and waits for what moves to the CPU.
     pub(super) fn written_by_host(&mut self, address: u64, bytes: u64) {
         let (end, moved) = self.path.cpu_request(self.now, address, bytes, true);
         self.copied(Direction::ToCpu, moved, end);

@@ -30,7 +30,7 @@ pub struct StoreCost {
     pub put: BatchCost,
     /// Reading units.
     pub get: BatchCost,
-    /// Whether reading includes the check of what was read. Otherwise the pager hashes each unit that comes.
+    /// Whether reading includes the check of what was read. Otherwise the pager hashes each unit that it reads.
     pub checks_itself: bool,
 }
 

@@ -8,7 +8,7 @@ mod model;
 use super::detail::Detail;
 use super::report::{LaunchReport, Sampling};
 use model::{Model, Sample};
-use pagemill_types::Picos;
+use pagemill_types::{GOLDEN_GAMMA, Picos};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) use model::Work;
@@ -299,7 +299,7 @@ fn group_squares(group: &Group) -> f64 {
 
 /// A number below `end` that looks random: launches that take turns in what they do are not met in step.
 fn spread(seed: u64, end: u64) -> u64 {
-    (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % end
+    (seed.wrapping_mul(GOLDEN_GAMMA) >> 32) % end
 }
 
 /// What moved and was executed.
