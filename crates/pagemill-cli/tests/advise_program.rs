@@ -387,6 +387,25 @@ fn what_cannot_be_advised_on_is_refused() {
     assert!(error.contains("cannot be used with"), "{error}");
     let error = run(&["advise"]).error(2);
     assert!(error.contains("--pattern"), "{error}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "no program").expect("it can be written");
+    let missing = folder.path().join("missing");
+    for (program, remedy) in [
+        (missing.as_path(), "correct the path after `--`"),
+        (plain.as_path(), "chmod +x"),
+        (folder.path(), "it is a folder"),
+        (Path::new("pagemill-has-no-such-program"), "as ./NAME"),
+    ] {
+        for (command, options) in [
+            ("advise", &[][..]),
+            ("advise", &["--oversubscribe", "1.5"]),
+            ("cuda", &[]),
+        ] {
+            let error = pagemill(command, options, program, &[]).error(2);
+            assert!(error.contains(remedy), "{error}");
+        }
+    }
 
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/holds.cu");
     let Some(toolkit) = Toolkit::find() else {

@@ -638,7 +638,7 @@ fn the_command_ends_as_the_program_does() {
         Some(5)
     );
     let missing = run(Path::new("/nonexistent/program"), &[], &[]);
-    assert_eq!(missing.code, Some(1));
+    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
 }
 
 #[test]

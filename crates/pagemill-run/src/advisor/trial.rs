@@ -73,8 +73,7 @@ impl<'a> Program<'a> {
         let streams = Streams::hidden(Some(again(&output)?), again(&errors)?);
         let plan = configuration.plan();
         let how = self.how(configuration);
-        let finished =
-            run_child(self.spec, &how, Some(&plan), streams).map_err(PointError::Failed)?;
+        let finished = run_child(self.spec, &how, Some(&plan), streams)?;
         let Finished { exit_code, results } = finished;
         Ok(Trial {
             exit_code,
@@ -92,8 +91,7 @@ impl<'a> Program<'a> {
     ) -> Result<(u8, u64), PointError> {
         let plan = configuration.plan();
         let how = self.how(configuration);
-        let finished = run_child(self.spec, &how, Some(&plan), Streams::shown(stdout))
-            .map_err(PointError::Failed)?;
+        let finished = run_child(self.spec, &how, Some(&plan), Streams::shown(stdout))?;
         let times = finished
             .results
             .iter()

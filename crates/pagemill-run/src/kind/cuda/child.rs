@@ -1,7 +1,7 @@
 //! The process of the user's program: what it finds beside it, and how it ends.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -13,9 +13,12 @@ use pagemill_scenario::{CudaPoint, CudaRun};
 
 use super::advice::advice;
 use super::streams::Streams;
+use crate::pool::PointError;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const PTXAS: &str = "ptxas";
+/// `exec` of a file that is no program.
+const ENOEXEC: i32 = 8;
 
 /// A program that has ended.
 pub struct Finished {
@@ -32,12 +35,18 @@ pub fn run(
     run: &CudaRun,
     plan: Option<&Plan>,
     streams: Streams,
-) -> Result<Finished, String> {
-    let folder = Scratch::new("cuda").map_err(|error| error.to_string())?;
-    furnish(folder.path(), spec, run)?;
+) -> Result<Finished, PointError> {
+    let failed = |error: &dyn std::fmt::Display| PointError::Failed(error.to_string());
+    let folder = Scratch::new("cuda").map_err(|error| failed(&error))?;
+    furnish(folder.path(), spec, run).map_err(PointError::Failed)?;
     if let Some(plan) = plan {
-        plan.write(folder.path())
-            .map_err(|error| format!("cannot write to {}: {error}", folder.path().display()))?;
+        let written = plan.write(folder.path());
+        written.map_err(|error| {
+            failed(&format!(
+                "cannot write to {}: {error}",
+                folder.path().display()
+            ))
+        })?;
     }
     let mut command = Command::new(&spec.command[0]);
     command
@@ -45,8 +54,8 @@ pub fn run(
         .envs(environment(folder.path()));
     streams.give_to(&mut command);
     let status = children::run(&mut command, AtKill::Kill)
-        .map_err(|error| format!("cannot start {}: {error}", spec.command[0]))?;
-    let results = Results::read_all(folder.path()).map_err(|error| error.to_string())?;
+        .map_err(|error| not_started(&spec.command[0], &error))?;
+    let results = Results::read_all(folder.path()).map_err(|error| failed(&error))?;
     let exit_code = exit_code(status);
     if results.is_empty() {
         let program = &spec.command[0];
@@ -55,9 +64,9 @@ pub fn run(
             folder.path().join(STRIPPED_NOTE).exists(),
         );
         if exit_code == 0 {
-            return Err(format!(
+            return Err(PointError::Failed(format!(
                 "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
-            ));
+            )));
         }
         // A closed standard error leaves no place for a message.
         let _ = writeln!(
@@ -66,6 +75,32 @@ pub fn run(
         );
     }
     Ok(Finished { exit_code, results })
+}
+
+/// Why a program did not start: its name is refused where it names nothing that can be executed.
+fn not_started(program: &str, error: &Error) -> PointError {
+    let remedy = match error.kind() {
+        ErrorKind::NotFound if program.contains('/') && Path::new(program).exists() => {
+            "it asks for an interpreter or a loader that is not on this machine: see its first line, or `readelf -l`"
+        }
+        ErrorKind::NotFound if program.contains('/') => {
+            "there is no such file: compile it, or correct the path after `--`"
+        }
+        ErrorKind::NotFound => {
+            "no folder of PATH has it: give the path of a program in this folder as ./NAME"
+        }
+        ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
+            "it is a folder: name the program in it"
+        }
+        ErrorKind::PermissionDenied => {
+            "it may not be executed: name the program that nvcc made, or permit it with `chmod +x`"
+        }
+        _ if error.raw_os_error() == Some(ENOEXEC) => {
+            "it is no program of this machine: name what nvcc made here, or give a script a first line `#!/bin/sh`"
+        }
+        _ => return PointError::Failed(format!("cannot start {program}: {error}")),
+    };
+    PointError::Refused(format!("cannot start {program}: {error}; {remedy}"))
 }
 
 /// A stand-in for the PTX assembler, whose output is its input.

@@ -102,7 +102,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         ..CudaRun::default()
     };
     let streams = Streams::shown(options.stdout);
-    let finished = child::run(spec, &how, None, streams).map_err(PointError::Failed)?;
+    let finished = child::run(spec, &how, None, streams)?;
     let program = spec.command[0].clone();
     let mut outcome = Outcome {
         exit_code: finished.exit_code,

@@ -49,7 +49,7 @@ fn measure(spec: &CudaPoint) -> Result<Allocated, PointError> {
         ..CudaRun::default()
     };
     let streams = Streams::hidden(None, errors.try_clone().map_err(failed)?);
-    let finished = child::run(spec, &run, None, streams).map_err(PointError::Failed)?;
+    let finished = child::run(spec, &run, None, streams)?;
     if finished.exit_code != 0 {
         let mut text = Vec::new();
         errors.rewind().map_err(failed)?;
