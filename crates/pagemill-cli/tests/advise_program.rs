@@ -178,6 +178,72 @@ fn every_hint_does_what_the_same_call_in_the_source_does() {
     assert_eq!(seen, 4);
 }
 
+/// The calls of the placements by hand, for 16 MiB on a GPU of 6: of 8 stripes 3 fit.
+const PLACEMENTS: [(&str, &str); 5] = [
+    ("zero-copy", "zior"),
+    ("read-mostly", "mior"),
+    ("bulk-prefetch", "pior"),
+    // Every third but the first, because 3 of 8 are rounded to that.
+    ("stripe", "scccgccgc"),
+    // Stripe s where (s + 1) * 3 / 8 is more than s * 3 / 8.
+    ("stripe-even", "sccgccgcg"),
+];
+
+#[test]
+fn every_placement_does_what_the_same_calls_in_the_source_do() {
+    let Some(program) = walk("walk_placements", &["-g"]) else {
+        return;
+    };
+    for machine in ["a100-pcie4-x86", "gh200"] {
+        let memory = ["--machine", machine, "--gpu-memory", "6MiB"];
+        let options = [&memory[..], &["--runs", "10"]].concat();
+        let results = advise(&options, &program, &["8"]);
+        let mut seen = 0;
+        for row in rows_of(&results, "change") {
+            if row["allocation"] != "(all)" {
+                continue;
+            }
+            let mut placements = PLACEMENTS.iter();
+            let found = placements.find(|(mode, _)| row["change"] == *mode);
+            let Some((mode, by_hand)) = found else {
+                panic!("{row}");
+            };
+            let expected = time_of(&memory, &program, &["8", "0", by_hand]);
+            assert_eq!(
+                number(&row, "time_ns"),
+                expected,
+                "{mode} on {machine}: {row}"
+            );
+            seen += 1;
+        }
+        assert_eq!(seen, PLACEMENTS.len());
+    }
+}
+
+#[test]
+fn a_placement_leaves_out_what_has_hints_of_its_own() {
+    let Some(program) = walk("walk_left_out", &["-g"]) else {
+        return;
+    };
+    let memory = [&A100[..], &["--gpu-memory", "6MiB"]].concat();
+    let options = [&memory[..], &["--runs", "5", "--mode", "bulk-prefetch"]].concat();
+    let results = advise(&options, &program, &["8"]);
+    let rows = rows_of(&results, "change");
+    let all = time_of(&memory, &program, &["8", "0", "pior"]);
+    for (change, hint) in [
+        ("read mostly", "1"),
+        ("stay on the CPU, accessed by the GPU", "2"),
+        ("prefer the GPU", "3"),
+        ("prefetch", "4"),
+    ] {
+        let row = rows.iter().find(|row| row["change"] == change);
+        let row = row.unwrap_or_else(|| panic!("{change} in {rows:?}"));
+        assert_eq!(number(row, "time_before_ns"), all);
+        let expected = time_of(&memory, &program, &["8", hint, "por"]);
+        assert_eq!(number(row, "time_ns"), expected, "{change}");
+    }
+}
+
 #[test]
 fn the_advice_can_be_applied() {
     let Some(toolkit) = Toolkit::find() else {

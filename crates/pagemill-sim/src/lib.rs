@@ -23,5 +23,5 @@ pub use timeline::{Timeline, TimelineEvent, TimelineKind};
 
 /// What a program may say about its managed memory, as `cudaMemAdvise` and `cudaMemPrefetchAsync` do.
 pub mod hints {
-    pub use pagemill_policy::residency::{Action, PAGE_BYTES, PageAdvice, Side};
+    pub use pagemill_policy::residency::{Action, Call, PAGE_BYTES, PageAdvice, Side};
 }

@@ -117,6 +117,7 @@ impl Runtime {
             cooperative: launch.cooperative,
         };
         let copies = self.is_programmer_copy();
+        self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
         self.tell_first_touches();
         let start = self.clocks.start(launch.stream)?;

@@ -1,8 +1,12 @@
-//! Hints of a plan, given as the program itself would give them.
+//! Hints of a plan and placements of all memory, given as the program itself would give them.
 
+use std::collections::BTreeSet;
+
+use pagemill_sim::Buffer;
 use pagemill_sim::hints::{Action, Side};
 
 use super::Runtime;
+use super::memory::Kind;
 use super::streams::StreamId;
 use crate::error::Fault;
 use crate::plan::{Hint, Plan, Sites, Stack};
@@ -13,6 +17,8 @@ pub(super) struct Planned {
     sites: Sites,
     /// For each site, how many allocations it has made.
     made: Vec<usize>,
+    /// Addresses of allocations with hints.
+    hinted: BTreeSet<u64>,
     /// Launches to come, with the addresses that are copied to the GPU before them.
     prefetches: Vec<(u32, u64)>,
     /// The stack of the launch that is being made.
@@ -25,6 +31,7 @@ impl Planned {
             plan,
             sites: Sites::default(),
             made: Vec::new(),
+            hinted: BTreeSet::new(),
             prefetches: Vec::new(),
             launching: None,
         }
@@ -43,6 +50,7 @@ impl Planned {
         self.made[place] += 1;
         let mut actions = Vec::new();
         for hint in self.plan.of(key) {
+            self.hinted.insert(address);
             match hint {
                 Hint::ReadMostly => actions.push(Action::ReadMostly),
                 Hint::PreferGpu => actions.push(Action::PreferredLocation(Side::Gpu)),
@@ -88,6 +96,34 @@ impl Runtime {
             let number = planned.sites.number(stack());
             planned.launching = Some(number);
         }
+    }
+
+    /// Makes the calls of a placement of all memory before the next launch in `stream`, for each allocation that is new and has
+    /// no hints of its own.
+    pub(super) fn place_memory(&mut self, stream: StreamId) -> Result<(), Fault> {
+        if !self.gpu.has_unplaced() {
+            return Ok(());
+        }
+        let hinted = self.planned.as_ref().map(|planned| &planned.hinted);
+        let buffers = self.blocks.iter().filter_map(|(address, block)| {
+            let has_hints = hinted.is_some_and(|hinted| hinted.contains(address));
+            match block.kind {
+                Kind::Managed(buffer, _) if !has_hints => Some(buffer),
+                _ => None,
+            }
+        });
+        let buffers: Vec<Buffer> = buffers.collect();
+        for (buffer, call) in self.gpu.take_placement_calls(&buffers) {
+            let address = buffer.address.0 + call.bytes.start;
+            let bytes = call.bytes.end - call.bytes.start;
+            match call.action {
+                Action::Prefetch(side) => {
+                    self.prefetch(address, bytes, side == Side::Gpu, stream)?;
+                }
+                action => self.advise(address, bytes, action)?,
+            }
+        }
+        Ok(())
     }
 
     /// Copies to the GPU what is planned before the next launch in `stream`.

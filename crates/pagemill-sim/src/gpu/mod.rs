@@ -18,6 +18,7 @@ pub(crate) mod page_events;
 pub(crate) mod pages;
 mod partition;
 mod partition_slice;
+mod placing;
 mod program;
 mod remote;
 mod report;

@@ -7,7 +7,7 @@ use super::memory_path::MANAGED_BASE;
 use super::pages::{Pages, page_of};
 use super::program::{LoadedModule, ModuleId};
 use crate::parts::link::Direction;
-use pagemill_policy::residency::{Action, PageAdvice, Placement};
+use pagemill_policy::residency::{Action, PageAdvice};
 use pagemill_ptx::{Finding, Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 use std::ops::Range;
@@ -141,7 +141,7 @@ impl Gpu {
     }
 
     /// GPU memory that holds all of a managed allocation of `bytes`.
-    fn footprint(&self, bytes: u64) -> u64 {
+    pub(super) fn footprint(&self, bytes: u64) -> u64 {
         bytes.next_multiple_of(self.page.bytes())
     }
 
@@ -303,26 +303,6 @@ impl Gpu {
                 .prefetch(buffer.address.0 + range.start, range.end - range.start);
         }
         Ok(())
-    }
-
-    /// What the mode's strategy says of managed memory that it has said nothing of yet.
-    pub(super) fn place_data(&mut self) {
-        let (start, end) = (self.placed_address, self.next_address);
-        self.placed_address = end;
-        let Some(stripe_bytes) = self.timing_model.stripe_bytes() else {
-            return;
-        };
-        if start == end || !self.options.timing {
-            return;
-        }
-        let gpu_bytes = self.memory_bytes.unwrap_or(u64::MAX);
-        let taken = self.fixed_bytes.saturating_add(start - MANAGED_BASE);
-        let placement = Placement {
-            allocation_bytes: end - start,
-            gpu_bytes: gpu_bytes.saturating_sub(taken),
-            stripe_bytes,
-        };
-        self.timing_model.place(start, &placement);
     }
 
     /// The program says how `range` of a managed buffer will be used. False where the page manager heeds no such call.

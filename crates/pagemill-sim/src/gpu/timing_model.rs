@@ -15,7 +15,7 @@ use super::stats::{ExecutionStats, LaunchStats};
 use super::stream::{GridStream, StreamFailure};
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
-use pagemill_policy::residency::{Action, Placement};
+use pagemill_policy::residency::{Action, Call, Placement};
 use pagemill_types::Picos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,14 +160,19 @@ impl TimingModel {
 
     /// Carries out the calls that the mode makes for the managed bytes from `address`.
     pub(super) fn place(&mut self, address: u64, placement: &Placement) {
-        let TransferMode::Driver(run) = &self.mode else {
-            return;
-        };
-        let strategy = (run.strategy.build)();
-        strategy.calls(placement, &mut |call| {
+        for call in self.placement_calls(placement) {
             let bytes = call.bytes.end - call.bytes.start;
             self.advise(address + call.bytes.start, bytes, call.action, true);
-        });
+        }
+    }
+
+    /// The calls that the mode makes for managed memory.
+    pub(super) fn placement_calls(&self, placement: &Placement) -> Vec<Call> {
+        let mut calls = Vec::new();
+        if let TransferMode::Driver(run) = &self.mode {
+            (run.strategy.build)().calls(placement, &mut |call| calls.push(call));
+        }
+        calls
     }
 
     /// The granule that the mode's strategy deals out.

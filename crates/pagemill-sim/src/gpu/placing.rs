@@ -1,0 +1,144 @@
+//! Where the mode's strategy puts managed memory before the first launch that comes after its allocation.
+
+use std::ops::Range;
+
+use pagemill_policy::residency::{Call, Placement};
+
+use super::host::{Buffer, Gpu};
+use super::memory_path::MANAGED_BASE;
+
+impl Gpu {
+    /// Makes the calls of the mode's strategy for managed memory that it has said nothing of yet: each over all of that memory, and
+    /// the host waits for each.
+    pub(super) fn place_data(&mut self) {
+        let (start, end) = (self.placed_address, self.next_address);
+        if let Some(placement) = self.take_placement(end - start) {
+            self.timing_model.place(start, &placement);
+        }
+    }
+
+    /// Whether there is managed memory that the mode's strategy has said nothing of yet.
+    pub fn has_unplaced(&self) -> bool {
+        self.placed_address < self.next_address
+    }
+
+    /// The calls that a program makes so that the mode's strategy says something of `buffers`, one allocation after another;
+    /// offsets are from the start of each. The buffers are dealt out as if nothing lay between them. After this, the strategy
+    /// has nothing to say of any managed memory that there is now.
+    pub fn take_placement_calls(&mut self, buffers: &[Buffer]) -> Vec<(Buffer, Call)> {
+        let start = self.placed_address;
+        let new = |buffer: &&Buffer| buffer.address.0 >= start;
+        let new: Vec<Buffer> = buffers.iter().filter(new).copied().collect();
+        let sizes: Vec<(u64, u64)> = new
+            .iter()
+            .map(|buffer| (self.footprint(buffer.bytes), buffer.bytes))
+            .collect();
+        let total = sizes.iter().map(|(footprint, _)| footprint).sum();
+        let placement = self.take_placement(total);
+        let calls = placement.map_or_else(Vec::new, |placement| {
+            self.timing_model.placement_calls(&placement)
+        });
+        let divided = divide(&calls, &sizes);
+        let of_buffer = |(at, call)| (new[at], call);
+        divided.into_iter().map(of_buffer).collect()
+    }
+
+    /// What the strategy has to know of `allocation_bytes`, after which all managed memory counts as placed. `None` where there
+    /// is nothing to place.
+    fn take_placement(&mut self, allocation_bytes: u64) -> Option<Placement> {
+        let start = self.placed_address;
+        self.placed_address = self.next_address;
+        let stripe_bytes = self.timing_model.stripe_bytes()?;
+        if allocation_bytes == 0 || !self.options.timing {
+            return None;
+        }
+        let gpu_bytes = self.memory_bytes.unwrap_or(u64::MAX);
+        let taken = self.fixed_bytes.saturating_add(start - MANAGED_BASE);
+        Some(Placement {
+            allocation_bytes,
+            gpu_bytes: gpu_bytes.saturating_sub(taken),
+            stripe_bytes,
+        })
+    }
+}
+
+/// `calls` as calls for allocations that lie one after the other, each with the bytes from its start to the next and its own
+/// bytes: the number of the allocation, and the part of the call in it.
+fn divide(calls: &[Call], sizes: &[(u64, u64)]) -> Vec<(usize, Call)> {
+    let mut divided = Vec::new();
+    let mut start = 0;
+    for (number, &(footprint, bytes)) in sizes.iter().enumerate() {
+        for call in calls {
+            let bytes = within(&call.bytes, start, bytes);
+            if !bytes.is_empty() {
+                let action = call.action;
+                divided.push((number, Call { bytes, action }));
+            }
+        }
+        start += footprint;
+    }
+    divided
+}
+
+/// The part of `range` within `bytes` from `start`, as offsets from there.
+fn within(range: &Range<u64>, start: u64, bytes: u64) -> Range<u64> {
+    let offset = |at: u64| at.saturating_sub(start).min(bytes);
+    offset(range.start)..offset(range.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagemill_policy::residency::{Action, Side};
+
+    fn call(bytes: Range<u64>, action: Action) -> Call {
+        Call { bytes, action }
+    }
+
+    #[test]
+    fn every_byte_of_an_allocation_gets_the_calls_that_it_had() {
+        let actions = [Action::ReadMostly, Action::Prefetch(Side::Cpu)];
+        let sizes = [(4, 3), (2, 2), (8, 5), (2, 1)];
+        for (from, middle) in (0..16).flat_map(|from| (from..=16).map(move |to| (from, to))) {
+            let calls = [
+                call(from..middle, actions[0]),
+                call(middle..16, actions[1]),
+                call(0..from, actions[0]),
+            ];
+            let divided = divide(&calls, &sizes);
+            let mut start = 0;
+            for (number, (footprint, bytes)) in sizes.into_iter().enumerate() {
+                for byte in 0..bytes {
+                    let whole: Vec<Action> = calls
+                        .iter()
+                        .filter(|call| call.bytes.contains(&(start + byte)))
+                        .map(|call| call.action)
+                        .collect();
+                    let own: Vec<Action> = divided
+                        .iter()
+                        .filter(|(of, call)| *of == number && call.bytes.contains(&byte))
+                        .map(|(_, call)| call.action)
+                        .collect();
+                    assert_eq!(own, whole, "byte {byte} of {number}, {from} and {middle}");
+                }
+                start += footprint;
+            }
+            for (number, call) in divided {
+                assert!(!call.bytes.is_empty() && call.bytes.end <= sizes[number].1);
+            }
+        }
+    }
+
+    #[test]
+    fn allocations_get_their_calls_one_after_the_other() {
+        let calls = [
+            call(0..4, Action::AccessedByGpu),
+            call(0..4, Action::Prefetch(Side::Gpu)),
+        ];
+        let numbers: Vec<usize> = divide(&calls, &[(2, 2), (2, 1)])
+            .into_iter()
+            .map(|(number, _)| number)
+            .collect();
+        assert_eq!(numbers, [0, 0, 1, 1]);
+    }
+}
