@@ -40,6 +40,8 @@ pub enum Hint {
     /// It is copied to the GPU before a launch: for each allocation of the site in their order, which launch of the program,
     /// counted from 0.
     Prefetch(Vec<Option<u32>>),
+    /// Nothing is said of it. As with every other hint, a placement of all memory leaves it out.
+    LeaveAlone,
 }
 
 impl Plan {

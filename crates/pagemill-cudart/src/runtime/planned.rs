@@ -52,6 +52,7 @@ impl Planned {
         for hint in self.plan.of(key) {
             self.hinted.insert(address);
             match hint {
+                Hint::LeaveAlone => {}
                 Hint::ReadMostly => actions.push(Action::ReadMostly),
                 Hint::PreferGpu => actions.push(Action::PreferredLocation(Side::Gpu)),
                 Hint::StayOnCpu => {

@@ -46,6 +46,9 @@ impl Configuration {
         let Change::Hint(new) = change else {
             return self.hints.is_empty();
         };
+        if new.hint == Hint::LeaveAlone && self.mode.is_none() {
+            return false;
+        }
         let mut own = self.hints.iter().filter(|hint| hint.site == new.site);
         own.all(|hint| {
             use Hint::{PreferGpu, Prefetch, ReadMostly, StayOnCpu};
@@ -62,7 +65,13 @@ impl Configuration {
 /// The hints to try for an allocation, the most likely first.
 pub fn for_site(allocation: &Allocation) -> Vec<Change> {
     let prefetch = Hint::Prefetch(allocation.first_launches.clone());
-    let hints = [Hint::StayOnCpu, Hint::ReadMostly, prefetch, Hint::PreferGpu];
+    let hints = [
+        Hint::StayOnCpu,
+        Hint::ReadMostly,
+        prefetch,
+        Hint::PreferGpu,
+        Hint::LeaveAlone,
+    ];
     let site = allocation.key;
     let changes = hints.into_iter().filter(|hint| match hint {
         Hint::Prefetch(launches) => launches.iter().any(Option::is_some),
@@ -96,6 +105,7 @@ impl Change {
                 Hint::StayOnCpu => "stay on the CPU, accessed by the GPU",
                 Hint::PreferGpu => "prefer the GPU",
                 Hint::Prefetch(_) => "prefetch",
+                Hint::LeaveAlone => "leave alone",
             },
         }
     }
@@ -106,6 +116,7 @@ impl Change {
             Self::Mode(mode) => all_memory(mode),
             Self::Hint(hint) => {
                 let actions: &[Action] = match hint.hint {
+                    Hint::LeaveAlone => return LEFT_OUT.to_owned(),
                     Hint::ReadMostly => &[Action::ReadMostly],
                     Hint::PreferGpu => &[Action::PreferredLocation(Side::Gpu)],
                     Hint::StayOnCpu => {
@@ -119,6 +130,9 @@ impl Change {
         }
     }
 }
+
+/// What stands where calls would.
+const LEFT_OUT: &str = "none: the placement leaves it out";
 
 /// The calls of a mode for a program that has more memory than the GPU.
 fn all_memory(mode: &str) -> String {
@@ -185,6 +199,13 @@ mod tests {
         assert!(!kept.allows(&hint(1, Hint::ReadMostly)));
         assert!(!kept.allows(&hint(1, Hint::StayOnCpu)));
         assert!(!kept.allows(&Change::Mode("stripe")));
+        // Only a placement of all memory has something to leave out.
+        assert!(!kept.allows(&hint(2, Hint::LeaveAlone)));
+        let placed = none.with(&Change::Mode("stripe"));
+        assert!(placed.allows(&hint(2, Hint::LeaveAlone)));
+        let left = placed.with(&hint(2, Hint::LeaveAlone));
+        assert!(!left.allows(&hint(2, Hint::ReadMostly)));
+        assert!(left.allows(&hint(1, Hint::ReadMostly)));
         let stays = none.with(&hint(1, Hint::StayOnCpu));
         assert!(!stays.allows(&hint(1, Hint::Prefetch(vec![Some(0)]))));
     }

@@ -264,7 +264,7 @@ fn change_row(answer: &Answer, tried: &Tried) -> Row {
         }
     };
     let row = identity(CHANGE_ROW, &name, tried.change.name())
-        .metric("call", tried.change.calls())
+        .metric("call", calls(answer, tried))
         .metric("place", place)
         .metric("time_before_ns", tried.before_ns)
         .metric("time_ns", tried.after_ns)
@@ -276,6 +276,17 @@ fn change_row(answer: &Answer, tried: &Tried) -> Row {
     match tried.unheeded_hints {
         0 => row,
         hints => row.metric("unheeded_hints", hints),
+    }
+}
+
+/// The calls to add: a placement that is kept leaves out what other kept changes are about.
+fn calls(answer: &Answer, tried: &Tried) -> String {
+    let calls = tried.change.calls();
+    let is_kept_placement =
+        matches!(tried.change, Change::Mode(_)) && tried.verdict == Verdict::Kept;
+    match is_kept_placement && !answer.best.hints.is_empty() {
+        true => format!("but for allocations with changes of their own, {calls}"),
+        false => calls,
     }
 }
 

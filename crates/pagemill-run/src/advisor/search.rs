@@ -93,7 +93,8 @@ pub struct Progress {
 pub type Run<'a> = dyn FnMut(&Configuration) -> Result<Trial, PointError> + 'a;
 
 /// Tries changes of the program, the most promising first: to the whole program, then to each allocation in the order of its
-/// traffic, each on top of what was kept before; again from the first allocation while that gains anything.
+/// traffic, each on top of what was kept before. After that, again from the first allocation while that gains anything, on top of
+/// the fastest of the program with hints and the program with the best placement of all memory.
 pub fn search(
     question: &Question<'_>,
     run: &mut Run<'_>,
@@ -113,9 +114,20 @@ pub fn search(
         first,
         answer,
     };
-    search.whole_program()?;
-    while search.each_allocation()? {}
-    Ok(search.end())
+    let placed = search.whole_program()?;
+    let mut hinted = search.unchanged();
+    search.each_allocation(&mut hinted)?;
+    let mut branches: Vec<Branch> = [Some(hinted), placed].into_iter().flatten().collect();
+    while let Some(branch) = fastest(&mut branches, |branch| !branch.is_exhausted) {
+        search.each_allocation(branch)?;
+    }
+    Ok(search.end(branches))
+}
+
+/// The fastest of those that `is_meant`; of equals the first.
+fn fastest(branches: &mut [Branch], is_meant: impl Fn(&Branch) -> bool) -> Option<&mut Branch> {
+    let meant = branches.iter_mut().filter(|branch| is_meant(branch));
+    meant.min_by_key(|branch| branch.time_ns)
 }
 
 fn first_answer(question: &Question<'_>, first: &Trial) -> Result<Answer, PointError> {
@@ -155,6 +167,19 @@ fn first_answer(question: &Question<'_>, first: &Trial) -> Result<Answer, PointE
     })
 }
 
+/// Changes that were kept one on top of the other.
+struct Branch {
+    configuration: Configuration,
+    /// The program's time with them.
+    time_ns: u64,
+    /// Their places in [`Answer::tried`].
+    kept: Vec<usize>,
+    /// Places of what was tried on top of them.
+    tried: Vec<usize>,
+    /// Whether nothing more was gained, or no runs are left.
+    is_exhausted: bool,
+}
+
 struct Search<'a, 'b> {
     question: &'a Question<'a>,
     run: &'a mut Run<'b>,
@@ -165,12 +190,22 @@ struct Search<'a, 'b> {
 }
 
 impl Search<'_, '_> {
+    /// The program as it is.
+    fn unchanged(&self) -> Branch {
+        Branch {
+            configuration: Configuration::default(),
+            time_ns: self.answer.before_ns,
+            kept: Vec::new(),
+            tried: Vec::new(),
+            is_exhausted: false,
+        }
+    }
+
     /// Tries `change` on top of `before`; `None` once all runs are spent.
     fn attempt(
         &mut self,
         change: &Change,
-        before: &Configuration,
-        before_ns: u64,
+        before: &mut Branch,
     ) -> Result<Option<usize>, PointError> {
         if self.answer.runs >= self.question.runs {
             return Ok(None);
@@ -184,7 +219,7 @@ impl Search<'_, '_> {
             most: self.question.runs,
             trying,
         });
-        let trial = (self.run)(&before.with(change))?;
+        let trial = (self.run)(&before.configuration.with(change))?;
         self.answer.runs += 1;
         let verdict = if trial.exit_code != self.first.exit_code {
             Verdict::ExitCode(trial.exit_code)
@@ -195,12 +230,14 @@ impl Search<'_, '_> {
         };
         self.answer.tried.push(Tried {
             change: change.clone(),
-            before_ns,
+            before_ns: before.time_ns,
             after_ns: trial.time_ns(),
             verdict,
             unheeded_hints: trial.unheeded_hints(),
         });
-        Ok(Some(self.answer.tried.len() - 1))
+        let tried = self.answer.tried.len() - 1;
+        before.tried.push(tried);
+        Ok(Some(tried))
     }
 
     fn name_of(&self, site: u64) -> String {
@@ -209,21 +246,23 @@ impl Search<'_, '_> {
         found.map_or_else(String::new, |allocation| allocation.name.clone())
     }
 
-    /// Tries the placements of all memory.
-    fn whole_program(&mut self) -> Result<(), PointError> {
+    /// Tries the placements of all memory; answers with the best that is worth it.
+    fn whole_program(&mut self) -> Result<Option<Branch>, PointError> {
+        let changes = for_program(self.question.spec.transfer.mode);
         // A short search looks at allocations first.
-        if self.question.runs < 2 * for_program(self.question.spec.transfer.mode).len() {
-            return Ok(());
+        if self.question.runs < 2 * changes.len() {
+            return Ok(None);
         }
-        for change in for_program(self.question.spec.transfer.mode) {
-            let before_ns = self.answer.before_ns;
-            self.attempt(&change, &Configuration::default(), before_ns)?;
-        }
-        Ok(())
+        let mut branch = self.unchanged();
+        let gained = self.best_of(&changes, &mut branch)?;
+        // What was tried in its place is not on top of it.
+        branch.tried.clear();
+        Ok(gained.then_some(branch))
     }
 
-    /// Tries every hint of every allocation on top of what is kept; whether anything was gained and there are runs left.
-    fn each_allocation(&mut self) -> Result<bool, PointError> {
+    /// Tries every hint of every allocation on top of what is kept; no more is to be tried if that gained nothing, or there are no
+    /// runs left.
+    fn each_allocation(&mut self, branch: &mut Branch) -> Result<(), PointError> {
         let mut gained = false;
         let sites: Vec<Vec<Change>> = self
             .answer
@@ -233,26 +272,31 @@ impl Search<'_, '_> {
             .map(for_site)
             .collect();
         for changes in sites {
-            let mut best: Option<usize> = None;
-            let (before, before_ns) = (self.answer.best.clone(), self.answer.best_ns);
-            for change in changes.iter().filter(|change| before.allows(change)) {
-                if self.was_tried(change, before_ns) {
-                    continue;
-                }
-                let Some(tried) = self.attempt(change, &before, before_ns)? else {
-                    break;
-                };
-                best = self.better(best, tried);
-            }
-            gained |= self.keep(best);
+            gained |= self.best_of(&changes, branch)?;
         }
-        Ok(gained && self.answer.runs < self.question.runs)
+        branch.is_exhausted = !gained || self.answer.runs >= self.question.runs;
+        Ok(())
     }
 
-    /// Whether a change was tried on top of the same other changes, which have the same time.
-    fn was_tried(&self, change: &Change, before_ns: u64) -> bool {
-        let mut tried = self.answer.tried.iter();
-        tried.any(|tried| tried.change == *change && tried.before_ns == before_ns)
+    /// Tries each of `changes` that makes sense on top of `branch`, and keeps the best; whether there is one.
+    fn best_of(&mut self, changes: &[Change], branch: &mut Branch) -> Result<bool, PointError> {
+        let mut best: Option<usize> = None;
+        for change in changes {
+            if !branch.configuration.allows(change) || self.was_tried(change, branch) {
+                continue;
+            }
+            let Some(tried) = self.attempt(change, branch)? else {
+                break;
+            };
+            best = self.better(best, tried);
+        }
+        Ok(self.keep(best, branch))
+    }
+
+    /// Whether a change was tried on top of the same other changes, or of fewer that have the same time.
+    fn was_tried(&self, change: &Change, before: &Branch) -> bool {
+        let mut tried = before.tried.iter().map(|&tried| &self.answer.tried[tried]);
+        tried.any(|tried| tried.change == *change && tried.before_ns == before.time_ns)
     }
 
     /// The better of two attempts, of which the other is beaten.
@@ -275,41 +319,30 @@ impl Search<'_, '_> {
         }
     }
 
-    fn keep(&mut self, best: Option<usize>) -> bool {
+    fn keep(&mut self, best: Option<usize>, branch: &mut Branch) -> bool {
         let Some(best) = best else {
             return false;
         };
         let kept = &mut self.answer.tried[best];
         kept.verdict = Verdict::Kept;
-        self.answer.best = self.answer.best.with(&kept.change);
-        self.answer.best_ns = kept.after_ns;
+        branch.configuration = branch.configuration.with(&kept.change);
+        branch.time_ns = kept.after_ns;
+        branch.kept.push(best);
         true
     }
 
-    /// A placement of all memory is advised if it is faster than all hints together.
-    fn end(mut self) -> Answer {
-        let tried = &mut self.answer.tried;
-        let is_mode =
-            |tried: &Tried| matches!(tried.change, Change::Mode(_)) && tried.is_worth_it();
-        let modes = (0..tried.len()).filter(|&at| is_mode(&tried[at]));
-        let modes: Vec<usize> = modes.collect();
-        let best = modes.iter().copied().min_by_key(|&at| tried[at].after_ns);
-        for at in modes {
-            tried[at].verdict = Verdict::Beaten;
-        }
-        if let Some(best) = best
-            && tried[best].after_ns < self.answer.best_ns
-        {
-            for other in tried
-                .iter_mut()
-                .filter(|tried| tried.verdict == Verdict::Kept)
-            {
-                other.verdict = Verdict::Beaten;
+    /// Advises the fastest of `branches`.
+    fn end(mut self, mut branches: Vec<Branch>) -> Answer {
+        let Some(best) = fastest(&mut branches, |_| true) else {
+            return self.answer;
+        };
+        for (place, tried) in self.answer.tried.iter_mut().enumerate() {
+            if tried.verdict == Verdict::Kept && !best.kept.contains(&place) {
+                tried.verdict = Verdict::Beaten;
             }
-            tried[best].verdict = Verdict::Kept;
-            self.answer.best = Configuration::default().with(&tried[best].change);
-            self.answer.best_ns = tried[best].after_ns;
         }
+        self.answer.best = best.configuration.clone();
+        self.answer.best_ns = best.time_ns;
         self.answer
     }
 }

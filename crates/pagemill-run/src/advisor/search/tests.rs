@@ -143,6 +143,73 @@ fn a_placement_of_everything_may_be_better() {
 }
 
 #[test]
+fn hints_are_tried_on_top_of_a_placement() {
+    let time = |configuration: &Configuration| {
+        let mut time = match configuration.mode {
+            Some("stripe") => 600,
+            Some(_) => 2000,
+            None => 1000,
+        };
+        let is_placed = configuration.mode == Some("stripe");
+        if is_placed && has(configuration, "b", &Hint::StayOnCpu) {
+            time -= 100;
+        }
+        if is_placed && has(configuration, "a", &Hint::LeaveAlone) {
+            time -= 50;
+        }
+        if !is_placed && has(configuration, "a", &Hint::ReadMostly) {
+            time -= 300;
+        }
+        (time, "")
+    };
+    let (answer, made) = searched(60, time);
+    assert!(made <= 60);
+    assert_eq!((answer.best.mode, answer.best_ns), (Some("stripe"), 450));
+    assert_eq!(time(&answer.best).0, answer.best_ns);
+    assert_eq!(answer.best.hints.len(), 2);
+    let kept = answer
+        .tried
+        .iter()
+        .filter(|tried| tried.verdict == Verdict::Kept);
+    let times: Vec<(u64, u64)> = kept
+        .map(|tried| (tried.before_ns, tried.after_ns))
+        .collect();
+    assert_eq!(times, [(1000, 600), (600, 500), (500, 450)]);
+    let set = super::super::result_set(&spec(), &answer, 0);
+    let call = set.rows.iter().find_map(|row| {
+        let is_placement = row.get("allocation") == Some(&Value::from("(all)"));
+        let is_kept = row.get("verdict") == Some(&Value::from("kept"));
+        row.get("call").filter(|_| is_placement && is_kept)
+    });
+    let call = call.map(Value::to_string).unwrap_or_default();
+    assert!(call.starts_with("but for allocations"), "{call}");
+}
+
+#[test]
+fn more_runs_never_make_the_advice_slower() {
+    // A placement gains more than each hint, and two hints more than the placement.
+    let time = |configuration: &Configuration| {
+        let hints = configuration.hints.len() as u64;
+        let time = match configuration.mode {
+            Some("bulk-prefetch") => 700 - 10 * hints,
+            Some(_) => 900,
+            None => 1000 - 200 * hints,
+        };
+        (time, "")
+    };
+    let mut before = u64::MAX;
+    for runs in 1..60 {
+        let (answer, made) = searched(runs, time);
+        assert!(made <= runs && answer.best_ns <= answer.before_ns);
+        assert_eq!(time(&answer.best).0, answer.best_ns, "{runs} runs");
+        // A search of fewer than ten runs tries no placement.
+        assert!(answer.best_ns <= before || runs == 10, "{runs} runs");
+        before = answer.best_ns;
+    }
+    assert_eq!(before, 600);
+}
+
+#[test]
 fn other_results_are_never_advised() {
     let (answer, _) = searched(40, |configuration| match configuration.hints.is_empty() {
         true => (1000, "right\n"),
