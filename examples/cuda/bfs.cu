@@ -18,7 +18,7 @@ __global__ void expand(const int *first, const int *edges, int *level, int nodes
 }
 
 int main(int argc, char **argv) {
-    const int degree = 3, nodes = argc > 1 ? (atoi(argv[1]) << 18) / degree : 8192;
+    const int degree = 3, nodes = argc > 1 ? int(atof(argv[1]) * (1 << 18)) / degree : 8192;
     int *first, *edges, *level, *grown;
     CHECK(cudaMallocManaged(&first, (nodes + 1) * sizeof(int)));
     CHECK(cudaMallocManaged(&edges, nodes * degree * sizeof(int)));

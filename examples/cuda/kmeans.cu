@@ -63,7 +63,7 @@ void move_centers(const Sum *sums, Point *centers) {
 }
 
 int main(int argc, char **argv) {
-    const int count = int((size_t(argc > 1 ? atoi(argv[1]) : 1) << 20) / sizeof(Point));
+    const int count = int((argc > 1 ? atof(argv[1]) : 1) * (1 << 20) / sizeof(Point));
     Point *points, *centers;
     int *labels;
     Sum *sums;

@@ -81,7 +81,7 @@ __global__ void move(const unsigned *keys, size_t total, int shift, const unsign
 }
 
 int main(int argc, char **argv) {
-    const size_t total = (size_t(argc > 1 ? atoi(argv[1]) : 1) << 20) / sizeof(unsigned);
+    const size_t total = size_t((argc > 1 ? atof(argv[1]) : 1) * (1 << 20)) / sizeof(unsigned);
     const int blocks = int((total + keys_a_block - 1) / keys_a_block);
     unsigned *keys, *other, *counts;
     CHECK(cudaMallocManaged(&keys, total * sizeof(unsigned)));
