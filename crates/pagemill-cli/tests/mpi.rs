@@ -78,6 +78,14 @@ fn each_rank_and_each_kind_of_call_has_a_row() {
         assert!((sum - number(row, "time_ns")).abs() < 0.001, "{row}");
         assert_eq!(row["late_steps"], 0);
     }
+    for row in rows {
+        let causes = [
+            "partner", "wire", "table", "port", "busy", "interface", "software",
+        ];
+        let causes = causes.map(|cause| number(row, &format!("{cause}_wait_time_ns")));
+        let sum: f64 = causes.iter().sum();
+        assert!((sum - number(row, "wait_time_ns")).abs() < 0.001, "{row}");
+    }
     let is_of = |row: &&Value, call: &str, rank: u64| row["call"] == call && row["rank"] == rank;
     for (call, rank) in [("send", 0), ("receive", 1)] {
         let row = rows

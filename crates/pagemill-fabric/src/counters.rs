@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+pub use pagemill_sim::nic::Cause;
 use pagemill_sim::nic::NicCounts;
 
 use crate::board::Board;
@@ -67,7 +68,27 @@ counters! {
     ForcedSteps = "forced_steps", "Times that the order was given up because others made no progress.";
 }
 
-const _: () = assert!(Counter::ALL.len() <= crate::board::COUNTERS);
+/// The counters of waits. Each has a share for each cause beside it.
+pub const WAITS: [Counter; 5] = [
+    Counter::SendWaitPs,
+    Counter::ReceiveWaitPs,
+    Counter::WriteWaitPs,
+    Counter::ReadWaitPs,
+    Counter::ProbeWaitPs,
+];
+
+/// Where the shares begin on the board.
+const FIRST_SHARE: usize = 48;
+
+const _: () = assert!(Counter::ALL.len() <= FIRST_SHARE);
+const _: () =
+    assert!(FIRST_SHARE + WAITS.len() * Cause::ALL.len() <= crate::board::COUNTERS);
+
+/// The place on the board of the share that `cause` has in one of the [`WAITS`]; `None` for other counters.
+pub fn share(wait: Counter, cause: Cause) -> Option<usize> {
+    let place = WAITS.iter().position(|counter| *counter == wait)?;
+    Some(FIRST_SHARE + place * Cause::ALL.len() + cause as usize)
+}
 
 /// The counters of one station.
 #[derive(Clone, Copy)]
@@ -86,6 +107,16 @@ impl Counters {
     pub fn add(&self, counter: Counter, amount: u64) {
         let word = self.board.counter(self.station, counter as usize);
         word.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Adds to the shares that causes have in one of the [`WAITS`].
+    pub fn add_shares(&self, wait: Counter, shares: &[u64; Cause::ALL.len()]) {
+        for (cause, amount) in Cause::ALL.into_iter().zip(shares) {
+            if let (Some(place), 1..) = (share(wait, cause), *amount) {
+                let word = self.board.counter(self.station, place);
+                word.fetch_add(*amount, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Replaces one.

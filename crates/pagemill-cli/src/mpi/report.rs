@@ -1,7 +1,7 @@
 use comfy_table::{CellAlignment, Table, TableStyle};
 
 use pagemill_fabric::board::StationView;
-use pagemill_fabric::counters::Counter;
+use pagemill_fabric::counters::{Cause, Counter, WAITS, share};
 
 /// Picoseconds in a microsecond.
 const MICROSECOND_PS: f64 = 1e6;
@@ -35,7 +35,46 @@ pub fn table(machine: &str, stations: &[StationView]) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.trim_fmt() + "\n"
+    format!("{}\n{}", table.trim_fmt(), waits(stations))
+}
+
+/// A line that says what all ranks together waited for, as shares of their time; empty where none waited.
+fn waits(stations: &[StationView]) -> String {
+    let all_ps: u64 = stations.iter().map(|station| station.clock_ps).sum();
+    let waited_ps = |cause: Cause| -> u64 {
+        let places = WAITS.iter().filter_map(|wait| share(*wait, cause));
+        places
+            .flat_map(|place| stations.iter().map(move |station| value(station, place)))
+            .sum()
+    };
+    let mut causes = Cause::ALL.map(|cause| (waited_ps(cause), cause));
+    causes.sort_by_key(|(waited_ps, _)| std::cmp::Reverse(*waited_ps));
+    let percent = |ps: u64| format!("{:.1} %", 100.0 * ps as f64 / all_ps.max(1) as f64);
+    let parts: Vec<String> = (causes.iter())
+        .filter(|(waited_ps, _)| *waited_ps > 0)
+        .map(|(waited_ps, cause)| format!("{} {}", cause_name(*cause), percent(*waited_ps)))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let waited_ps = causes.iter().map(|(waited_ps, _)| waited_ps).sum();
+    format!(
+        "the ranks waited for {} of their time: {}\n",
+        percent(waited_ps),
+        parts.join(", ")
+    )
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Partner => "partner",
+        Cause::Software => "software on the way",
+        Cause::Interface => "interface",
+        Cause::Port => "port states",
+        Cause::Busy => "other transfers",
+        Cause::Table => "table misses",
+        Cause::Wire => "wire",
+    }
 }
 
 /// CPU seconds of one rank from which a program that reads the clock is taken to measure its computing.
@@ -104,6 +143,8 @@ fn value(station: &StationView, place: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use pagemill_fabric::board::COUNTERS;
+
     use super::*;
 
     fn station(index: u32, late: u64) -> StationView {
@@ -124,6 +165,23 @@ mod tests {
         let text = table("pni", &[station(0, 0), station(1, 0)]);
         assert!(text.contains("rank 1") && text.contains("1.235"), "{text}");
         assert_eq!(text.lines().count(), 3, "{text}");
+    }
+
+    #[test]
+    fn waits_are_shares_of_the_time_of_all_ranks_the_largest_first() {
+        let mut stations = [station(0, 0), station(1, 0)];
+        for station in &mut stations {
+            station.clock_ps = 1000;
+            station.counters.resize(COUNTERS, 0);
+        }
+        assert_eq!(waits(&stations), "");
+        let place = |cause| share(Counter::ReceiveWaitPs, cause).expect("a place");
+        stations[0].counters[place(Cause::Wire)] = 100;
+        stations[1].counters[place(Cause::Table)] = 300;
+        assert_eq!(
+            waits(&stations),
+            "the ranks waited for 20.0 % of their time: table misses 15.0 %, wire 5.0 %\n"
+        );
     }
 
     #[test]

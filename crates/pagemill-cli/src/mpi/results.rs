@@ -1,7 +1,7 @@
 //! What a job's processes counted, as rows.
 
 use pagemill_fabric::board::StationView;
-use pagemill_fabric::counters::Counter;
+use pagemill_fabric::counters::{Cause, Counter, share};
 use pagemill_report::Row;
 use pagemill_run::{WHOLE_RANK, row_of_rank as row};
 use pagemill_scenario::Point;
@@ -50,6 +50,17 @@ const CALLS: &[Call] = &[
     },
 ];
 
+/// What a wait was for, and the column that has it.
+const CAUSES: &[(Cause, &str)] = &[
+    (Cause::Partner, "partner_wait_time_ns"),
+    (Cause::Wire, "wire_wait_time_ns"),
+    (Cause::Table, "table_wait_time_ns"),
+    (Cause::Port, "port_wait_time_ns"),
+    (Cause::Busy, "busy_wait_time_ns"),
+    (Cause::Interface, "interface_wait_time_ns"),
+    (Cause::Software, "software_wait_time_ns"),
+];
+
 /// A row for each rank and for each kind of call that it made.
 pub fn rows(point: &Point, stations: &[StationView]) -> Vec<Row> {
     let of_rank = |station: &StationView| {
@@ -68,6 +79,23 @@ fn count(station: &StationView, counter: Counter) -> u64 {
     counted.copied().unwrap_or(0)
 }
 
+/// Time in which the station waited for one of `calls` because of `cause`, in picoseconds.
+fn waited_ps<'a>(
+    station: &StationView,
+    calls: impl IntoIterator<Item = &'a Call>,
+    cause: Cause,
+) -> u64 {
+    let places = (calls.into_iter()).filter_map(|call| share(call.wait, cause));
+    let counted = places.filter_map(|place| station.counters.get(place));
+    counted.sum()
+}
+
+fn add_causes(row: Row, calls: &[Call], station: &StationView) -> Row {
+    CAUSES.iter().fold(row, |row, (cause, column)| {
+        row.metric(*column, nanoseconds(waited_ps(station, calls, *cause)))
+    })
+}
+
 fn nanoseconds(ps: u64) -> f64 {
     ps as f64 / NANOSECOND_PS
 }
@@ -84,9 +112,11 @@ fn add_rank(row: Row, station: &StationView) -> Row {
     };
     let lookups = of(Counter::AttLookups);
     let by_lookups = |amount: f64| amount / lookups.max(1) as f64;
-    row.metric("time_ns", nanoseconds(station.clock_ps))
+    let row = row
+        .metric("time_ns", nanoseconds(station.clock_ps))
         .metric("software_time_ns", sum(|call| call.software))
-        .metric("wait_time_ns", sum(|call| Some(call.wait)))
+        .metric("wait_time_ns", sum(|call| Some(call.wait)));
+    add_causes(row, CALLS, station)
         .metric("compute_time_ns", nanoseconds(of(Counter::ComputePs)))
         .metric("clock_time_ns", nanoseconds(of(Counter::ClockPs)))
         .metric("start_time_ns", nanoseconds(of(Counter::StartPs)))
@@ -120,6 +150,7 @@ fn add_call(row: Row, call: &Call, station: &StationView) -> Option<Row> {
         .metric("time_ns", nanoseconds(software + wait))
         .metric("software_time_ns", nanoseconds(software))
         .metric("wait_time_ns", nanoseconds(wait));
+    let row = add_causes(row, std::slice::from_ref(call), station);
     Some(match operations {
         Some([operations, bytes]) => row.metric("operations", operations).metric("bytes", bytes),
         None => row,

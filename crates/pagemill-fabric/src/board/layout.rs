@@ -1,11 +1,11 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab05");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab06");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;
 
 /// Counters that each station keeps on the board, so that they outlive it.
-pub const COUNTERS: usize = 40;
+pub const COUNTERS: usize = 88;
 
 /// Where things lie, in 64-bit words.
 pub struct Layout;
@@ -30,7 +30,7 @@ impl Layout {
     /// The pipe of each station, as a descriptor of the process that made the board; 0 if there is none.
     pub const BELLS: usize = Self::MACHINE + Self::MACHINE_BYTES / 8;
     const STATIONS: usize = Self::BELLS + STATIONS_MAX;
-    const STATION_WORDS: usize = 64;
+    const STATION_WORDS: usize = 128;
     pub const STATE: usize = 0;
     pub const PROCESS: usize = 1;
     /// No message that is not in a ring yet leaves this station before, in picoseconds.

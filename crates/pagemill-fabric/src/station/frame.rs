@@ -6,8 +6,13 @@ use pagemill_sim::nic::{
 };
 use pagemill_types::Picos;
 
+use super::trail::{PARTS_MAX, Trail};
+
 /// 64-bit words of a frame's head.
-pub const HEAD_WORDS: usize = 17;
+pub const HEAD_WORDS: usize = FIRST_PART + PARTS_MAX;
+
+/// The first word of the trail.
+const FIRST_PART: usize = 17;
 
 /// No packet carries more.
 const PAYLOAD_BYTES_MAX: usize = 1 << 40;
@@ -22,6 +27,8 @@ pub struct Frame {
     /// Data that the sender attached for the completion of the receiver.
     pub data: Option<u64>,
     pub payload: Vec<u8>,
+    /// What the time was spent on until the head of the packet's last segment arrives.
+    pub trail: Trail,
 }
 
 impl Frame {
@@ -37,7 +44,7 @@ impl Frame {
             | to_key.0 << 24
             | body << 32
             | u64::from(self.data.is_some()) << 40;
-        [
+        let words: [u64; FIRST_PART] = [
             u64::from(packet.source) << 32 | u64::from(packet.dest),
             packet.sequence,
             kinds,
@@ -55,7 +62,11 @@ impl Frame {
             body_words[3],
             self.data.unwrap_or(0),
             self.payload.len() as u64,
-        ]
+        ];
+        let mut head = [0; HEAD_WORDS];
+        head[..FIRST_PART].copy_from_slice(&words);
+        head[FIRST_PART..].copy_from_slice(&self.trail.words());
+        head
     }
 
     /// The frame of a head, and how many bytes of payload follow it. `None` if no frame has this head.
@@ -88,6 +99,7 @@ impl Frame {
             packet,
             data: (kinds[5] != 0).then_some(head[15]),
             payload: Vec::new(),
+            trail: Trail::of_words(head[10], &head[FIRST_PART..])?,
         };
         Some((frame, head[16] as usize))
     }
@@ -230,6 +242,7 @@ fn status(code: u64) -> Option<Status> {
 
 #[cfg(test)]
 mod tests {
+    use pagemill_sim::nic::Cause;
     use proptest::prelude::*;
 
     use super::*;
@@ -296,10 +309,22 @@ mod tests {
         }
     }
 
+    prop_compose! {
+        fn trails(end_ps: u64)(parts in proptest::collection::vec((0..Cause::ALL.len(), 1_u64..1 << 40), 0..40)) -> Trail {
+            let mut trail = Trail::new(0);
+            for (cause, span_ps) in parts {
+                trail.go_on(trail.end_ps() + span_ps, Cause::ALL[cause]);
+            }
+            Trail::of_words(end_ps, &trail.words()).expect("sound")
+        }
+    }
+
     proptest! {
         #[test]
-        fn every_packet_survives_the_ring(packet in packets(), data: Option<u64>) {
-            let frame = Frame { packet, data, payload: Vec::new() };
+        fn every_packet_survives_the_ring((packet, trail) in packets().prop_flat_map(|packet| {
+            (Just(packet), trails(packet.flight.departure.last.0))
+        }), data: Option<u64>) {
+            let frame = Frame { packet, data, payload: Vec::new(), trail };
             prop_assert_eq!(Frame::from_head(&frame.head()), Some((frame, 0)));
         }
 

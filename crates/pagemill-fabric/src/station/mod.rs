@@ -8,12 +8,15 @@ mod payloads;
 mod remote_key;
 mod requests;
 mod steps;
+mod trail;
 mod wires;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pagemill_sim::nic::{NicMachine, Packet, Rank, Receive, Request, Rma, Send, Step};
+use pagemill_sim::nic::{
+    Cause, NicMachine, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
+};
 use pagemill_types::Picos;
 
 use crate::addresses::AddressMap;
@@ -25,6 +28,7 @@ use crate::memory::{Buffer, Memory};
 use frame::Frame;
 use payloads::Payloads;
 use requests::{Open, Requests};
+use trail::Trail;
 use wires::Wires;
 
 pub use pagemill_sim::nic::{SpecError, Status};
@@ -61,6 +65,8 @@ type ReadyKey = (u64, u64);
 struct Ready {
     done: Done,
     cost_ps: u64,
+    /// Its way.
+    trail: Trail,
 }
 
 /// News of a station that a thread can wait for.
@@ -87,7 +93,7 @@ impl Wait {
 pub struct Station {
     board: Board,
     index: u32,
-    rank: Rank,
+    rank: Rank<Traced>,
     lookahead_ps: u64,
     settings: Settings,
     memory: Box<dyn Memory>,
@@ -145,7 +151,7 @@ impl Station {
         Ok(Self {
             board,
             index,
-            rank: Rank::new(machine, index)?,
+            rank: Rank::traced(machine, index)?,
             lookahead_ps: machine.lookahead().0,
             settings,
             memory,
@@ -373,7 +379,10 @@ impl Station {
         }
         let (source, tag, bytes) = found?;
         // It arrived while the program waited.
-        self.pass_until(self.asked_ps, Counter::ProbeWaitPs);
+        let oldest = self.payloads.oldest(source, tag);
+        let mut trail = oldest.map_or(Trail::new(self.asked_ps), |(_, trail)| trail);
+        trail.cut_to(self.asked_ps);
+        self.wait_until(self.asked_ps, Counter::ProbeWaitPs, &trail);
         self.idle_polls = 0;
         Some(Outcome {
             status: Status::Success,
@@ -381,7 +390,7 @@ impl Station {
             tag,
             bytes,
             sent_bytes: bytes,
-            data: self.payloads.data_of(source, tag),
+            data: oldest.and_then(|(data, _)| data),
         })
     }
 
@@ -394,7 +403,7 @@ impl Station {
         let at = Picos(self.asking_at());
         let mut steps = std::mem::take(&mut self.steps);
         let was_there = self.rank.cancel(at, request, &mut steps);
-        self.take_steps(&mut steps);
+        self.take_steps(&mut steps, &Trail::new(at.0));
         self.steps = steps;
         was_there
     }
@@ -500,7 +509,7 @@ impl Station {
         kind: Kind,
         (buffer, simulated): (Buffer, u64),
         data: Option<u64>,
-        call: impl FnOnce(&mut Rank, Picos, &mut Vec<Step>) -> Request,
+        call: impl FnOnce(&mut Rank<Traced>, Picos, &mut Vec<Step>) -> Request,
     ) {
         self.act();
         let at = self.asking_at();
@@ -513,9 +522,10 @@ impl Station {
             simulated,
             data,
             sent_bytes: None,
+            trail: None,
         };
         self.requests.add(request, open);
-        self.take_steps(&mut steps);
+        self.take_steps(&mut steps, &Trail::new(at));
         self.steps = steps;
         self.pass_until(self.rank.busy_until().0, kind.software());
     }
@@ -525,6 +535,15 @@ impl Station {
         let span_ps = until_ps.saturating_sub(self.clock_ps);
         self.clock_ps += span_ps;
         self.counters.add(cause, span_ps);
+    }
+
+    /// Moves the clock on to `until_ps`, to which the program waited by the way `trail`.
+    fn wait_until(&mut self, until_ps: u64, wait: Counter, trail: &Trail) {
+        let span_ps = until_ps.saturating_sub(self.clock_ps);
+        let mut way = *trail;
+        way.go_on(until_ps, Cause::Partner);
+        self.pass_until(until_ps, wait);
+        self.counters.add_shares(wait, &way.shares(span_ps));
     }
 
     /// The interface is never asked in its past.

@@ -148,9 +148,9 @@ impl Station {
 
     /// Moves the clock on to the first completion, which is seen at `ready_ps`.
     fn wait_for_ready(&mut self, ready_ps: u64) {
-        let first = self.ready.first_key_value();
-        if let Some(kind) = first.map(|(_, ready)| ready.done.kind) {
-            self.pass_until(ready_ps, kind.wait());
+        let first = self.ready.first_key_value().map(|(_, ready)| *ready);
+        if let Some(first) = first {
+            self.wait_until(ready_ps, first.done.kind.wait(), &first.trail);
         }
     }
 

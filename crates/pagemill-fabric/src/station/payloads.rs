@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use pagemill_sim::nic::{Body, MessageId, Packet, Request};
 
+use super::trail::Trail;
+
 struct Stored {
     tag: u64,
     data: Option<u64>,
     bytes: Vec<u8>,
     /// Of an announced message: the sender's operation. Its bytes come later.
     announced: Option<Request>,
+    /// Its way until it was here.
+    trail: Trail,
 }
 
 /// Payloads by the packets that brought them.
@@ -20,7 +24,7 @@ pub struct Payloads {
 
 impl Payloads {
     /// Keeps the payload of `packet`.
-    pub fn keep(&mut self, packet: &Packet, data: Option<u64>, bytes: Vec<u8>) {
+    pub fn keep(&mut self, packet: &Packet, data: Option<u64>, bytes: Vec<u8>, trail: Trail) {
         let (tag, announced) = match packet.body {
             Body::Eager { tag } => (tag, None),
             Body::Announce { tag, send, .. } => (tag, Some(send)),
@@ -38,14 +42,22 @@ impl Payloads {
             data,
             bytes,
             announced,
+            trail,
         };
         self.stored.insert(packet.message(), stored);
     }
 
-    /// Takes the payload of a message.
-    pub fn take(&mut self, message: MessageId) -> Option<(Option<u64>, Vec<u8>)> {
+    /// Takes the payload of a message, and its way.
+    pub fn take(&mut self, message: MessageId) -> Option<(Option<u64>, Vec<u8>, Trail)> {
         let stored = self.stored.remove(&message)?;
-        Some((stored.data, stored.bytes))
+        Some((stored.data, stored.bytes, stored.trail))
+    }
+
+    /// The way of the message that `source` announced as its operation `send`.
+    pub fn announced(&self, source: u32, send: Request) -> Option<Trail> {
+        let mut of_source = self.of_source(source);
+        let announced = of_source.find(|stored| stored.announced == Some(send));
+        announced.map(|stored| stored.trail)
     }
 
     /// Forgets what a refused packet brought.
@@ -53,19 +65,15 @@ impl Payloads {
         self.stored.remove(&message);
     }
 
-    /// The data that came with the oldest message of a source with this tag.
-    pub fn data_of(&self, source: u32, tag: u64) -> Option<u64> {
-        let from = MessageId {
-            source,
-            sequence: 0,
-        };
-        let to = MessageId {
-            source,
-            sequence: u64::MAX,
-        };
-        let mut of_source = self.stored.range(from..=to);
-        of_source
-            .find(|(_, stored)| stored.tag == tag)
-            .and_then(|(_, stored)| stored.data)
+    /// Data and way of the oldest message of a source with this tag.
+    pub fn oldest(&self, source: u32, tag: u64) -> Option<(Option<u64>, Trail)> {
+        let mut of_source = self.of_source(source);
+        let oldest = of_source.find(|stored| stored.tag == tag)?;
+        Some((oldest.data, oldest.trail))
+    }
+
+    fn of_source(&self, source: u32) -> impl Iterator<Item = &Stored> {
+        let of = |sequence| MessageId { source, sequence };
+        self.stored.range(of(0)..=of(u64::MAX)).map(|(_, stored)| stored)
     }
 }

@@ -7,6 +7,8 @@ use pagemill_sim::nic::{Completion, Request, Status};
 use crate::counters::Counter;
 use crate::memory::{Buffer, Memory};
 
+use super::trail::Trail;
+
 /// How the caller finds its own record of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(pub u64);
@@ -111,6 +113,8 @@ pub struct Open {
     pub data: Option<u64>,
     /// Length of the message that was received.
     pub sent_bytes: Option<u64>,
+    /// The way of what it got.
+    pub trail: Option<Trail>,
 }
 
 /// Requests that are under way, in the order in which they were made.
@@ -159,8 +163,7 @@ impl Requests {
     pub fn fill(
         &mut self,
         request: Request,
-        data: Option<u64>,
-        payload: &[u8],
+        (data, payload, trail): (Option<u64>, Vec<u8>, Trail),
         bytes: u64,
         memory: &mut dyn Memory,
     ) {
@@ -168,6 +171,7 @@ impl Requests {
             return;
         };
         open.data = data;
+        open.trail = Some(trail);
         open.sent_bytes = Some(payload.len() as u64);
         let bytes = payload.len().min(bytes as usize);
         open.buffer.store(memory, &payload[..bytes]);

@@ -1,20 +1,28 @@
 //! Carrying out what the simulated interface says.
 
-use pagemill_sim::nic::{Body, Completion, Packet, Request, Status, Step};
+use pagemill_sim::nic::{
+    Body, Cause, Completion, Moment, Packet, Request, Sent, Status, Step, Traced,
+};
 
 use crate::counters::Counter;
 
 use super::frame::Frame;
+use super::trail::Trail;
 use super::{Outcome, Ready, Station, key_of};
 
 impl Station {
     /// Gives the interface a packet, with its payload.
     pub(super) fn take_frame(&mut self, frame: Frame) {
         let packet = frame.packet;
-        self.payloads.keep(&packet, frame.data, frame.payload);
         let mut steps = std::mem::take(&mut self.steps);
         self.rank.arrive(&packet, &mut steps);
-        self.take_steps(&mut steps);
+        let mut trail = frame.trail;
+        if let Some(way) = &self.rank.moments().arrived {
+            trail.arrive(way);
+        }
+        self.payloads
+            .keep(&packet, frame.data, frame.payload, trail);
+        self.take_steps(&mut steps, &trail);
         self.steps = steps;
         if matches!(packet.body, Body::Write { .. } | Body::ReadData { .. }) {
             // Stored or delivered by now, or refused.
@@ -22,18 +30,23 @@ impl Station {
         }
     }
 
-    pub(super) fn take_steps(&mut self, steps: &mut Vec<Step>) {
+    /// Carries out `steps`, which start where `trail` ends.
+    pub(super) fn take_steps(&mut self, steps: &mut Vec<Step>, trail: &Trail) {
+        let sent = self.rank.moments().sent;
         for step in steps.drain(..) {
             match step {
-                Step::Transmit(packet) => self.transmit(packet),
+                Step::Transmit(packet) => {
+                    let way = self.way_of(&packet, trail, sent.as_ref());
+                    self.transmit(packet, way);
+                }
                 Step::Deliver {
                     request,
                     message,
                     bytes,
                 } => {
-                    if let Some((data, payload)) = self.payloads.take(message) {
+                    if let Some(stored) = self.payloads.take(message) {
                         self.requests
-                            .fill(request, data, &payload, bytes, self.memory.as_mut());
+                            .fill(request, stored, bytes, self.memory.as_mut());
                     }
                 }
                 Step::Store {
@@ -43,7 +56,7 @@ impl Station {
                     ..
                 } => {
                     let real = self.addresses.real_of(address, bytes);
-                    if let (Some(real), Some((_, payload))) = (real, self.payloads.take(message)) {
+                    if let (Some(real), Some((_, payload, _))) = (real, self.payloads.take(message)) {
                         let bytes = payload.len().min(bytes as usize);
                         self.memory.store(real, &payload[..bytes]);
                     }
@@ -53,18 +66,38 @@ impl Station {
                     at,
                     cost,
                     completion,
-                } => self.complete(request, at.0, cost.0, &completion),
+                } => {
+                    let ready = (at.0, request, cost.0);
+                    self.complete(ready, &completion, &way_over(at.0, trail, sent.as_ref()));
+                }
             }
         }
     }
 
-    fn transmit(&mut self, packet: Packet) {
+    /// The way of a packet until it arrives.
+    fn way_of(&self, packet: &Packet, trail: &Trail, sent: Option<&Sent<Traced>>) -> Trail {
+        let mut way = *trail;
+        if let Body::Clear { send, .. } = packet.body
+            && let Some(announced) = self.payloads.announced(packet.dest, send)
+        {
+            // Since then, the sender has waited for this receive.
+            way = announced;
+            way.go_on(trail.end_ps(), Cause::Partner);
+        }
+        if let Some(sent) = sent {
+            way.leave(sent.rung.0, &sent.last);
+        }
+        way
+    }
+
+    fn transmit(&mut self, packet: Packet, trail: Trail) {
         let reply_ps = packet.key().0.0.saturating_add(self.lookahead_ps);
         self.horizon_ps = self.horizon_ps.min(reply_ps);
         let frame = Frame {
             packet,
             data: self.data_of(&packet),
             payload: self.payload_of(&packet),
+            trail,
         };
         if packet.dest == self.index {
             self.inbox.insert(key_of(&packet), frame);
@@ -107,15 +140,34 @@ impl Station {
         payload
     }
 
-    fn complete(&mut self, request: Request, at_ps: u64, cost_ps: u64, completion: &Completion) {
+    /// An operation is over, seen at a time and for a cost; without a message that ended it, it was over by the way `own`.
+    fn complete(
+        &mut self,
+        (at_ps, request, cost_ps): (u64, Request, u64),
+        completion: &Completion,
+        own: &Trail,
+    ) {
         if !matches!(completion.status, Status::Success | Status::Canceled) {
             self.counters.add(Counter::ErrorCompletions, 1);
         }
         if let Some((done, open)) = self.requests.finish(request, Outcome::of(completion)) {
             self.addresses
                 .give_back(open.simulated, open.buffer.bytes() as u64);
-            self.ready
-                .insert((at_ps, request.0), Ready { done, cost_ps });
+            let ready = Ready {
+                done,
+                cost_ps,
+                trail: open.trail.unwrap_or(*own),
+            };
+            self.ready.insert((at_ps, request.0), ready);
         }
     }
+}
+
+/// The way to the end of an operation at `at_ps`: by what the interface did for what was sent, or by what arrived.
+fn way_over(at_ps: u64, trail: &Trail, sent: Option<&Sent<Traced>>) -> Trail {
+    let mut way = *trail;
+    if let Some(sent) = sent.filter(|sent| sent.over.at().0 == at_ps) {
+        way.leave(sent.rung.0, &sent.over);
+    }
+    way
 }

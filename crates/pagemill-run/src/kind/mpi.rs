@@ -6,7 +6,7 @@
 #[cfg(not(target_family = "wasm"))]
 mod rows;
 
-use pagemill_report::ColumnKind;
+use pagemill_report::{ColumnKind, Plot, PlotForm, StackedBars, Value};
 use pagemill_scenario::{MpiPoint, Point};
 
 use super::View;
@@ -15,7 +15,10 @@ use crate::Outcome;
 use crate::pool::PointError;
 
 #[cfg(not(target_family = "wasm"))]
-pub use rows::{WHOLE_RANK, row};
+pub use rows::row;
+
+/// The value of the column `call` in the row of a whole rank.
+pub const WHOLE_RANK: &str = "(all)";
 
 /// Every metric with what it means, in the order of the row.
 const METRICS: &[(&str, ColumnKind, &str)] = &[
@@ -32,7 +35,42 @@ const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "wait_time_ns",
         ColumnKind::TimeNs,
-        "time for which the rank had nothing to do until the operation was over: the wire, the table, port states and the other rank",
+        "time for which the rank had nothing to do until the operation was over: the sum of the seven causes that follow",
+    ),
+    (
+        "partner_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: the other rank had not made its call yet: a late sender, of sends a late receiver",
+    ),
+    (
+        "wire_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: links and switches",
+    ),
+    (
+        "table_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: entries of the address translation table that were not on the chip",
+    ),
+    (
+        "port_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: port states that were not on the chip",
+    ),
+    (
+        "busy_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: engines, links and ways to memory that worked for another transfer",
+    ),
+    (
+        "interface_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: the interfaces' own work: doorbell, descriptors, memory, engines",
+    ),
+    (
+        "software_wait_time_ns",
+        ColumnKind::TimeNs,
+        "of wait_time_ns: the machine's [messages] overheads on the way, of both ranks",
     ),
     (
         "compute_time_ns",
@@ -110,14 +148,48 @@ pub const VIEW: View = View {
         "time_ns",
         "software_time_ns",
         "wait_time_ns",
+        "partner_wait_time_ns",
+        "wire_wait_time_ns",
+        "table_wait_time_ns",
         "compute_time_ns",
         "operations",
         "bytes",
-        "att_miss_rate",
     ],
     ratio: None,
-    plots: |_, _| Vec::new(),
+    plots: |_, _| vec![times()],
 };
+
+/// What a rank spent its time on: a bar for each.
+fn times() -> Plot {
+    let parts = [
+        ("software_time_ns", "software"),
+        ("compute_time_ns", "computing"),
+        ("clock_time_ns", "clock"),
+        ("start_time_ns", "start"),
+        ("partner_wait_time_ns", "waits for the partner"),
+        ("wire_wait_time_ns", "waits for the wire"),
+        ("table_wait_time_ns", "waits for the table"),
+        ("port_wait_time_ns", "waits for port states"),
+        ("busy_wait_time_ns", "waits behind other transfers"),
+        ("interface_wait_time_ns", "waits for the interface"),
+        ("software_wait_time_ns", "waits for software on the way"),
+    ];
+    let form = StackedBars {
+        x: "rank".to_owned(),
+        parts: parts
+            .map(|(metric, label)| (metric.to_owned(), label.to_owned()))
+            .to_vec(),
+        ..StackedBars::default()
+    };
+    Plot {
+        only: vec![("call".to_owned(), Value::from(WHOLE_RANK))],
+        ..Plot::new(
+            "times",
+            "What each rank spent its time on",
+            PlotForm::Stacked(form),
+        )
+    }
+}
 
 /// Refuses: this crate starts no MPI programs.
 pub fn run(_point: &Point, spec: &MpiPoint) -> Result<Outcome, PointError> {

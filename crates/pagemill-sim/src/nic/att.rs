@@ -6,6 +6,7 @@ use pagemill_types::{Picos, VirtAddr};
 use super::counts::TranslationCounts;
 use super::descriptor::PortId;
 use super::machine::{TablePlace, TableSpec};
+use super::moment::{Cause, Moment};
 use crate::SpecError;
 use crate::parts::entry_pool::EntryPool;
 
@@ -84,24 +85,25 @@ impl TranslationUnit {
 
     /// Translates `address` for `walk`; returns when the physical address is known.
     #[inline]
-    pub fn translate(&mut self, at: Picos, walk: &mut Walk, address: u64) -> Picos {
+    pub fn translate<M: Moment>(&mut self, at: M, walk: &mut Walk, address: u64) -> M {
         let entry = self.entry_of(walk.port, address);
         if walk.entry == Some(entry) {
             return at;
         }
         walk.entry = Some(entry);
         self.counts.lookups += 1;
+        let looked = at.after(self.table.lookup_latency, Cause::Interface);
         if self.table.place == TablePlace::OwnMemory {
-            return at + self.table.lookup_latency;
+            return looked;
         }
         let line = self.cache.line_of(entry);
         let ready = match self.cache.lookup_line(line) {
             // A later part of another transfer may have asked for it: this look-up is earlier and does not wait for that.
             Lookup::Hit(slot) => self.ready_at[slot.0 as usize]
-                .min(at + self.table.lookup_latency + self.fetch_latency),
+                .min(looked.at() + self.fetch_latency),
             Lookup::Miss(slot) => {
                 self.counts.misses += 1;
-                self.fetch(walk.side, at + self.table.lookup_latency, slot.0)
+                self.fetch(walk.side, looked.at(), slot.0)
             }
         };
         if walk.line != Some(line) {
@@ -109,12 +111,12 @@ impl TranslationUnit {
             for ahead in lines_ahead(line, walk.last_line, self.spec.prefetch_groups) {
                 if let Lookup::Miss(slot) = self.cache.lookup_line(ahead) {
                     self.counts.prefetches += 1;
-                    self.fetch(walk.side, at + self.table.lookup_latency, slot.0);
+                    self.fetch(walk.side, looked.at(), slot.0);
                 }
             }
         }
-        let known = ready.max(at + self.table.lookup_latency);
-        self.counts.waited += known - at;
+        let known = looked.until(ready.max(looked.at()), Cause::Table);
+        self.counts.waited += known.at() - at.at();
         known
     }
 

@@ -196,18 +196,20 @@ impl Part {
 
 /// Answer of the sending interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Posted {
+pub enum Posted<M = Picos> {
     /// It is on its way.
     Sent {
         /// The status for the other side.
         flight: Flight,
+        /// When the head of its last segment arrives: `flight.departure.last`.
+        last: M,
         /// When the buffer may be used again.
-        reusable_at: Picos,
+        reusable_at: M,
     },
     /// The descriptor was refused; nothing was sent.
     Refused {
         /// When the error completion is in memory.
-        at: Picos,
+        at: M,
         /// Why.
         status: Status,
     },
@@ -215,9 +217,9 @@ pub enum Posted {
 
 /// Answer of the receiving interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub struct Arrived<M = Picos> {
     /// When data and completion entry are in memory; of a refused transfer, when that is known.
-    pub done_at: Picos,
+    pub done_at: M,
     /// What became of it.
     pub status: Status,
 }

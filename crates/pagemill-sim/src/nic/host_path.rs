@@ -6,6 +6,7 @@ use pagemill_types::{Bandwidth, Picos};
 
 use super::descriptor::Lane;
 use super::machine::HostSpec;
+use super::moment::{Cause, Moment};
 use super::wire::Lanes;
 
 /// Reads and writes of memory by an interface: each direction serves each lane in order, messages between segments of bulk
@@ -81,26 +82,33 @@ impl HostPath {
         }
     }
 
-    /// When a read of `bytes` may be asked for: at `at`, or once enough of its lane's reads are done.
+    /// When a read of `bytes` may be asked for: at `at`, or once enough of its lane's reads are done. `own` is the end of the
+    /// last read of the same transfer.
     #[inline]
-    pub fn admit(&mut self, at: Picos, bytes: u64, lane: Lane) -> Picos {
+    pub fn admit<M: Moment>(&mut self, at: M, bytes: u64, lane: Lane, own: Option<M>) -> M {
         let window_bytes = self.spec.read_window_bytes;
-        self.window(lane).admit(at, bytes, window_bytes)
+        let admitted = self.window(lane).admit(at.at(), bytes, window_bytes);
+        let cause = match own {
+            Some(_) => Cause::Interface,
+            None => Cause::Busy,
+        };
+        at.until(admitted, cause)
     }
 
-    /// Reads `bytes`, asked for at `at`; returns when the request left and when the last byte is here.
+    /// Reads `bytes`, asked for at `at`; returns when the request left and when the last byte is here. `own` is the end of the
+    /// last read of the same transfer.
     #[inline]
-    pub fn read(&mut self, at: Picos, bytes: u64, lane: Lane) -> Read {
-        let asked_at = self.admit(at, bytes, lane);
+    pub fn read<M: Moment>(&mut self, at: M, bytes: u64, lane: Lane, own: Option<M>) -> Read<M> {
+        let asked_at = self.admit(at, bytes, lane, own);
         let busy = self.spec.from_memory.time_for(self.spec.read_bytes(bytes));
         let idle_since = self.from_memory.free_at();
-        let ready = asked_at + self.spec.read_latency;
-        let start = self.from_memory.book(ready, lane, busy, self.segment_from);
+        let ready = asked_at.after(self.spec.read_latency, Cause::Interface);
+        let start = (self.from_memory).book(ready.at(), lane, busy, self.segment_from);
         if start > idle_since {
-            self.reads_since = asked_at;
+            self.reads_since = asked_at.at();
         }
-        let done = start + busy;
-        self.window(lane).add(done, bytes);
+        let done = ready.taken(start, own).after(busy, Cause::Interface);
+        self.window(lane).add(done.at(), bytes);
         Read { asked_at, done }
     }
 
@@ -111,9 +119,10 @@ impl HostPath {
     }
 
     /// Writes `bytes` from `at` on; returns when the last byte is on its way. It is visible [`HostSpec::write_latency`] later.
+    /// `own` is the end of the last write of the same transfer.
     #[inline]
-    pub fn write(&mut self, at: Picos, bytes: u64, lane: Lane) -> Picos {
-        let start = self.to_memory.start(at, lane, self.segment_to);
+    pub fn write<M: Moment>(&mut self, at: M, bytes: u64, lane: Lane, own: Option<M>) -> M {
+        let start = self.to_memory.start(at.at(), lane, self.segment_to);
         let reads_now = self.reads_since <= start && start < self.from_memory.free_at();
         let rate = if reads_now {
             self.to_memory_beside_reads
@@ -121,15 +130,16 @@ impl HostPath {
             self.spec.to_memory
         };
         let busy = rate.time_for(self.spec.write_bytes(bytes));
-        self.to_memory.book(at, lane, busy, self.segment_to) + busy
+        self.to_memory.book(at.at(), lane, busy, self.segment_to);
+        at.taken(start, own).after(busy, Cause::Interface)
     }
 }
 
 /// When a read was asked for and when it is done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Read {
-    pub asked_at: Picos,
-    pub done: Picos,
+pub(crate) struct Read<M> {
+    pub asked_at: M,
+    pub done: M,
 }
 
 /// The rate towards memory that the requests of reads at full speed leave.

@@ -12,6 +12,7 @@ use super::descriptor::{
 };
 use super::host_path::HostPath;
 use super::machine::{DescriptorPath, NicMachine};
+use super::moment::{Cause, Moment};
 use super::region::Regions;
 use super::split::Segments;
 use super::vport::Ports;
@@ -41,9 +42,10 @@ pub struct Nic {
 }
 
 /// Data on its way out: heads of its segments at the other side, and when memory was read.
-struct Stream {
-    departure: Departure,
-    read_done: Picos,
+struct Stream<M> {
+    first: Picos,
+    last: M,
+    read_done: M,
 }
 
 impl Nic {
@@ -119,12 +121,12 @@ impl Nic {
     }
 
     /// Takes a descriptor whose doorbell the processor rings at `at`.
-    pub fn post(&mut self, at: Picos, post: &Post) -> Posted {
-        let rung = at + self.machine.host.pio_latency;
+    pub fn post<M: Moment>(&mut self, at: M, post: &Post) -> Posted<M> {
+        let rung = at.after(self.machine.host.pio_latency, Cause::Interface);
         if let Err(status) = self.check_local(post) {
             self.counts.refused.add(status);
-            let entry =
-                self.write_completion(rung + self.machine.engine.send_latency, Lane::Message);
+            let known = rung.after(self.machine.engine.send_latency, Cause::Interface);
+            let entry = self.write_completion(known, Lane::Message);
             return Posted::Refused { at: entry, status };
         }
         let ready = self.port_state(rung, post.port);
@@ -157,9 +159,11 @@ impl Nic {
         posted
     }
 
-    /// Sends the data that the read request `request` asked for; it arrived at `at` and was accepted.
-    pub fn answer(&mut self, at: Picos, request: &Flight, back_to: PortId) -> Flight {
-        let start = self.rdma_engine.book(at, self.machine.engine.rdma_gap);
+    /// Sends the data that the read request `request` asked for; it arrived at `at` and was accepted. Returns with it when the
+    /// head of its last segment arrives.
+    pub fn answer<M: Moment>(&mut self, at: M, request: &Flight, back_to: PortId) -> (Flight, M) {
+        let gap = self.machine.engine.rdma_gap;
+        let start = at.taken(self.rdma_engine.book(at.at(), gap), None);
         let places = (request.from, request.to);
         let posted = self.stream(
             start,
@@ -172,29 +176,19 @@ impl Nic {
         );
         self.counts.sent += 1;
         match posted {
-            Posted::Sent { flight, .. } => flight,
+            Posted::Sent { flight, last, .. } => (flight, last),
             Posted::Refused { .. } => {
                 unreachable!("a stream is never refused: it was checked on arrival")
             }
         }
     }
 
-    /// Reports to the other side, at `at`, how its operation ended.
-    pub fn acknowledge(&mut self, at: Picos, target_port: PortId) -> Flight {
-        let head = self.inject(at, Lane::Message, 0);
+    /// Reports to the other side, at `at`, how its operation ended. Returns with it when it arrives.
+    pub fn acknowledge<M: Moment>(&mut self, at: M, target_port: PortId) -> (Flight, M) {
+        let head = self.inject(at, Lane::Message, 0, &mut None);
         self.counts.sent += 1;
-        Flight {
-            kind: FlightKind::Short,
-            lane: Lane::Message,
-            port: target_port,
-            bytes: 0,
-            from: NOWHERE,
-            to: NOWHERE,
-            departure: Departure {
-                first: head,
-                last: head,
-            },
-        }
+        let flight = short_flight(FlightKind::Short, target_port, 0, head.at());
+        (flight, head)
     }
 
     fn check_local(&self, post: &Post) -> Result<(), Status> {
@@ -216,94 +210,84 @@ impl Nic {
 
     /// When the state of `port` is on the chip.
     #[inline]
-    fn port_state(&mut self, at: Picos, port: PortId) -> Picos {
+    fn port_state<M: Moment>(&mut self, at: M, port: PortId) -> M {
         if self.ports.touch(port) {
             return at;
         }
         self.counts.port_misses += 1;
-        self.host
-            .read_small(at, u64::from(self.machine.engine.descriptor_bytes))
+        let bytes = u64::from(self.machine.engine.descriptor_bytes);
+        at.until(self.host.read_small(at.at(), bytes), Cause::Port)
     }
 
     /// When a descriptor with `bytes` bytes of data in it is at the engine.
     #[inline]
-    fn descriptor(&mut self, at: Picos, bytes: u64) -> Picos {
+    fn descriptor<M: Moment>(&mut self, at: M, bytes: u64) -> M {
         let bytes = u64::from(self.machine.engine.descriptor_bytes) + bytes;
         let host = &self.machine.host;
-        match self.machine.engine.descriptors {
+        let here = match self.machine.engine.descriptors {
             DescriptorPath::Pushed => {
                 let time = |bytes| host.from_memory.time_for(host.read_bytes(bytes));
-                at + self.recent.descriptor.get(bytes, time)
+                at.at() + self.recent.descriptor.get(bytes, time)
             }
-            DescriptorPath::Fetched => self.host.read_small(at, bytes),
-        }
-    }
-
-    fn start_rdma(&mut self, at: Picos) -> Picos {
-        let descriptor = self.descriptor(at, 0);
-        let start = self
-            .rdma_engine
-            .book(descriptor, self.machine.engine.rdma_gap);
-        start + self.machine.engine.send_latency
-    }
-
-    fn send_short(&mut self, at: Picos, post: &Post, bytes: u32) -> Posted {
-        let descriptor = self.descriptor(at, u64::from(bytes));
-        let start = self.mp_engine.book(descriptor, self.machine.engine.mp_gap);
-        let head = self.inject(
-            start + self.machine.engine.send_latency,
-            Lane::Message,
-            u64::from(bytes),
-        );
-        self.counts.sent_bytes += u64::from(bytes);
-        let flight = Flight {
-            kind: FlightKind::Short,
-            lane: Lane::Message,
-            port: post.target_port,
-            bytes: u64::from(bytes),
-            from: NOWHERE,
-            to: NOWHERE,
-            departure: Departure {
-                first: head,
-                last: head,
-            },
+            DescriptorPath::Fetched => self.host.read_small(at.at(), bytes),
         };
+        at.until(here, Cause::Interface)
+    }
+
+    fn start_rdma<M: Moment>(&mut self, at: M) -> M {
+        let descriptor = self.descriptor(at, 0);
+        let gap = self.machine.engine.rdma_gap;
+        let start = self.rdma_engine.book(descriptor.at(), gap);
+        (descriptor.taken(start, None)).after(self.machine.engine.send_latency, Cause::Interface)
+    }
+
+    fn send_short<M: Moment>(&mut self, at: M, post: &Post, bytes: u32) -> Posted<M> {
+        let bytes = u64::from(bytes);
+        let descriptor = self.descriptor(at, bytes);
+        let start = (self.mp_engine).book(descriptor.at(), self.machine.engine.mp_gap);
+        let sent = (descriptor.taken(start, None))
+            .after(self.machine.engine.send_latency, Cause::Interface);
+        let last = self.inject(sent, Lane::Message, bytes, &mut None);
+        self.counts.sent_bytes += bytes;
         Posted::Sent {
-            flight,
+            flight: short_flight(FlightKind::Short, post.target_port, bytes, last.at()),
+            last,
             reusable_at: at,
         }
     }
 
-    fn ask(&mut self, at: Picos, post: &Post, local: Place, remote: Place, bytes: u64) -> Posted {
+    fn ask<M: Moment>(
+        &mut self,
+        at: M,
+        post: &Post,
+        local: Place,
+        remote: Place,
+        bytes: u64,
+    ) -> Posted<M> {
         let start = self.start_rdma(at);
-        let head = self.inject(
-            start,
-            Lane::Message,
-            u64::from(self.machine.engine.descriptor_bytes),
-        );
+        let request_bytes = u64::from(self.machine.engine.descriptor_bytes);
+        let last = self.inject(start, Lane::Message, request_bytes, &mut None);
         let flight = Flight {
-            kind: FlightKind::ReadRequest,
-            lane: Lane::Message,
-            port: post.target_port,
-            bytes,
             from: remote,
             to: local,
-            departure: Departure {
-                first: head,
-                last: head,
-            },
+            ..short_flight(FlightKind::ReadRequest, post.target_port, bytes, last.at())
         };
         Posted::Sent {
             flight,
+            last,
             reusable_at: start,
         }
     }
 
-    /// Puts `bytes` on the wire at `at`; returns when their head is at the other side.
+    /// Puts `bytes` on the wire at `at`; returns when their head is at the other side. `own` is the end of what the same transfer
+    /// last put there.
     #[inline]
-    fn inject(&mut self, at: Picos, lane: Lane, bytes: u64) -> Picos {
+    fn inject<M: Moment>(&mut self, at: M, lane: Lane, bytes: u64, own: &mut Option<M>) -> M {
         let busy = self.wire_time(bytes);
-        self.transmit.book(at, lane, busy, self.segment_busy) + self.machine.wire.flight()
+        let start = self.transmit.book(at.at(), lane, busy, self.segment_busy);
+        let begun = at.taken(start, *own);
+        *own = Some(begun.after(busy, Cause::Wire));
+        begun.after(self.machine.wire.flight(), Cause::Wire)
     }
 
     /// How long `bytes` occupy the wire.
@@ -316,16 +300,16 @@ impl Nic {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of a descriptor")]
-    fn stream(
+    fn stream<M: Moment>(
         &mut self,
-        at: Picos,
+        at: M,
         port: PortId,
         target_port: PortId,
         kind: FlightKind,
         lane: Lane,
         (local, remote): (Place, Place),
         bytes: u64,
-    ) -> Posted {
+    ) -> Posted<M> {
         let stream = self.read_and_send(at, port, lane, local, remote, bytes);
         self.counts.sent_bytes += bytes;
         let flight = Flight {
@@ -335,58 +319,57 @@ impl Nic {
             bytes,
             from: local,
             to: remote,
-            departure: stream.departure,
+            departure: Departure {
+                first: stream.first,
+                last: stream.last.at(),
+            },
         };
         Posted::Sent {
             flight,
+            last: stream.last,
             reusable_at: stream.read_done,
         }
     }
 
     /// Translates, reads and sends segment after segment. A segment is asked for as soon as the one before was.
-    fn read_and_send(
+    fn read_and_send<M: Moment>(
         &mut self,
-        at: Picos,
+        at: M,
         port: PortId,
         lane: Lane,
         local: Place,
         remote: Place,
         bytes: u64,
-    ) -> Stream {
+    ) -> Stream<M> {
         let mut walk = self
             .translation
             .walk(Side::Send, port, local.address, bytes);
         let is_translated = local.key != MemoryKey::Physical;
         let mut asked_at = at;
-        let mut heads: Option<Departure> = None;
-        let mut read_done = at;
+        let mut heads: Option<(Picos, M)> = None;
+        let (mut own_read, mut own_wire) = (None, None);
         for segment in self.segments(local, remote, bytes) {
             if is_translated {
                 if !self.machine.engine.translate_ahead {
-                    asked_at = self.host.admit(asked_at, segment.bytes, lane);
+                    asked_at = self.host.admit(asked_at, segment.bytes, lane, own_read);
                 }
                 asked_at = self
                     .translation
                     .translate(asked_at, &mut walk, segment.from);
             }
-            let read = self.host.read(asked_at, segment.bytes, lane);
-            (asked_at, read_done) = (read.asked_at, read.done);
-            let head = self.inject(read_done, lane, segment.bytes);
-            heads = Some(Departure {
-                first: heads.map_or(head, |heads| heads.first),
-                last: head,
-            });
+            let read = self.host.read(asked_at, segment.bytes, lane, own_read);
+            (asked_at, own_read) = (read.asked_at, Some(read.done));
+            let head = self.inject(read.done, lane, segment.bytes, &mut own_wire);
+            heads = Some((heads.map_or(head.at(), |(first, _)| first), head));
         }
-        let departure = heads.unwrap_or_else(|| {
-            let head = self.inject(at, lane, 0);
-            Departure {
-                first: head,
-                last: head,
-            }
+        let (first, last) = heads.unwrap_or_else(|| {
+            let head = self.inject(at, lane, 0, &mut None);
+            (head.at(), head)
         });
         Stream {
-            departure,
-            read_done,
+            first,
+            last,
+            read_done: own_read.unwrap_or(at),
         }
     }
 
@@ -403,41 +386,49 @@ impl Nic {
 
     /// Takes what arrives.
     pub fn arrive(&mut self, flight: &Flight) -> Arrived {
+        self.take(flight)
+    }
+
+    /// As [`Nic::arrive`].
+    pub(super) fn take<M: Moment>(&mut self, flight: &Flight) -> Arrived<M> {
         self.arrive_last(flight, &Part::whole(flight))
     }
 
     /// Takes a part of `flight`; says how the transfer ended when that was the last one.
-    pub fn arrive_part(&mut self, flight: &Flight, part: &Part) -> Option<Arrived> {
+    pub(super) fn take_part<M: Moment>(&mut self, flight: &Flight, part: &Part) -> Option<Arrived<M>> {
         if part.is_last {
             return Some(self.arrive_last(flight, part));
         }
         if self.check_flight(flight).is_ok() {
-            let state = self.port_state(part.departure.first, flight.port);
+            let state = self.port_state(M::new(part.departure.first), flight.port);
             self.receive_and_write(flight, part, state);
         }
         None
     }
 
-    fn arrive_last(&mut self, flight: &Flight, part: &Part) -> Arrived {
-        let head = part.departure.first;
+    fn arrive_last<M: Moment>(&mut self, flight: &Flight, part: &Part) -> Arrived<M> {
+        let receive_latency = self.machine.engine.receive_latency;
         if let Err(status) = self.check_flight(flight) {
             self.counts.rejected.add(status);
-            let done_at = self.drain(flight, part) + self.machine.engine.receive_latency;
+            let here: M = self.drain(flight, part);
+            let done_at = here.after(receive_latency, Cause::Interface);
             return Arrived { done_at, status };
         }
-        let state = self.port_state(head, flight.port);
+        let state = self.port_state(M::new(part.departure.first), flight.port);
         self.counts.received += 1;
         self.counts.received_bytes += flight.payload_bytes();
         let done_at = match flight.kind {
             FlightKind::ReadRequest => {
-                self.drain(flight, part).max(state) + self.machine.engine.receive_latency
+                let here = self.drain::<M>(flight, part).later(state);
+                here.after(receive_latency, Cause::Interface)
             }
             FlightKind::Short => {
-                let here =
-                    self.drain(flight, part).max(state) + self.machine.engine.receive_latency;
+                let here = self.drain::<M>(flight, part).later(state);
+                let here = here.after(receive_latency, Cause::Interface);
                 // Data and completion entry go to the port's queue in one write.
                 let bytes = flight.bytes + u64::from(self.machine.engine.completion_bytes);
-                self.host.write(here, bytes, Lane::Message) + self.machine.host.write_latency
+                let written = self.host.write(here, bytes, Lane::Message, None);
+                written.after(self.machine.host.write_latency, Cause::Interface)
             }
             FlightKind::Write | FlightKind::ReadData => {
                 let written = self.receive_and_write(flight, part, state);
@@ -463,29 +454,32 @@ impl Nic {
         }
     }
 
-    /// Takes a part off the wire without writing it; returns when its last bit is here.
-    fn drain(&mut self, flight: &Flight, part: &Part) -> Picos {
+    /// Takes a part off the wire without writing it; returns when the last bit is here.
+    fn drain<M: Moment>(&mut self, flight: &Flight, part: &Part) -> M {
         let bytes = match flight.kind {
             FlightKind::ReadRequest => u64::from(self.machine.engine.descriptor_bytes),
             _ => part.bytes,
         };
-        self.eject(part.departure.first, flight.lane, bytes)
-            .max(part.departure.last)
+        let head = M::new(part.departure.first);
+        self.eject(head, flight.lane, bytes, None)
+            .later(M::new(part.departure.last))
     }
 
-    /// Takes `bytes`, whose head is here at `head`, off the wire; returns when the last bit is here.
+    /// Takes `bytes`, whose head is here at `head`, off the wire; returns when the last bit is here. `own` is the end of what the
+    /// same transfer last had there.
     #[inline]
-    fn eject(&mut self, head: Picos, lane: Lane, bytes: u64) -> Picos {
+    fn eject<M: Moment>(&mut self, head: M, lane: Lane, bytes: u64, own: Option<M>) -> M {
         let busy = self.wire_time(bytes);
         if self.machine.network.is_some() {
             // The last switch has already put messages of different nodes one behind another.
-            return head + busy;
+            return head.after(busy, Cause::Wire);
         }
-        self.receive.book(head, lane, busy, self.segment_busy) + busy
+        let start = self.receive.book(head.at(), lane, busy, self.segment_busy);
+        head.taken(start, own).after(busy, Cause::Wire)
     }
 
     /// Translates and writes segment after segment of a part; returns when the last byte is on its way to memory.
-    fn receive_and_write(&mut self, flight: &Flight, part: &Part, state: Picos) -> Picos {
+    fn receive_and_write<M: Moment>(&mut self, flight: &Flight, part: &Part, state: M) -> M {
         let (from, to) = (flight.from.after(part.offset), flight.to.after(part.offset));
         // What is prefetched for a part may reach into those that follow.
         let left = flight.bytes - part.offset;
@@ -501,27 +495,46 @@ impl Nic {
             segments.count().saturating_sub(1).max(1) as u64
         };
         let span = departure.last - departure.first;
-        let mut known_at = state;
-        let mut written = state;
+        let (mut known_at, mut written) = (state, state);
+        let (mut own_wire, mut own_write) = (None, None);
         for (index, segment) in segments.enumerate() {
-            let head = departure.first + Picos(scale(span.0, index as u64, intervals));
-            let here = self.eject(head, flight.lane, segment.bytes);
+            let head = M::new(departure.first + Picos(scale(span.0, index as u64, intervals)));
+            let here = self.eject(head, flight.lane, segment.bytes, own_wire);
+            own_wire = Some(here);
             if is_translated {
                 // The address is in the header: translation goes on while the data arrives.
-                known_at = self
-                    .translation
-                    .translate(known_at.max(head), &mut walk, segment.to);
+                let asked_at = head.later(known_at);
+                known_at = (self.translation).translate(asked_at, &mut walk, segment.to);
             }
-            let ready = here.max(known_at) + self.machine.engine.receive_latency;
-            written = self.host.write(ready, segment.bytes, flight.lane);
+            let ready =
+                (here.later(known_at)).after(self.machine.engine.receive_latency, Cause::Interface);
+            written = (self.host).write(ready, segment.bytes, flight.lane, own_write);
+            own_write = Some(written);
         }
-        written.max(departure.last)
+        written.later(M::new(departure.last))
     }
 
     /// Writes a completion entry from `at` on, behind the data of its lane; returns when the processor sees it.
-    fn write_completion(&mut self, at: Picos, lane: Lane) -> Picos {
+    fn write_completion<M: Moment>(&mut self, at: M, lane: Lane) -> M {
         let bytes = u64::from(self.machine.engine.completion_bytes);
-        self.host.write(at, bytes, lane) + self.machine.host.write_latency
+        let written = self.host.write(at, bytes, lane, None);
+        written.after(self.machine.host.write_latency, Cause::Interface)
+    }
+}
+
+/// A transfer without data for memory: all of it arrives at `head`.
+fn short_flight(kind: FlightKind, port: PortId, bytes: u64, head: Picos) -> Flight {
+    Flight {
+        kind,
+        lane: Lane::Message,
+        port,
+        bytes,
+        from: NOWHERE,
+        to: NOWHERE,
+        departure: Departure {
+            first: head,
+            last: head,
+        },
     }
 }
 

@@ -14,6 +14,7 @@ mod interface;
 mod machine;
 mod machine_check;
 mod matching;
+mod moment;
 mod network;
 mod packet;
 pub mod pattern;
@@ -39,8 +40,9 @@ pub use machine::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
     TablePlace, TableSpec, WireSpec,
 };
+pub use moment::{Cause, Moment, Traced};
 pub use network::NetworkCounts;
 pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
 pub use program::{Action, Program};
-pub use rank::Rank;
+pub use rank::{Moments, Rank, Sent};
 pub use world::{World, WorldError, WorldReport};

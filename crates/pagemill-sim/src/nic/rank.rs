@@ -13,13 +13,14 @@ use super::descriptor::{
 use super::interface::Nic;
 use super::machine::{MessageSpec, NicMachine};
 use super::matching::{self, Matching, Unexpected};
+use super::moment::{Moment, Traced};
 use super::packet::{Body, Completion, Packet, Receive, Request, Rma, Send, Step};
 use crate::SpecError;
 
 /// A process, its port, and its interface. It is asked in non-decreasing time; packets are handed over in the order of
 /// their keys, and before own calls of the same time.
 #[derive(Debug)]
-pub struct Rank {
+pub struct Rank<M = Picos> {
     id: u32,
     nic: Nic,
     port: PortId,
@@ -30,6 +31,36 @@ pub struct Rank {
     next_request: u64,
     next_sequence: u64,
     busy_until: Picos,
+    moments: Moments<M>,
+}
+
+/// What the last call of a rank led to.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments<M> {
+    /// When what arrived was done.
+    pub arrived: Option<M>,
+    /// What was handed to the interface.
+    pub sent: Option<Sent<M>>,
+}
+
+impl<M> Default for Moments<M> {
+    fn default() -> Self {
+        Self {
+            arrived: None,
+            sent: None,
+        }
+    }
+}
+
+/// A transfer that a rank handed to its interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<M> {
+    /// When.
+    pub rung: Picos,
+    /// When the head of its last segment arrives.
+    pub last: M,
+    /// When the operation that it belongs to may be over for the rank: the buffer may be used again, or the transfer was refused.
+    pub over: M,
 }
 
 /// What is remembered about an operation until its answer comes.
@@ -57,6 +88,24 @@ impl Rank {
         machine.check()?;
         Self::of_checked(&Arc::new(machine.clone()), id)
     }
+}
+
+impl Rank<Traced> {
+    /// As [`Rank::new`], of a rank that says what its transfers spent their time on.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn traced(machine: &NicMachine, id: u32) -> Result<Self, SpecError> {
+        machine.check()?;
+        Self::of_checked(&Arc::new(machine.clone()), id)
+    }
+}
+
+impl<M: Moment> Rank<M> {
+    /// The moments of the last call, or of the last packet. Only a rank that is traced keeps them.
+    pub fn moments(&self) -> &Moments<M> {
+        &self.moments
+    }
 
     /// As [`Rank::new`], of a machine that was checked; many ranks share it.
     pub(super) fn of_checked(machine: &Arc<NicMachine>, id: u32) -> Result<Self, SpecError> {
@@ -72,6 +121,7 @@ impl Rank {
             next_request: 0,
             next_sequence: 0,
             busy_until: Picos::ZERO,
+            moments: Moments::default(),
         })
     }
 
@@ -246,20 +296,26 @@ impl Rank {
     /// Takes a packet of another rank.
     #[inline]
     pub fn arrive(&mut self, packet: &Packet, steps: &mut Vec<Step>) {
-        let arrived = self.nic.arrive(&packet.flight);
+        let arrived = self.nic.take(&packet.flight);
         self.arrived(packet, arrived, steps);
     }
 
     /// Takes a part of a packet of another rank.
     pub fn arrive_part(&mut self, packet: &Packet, part: &Part, steps: &mut Vec<Step>) {
-        if let Some(arrived) = self.nic.arrive_part(&packet.flight, part) {
+        if let Some(arrived) = self.nic.take_part(&packet.flight, part) {
             self.arrived(packet, arrived, steps);
         }
     }
 
     #[inline]
-    fn arrived(&mut self, packet: &Packet, arrived: Arrived, steps: &mut Vec<Step>) {
-        let at = arrived.done_at;
+    fn arrived(&mut self, packet: &Packet, arrived: Arrived<M>, steps: &mut Vec<Step>) {
+        let at = arrived.done_at.at();
+        if M::IS_TRACED {
+            self.moments = Moments {
+                arrived: Some(arrived.done_at),
+                sent: None,
+            };
+        }
         match packet.body {
             Body::Eager { tag } => self.message(at, packet, tag, packet.flight.bytes, None, steps),
             Body::Announce { tag, bytes, send } => {
@@ -447,7 +503,8 @@ impl Rank {
     }
 
     fn answer(&mut self, at: Picos, request: &Packet, operation: Request, steps: &mut Vec<Step>) {
-        let flight = self.nic.answer(at, &request.flight, PORT);
+        let (flight, last) = self.nic.answer(M::new(at), &request.flight, PORT);
+        self.has_sent(at, last, last);
         let packet = self.packet(request.source, flight, Body::ReadData { operation });
         steps.push(Step::Transmit(packet));
     }
@@ -479,7 +536,8 @@ impl Rank {
         status: Status,
         steps: &mut Vec<Step>,
     ) {
-        let flight = self.nic.acknowledge(at, PORT);
+        let (flight, last) = self.nic.acknowledge(M::new(at), PORT);
+        self.has_sent(at, last, last);
         let packet = self.packet(dest, flight, Body::Acknowledge { operation, status });
         steps.push(Step::Transmit(packet));
     }
@@ -525,16 +583,20 @@ impl Rank {
             target_port: PORT,
             operation,
         };
-        match self.nic.post(rung, &post) {
+        match self.nic.post(M::new(rung), &post) {
             Posted::Sent {
                 flight,
+                last,
                 reusable_at,
             } => {
+                self.has_sent(rung, last, reusable_at);
                 let packet = self.packet(dest, flight, body);
                 steps.push(Step::Transmit(packet));
-                reusable_at
+                reusable_at.at()
             }
             Posted::Refused { at, status } => {
+                self.has_sent(rung, at, at);
+                let at = at.at();
                 if let Body::Write { operation } | Body::Read { operation } = body {
                     self.finish(at, operation, status, steps);
                 }
@@ -558,7 +620,17 @@ impl Rank {
         }
     }
 
+    #[inline]
+    fn has_sent(&mut self, rung: Picos, last: M, over: M) {
+        if M::IS_TRACED {
+            self.moments.sent = Some(Sent { rung, last, over });
+        }
+    }
+
     fn new_request(&mut self) -> Request {
+        if M::IS_TRACED {
+            self.moments = Moments::default();
+        }
         let request = Request(self.next_request);
         self.next_request += 1;
         request

@@ -5,10 +5,7 @@ use pagemill_scenario::{Point, PointSpec};
 
 use crate::results::parameters;
 
-/// The value of the column `call` in the row of a whole rank.
-pub const WHOLE_RANK: &str = "(all)";
-
-/// The start of the row of a call of a rank, or of the [`WHOLE_RANK`]; `None` if the point is of another kind.
+/// The start of the row of a call of a rank, or of the [`super::WHOLE_RANK`]; `None` if the point is of another kind.
 pub fn row(point: &Point, rank: u32, call: &str) -> Option<Row> {
     let PointSpec::Mpi(spec) = &point.spec else {
         return None;

@@ -146,6 +146,7 @@ impl Processes {
             Posted::Sent {
                 flight,
                 reusable_at,
+                ..
             } => {
                 // One sender, one lane: flights arrive in the order in which they were posted.
                 let arrived = self.far.arrive(&flight);

@@ -1,0 +1,206 @@
+//! The way of a message through time: what each part of it was spent on, from the call of its sender on.
+
+use pagemill_sim::nic::{Cause, Moment, Traced};
+
+/// Parts that a trail keeps. Where there are more, the oldest become one.
+pub const PARTS_MAX: usize = 24;
+
+/// How long each cause took, in the order of [`Cause::ALL`], in picoseconds.
+pub type Shares = [u64; Cause::ALL.len()];
+
+/// Bits of a part's word that say its cause.
+const CAUSE_BITS: u32 = 3;
+
+/// The order of causes while a transfer leaves its interface. Where they overlap it is a convention.
+const OUTGOING: [Cause; 5] = [
+    Cause::Interface,
+    Cause::Port,
+    Cause::Busy,
+    Cause::Table,
+    Cause::Wire,
+];
+
+/// The same while it comes in at the other.
+const INCOMING: [Cause; 5] = [
+    Cause::Wire,
+    Cause::Port,
+    Cause::Busy,
+    Cause::Table,
+    Cause::Interface,
+];
+
+/// The latest parts of a way, up to a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trail {
+    end_ps: u64,
+    parts: [(Cause, u64); PARTS_MAX],
+    /// How many of them there are.
+    len: usize,
+}
+
+impl Trail {
+    /// A way that starts at `at_ps`.
+    pub fn new(at_ps: u64) -> Self {
+        Self {
+            end_ps: at_ps,
+            parts: [(Cause::Partner, 0); PARTS_MAX],
+            len: 0,
+        }
+    }
+
+    /// Where it ends.
+    pub fn end_ps(&self) -> u64 {
+        self.end_ps
+    }
+
+    /// Goes on until `until_ps`, if that is later.
+    pub fn go_on(&mut self, until_ps: u64, cause: Cause) {
+        let span_ps = until_ps.saturating_sub(self.end_ps);
+        if span_ps == 0 {
+            return;
+        }
+        self.end_ps = until_ps;
+        if let Some((latest, latest_ps)) = self.parts[..self.len].last_mut()
+            && *latest == cause
+        {
+            *latest_ps += span_ps;
+            return;
+        }
+        if self.len == PARTS_MAX {
+            self.parts[1].1 += self.parts[0].1;
+            self.parts.copy_within(1.., 0);
+            self.len -= 1;
+        }
+        self.parts[self.len] = (cause, span_ps);
+        self.len += 1;
+    }
+
+    /// Forgets what is after `at_ps`.
+    pub fn cut_to(&mut self, at_ps: u64) {
+        while self.end_ps > at_ps {
+            let Some((_, latest_ps)) = self.parts[..self.len].last_mut() else {
+                self.end_ps = at_ps;
+                return;
+            };
+            let span_ps = (*latest_ps).min(self.end_ps - at_ps);
+            self.end_ps -= span_ps;
+            *latest_ps -= span_ps;
+            if *latest_ps == 0 {
+                self.len -= 1;
+            }
+        }
+    }
+
+    /// Goes on with the software of a message library until it hands a transfer to its interface, and with what this does until the
+    /// end of `way`.
+    pub fn leave(&mut self, rung_ps: u64, way: &Traced) {
+        self.go_on(rung_ps, Cause::Software);
+        self.follow(way, &OUTGOING);
+    }
+
+    /// Goes on with what the interface does at which the transfer arrives.
+    pub fn arrive(&mut self, way: &Traced) {
+        self.follow(way, &INCOMING);
+    }
+
+    fn follow(&mut self, way: &Traced, order: &[Cause]) {
+        self.cut_to(way.from().0);
+        // Only where the order of time was given up.
+        self.go_on(way.from().0, Cause::Partner);
+        for cause in order {
+            self.go_on(self.end_ps.saturating_add(way.span(*cause).0), *cause);
+        }
+        debug_assert_eq!(self.end_ps, way.at().0, "{way:?}");
+    }
+
+    /// What the last `span_ps` were spent on. Before the call of the sender, that is the partner.
+    pub fn shares(&self, span_ps: u64) -> Shares {
+        let mut shares = Shares::default();
+        let mut left_ps = span_ps;
+        for (cause, part_ps) in self.parts[..self.len].iter().rev() {
+            let share_ps = left_ps.min(*part_ps);
+            shares[*cause as usize] += share_ps;
+            left_ps -= share_ps;
+        }
+        shares[Cause::Partner as usize] += left_ps;
+        shares
+    }
+
+    /// Its parts, a word for each; 0 where there is none.
+    pub fn words(&self) -> [u64; PARTS_MAX] {
+        let mut words = [0; PARTS_MAX];
+        for (word, (cause, part_ps)) in words.iter_mut().zip(&self.parts[..self.len]) {
+            *word = part_ps << CAUSE_BITS | *cause as u64;
+        }
+        words
+    }
+
+    /// The way up to `end_ps` with these parts; `None` if no way has them.
+    pub fn of_words(end_ps: u64, words: &[u64]) -> Option<Self> {
+        let mut trail = Self::new(end_ps);
+        for word in words.iter().take_while(|word| **word != 0) {
+            let cause = Cause::ALL.get((word & ((1 << CAUSE_BITS) - 1)) as usize)?;
+            *trail.parts.get_mut(trail.len)? = (*cause, word >> CAUSE_BITS);
+            trail.len += 1;
+        }
+        Some(trail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What it is, without a bound on the parts.
+    fn last(parts: &[(usize, u64)], span_ps: u64) -> Shares {
+        let mut shares = Shares::default();
+        let all: Vec<usize> = (parts.iter())
+            .flat_map(|(cause, span)| std::iter::repeat_n(*cause, *span as usize))
+            .collect();
+        for index in 0..span_ps as usize {
+            let place = all.len().checked_sub(index + 1);
+            shares[place.map_or(Cause::Partner as usize, |place| all[place])] += 1;
+        }
+        shares
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_those_of_the_last_picoseconds_and_add_up(
+            parts in proptest::collection::vec((0..7_usize, 0..9_u64), 0..PARTS_MAX), span in 0..300_u64, cut in 0..40_u64
+        ) {
+            let mut trail = Trail::new(1000);
+            let mut model = Vec::new();
+            for (cause, span_ps) in parts {
+                trail.go_on(trail.end_ps() + span_ps, Cause::ALL[cause]);
+                model.push((cause, span_ps));
+            }
+            prop_assert_eq!(trail.shares(span), last(&model, span));
+            prop_assert_eq!(trail.shares(span).iter().sum::<u64>(), span);
+            let end_ps = trail.end_ps();
+            prop_assert_eq!(Trail::of_words(end_ps, &trail.words()), Some(trail));
+            trail.cut_to(end_ps - cut);
+            let mut left = cut;
+            for part in model.iter_mut().rev() {
+                let less = left.min(part.1);
+                part.1 -= less;
+                left -= less;
+            }
+            prop_assert_eq!(trail.shares(span), last(&model, span));
+        }
+    }
+
+    #[test]
+    fn too_many_parts_lose_causes_and_no_time() {
+        let mut trail = Trail::new(0);
+        for part in 0..100 {
+            let cause = Cause::ALL[part % 2 + 1];
+            trail.go_on(trail.end_ps() + 10, cause);
+        }
+        let shares = trail.shares(1000);
+        assert_eq!(shares[Cause::Partner as usize], 0);
+        assert_eq!(shares.iter().sum::<u64>(), 1000);
+    }
+}
