@@ -59,6 +59,7 @@ pub fn board(bytes: &[u8]) {
     let settings = Settings {
         patience: Duration::ZERO,
         has_start_line: false,
+        events_max: 0,
     };
     let memory = Box::new(Small(vec![0; 4096]));
     let mut station =

@@ -402,6 +402,10 @@ pub struct MpiArguments {
     #[arg(long, value_name = "FILE")]
     pub compute_out: Option<PathBuf>,
 
+    /// Write what each rank did when to a file for ui.perfetto.dev: calls, waits with their causes, messages
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+
     /// Real seconds to wait for processes that make no progress before their order is given up, or, if they are stopped, the job [default: 20;
     /// 600 where computing takes time]
     #[arg(long = "patience", value_name = "SECONDS")]

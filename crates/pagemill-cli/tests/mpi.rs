@@ -80,7 +80,13 @@ fn each_rank_and_each_kind_of_call_has_a_row() {
     }
     for row in rows {
         let causes = [
-            "partner", "wire", "table", "port", "busy", "interface", "software",
+            "partner",
+            "wire",
+            "table",
+            "port",
+            "busy",
+            "interface",
+            "software",
         ];
         let causes = causes.map(|cause| number(row, &format!("{cause}_wait_time_ns")));
         let sum: f64 = causes.iter().sum();
@@ -104,11 +110,44 @@ fn each_rank_and_each_kind_of_call_has_a_row() {
 }
 
 #[test]
+fn a_timeline_names_calls_causes_and_senders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if !compile(folder.path()) {
+        return;
+    }
+    let command = [
+        "mpi",
+        "--timeline",
+        "times.pftrace",
+        "--",
+        "mpirun",
+        "--allow-run-as-root",
+        "-n",
+        "2",
+        "./program",
+    ];
+    let finished = run_in(folder.path(), &command);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let trace = std::fs::read(folder.path().join("times.pftrace")).expect("a file");
+    let trace = String::from_utf8_lossy(&trace);
+    for name in [
+        "rank 1",
+        "messages to it",
+        "wait for a receive",
+        "partner",
+        "wire",
+        "from rank 0",
+    ] {
+        assert!(trace.contains(name), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_set_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("full")).expect("a folder");
     std::fs::write(folder.path().join("full/letter.txt"), "mine").expect("a file");
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["--set", "seed=3"], "values of the machine only"),
         (&["--set", "machine.att.pgae=3"], "machine.att.pgae"),
         (
@@ -119,6 +158,15 @@ fn what_cannot_be_set_is_refused_before_anything_runs() {
                 "machine.wire.hops=[1, 2]",
             ],
             "makes 2 of them",
+        ),
+        (
+            &[
+                "--timeline",
+                "times.pftrace",
+                "--set",
+                "machine.wire.hops=[1, 2]",
+            ],
+            "--timeline is the record of one run",
         ),
         (&["--out", "full"], "full"),
     ];

@@ -81,8 +81,7 @@ pub const WAITS: [Counter; 5] = [
 const FIRST_SHARE: usize = 48;
 
 const _: () = assert!(Counter::ALL.len() <= FIRST_SHARE);
-const _: () =
-    assert!(FIRST_SHARE + WAITS.len() * Cause::ALL.len() <= crate::board::COUNTERS);
+const _: () = assert!(FIRST_SHARE + WAITS.len() * Cause::ALL.len() <= crate::board::COUNTERS);
 
 /// The place on the board of the share that `cause` has in one of the [`WAITS`]; `None` for other counters.
 pub fn share(wait: Counter, cause: Cause) -> Option<usize> {
@@ -109,13 +108,11 @@ impl Counters {
         word.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Adds to the shares that causes have in one of the [`WAITS`].
-    pub fn add_shares(&self, wait: Counter, shares: &[u64; Cause::ALL.len()]) {
-        for (cause, amount) in Cause::ALL.into_iter().zip(shares) {
-            if let (Some(place), 1..) = (share(wait, cause), *amount) {
-                let word = self.board.counter(self.station, place);
-                word.fetch_add(*amount, Ordering::Relaxed);
-            }
+    /// Adds to the share that `cause` has in one of the [`WAITS`].
+    pub fn add_share(&self, wait: Counter, cause: Cause, amount: u64) {
+        if let Some(place) = share(wait, cause) {
+            let word = self.board.counter(self.station, place);
+            word.fetch_add(amount, Ordering::Relaxed);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::board::{JoinError, SegmentError, segment};
 use crate::compute::{Compute, Mode, Record};
 use crate::machine::{self, MachineTextError};
 use crate::memory::Memory;
-use crate::process::{self, Process};
+use crate::process::{self, Files, Process};
 use crate::station::{Settings, SpecError, Station};
 
 /// Real seconds that a station waits for others that make no progress before it gives up their order.
@@ -28,6 +28,12 @@ pub const COMPUTE_FACTOR: &str = "factor=";
 
 /// The folder that each rank writes its charges for computing to.
 pub const RECORD_VARIABLE: &str = "PAGEMILL_FABRIC_RECORD";
+
+/// The folder that each rank writes its events to.
+pub const TIMELINE_VARIABLE: &str = "PAGEMILL_FABRIC_TIMELINE";
+
+/// Events of all ranks together that a timeline keeps: as much as Perfetto shows fluently.
+const TIMELINE_EVENTS_MAX: usize = 2_000_000;
 
 /// Why this process has no part in a job.
 #[derive(Debug)]
@@ -96,22 +102,33 @@ pub fn enter(
     let patience = number(&[PATIENCE_VARIABLE]).map_or(PATIENCE_DEFAULT, |seconds| {
         Duration::from_secs(u64::from(seconds))
     });
+    let timeline = std::env::var_os(TIMELINE_VARIABLE).map(PathBuf::from);
+    let ranks = size.unwrap_or(board.stations()).max(1) as usize;
     let settings = Settings {
         patience,
         has_start_line,
+        events_max: timeline.as_ref().map_or(0, |_| TIMELINE_EVENTS_MAX / ranks),
     };
     let station =
         Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
     let compute = Compute::new(compute_mode(index).map_err(JobError::Compute)?);
     let folder = std::env::var_os(RECORD_VARIABLE).map(PathBuf::from);
-    let record = folder.map(|folder| folder.join(record_name(index)));
-    *slot = Some(Process::new(station, compute, record));
+    let files = Files {
+        compute: folder.map(|folder| folder.join(record_name(index))),
+        events: timeline.map(|folder| folder.join(timeline_name(index))),
+    };
+    *slot = Some(Process::new(station, compute, files));
     Ok(())
 }
 
 /// The file in the folder of records that is `rank`'s.
 pub fn record_name(rank: u32) -> String {
     format!("compute-{rank}")
+}
+
+/// The file in the folder of timelines that is `rank`'s.
+pub fn timeline_name(rank: u32) -> String {
+    format!("events-{rank}")
 }
 
 fn compute_mode(rank: u32) -> Result<Mode, String> {

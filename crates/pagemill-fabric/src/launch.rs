@@ -12,9 +12,11 @@ use pagemill_sim::nic::NicMachine;
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};
 use crate::compute::Record;
+use crate::events::RankEvents;
 use crate::ffi::PROVIDER_NAME;
 use crate::job::{
-    COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE, record_name,
+    COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE, TIMELINE_VARIABLE,
+    record_name, timeline_name,
 };
 use crate::machine;
 use crate::preload::CLOCK_VARIABLE;
@@ -71,6 +73,8 @@ pub struct Behavior {
     pub compute: ComputeTime,
     /// Whether it is recorded.
     pub records_compute: bool,
+    /// Whether events are recorded for a timeline.
+    pub records_events: bool,
     /// Real time that others wait for a process that makes no progress, if not the default.
     pub patience: Option<Duration>,
 }
@@ -141,6 +145,9 @@ impl Job {
         if behavior.records_compute {
             command.env(RECORD_VARIABLE, self.folder.path());
         }
+        if behavior.records_events {
+            command.env(TIMELINE_VARIABLE, self.folder.path());
+        }
         if let Some(patience) = behavior.patience {
             command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
         }
@@ -167,6 +174,24 @@ impl Job {
         };
         let parts: Result<Vec<String>, String> = self.stations().iter().map(part).collect();
         Ok(Record::text(&parts?))
+    }
+
+    /// What happened at each rank, after a job that records it.
+    ///
+    /// # Errors
+    /// A process left no events: it did not end by `MPI_Finalize`.
+    pub fn timelines(&self) -> Result<Vec<(u32, RankEvents)>, String> {
+        let part = |station: &StationView| {
+            let path = self.folder.path().join(timeline_name(station.index));
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                format!(
+                    "rank {} (process {}) left no events for a timeline ({error}): a rank writes them in MPI_Finalize",
+                    station.index, station.process
+                )
+            })?;
+            Ok((station.index, text.parse()?))
+        };
+        self.stations().iter().map(part).collect()
     }
 
     fn preloaded(&self, others: Option<OsString>) -> OsString {

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod compute;
 pub mod counters;
 pub mod dynamic;
+pub mod events;
 pub mod ffi;
 pub mod job;
 pub mod launch;

@@ -113,13 +113,21 @@ pub struct SyncTags {
     pub acknowledgment: u64,
 }
 
+/// Where a process writes at its end.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// The charges for computing.
+    pub compute: Option<PathBuf>,
+    /// The events of its station.
+    pub events: Option<PathBuf>,
+}
+
 /// This process' part of the job.
 pub struct Process {
     /// Its station.
     pub station: Station,
     compute: Compute,
-    /// Where the charges for computing are written at the end.
-    record: Option<PathBuf>,
+    files: Files,
     queues: BTreeMap<QueueId, VecDeque<Entry>>,
     posted: BTreeMap<u64, Posted>,
     /// Receives under way, by the program's pointer.
@@ -136,15 +144,15 @@ pub struct Process {
 }
 
 impl Process {
-    /// Over a station; the charges for computing go to the file `record` at the end.
-    pub fn new(station: Station, compute: Compute, record: Option<PathBuf>) -> Self {
+    /// Over a station; what is recorded goes to `files` at the end.
+    pub fn new(station: Station, compute: Compute, files: Files) -> Self {
         if compute.is_measured() {
             meter::measure_all();
         }
         Self {
             station,
             compute,
-            record,
+            files,
             queues: BTreeMap::new(),
             posted: BTreeMap::new(),
             receives: BTreeMap::new(),
@@ -180,14 +188,17 @@ impl Process {
         self.station.read_clock()
     }
 
-    /// Ends this process' part: what is on its way is sent, and what was charged for computing is written down.
+    /// Ends this process' part: what is on its way is sent, and what was recorded is written down.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn leave(&mut self) -> std::io::Result<()> {
         self.station.publish_compute(&self.compute);
         self.station.leave();
-        match &self.record {
+        if let (Some(path), Some(events)) = (&self.files.events, self.station.events()) {
+            std::fs::write(path, events.text())?;
+        }
+        match &self.files.compute {
             Some(path) => std::fs::write(path, self.compute.record(self.station.index())),
             None => Ok(()),
         }

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Finished, Programs, lacks_open_mpi, mpirun, run};
+use common::{Finished, Programs, lacks_open_mpi, mpirun, run, run_with};
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::{Cause, Counter, WAITS, share};
-use pagemill_fabric::launch::Clocks;
+use pagemill_fabric::events::{RankEvent, Track};
+use pagemill_fabric::launch::{Behavior, Clocks};
 use pagemill_sim::nic::NicMachine;
 
 const MICROSECOND_PS: u64 = 1_000_000;
@@ -51,9 +52,64 @@ fn causes_add_up_to_the_wait_and_a_late_partner_is_one_of_them() {
     // The receiver of the large message waits for it, not for its sender, who has announced it long ago.
     let of_receiver = |cause| waited_ps(&finished.stations[1], Counter::ReceiveWaitPs, cause);
     let wire_ps = machine.wire.bandwidth.time_for(1 << 20).0;
-    let moved_ps = [Cause::Wire, Cause::Interface].map(of_receiver).iter().sum::<u64>();
+    let moved_ps = [Cause::Wire, Cause::Interface]
+        .map(of_receiver)
+        .iter()
+        .sum::<u64>();
     assert!(moved_ps >= wire_ps / 2, "{moved_ps} of {wire_ps}");
 }
+
+#[test]
+fn a_timeline_has_every_picosecond_of_a_rank_and_the_messages_to_it() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let mut command = mpirun(2);
+    command.arg(programs.compile("mpicc", "waits", &[]));
+    let behavior = Behavior {
+        records_events: true,
+        ..Behavior::default()
+    };
+    let (finished, _) = run_with(&NicMachine::pni(), behavior, command);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(finished.timelines.len(), 2);
+    for ((rank, recorded), station) in finished.timelines.iter().zip(&finished.stations) {
+        assert_eq!((*rank, recorded.dropped), (station.index, 0));
+        let (time, messages): (Vec<&RankEvent>, Vec<&RankEvent>) =
+            (recorded.events.iter()).partition(|event| event.track == Track::Time);
+        let span_ps = |event: &&RankEvent| event.end_ps - event.start_ps;
+        let is_cause = |event: &&&RankEvent| CAUSES.contains(&event.name.as_str());
+        let parts_ps: u64 = time.iter().filter(is_cause).map(span_ps).sum();
+        let whole_ps: u64 = time.iter().map(span_ps).sum::<u64>() - parts_ps;
+        assert_eq!(whole_ps, station.clock_ps, "what passed is the clock");
+        let waits_ps: u64 = WAITS
+            .map(|wait| station.counters[wait as usize])
+            .iter()
+            .sum();
+        assert_eq!(parts_ps, waits_ps, "each wait has its parts");
+        if *rank == 1 {
+            let large = messages.iter().find(|message| message.bytes == 1 << 20);
+            let large = large.expect("the large message");
+            assert_eq!(large.name, "from rank 0");
+            assert!(
+                span_ps(large) > 490 * MICROSECOND_PS,
+                "it waits for its receive"
+            );
+        }
+    }
+}
+
+/// Names of the parts of a wait.
+const CAUSES: [&str; 7] = [
+    "partner",
+    "software on the way",
+    "interface",
+    "port state",
+    "other transfers",
+    "table miss",
+    "wire",
+];
 
 #[test]
 fn causes_add_up_in_collectives_and_one_sided_communication() {

@@ -4,6 +4,7 @@ mod compute;
 mod report;
 mod results;
 mod supervise;
+mod timeline;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -83,9 +84,16 @@ fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
         quoted.join(", ")
     );
     let scenario = load_text(&SourceText::built_in("mpi.toml", &text), &arguments.sets)?;
-    if arguments.compute_out.is_some() && scenario.points.len() > 1 {
+    let records = [
+        ("--compute-out", arguments.compute_out.is_some()),
+        ("--timeline", arguments.timeline.is_some()),
+    ];
+    if let (Some((option, _)), 2..) = (
+        records.iter().find(|(_, is_set)| *is_set),
+        scenario.points.len(),
+    ) {
         return Err(Failure::Usage(format!(
-            "--compute-out is the record of one run, and --set makes {} of them",
+            "{option} is the record of one run, and --set makes {} of them",
             scenario.points.len()
         )));
     }
@@ -142,6 +150,9 @@ fn run_job(
     if let (Some(path), true) = (&arguments.compute_out, status.success()) {
         compute::keep(job, path)?;
     }
+    if let (Some(path), true) = (&arguments.timeline, status.success()) {
+        timeline::keep(job, path)?;
+    }
     Ok(exit_code(status.code(), status.signal()))
 }
 
@@ -173,6 +184,7 @@ fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
         },
         compute,
         records_compute: arguments.compute_out.is_some(),
+        records_events: arguments.timeline.is_some(),
         patience: patience.or_else(|| computes.then_some(COMPUTE_PATIENCE)),
     })
 }

@@ -229,7 +229,7 @@ unsafe extern "C" fn close(handle: *mut fid) -> c_int {
             && process.close_port(port)
             && let Err(error) = process.leave()
         {
-            eprintln!("pagemill: cannot write down what was computed: {error}");
+            eprintln!("pagemill: cannot write down what was recorded: {error}");
         }
         free::<Endpoint>(handle);
     }

@@ -23,6 +23,7 @@ use crate::addresses::AddressMap;
 use crate::board::{Board, Seen};
 use crate::compute::Compute;
 use crate::counters::{Counter, Counters};
+use crate::events::{Events, What};
 use crate::memory::{Buffer, Memory};
 
 use frame::Frame;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub patience: Duration,
     /// Whether a start line follows: until then, messages are taken as they come.
     pub has_start_line: bool,
+    /// Events that are kept for a timeline; 0 for none.
+    pub events_max: usize,
 }
 
 /// Order of packets: arrival in picoseconds, source, number.
@@ -100,6 +103,7 @@ pub struct Station {
     addresses: AddressMap,
     wires: Wires,
     counters: Counters,
+    events: Option<Events>,
     requests: Requests,
     payloads: Payloads,
 
@@ -158,6 +162,7 @@ impl Station {
             addresses: AddressMap::new(machine.att.layout.page.bytes()),
             wires: Wires::new(board, index, machine.lookahead().0),
             counters: Counters::new(board, index),
+            events: (settings.events_max > 0).then(|| Events::new(settings.events_max)),
             requests: Requests::default(),
             payloads: Payloads::default(),
             clock_ps: 0,
@@ -533,8 +538,17 @@ impl Station {
     /// Moves the clock on to `until_ps`, unless it is there already, and counts for what.
     fn pass_until(&mut self, until_ps: u64, cause: Counter) {
         let span_ps = until_ps.saturating_sub(self.clock_ps);
+        if let (Some(events), 1..) = (&mut self.events, span_ps) {
+            let until_ps = self.clock_ps + span_ps;
+            events.add(What::Passed(cause), self.clock_ps, until_ps, 0);
+        }
         self.clock_ps += span_ps;
         self.counters.add(cause, span_ps);
+    }
+
+    /// What happened, for a timeline.
+    pub fn events(&self) -> Option<&Events> {
+        self.events.as_ref()
     }
 
     /// Moves the clock on to `until_ps`, to which the program waited by the way `trail`.
@@ -543,7 +557,14 @@ impl Station {
         let mut way = *trail;
         way.go_on(until_ps, Cause::Partner);
         self.pass_until(until_ps, wait);
-        self.counters.add_shares(wait, &way.shares(span_ps));
+        let mut end_ps = self.clock_ps;
+        for (cause, share_ps) in way.latest(span_ps) {
+            self.counters.add_share(wait, cause, share_ps);
+            if let Some(events) = &mut self.events {
+                events.add(What::Waited(cause), end_ps - share_ps, end_ps, 0);
+            }
+            end_ps -= share_ps;
+        }
     }
 
     /// The interface is never asked in its past.

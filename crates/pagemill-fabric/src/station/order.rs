@@ -271,6 +271,7 @@ mod tests {
             let settings = Settings {
                 patience: Duration::from_secs(10),
                 has_start_line: false,
+                events_max: 0,
             };
             let machine = NicMachine::pni();
             Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")

@@ -74,6 +74,8 @@ impl Payloads {
 
     fn of_source(&self, source: u32) -> impl Iterator<Item = &Stored> {
         let of = |sequence| MessageId { source, sequence };
-        self.stored.range(of(0)..=of(u64::MAX)).map(|(_, stored)| stored)
+        self.stored
+            .range(of(0)..=of(u64::MAX))
+            .map(|(_, stored)| stored)
     }
 }

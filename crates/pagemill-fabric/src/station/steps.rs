@@ -5,6 +5,7 @@ use pagemill_sim::nic::{
 };
 
 use crate::counters::Counter;
+use crate::events::What;
 
 use super::frame::Frame;
 use super::trail::Trail;
@@ -45,6 +46,11 @@ impl Station {
                     bytes,
                 } => {
                     if let Some(stored) = self.payloads.take(message) {
+                        if let (Some(events), trail) = (&mut self.events, &stored.2) {
+                            let source = message.source;
+                            let what = What::Message { source };
+                            events.add(what, trail.start_ps(), trail.end_ps(), bytes);
+                        }
                         self.requests
                             .fill(request, stored, bytes, self.memory.as_mut());
                     }
@@ -56,7 +62,8 @@ impl Station {
                     ..
                 } => {
                     let real = self.addresses.real_of(address, bytes);
-                    if let (Some(real), Some((_, payload, _))) = (real, self.payloads.take(message)) {
+                    if let (Some(real), Some((_, payload, _))) = (real, self.payloads.take(message))
+                    {
                         let bytes = payload.len().min(bytes as usize);
                         self.memory.store(real, &payload[..bytes]);
                     }

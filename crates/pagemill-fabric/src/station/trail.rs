@@ -5,8 +5,8 @@ use pagemill_sim::nic::{Cause, Moment, Traced};
 /// Parts that a trail keeps. Where there are more, the oldest become one.
 pub const PARTS_MAX: usize = 24;
 
-/// How long each cause took, in the order of [`Cause::ALL`], in picoseconds.
-pub type Shares = [u64; Cause::ALL.len()];
+/// No way is longer: 13 days. Sums of a few such times do not overflow.
+const LONGEST_PS: u64 = 1 << 60;
 
 /// Bits of a part's word that say its cause.
 const CAUSE_BITS: u32 = 3;
@@ -51,6 +51,12 @@ impl Trail {
     /// Where it ends.
     pub fn end_ps(&self) -> u64 {
         self.end_ps
+    }
+
+    /// Where the first of its parts starts.
+    pub fn start_ps(&self) -> u64 {
+        let whole_ps: u64 = self.parts[..self.len].iter().map(|(_, ps)| ps).sum();
+        self.end_ps.saturating_sub(whole_ps)
     }
 
     /// Goes on until `until_ps`, if that is later.
@@ -113,17 +119,16 @@ impl Trail {
         debug_assert_eq!(self.end_ps, way.at().0, "{way:?}");
     }
 
-    /// What the last `span_ps` were spent on. Before the call of the sender, that is the partner.
-    pub fn shares(&self, span_ps: u64) -> Shares {
-        let mut shares = Shares::default();
+    /// What the last `span_ps` were spent on, the latest part first. Before the call of the sender, that is the partner.
+    pub fn latest(&self, span_ps: u64) -> impl Iterator<Item = (Cause, u64)> {
+        let parts = self.parts[..self.len].iter().rev().copied();
+        let before = std::iter::once((Cause::Partner, u64::MAX));
         let mut left_ps = span_ps;
-        for (cause, part_ps) in self.parts[..self.len].iter().rev() {
-            let share_ps = left_ps.min(*part_ps);
-            shares[*cause as usize] += share_ps;
+        parts.chain(before).map_while(move |(cause, part_ps)| {
+            let share_ps = left_ps.min(part_ps);
             left_ps -= share_ps;
-        }
-        shares[Cause::Partner as usize] += left_ps;
-        shares
+            (share_ps > 0).then_some((cause, share_ps))
+        })
     }
 
     /// Its parts, a word for each; 0 where there is none.
@@ -138,12 +143,14 @@ impl Trail {
     /// The way up to `end_ps` with these parts; `None` if no way has them.
     pub fn of_words(end_ps: u64, words: &[u64]) -> Option<Self> {
         let mut trail = Self::new(end_ps);
+        let mut whole_ps = 0_u64;
         for word in words.iter().take_while(|word| **word != 0) {
             let cause = Cause::ALL.get((word & ((1 << CAUSE_BITS) - 1)) as usize)?;
             *trail.parts.get_mut(trail.len)? = (*cause, word >> CAUSE_BITS);
             trail.len += 1;
+            whole_ps = whole_ps.saturating_add(word >> CAUSE_BITS);
         }
-        Some(trail)
+        (whole_ps <= LONGEST_PS).then_some(trail)
     }
 }
 
@@ -152,6 +159,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// How long each cause took.
+    type Shares = [u64; Cause::ALL.len()];
+
+    fn shares(trail: &Trail, span_ps: u64) -> Shares {
+        let mut shares = Shares::default();
+        for (cause, share_ps) in trail.latest(span_ps) {
+            shares[cause as usize] += share_ps;
+        }
+        shares
+    }
 
     /// What it is, without a bound on the parts.
     fn last(parts: &[(usize, u64)], span_ps: u64) -> Shares {
@@ -177,8 +195,8 @@ mod tests {
                 trail.go_on(trail.end_ps() + span_ps, Cause::ALL[cause]);
                 model.push((cause, span_ps));
             }
-            prop_assert_eq!(trail.shares(span), last(&model, span));
-            prop_assert_eq!(trail.shares(span).iter().sum::<u64>(), span);
+            prop_assert_eq!(shares(&trail, span), last(&model, span));
+            prop_assert_eq!(shares(&trail, span).iter().sum::<u64>(), span);
             let end_ps = trail.end_ps();
             prop_assert_eq!(Trail::of_words(end_ps, &trail.words()), Some(trail));
             trail.cut_to(end_ps - cut);
@@ -188,7 +206,7 @@ mod tests {
                 part.1 -= less;
                 left -= less;
             }
-            prop_assert_eq!(trail.shares(span), last(&model, span));
+            prop_assert_eq!(shares(&trail, span), last(&model, span));
         }
     }
 
@@ -199,7 +217,7 @@ mod tests {
             let cause = Cause::ALL[part % 2 + 1];
             trail.go_on(trail.end_ps() + 10, cause);
         }
-        let shares = trail.shares(1000);
+        let shares = shares(&trail, 1000);
         assert_eq!(shares[Cause::Partner as usize], 0);
         assert_eq!(shares.iter().sum::<u64>(), 1000);
     }

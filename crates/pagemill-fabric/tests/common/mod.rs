@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
+use pagemill_fabric::events::RankEvents;
 use pagemill_fabric::launch::{Behavior, Clocks, Job, LIBRARY};
 use pagemill_sim::nic::NicMachine;
 
@@ -90,6 +91,8 @@ pub struct Finished {
     pub stdout: String,
     pub stderr: String,
     pub stations: Vec<StationView>,
+    /// What happened at each rank, where that is recorded.
+    pub timelines: Vec<(u32, RankEvents)>,
 }
 
 impl Finished {
@@ -165,6 +168,10 @@ pub fn run_with(
         stdout: stdout.join().expect("a reader"),
         stderr: stderr.join().expect("a reader"),
         stations: job.stations(),
+        timelines: match behavior.records_events {
+            true => job.timelines().expect("events"),
+            false => Vec::new(),
+        },
     };
     let record = behavior.records_compute.then(|| job.compute_record());
     (finished, record.map(|record| record.expect("a record")))

@@ -99,8 +99,9 @@ impl TranslationUnit {
         let line = self.cache.line_of(entry);
         let ready = match self.cache.lookup_line(line) {
             // A later part of another transfer may have asked for it: this look-up is earlier and does not wait for that.
-            Lookup::Hit(slot) => self.ready_at[slot.0 as usize]
-                .min(looked.at() + self.fetch_latency),
+            Lookup::Hit(slot) => {
+                self.ready_at[slot.0 as usize].min(looked.at() + self.fetch_latency)
+            }
             Lookup::Miss(slot) => {
                 self.counts.misses += 1;
                 self.fetch(walk.side, looked.at(), slot.0)

@@ -395,7 +395,11 @@ impl Nic {
     }
 
     /// Takes a part of `flight`; says how the transfer ended when that was the last one.
-    pub(super) fn take_part<M: Moment>(&mut self, flight: &Flight, part: &Part) -> Option<Arrived<M>> {
+    pub(super) fn take_part<M: Moment>(
+        &mut self,
+        flight: &Flight,
+        part: &Part,
+    ) -> Option<Arrived<M>> {
         if part.is_last {
             return Some(self.arrive_last(flight, part));
         }
