@@ -52,6 +52,7 @@ fn through_the_runtime(instructions: u64) -> impl FnMut() -> u64 {
         shared_bytes: 0,
         stream: StreamId::LEGACY,
         cooperative: false,
+        cluster: None,
     };
     move || {
         runtime

@@ -63,6 +63,7 @@ codes! {
     STREAM_CAPTURE_UNJOINED = 904, "Captured work was not joined.";
     STREAM_CAPTURE_IMPLICIT = 906, "Captured work would have to wait for the default stream.";
     GRAPH_EXEC_UPDATE_FAILURE = 910, "The graph has another shape.";
+    INVALID_CLUSTER_SIZE = 912, "Clusters that the kernel or the GPU does not allow.";
     UNKNOWN = 999, "A defect of pagemill.";
 }
 
@@ -238,6 +239,7 @@ fn refusal_code(refused: &LaunchError) -> CudaError {
         LaunchError::Arguments { .. } | LaunchError::TooMuchMemory { .. } => {
             CudaError::INVALID_VALUE
         }
+        LaunchError::Cluster { .. } => CudaError::INVALID_CLUSTER_SIZE,
         LaunchError::WrongModule { .. } => CudaError::INVALID_DEVICE_FUNCTION,
     }
 }
@@ -246,6 +248,7 @@ fn trap_code(kind: &TrapKind) -> CudaError {
     match kind {
         TrapKind::OutOfBounds { .. }
         | TrapKind::OutsideWindow { .. }
+        | TrapKind::NoSuchRank { .. }
         | TrapKind::ReadOnly { .. } => CudaError::ILLEGAL_ADDRESS,
         TrapKind::Misaligned { .. } => CudaError::MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CudaError::ASSERT,
@@ -254,6 +257,7 @@ fn trap_code(kind: &TrapKind) -> CudaError {
         TrapKind::BadCall { .. } => CudaError::INVALID_PC,
         TrapKind::InstructionLimit { .. }
         | TrapKind::NoProgress { .. }
+        | TrapKind::ClusterDeadlock { .. }
         | TrapKind::Deadlock { .. } => CudaError::LAUNCH_TIMEOUT,
         _ => CudaError::LAUNCH_FAILURE,
     }

@@ -2,6 +2,7 @@
 
 use crate::barrier::{Arrival, Barriers};
 use crate::check::BlockCheck;
+use crate::cluster::{Idle, Seat};
 use crate::code::{LaneMask, Preset};
 use crate::cost::{InstructionCosts, Prefix};
 use crate::exec::access::Stores;
@@ -31,6 +32,10 @@ pub struct Block {
     pub(crate) registers: Vec<Registers>,
     locals: Vec<Vec<Line<u32>>>,
     shared: Vec<u8>,
+    /// Where it sits in its cluster, in launches with clusters.
+    seat: Option<Seat>,
+    /// Whether the advance at hand was the last that the barrier of the cluster waited for.
+    opens_cluster_barrier: bool,
     barriers: Barriers,
     hints: Vec<u32>,
     /// What machine code may reach.
@@ -58,6 +63,8 @@ impl Block {
             registers: Vec::new(),
             locals: Vec::new(),
             shared: Vec::new(),
+            seat: None,
+            opens_cluster_barrier: false,
             barriers: Barriers::default(),
             hints: Vec::new(),
             windows: Windows::default(),
@@ -100,9 +107,12 @@ impl Block {
             check.start(index);
         }
         self.barriers.reset();
+        // What other blocks reached went with the cluster.
+        self.shared.resize(launch.shared_bytes as usize, 0);
         self.shared.fill(0);
         let code = &launch.kernel.code;
         let coordinates = launch.block_coordinates(index);
+        self.seat = launch.seat(coordinates);
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let threads = launch.threads - number as u32 * LANES as u32;
             warp.restart(if threads >= LANES as u32 {
@@ -113,9 +123,8 @@ impl Block {
         }
         for registers in &mut self.registers {
             for &(preset, slot) in &code.preset {
-                if let Preset::BlockIndex(axis) = preset {
-                    registers.narrow[usize::from(slot)] =
-                        Line::splat(coordinates[usize::from(axis)]);
+                if let Some(value) = of_block(launch, coordinates, preset) {
+                    registers.narrow[usize::from(slot)] = Line::splat(value);
                 }
             }
             registers.zero(&code.zeroed);
@@ -162,6 +171,8 @@ impl Block {
     ) -> Result<(), Box<Trap>> {
         step.totals = StepTotals::default();
         step.released_warps = 0;
+        step.opens_cluster_barrier = false;
+        self.leave_cluster_barrier(warp, memory);
         let Some(state) = self.warps.get(warp as usize).map(|warp| warp.state) else {
             let fault = Fault::of_warp(TrapKind::Misuse {
                 reason: "the block has no such warp",
@@ -176,6 +187,12 @@ impl Block {
                     released: false,
                 }
             }
+            WarpState::AtClusterBarrier => {
+                step.end = StepEnd::ClusterBarrier {
+                    arrives: false,
+                    goes_on: false,
+                }
+            }
             WarpState::Running | WarpState::MemoryDue => {
                 let Step { totals, access, .. } = step;
                 let mode = Mode {
@@ -185,6 +202,7 @@ impl Block {
                 };
                 let (end, released) = self.go(launch, warp, memory, mode, totals)?;
                 (step.end, step.released_warps) = (end, released);
+                step.opens_cluster_barrier = std::mem::take(&mut self.opens_cluster_barrier);
             }
         }
         Ok(())
@@ -197,8 +215,14 @@ impl Block {
         memory: &mut DeviceMemory,
         totals: &mut StepTotals,
     ) -> Result<(), Box<Trap>> {
+        let mut idle = Idle::default();
         while !self.is_finished() {
             self.run_round(launch, memory, totals)?;
+            if idle.is_stuck(totals.instructions)
+                && let Some(trap) = self.stuck_in_cluster(launch, memory)
+            {
+                return Err(trap);
+            }
         }
         Ok(())
     }
@@ -211,6 +235,7 @@ impl Block {
         totals: &mut StepTotals,
     ) -> Result<(), Box<Trap>> {
         for warp in 0..self.warps.len() as u32 {
+            self.leave_cluster_barrier(warp, memory);
             // A warp that waits for another one lets it run.
             for _ in 0..TURNS {
                 if self.warps[warp as usize].state != WarpState::Running {
@@ -230,8 +255,26 @@ impl Block {
         Ok(())
     }
 
-    /// One advance: how it ended, and the other warps it released.
+    /// One advance, with the shared memory that other blocks of the cluster may have changed: how it ended, and the other
+    /// warps of the block that it released.
     fn go(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        memory: &mut DeviceMemory,
+        mode: Mode<'_>,
+        totals: &mut StepTotals,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let Some(seat) = self.seat else {
+            return self.go_alone(launch, number, memory, mode, totals);
+        };
+        memory.clusters.enter(seat, &mut self.shared);
+        let end = self.go_alone(launch, number, memory, mode, totals);
+        memory.clusters.leave(seat, &mut self.shared);
+        end
+    }
+
+    fn go_alone(
         &mut self,
         launch: &Launch,
         number: u32,
@@ -286,6 +329,8 @@ impl Block {
                 first_thread: self.index * u64::from(launch.threads)
                     + u64::from(number) * LANES as u64,
                 shared_replays: 0,
+                seat: self.seat,
+                remote_accesses: 0,
             },
             output: &mut self.output,
             access: mode.access.unwrap_or(&mut self.scratch),
@@ -327,23 +372,24 @@ impl Block {
             Stop::Budget => {
                 self.pause(launch, number, memory)
                     .map_err(|fault| self.trap(launch, number, *fault))?;
-                self.take_turns(launch, number, costs, totals)
+                self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Yield => {
                 self.warps[at].park(None);
-                self.take_turns(launch, number, costs, totals)
+                self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Meet { index, mask } => {
                 self.wait_for_lanes(launch, number, index, mask)
                     .map_err(|fault| self.trap(launch, number, *fault))?;
-                self.take_turns(launch, number, costs, totals)
+                self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Exit if self.warps[at].is_split() => {
-                self.take_turns(launch, number, costs, totals)
+                self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Exit => {
                 memory.activity().quiet = 0;
                 self.warps[at].state = WarpState::Exited;
+                self.end_in_cluster(number, memory);
                 let released = self.barriers.leave(&mut self.warps, &mut self.registers);
                 let released = released.map_err(|fault| self.trap(launch, number, *fault))?;
                 self.note_barrier(None, released);
@@ -353,9 +399,9 @@ impl Block {
                 self.warps[at].accesses += 1;
                 if self.warps[at].is_split() && mask != self.warps[at].alive {
                     self.warps[at].wait_at_barrier(index, mask);
-                    return self.take_turns(launch, number, costs, totals);
+                    return self.take_turns(launch, number, memory, costs, totals);
                 }
-                self.arrive(launch, number, index, mask)
+                self.arrive(launch, number, index, mask, memory)
             }
         }
     }
@@ -366,8 +412,12 @@ impl Block {
         number: u32,
         index: u32,
         mask: u32,
+        memory: &mut DeviceMemory,
     ) -> Result<(StepEnd, u64), Box<Trap>> {
         let inst = &launch.kernel.code.barriers[index as usize];
+        if inst.is_of_cluster {
+            return self.meet_cluster(launch, number, inst.waits, mask, memory);
+        }
         let (warps, registers) = (&mut self.warps, &mut self.registers);
         let arrived = self
             .barriers
@@ -385,13 +435,95 @@ impl Block {
                 }
                 Ok((StepEnd::Barrier { id, released }, others))
             }
-            Err(fault) => {
-                // The path is already past the barrier; the message shall point at it.
-                let path = &mut self.warps[number as usize].path;
-                path.pc = path.pc.saturating_sub(1);
-                Err(self.trap(launch, number, *fault))
-            }
+            Err(fault) => Err(self.trap_at_barrier(launch, number, *fault)),
         }
+    }
+
+    #[cold]
+    fn trap_at_barrier(&mut self, launch: &Launch, number: u32, fault: Fault) -> Box<Trap> {
+        // The path is already past the barrier; the message shall point at it.
+        let path = &mut self.warps[number as usize].path;
+        path.pc = path.pc.saturating_sub(1);
+        self.trap(launch, number, fault)
+    }
+
+    /// Warp `number` arrives at the barrier of its cluster, or leaves it.
+    fn meet_cluster(
+        &mut self,
+        launch: &Launch,
+        number: u32,
+        waits: bool,
+        mask: u32,
+        memory: &mut DeviceMemory,
+    ) -> Result<(StepEnd, u64), Box<Trap>> {
+        let warp = &mut self.warps[number as usize];
+        let Some(seat) = self.seat else {
+            return Ok((StepEnd::Budget, 0));
+        };
+        let mut fault = (mask != warp.alive).then_some(TrapKind::DivergedBarrier {
+            arrived: mask,
+            expected: warp.alive,
+        });
+        let reason = match (waits, warp.cluster_phase.is_some()) {
+            (true, false) => Some("a thread waits that has not arrived"),
+            (false, true) => Some("a thread arrives twice and has not waited between"),
+            _ => None,
+        };
+        fault = fault.or(reason.map(|reason| TrapKind::BadClusterBarrier { reason }));
+        if let Some(kind) = fault {
+            return Err(self.trap_at_barrier(launch, number, *Fault::of_warp(kind)));
+        }
+        let phase = memory.clusters.phase(seat);
+        memory.activity().quiet = 0;
+        let goes_on = if waits {
+            let is_over = warp.cluster_phase.is_some_and(|arrived| arrived < phase);
+            match is_over {
+                true => warp.cluster_phase = None,
+                false => warp.state = WarpState::AtClusterBarrier,
+            }
+            is_over
+        } else {
+            warp.cluster_phase = Some(phase);
+            self.opens_cluster_barrier |= memory.clusters.arrive(seat);
+            true
+        };
+        let arrives = !waits;
+        Ok((StepEnd::ClusterBarrier { arrives, goes_on }, 0))
+    }
+
+    /// Lets warp `number` go on if it waits at the barrier of its cluster and the others have come.
+    fn leave_cluster_barrier(&mut self, number: u32, memory: &mut DeviceMemory) {
+        let (Some(seat), Some(warp)) = (self.seat, self.warps.get_mut(number as usize)) else {
+            return;
+        };
+        if warp.state == WarpState::AtClusterBarrier
+            && warp.cluster_phase < Some(memory.clusters.phase(seat))
+        {
+            warp.state = WarpState::Running;
+            warp.cluster_phase = None;
+        }
+    }
+
+    /// The cluster does not wait for warp `number` any more: it has ended.
+    fn end_in_cluster(&mut self, number: u32, memory: &mut DeviceMemory) {
+        if let Some(seat) = self.seat {
+            let arrived = self.warps[number as usize].cluster_phase;
+            self.opens_cluster_barrier |= memory.clusters.end(seat, arrived);
+        }
+    }
+
+    /// Why blocks that wait for each other cannot go on, as seen by the first warp that waits.
+    #[cold]
+    pub(crate) fn stuck_in_cluster(
+        &self,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+    ) -> Option<Box<Trap>> {
+        let waits = |warp: &Warp| warp.state == WarpState::AtClusterBarrier;
+        let number = self.warps.iter().position(waits)?;
+        let (arrived, warps) = memory.clusters.arrivals(self.seat?);
+        let fault = Fault::of_warp(TrapKind::ClusterDeadlock { arrived, warps });
+        Some(self.trap(launch, number as u32, *fault))
     }
 
     /// The warps of `released` leave barrier `id`, for those who look for mistakes.
@@ -469,6 +601,18 @@ struct Mode<'a> {
     access: Option<&'a mut MemoryAccess>,
 }
 
+/// What `preset` is in the block with these coordinates; `None` if it depends on the thread only.
+fn of_block(launch: &Launch, coordinates: [u32; 3], preset: Preset) -> Option<u32> {
+    let (cluster, place) = launch.cluster_coordinates(coordinates);
+    Some(match preset {
+        Preset::BlockIndex(axis) => coordinates[usize::from(axis)],
+        Preset::ClusterIndex(axis) => cluster[usize::from(axis)],
+        Preset::ClusterBlock(axis) => place[usize::from(axis)],
+        Preset::ClusterRank => launch.rank_in_cluster(place),
+        _ => return None,
+    })
+}
+
 /// The register file of warp `warp` with everything in it that stays the same from block to block.
 fn preset_registers(launch: &Launch, warp: u32) -> Registers {
     let code = &launch.kernel.code;
@@ -482,7 +626,10 @@ fn preset_registers(launch: &Launch, warp: u32) -> Registers {
             Preset::ThreadIndex(axis) => {
                 launch.thread_coordinates(warp * LANES as u32 + lane as u32)[usize::from(axis)]
             }
-            Preset::BlockIndex(_) => 0,
+            Preset::BlockIndex(_)
+            | Preset::ClusterIndex(_)
+            | Preset::ClusterBlock(_)
+            | Preset::ClusterRank => 0,
             Preset::Lane => lane as u32,
             Preset::Warp => warp,
             Preset::LaneMask(kind) => lane_mask(kind, lane as u32),

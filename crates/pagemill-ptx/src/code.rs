@@ -102,6 +102,12 @@ pub(crate) enum Constant {
     DynamicSharedBytes,
     TotalSharedBytes,
     WarpsPerBlock,
+    /// Blocks of a cluster, and clusters of the grid, in each dimension; blocks of a cluster in all.
+    ClusterDim(u8),
+    ClusterGridDim(u8),
+    ClusterBlocks,
+    /// Whether the launch or the kernel asks for clusters.
+    IsExplicitCluster,
     /// The halves of the address of the grid's workspace: the upper one in `%envreg1`, the lower one in `%envreg2`.
     GridWorkspaceHigh,
     GridWorkspaceLow,
@@ -112,6 +118,10 @@ pub(crate) enum Constant {
 pub(crate) enum Preset {
     ThreadIndex(u8),
     BlockIndex(u8),
+    /// Coordinates of the cluster in the grid, and of the block in its cluster; its number there.
+    ClusterIndex(u8),
+    ClusterBlock(u8),
+    ClusterRank,
     Lane,
     Warp,
     LaneMask(LaneMask),
@@ -305,6 +315,8 @@ pub(crate) struct BarrierInst {
     /// Whether to wait.
     pub waits: bool,
     pub reduction: Option<BarrierReduction>,
+    /// Whether it is the barrier of the cluster, at which arriving and waiting are apart.
+    pub is_of_cluster: bool,
 }
 
 /// `bar.red`.

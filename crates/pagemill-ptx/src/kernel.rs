@@ -75,6 +75,17 @@ pub struct Param {
     pub ty: Type,
 }
 
+/// What a kernel says about the clusters that its blocks form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterNeeds {
+    /// Blocks in each dimension, if it was compiled for one size (`.reqnctapercluster`, `__cluster_dims__`).
+    pub required: Option<[u32; 3]>,
+    /// Whether a launch has to say the size (`.explicitcluster`).
+    pub is_explicit: bool,
+    /// Most blocks of a cluster (`.maxclusterrank`).
+    pub max_blocks: Option<u32>,
+}
+
 /// One `.entry`, ready to launch.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -92,6 +103,8 @@ pub struct Kernel {
     pub local_bytes: u32,
     /// Most threads of a block that it was compiled for (`.maxntid`, `.reqntid`).
     pub max_threads: Option<u32>,
+    /// What it says about clusters.
+    pub cluster: ClusterNeeds,
     pub(crate) source_name: Arc<str>,
     pub(crate) files: Arc<Vec<(u32, String)>>,
     pub(crate) instructions: Arc<[InstructionInfo]>,

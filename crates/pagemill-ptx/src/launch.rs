@@ -1,6 +1,7 @@
 //! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
 
 use crate::Block;
+use crate::cluster::{BLOCKS_MAX, Idle, Seat};
 use crate::code::Constant;
 use crate::exec::line::{ConstantLines, LANES, Line};
 use crate::exec::service::Output;
@@ -69,6 +70,16 @@ pub enum LaunchError {
         /// Bytes allowed.
         max: u64,
     },
+    /// A cluster that the kernel, the grid or GPUs do not allow.
+    #[error("kernel {kernel}: clusters of {given:?} blocks are not possible: {reason}")]
+    Cluster {
+        /// Kernel name.
+        kernel: String,
+        /// Blocks in each dimension.
+        given: [u32; 3],
+        /// Why not.
+        reason: String,
+    },
     /// Kernel, link and module do not belong together.
     #[error(
         "kernel {kernel}: it is from another module than the link; link the module it was loaded with"
@@ -107,6 +118,8 @@ pub struct Launch {
     pub(crate) constants: ConstantLines,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// Blocks of a cluster in each dimension; 1 in each if there are none.
+    pub(crate) cluster: [u32; 3],
     pub(crate) threads: u32,
     pub(crate) shared_bytes: u32,
     pub(crate) args: Vec<u8>,
@@ -141,11 +154,15 @@ impl Launch {
         check_shape(kernel, grid, block)?;
         check_sizes(kernel, dynamic_shared_bytes, args)?;
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let cluster = kernel.cluster.required.unwrap_or([1; 3]);
+        check_cluster(kernel, grid, cluster)?;
         let threads = block.iter().product();
         let values = Values {
             linked,
             grid,
             block,
+            cluster,
+            is_explicit_cluster: kernel.cluster.required.is_some(),
             threads,
             kernel,
             dynamic_shared_bytes,
@@ -169,6 +186,7 @@ impl Launch {
             constants,
             grid,
             block,
+            cluster,
             threads,
             shared_bytes: kernel.shared_bytes + dynamic_shared_bytes,
             args: args.to_vec(),
@@ -240,6 +258,28 @@ impl Launch {
         self
     }
 
+    /// Lets blocks form clusters of these extents: those of one are resident together, reach each other's shared memory,
+    /// and have a barrier of their own.
+    ///
+    /// # Errors
+    /// When the kernel, the grid or GPUs do not allow such clusters.
+    pub fn with_cluster(mut self, cluster: [u32; 3]) -> Result<Self, LaunchError> {
+        check_cluster(&self.kernel, self.grid, cluster)?;
+        self.cluster = cluster;
+        let constants = &self.kernel.code.constants_narrow;
+        for (line, constant) in self.constants.narrow.iter_mut().zip(constants) {
+            if let Some(value) = cluster_constant(constant, self.grid, cluster, true) {
+                *line = Line::splat(value);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Blocks of a cluster; 1 without clusters.
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -270,6 +310,48 @@ impl Launch {
         split(index, self.grid)
     }
 
+    /// Block number `rank` of cluster number `cluster`, counted in the grid.
+    pub fn block_of_cluster(&self, cluster: u64, rank: u32) -> u64 {
+        let clusters = cluster_grid(self.grid, self.cluster);
+        let (of_grid, of_cluster) = (split(cluster, clusters), split(rank.into(), self.cluster));
+        let [x, y, z]: [u64; 3] = std::array::from_fn(|axis| {
+            u64::from(of_grid[axis]) * u64::from(self.cluster[axis]) + u64::from(of_cluster[axis])
+        });
+        let [width, height, _] = self.grid.map(u64::from);
+        (z * height + y) * width + x
+    }
+
+    /// Coordinates of the cluster of a block in the grid, and of the block in the cluster.
+    pub(crate) fn cluster_coordinates(&self, block: [u32; 3]) -> ([u32; 3], [u32; 3]) {
+        (
+            std::array::from_fn(|axis| block[axis] / self.cluster[axis]),
+            std::array::from_fn(|axis| block[axis] % self.cluster[axis]),
+        )
+    }
+
+    /// The number in its cluster of the block with these coordinates there.
+    pub(crate) fn rank_in_cluster(&self, place: [u32; 3]) -> u32 {
+        join(place, self.cluster) as u32
+    }
+
+    /// Where a block with these coordinates sits, if others reach it or it uses the barrier of its cluster.
+    pub(crate) fn seat(&self, block: [u32; 3]) -> Option<Seat> {
+        let blocks = self.cluster_blocks();
+        let barriers = &self.kernel.code.barriers;
+        if blocks == 1 && !barriers.iter().any(|barrier| barrier.is_of_cluster) {
+            return None;
+        }
+        let (cluster, place) = self.cluster_coordinates(block);
+        Some(Seat {
+            launch: self.id,
+            cluster: join(cluster, cluster_grid(self.grid, self.cluster)),
+            rank: self.rank_in_cluster(place),
+            blocks,
+            warps_per_block: self.warps_per_block(),
+            shared_bytes: self.shared_bytes,
+        })
+    }
+
     /// Coordinates of thread `index` of a block.
     pub(crate) fn thread_coordinates(&self, index: u32) -> [u32; 3] {
         split(u64::from(index), self.block)
@@ -283,6 +365,61 @@ pub(crate) fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
         (index / x % y) as u32,
         (index / (x * y)) as u32,
     ]
+}
+
+/// The number of what has these coordinates in `extent`.
+fn join([x, y, z]: [u32; 3], extent: [u32; 3]) -> u64 {
+    let [width, height, _] = extent.map(u64::from);
+    (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
+}
+
+/// Clusters of a grid in each dimension.
+fn cluster_grid(grid: [u32; 3], cluster: [u32; 3]) -> [u32; 3] {
+    std::array::from_fn(|axis| grid[axis] / cluster[axis])
+}
+
+fn check_cluster(kernel: &Kernel, grid: [u32; 3], cluster: [u32; 3]) -> Result<(), LaunchError> {
+    let refused = |reason: String| {
+        Err(LaunchError::Cluster {
+            kernel: kernel.name.clone(),
+            given: cluster,
+            reason,
+        })
+    };
+    let extents = cluster.iter().map(|&extent| u64::from(extent));
+    let blocks = extents.fold(1, u64::saturating_mul);
+    let most = kernel.cluster.max_blocks.unwrap_or(BLOCKS_MAX);
+    let most = u64::from(most.min(BLOCKS_MAX));
+    if let Some(required) = kernel
+        .cluster
+        .required
+        .filter(|&required| required != cluster)
+    {
+        return refused(format!("the kernel was compiled for {required:?}"));
+    }
+    if !(1..=most).contains(&blocks) {
+        return refused(format!("a cluster has 1 to {most} blocks"));
+    }
+    if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        return refused(format!("the grid {grid:?} is no multiple of it"));
+    }
+    Ok(())
+}
+
+/// The value of a constant that depends on the clusters.
+fn cluster_constant(
+    constant: &Constant,
+    grid: [u32; 3],
+    cluster: [u32; 3],
+    is_explicit: bool,
+) -> Option<u32> {
+    Some(match *constant {
+        Constant::ClusterDim(axis) => cluster[usize::from(axis)],
+        Constant::ClusterGridDim(axis) => cluster_grid(grid, cluster)[usize::from(axis)],
+        Constant::ClusterBlocks => cluster.iter().product(),
+        Constant::IsExplicitCluster => is_explicit.into(),
+        _ => return None,
+    })
 }
 
 fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), LaunchError> {
@@ -361,6 +498,8 @@ struct Values<'a> {
     linked: &'a Linked,
     grid: [u32; 3],
     block: [u32; 3],
+    cluster: [u32; 3],
+    is_explicit_cluster: bool,
     threads: u32,
     kernel: &'a Kernel,
     dynamic_shared_bytes: u32,
@@ -388,6 +527,13 @@ impl Values<'_> {
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
             // See `Launch::with_grid_workspace`.
             Constant::GridWorkspaceHigh | Constant::GridWorkspaceLow => 0,
+            Constant::ClusterDim(_)
+            | Constant::ClusterGridDim(_)
+            | Constant::ClusterBlocks
+            | Constant::IsExplicitCluster => {
+                let explicit = self.is_explicit_cluster;
+                cluster_constant(constant, self.grid, self.cluster, explicit).map_or(0, u64::from)
+            }
         }
     }
 
@@ -430,7 +576,8 @@ pub fn run_functional(
     memory.begin_launch(launch);
     let mut totals = StepTotals::default();
     let run = match launch.blocks_meet {
-        true => run_together(launch, memory, output, &mut totals),
+        true => run_together(launch, memory, output, &mut totals, 0..launch.blocks()),
+        false if launch.cluster_blocks() > 1 => run_clusters(launch, memory, output, &mut totals),
         false => run_in_order(launch, memory, output, &mut totals),
     };
     if let Err(trap) = &run {
@@ -464,15 +611,31 @@ fn run_in_order(
     Ok(())
 }
 
-/// Runs all blocks in turns, because each may wait for any other.
-fn run_together(
+/// Runs one cluster after the other.
+fn run_clusters(
     launch: &Launch,
     memory: &mut DeviceMemory,
     output: &mut Output,
     totals: &mut StepTotals,
 ) -> Result<(), Box<Trap>> {
+    let blocks = launch.cluster_blocks();
+    for cluster in 0..launch.blocks() / u64::from(blocks) {
+        let members = (0..blocks).map(|rank| launch.block_of_cluster(cluster, rank));
+        run_together(launch, memory, output, totals, members)?;
+    }
+    Ok(())
+}
+
+/// Runs the blocks in turns, because each may wait for any other.
+fn run_together(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    output: &mut Output,
+    totals: &mut StepTotals,
+    indices: impl Iterator<Item = u64>,
+) -> Result<(), Box<Trap>> {
     let is_checked = memory.is_checked();
-    let started = (0..launch.blocks()).map(|index| {
+    let started = indices.map(|index| {
         let mut block = Block::new(launch);
         if is_checked {
             block.check(launch);
@@ -481,6 +644,7 @@ fn run_together(
         block
     });
     let mut blocks: Vec<Block> = started.collect();
+    let mut idle = Idle::default();
     while !blocks.is_empty() {
         for block in &mut blocks {
             let run = block.run_round(launch, memory, totals);
@@ -488,6 +652,13 @@ fn run_together(
             run?;
         }
         blocks.retain(|block| !block.is_finished());
+        let stuck =
+            |block: &Block, memory: &mut DeviceMemory| block.stuck_in_cluster(launch, memory);
+        if idle.is_stuck(totals.instructions)
+            && let Some(trap) = blocks.iter().find_map(|block| stuck(block, memory))
+        {
+            return Err(trap);
+        }
     }
     Ok(())
 }

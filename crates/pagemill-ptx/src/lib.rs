@@ -9,6 +9,7 @@ mod barrier;
 mod beyond;
 mod block;
 mod check;
+mod cluster;
 mod code;
 mod cost;
 mod device_runtime;
@@ -36,7 +37,7 @@ pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows
 pub use error::PtxError;
 pub use exec::service::Output;
 pub use exec::step::{AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
-pub use kernel::{InstructionClass, InstructionInfo, Kernel, Param};
+pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, Kernel, Param};
 pub use launch::{Executor, FunctionalTotals, Launch, LaunchError, run_functional};
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{

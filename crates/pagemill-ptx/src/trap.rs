@@ -86,6 +86,25 @@ pub enum TrapKind {
         /// Barrier number, threads arrived and threads expected, of each that is waited for.
         barriers: Vec<(u32, u32, u32)>,
     },
+    /// Every warp of a cluster waits or has ended, and its barrier cannot complete.
+    ClusterDeadlock {
+        /// Warps that have arrived or ended.
+        arrived: u32,
+        /// Warps of the cluster.
+        warps: u32,
+    },
+    /// The barrier of the cluster, used in a wrong order.
+    BadClusterBarrier {
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// An address in shared memory of a block that the cluster does not have.
+    NoSuchRank {
+        /// The rank that the address names.
+        rank: u32,
+        /// Blocks of the cluster.
+        blocks: u32,
+    },
     /// An exchange among lanes of which some are elsewhere.
     AbsentLanes {
         /// Lanes named by the member mask.
@@ -234,6 +253,15 @@ impl fmt::Display for TrapKind {
                     write!(f, "; barrier {id} has {arrived} of {expected} threads")
                 })
             }
+            Self::ClusterDeadlock { arrived, warps } => write!(
+                f,
+                "deadlock: every warp of the cluster waits; {arrived} of its {warps} warps have arrived at its barrier or ended"
+            ),
+            Self::BadClusterBarrier { reason } => write!(f, "barrier of the cluster: {reason}"),
+            Self::NoSuchRank { rank, blocks } => write!(
+                f,
+                "the address names shared memory of block {rank} of the cluster, which has {blocks} blocks"
+            ),
             Self::AbsentLanes { members, active } => {
                 write!(
                     f,

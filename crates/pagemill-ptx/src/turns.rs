@@ -103,6 +103,7 @@ impl Block {
         &mut self,
         launch: &Launch,
         number: u32,
+        memory: &mut DeviceMemory,
         costs: &[Prefix],
         totals: &mut StepTotals,
     ) -> Result<(StepEnd, u64), Box<Trap>> {
@@ -147,6 +148,6 @@ impl Block {
         warp.leave_barrier();
         warp.dispatch();
         let alive = warp.alive;
-        self.arrive(launch, number, index, alive)
+        self.arrive(launch, number, index, alive, memory)
     }
 }

@@ -174,6 +174,7 @@ impl Gpu {
             block,
             dynamic_shared_bytes: shared_bytes,
             cooperative: false,
+            cluster: None,
         };
         let work = move || {
             let mut running = locked(&running);

@@ -62,6 +62,7 @@ fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
         warps_per_block: WARPS,
         registers_per_thread: 20,
         shared_bytes_per_block: 0,
+        cluster_blocks: 1,
     };
     gpu.launch_grid("bench", &mut SyntheticGrid::new(shape, program))
         .unwrap();

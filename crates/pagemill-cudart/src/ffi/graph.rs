@@ -36,6 +36,7 @@ impl KernelNode {
             shared_bytes: self.shared_bytes.into(),
             stream: StreamId::LEGACY,
             cooperative: false,
+            cluster: None,
         };
         let arguments = runtime.prepare(key, &launch, |params, bytes| {
             // SAFETY: by the contract of this function.

@@ -9,7 +9,7 @@ use super::properties::compute_capability;
 use super::work::{Wait, submit};
 use super::{Done, address, api, call_stack, give, null, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{FunctionKey, Launch, StreamId, Work};
+use crate::runtime::{FunctionAttributes, FunctionKey, Launch, StreamId, Work};
 
 /// `dim3`.
 #[repr(C)]
@@ -47,6 +47,9 @@ pub(super) struct LaunchAttribute {
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
 const ATTRIBUTE_CLUSTER: u32 = 4;
 
+/// The function attribute that allows clusters of more blocks than every GPU holds.
+const ATTRIBUTE_LARGE_CLUSTERS: c_int = 14;
+
 /// `struct cudaFuncAttributes`: the fields up to the largest dynamic shared memory; programs make room for 144 bytes.
 #[repr(C)]
 pub(super) struct FuncAttributes {
@@ -60,7 +63,9 @@ pub(super) struct FuncAttributes {
     cache_mode: c_int,
     max_dynamic_shared_bytes: c_int,
     carveout: c_int,
-    rest: [c_int; 21],
+    /// As [`cluster_attributes`] says.
+    clusters: [c_int; 6],
+    rest: [c_int; 15],
 }
 
 thread_local! {
@@ -144,6 +149,7 @@ fn shape(grid: Dim3, block: Dim3, shared_bytes: usize, stream: *mut c_void) -> L
         shared_bytes: shared_bytes as u64,
         stream: StreamId(address(stream)),
         cooperative: false,
+        cluster: None,
     }
 }
 
@@ -164,16 +170,63 @@ pub(super) unsafe fn apply_attributes(
         let attribute = unsafe { attributes.add(index).read_unaligned() };
         let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
         let z = attribute.value[1] as u32;
-        if attribute.id == ATTRIBUTE_CLUSTER && (x, y, z) != (1, 1, 1) {
-            let message =
-                format!("pagemill does not support thread block clusters, here of ({x}, {y}, {z})");
-            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        if attribute.id == ATTRIBUTE_CLUSTER {
+            shape.cluster = Some([x, y, z]);
         }
         if attribute.id == ATTRIBUTE_COOPERATIVE {
             shape.cooperative = attribute.value[0] as u32 != 0;
         }
     }
     Ok(shape)
+}
+
+/// Whether clusters must have a size, the one that the kernel was compiled for, the scheduling policy, and whether sizes
+/// beyond the portable ones are allowed.
+fn cluster_attributes(found: &FunctionAttributes) -> [c_int; 6] {
+    let [x, y, z] = found.cluster.required.unwrap_or_default();
+    let must_be_set = found.cluster.is_explicit || found.cluster.required.is_some();
+    let allows = found.allows_large_clusters;
+    [
+        must_be_set.into(),
+        x as c_int,
+        y as c_int,
+        z as c_int,
+        0,
+        allows.into(),
+    ]
+}
+
+/// The value of a function attribute of clusters, numbered as by both APIs.
+pub(super) fn cluster_attribute(found: &FunctionAttributes, number: c_int) -> c_int {
+    let [must_be_set, x, y, z, policy, allows] = cluster_attributes(found);
+    match number {
+        10 => must_be_set,
+        11 => x,
+        12 => y,
+        13 => z,
+        ATTRIBUTE_LARGE_CLUSTERS => allows,
+        _ => policy,
+    }
+}
+
+/// The launch that an occupancy query describes.
+///
+/// # Safety
+/// `config` is null or points to one, whose attributes are there.
+unsafe fn described(config: *const LaunchConfig) -> Result<Launch, Fault> {
+    if config.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let config = unsafe { config.read_unaligned() };
+    let shape = shape(
+        config.grid,
+        config.block,
+        config.shared_bytes,
+        config.stream,
+    );
+    // SAFETY: by the contract of this function.
+    unsafe { apply_attributes(shape, config.attributes, config.attribute_count) }
 }
 
 api! {
@@ -214,17 +267,26 @@ api! {
     }
 
     fn cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, arguments: *const *const c_void) {
-        if config.is_null() {
-            return Err(null());
-        }
         // SAFETY: see the module.
-        let config = unsafe { config.read_unaligned() };
-        let shape = shape(config.grid, config.block, config.shared_bytes, config.stream);
+        unsafe { launch(function, &described(config)?, arguments) }
+    }
+
+    fn cudaOccupancyMaxActiveClusters(to: *mut c_int, function: *const c_void, config: *const LaunchConfig) {
+        let key = FunctionKey(address(function));
         // SAFETY: see the module.
-        unsafe {
-            let shape = apply_attributes(shape, config.attributes, config.attribute_count)?;
-            launch(function, &shape, arguments)
-        }
+        let shape = unsafe { described(config)? };
+        let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
+        // SAFETY: see the module.
+        unsafe { give(to, clusters as c_int) }
+    }
+
+    fn cudaOccupancyMaxPotentialClusterSize(to: *mut c_int, function: *const c_void, config: *const LaunchConfig) {
+        let key = FunctionKey(address(function));
+        // SAFETY: see the module.
+        let shape = unsafe { described(config)? };
+        let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
+        // SAFETY: see the module.
+        unsafe { give(to, blocks as c_int) }
     }
 
     fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) {
@@ -243,18 +305,23 @@ api! {
             cache_mode: 0,
             max_dynamic_shared_bytes: found.max_dynamic_shared_bytes as c_int,
             carveout: -1,
-            rest: [0; 21],
+            clusters: cluster_attributes(&found),
+            rest: [0; 15],
         };
         // SAFETY: see the module.
         unsafe { give(to, attributes) }
     }
 
-    fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, _value: c_int) {
+    fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) {
         // They say how fast a kernel may be or how much it may ask for, which a launch checks.
         if !(8..=16).contains(&attribute) {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no function attribute {attribute}")));
         }
-        with_runtime(|runtime| runtime.function_attributes(FunctionKey(address(function))).map(|_| ()))
+        let key = FunctionKey(address(function));
+        if attribute == ATTRIBUTE_LARGE_CLUSTERS {
+            return with_runtime(|runtime| runtime.allow_large_clusters(key, value != 0));
+        }
+        with_runtime(|runtime| runtime.function_attributes(key).map(|_| ()))
     }
 
     fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) {

@@ -126,6 +126,7 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
         (712, Some(688), attribute(106)),
         (728, Some(704), attribute(99)),
         (744, Some(720), attribute(115)),
+        (772, Some(748), attribute(120)),
     ]
 }
 
@@ -205,6 +206,8 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         106 => sm.max_blocks as i32,
         // The memory pool of `cudaMallocAsync`.
         115 => 1,
+        // Clusters.
+        120 => runtime.has_clusters().into(),
         _ if (1..=ATTRIBUTE_MAX).contains(&number) => {
             let limit = IMAGE_LIMITS.iter().find(|(own, _)| *own == number);
             limit.map_or(0, |&(_, most)| most)

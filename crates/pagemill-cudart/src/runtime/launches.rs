@@ -1,6 +1,6 @@
 //! Kernels: launching them, and what they need.
 
-use pagemill_ptx::{Kernel, Param};
+use pagemill_ptx::{ClusterNeeds, Kernel, Param};
 use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
@@ -21,6 +21,8 @@ pub struct Launch {
     pub stream: StreamId,
     /// Whether its blocks may wait for each other.
     pub cooperative: bool,
+    /// Blocks of a cluster in each dimension, if the launch says so.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// What a kernel needs, in the terms of `cudaFuncGetAttributes`.
@@ -38,6 +40,10 @@ pub struct FunctionAttributes {
     pub registers: u32,
     /// Most dynamic shared memory of a block in bytes.
     pub max_dynamic_shared_bytes: u64,
+    /// What the kernel says about clusters.
+    pub cluster: ClusterNeeds,
+    /// Whether clusters of more blocks than every GPU holds are allowed.
+    pub allows_large_clusters: bool,
 }
 
 impl Runtime {
@@ -53,7 +59,11 @@ impl Runtime {
         pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
     ) -> Result<Vec<u8>, Fault> {
         let (module, name) = self.kernel(key)?;
-        self.check_shape(self.gpu.kernel(module, &name)?, launch)?;
+        let kernel = self.gpu.kernel(module, &name)?;
+        self.check_shape(kernel, launch)?;
+        if launch.cluster.is_some() || kernel.cluster != ClusterNeeds::default() {
+            self.check_cluster(key, launch)?;
+        }
         if launch.cooperative {
             self.check_residency(key, launch)?;
         }
@@ -115,6 +125,7 @@ impl Runtime {
             block: launch.block,
             dynamic_shared_bytes: launch.shared_bytes as u32,
             cooperative: launch.cooperative,
+            cluster: launch.cluster,
         };
         let copies = self.is_programmer_copy();
         self.place_memory(launch.stream)?;
@@ -190,6 +201,8 @@ impl Runtime {
             max_threads_per_block: limit.min(sm.max_threads_per_block),
             registers: kernel.registers_per_thread.min(sm.max_registers_per_thread),
             max_dynamic_shared_bytes: sm.shared_bytes.saturating_sub(kernel.shared_bytes).into(),
+            cluster: kernel.cluster,
+            allows_large_clusters: self.large_clusters.contains(&(module, name.clone())),
         })
     }
 
@@ -241,6 +254,7 @@ impl Runtime {
             warps_per_block: threads.div_ceil(32),
             registers_per_thread: attributes.registers,
             shared_bytes_per_block: u32::try_from(shared).unwrap_or(u32::MAX),
+            cluster_blocks: 1,
         };
         if shape.shared_bytes_per_block > self.setting.machine.sm.shared_bytes {
             return Ok(0);

@@ -1,6 +1,7 @@
 //! What the CUDA runtime does, behind its C border and without a pointer.
 
 mod arrays;
+mod clusters;
 mod conditionals;
 mod copies;
 mod failures;
@@ -20,10 +21,11 @@ mod views;
 mod virtual_memory;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use pagemill_sim::parts::link::Direction;
-use pagemill_sim::{Gpu, GpuMachine, Options, Report, TransferMode};
+use pagemill_sim::{Gpu, GpuMachine, ModuleId, Options, Report, TransferMode};
 use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
@@ -72,6 +74,8 @@ pub struct Runtime {
     failed: Vec<FailedLaunches>,
     /// Hints that are given for the program, if there is a plan.
     planned: Option<Planned>,
+    /// Kernels that may have clusters of more than 8 blocks.
+    large_clusters: BTreeSet<(ModuleId, Arc<str>)>,
 }
 
 /// The least that CUDA 13's compiler makes code for.
@@ -121,6 +125,7 @@ impl Runtime {
             images: Images::new(capability),
             lost: None,
             failed: Vec::new(),
+            large_clusters: BTreeSet::new(),
         })
     }
 

@@ -114,6 +114,7 @@ impl Stores<'_> {
             let mut parts = Parts {
                 memory: &mut *self.memory,
                 shared: &*self.shared,
+                has_neighbors: self.seat.is_some_and(|seat| seat.blocks > 1),
                 checker: &mut checker,
                 block,
                 hint: &mut self.hints[inst.site as usize],
@@ -159,6 +160,9 @@ impl Stores<'_> {
         (offset, bytes): (u64, usize),
         instruction: u32,
     ) {
+        if self.seat.is_some_and(|seat| seat.blocks > 1) {
+            return;
+        }
         let (Some(block), Some(checker)) = (self.check.as_deref_mut(), &mut self.memory.checker)
         else {
             return;
@@ -186,6 +190,8 @@ impl Stores<'_> {
 struct Parts<'a> {
     memory: &'a mut DeviceMemory,
     shared: &'a [u8],
+    /// Whether other blocks reach the shared memory: what they do there is not known.
+    has_neighbors: bool,
     checker: &'a mut Checker,
     block: &'a mut BlockCheck,
     hint: &'a mut u32,
@@ -201,6 +207,7 @@ impl Parts<'_> {
                 }
                 self.look_at_global(step, addresses, mask);
             }
+            Target::Shared if self.has_neighbors => {}
             Target::Shared => {
                 if step.is_strong {
                     self.meet_in_shared(step, addresses, mask);

@@ -6,6 +6,7 @@ use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;
 use crate::check::BlockCheck;
+use crate::cluster::Seat;
 use crate::code::{AccessKind, AddressOperand, MemoryInst};
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, TrapKind};
@@ -35,6 +36,10 @@ pub(crate) struct Stores<'a> {
     /// Whether bank conflicts are to be counted.
     pub timed: bool,
     pub shared_replays: u64,
+    /// Where the block sits, in launches with clusters.
+    pub seat: Option<Seat>,
+    /// Accesses that reached shared memory of other blocks.
+    pub remote_accesses: u64,
 }
 
 /// A space with its addresses made relative where it is not global.
@@ -345,6 +350,7 @@ impl Stores<'_> {
         let pattern =
             match pattern::find(addresses, mask, (0, self.shared.len()), bytes, &mut offsets) {
                 Ok(pattern) => pattern,
+                Err(Stray::Outside) => return self.in_cluster(frame, inst, mask, addresses),
                 Err(stray) => {
                     return Err(window_fault(
                         inst,

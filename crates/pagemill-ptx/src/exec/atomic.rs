@@ -1,8 +1,8 @@
 //! Atomics and reductions.
 
-use super::access::{Stores, Target, resolve, window_fault};
+use super::access::{Stores, Target, resolve};
 use super::line::{Frame, LANE_BITS, Line, lanes_of};
-use super::pattern::{self, bank_replays};
+use super::pattern::bank_replays;
 use super::transfer::{extend, little_endian};
 use crate::ast::Space;
 use crate::code::{HIGH_RESULT, MemoryInst, SINK};
@@ -44,8 +44,9 @@ impl Stores<'_> {
         let bytes = inst.lane_bytes() as usize;
         let data = match target {
             Target::Shared => {
-                self.check_shared_lane(inst, lane, address)?;
-                &mut self.shared[address as usize..address as usize + bytes]
+                let place = self.place_in_cluster(inst, lane, address)?;
+                self.remote_accesses += u64::from(place.rank.is_some());
+                &mut self.shared_at(place)[place.offset..place.offset + bytes]
             }
             Target::Memory => {
                 let (at, offset) = self.place(inst, lane, address)?;
@@ -88,23 +89,6 @@ impl Stores<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Checks that one lane may access shared memory as it wants to.
-    fn check_shared_lane(
-        &self,
-        inst: &MemoryInst,
-        lane: usize,
-        address: u64,
-    ) -> Result<(), Box<Fault>> {
-        let (mask, addresses) = (LANE_BITS[lane], Line::splat(address));
-        let size = self.shared.len();
-        let bytes = inst.lane_bytes();
-        let found = pattern::find(&addresses, mask, (0, size), bytes, &mut Line::splat(0));
-        match found {
-            Ok(_) => Ok(()),
-            Err(stray) => Err(window_fault(inst, mask, &addresses, "shared", size, stray)),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod announce;
 mod atomic;
 pub(crate) mod call;
+mod cluster;
 mod device_runtime;
 pub(crate) mod dispatch;
 pub(crate) mod float;

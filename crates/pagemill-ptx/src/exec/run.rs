@@ -101,6 +101,8 @@ pub(super) fn run_loop(
     let executed = engine.meter.totals.instructions.wrapping_sub(already);
     engine.warp.executed = engine.warp.executed.wrapping_add(executed);
     engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
+    let remote = std::mem::take(&mut engine.stores.remote_accesses);
+    engine.meter.totals.remote_shared_accesses += remote;
     stop
 }
 

@@ -22,6 +22,13 @@ pub enum StepEnd {
         /// Whether the barrier is complete.
         released: bool,
     },
+    /// The warp was at the barrier of its cluster.
+    ClusterBarrier {
+        /// Whether it arrived there; if not, it wants to leave it.
+        arrives: bool,
+        /// Whether it goes on. One that leaves has to wait for the others first.
+        goes_on: bool,
+    },
     /// Every thread of the warp has ended.
     Exit,
     /// The instruction budget of this advance is used up.
@@ -42,6 +49,8 @@ pub struct StepTotals {
     pub latency_cycles: u64,
     /// Extra passes of shared memory accesses because of bank conflicts.
     pub shared_replays: u64,
+    /// Accesses to shared memory of other blocks of the cluster.
+    pub remote_shared_accesses: u64,
 }
 
 impl StepTotals {
@@ -52,6 +61,7 @@ impl StepTotals {
         self.issue_cycles += other.issue_cycles;
         self.latency_cycles += other.latency_cycles;
         self.shared_replays += other.shared_replays;
+        self.remote_shared_accesses += other.remote_shared_accesses;
     }
 }
 
@@ -112,4 +122,6 @@ pub struct Step {
     pub access: MemoryAccess,
     /// Warps, one bit each, that may run again because of this step: a barrier was completed by an arrival or an exit.
     pub released_warps: u64,
+    /// Whether this step was the last that the barrier of the cluster waited for: all warps that wait there may run again.
+    pub opens_cluster_barrier: bool,
 }

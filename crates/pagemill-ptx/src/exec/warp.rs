@@ -12,6 +12,8 @@ pub(crate) enum WarpState {
     /// A memory access was announced and is due.
     MemoryDue,
     AtBarrier(u8),
+    /// Waits for the other warps of its cluster.
+    AtClusterBarrier,
     Exited,
 }
 
@@ -32,6 +34,8 @@ pub(crate) struct Warp {
     pub executed: u64,
     /// Where the answer of the `bar.red` it waits at goes.
     pub reduction: Option<BarrierReduction>,
+    /// The phase of the cluster's barrier in which it arrived, until it has waited there.
+    pub cluster_phase: Option<u64>,
     /// Whether it last ran the stream with waits: what its position counts in.
     pub stepped: bool,
     /// Memory instructions since the block started.
@@ -56,6 +60,7 @@ impl Warp {
             pending: 0,
             executed: 0,
             reduction: None,
+            cluster_phase: None,
             stepped: false,
             accesses: 0,
             watch: Watch::default(),
@@ -78,6 +83,7 @@ impl Warp {
         self.pending = 0;
         self.executed = 0;
         self.reduction = None;
+        self.cluster_phase = None;
     }
 
     /// Leaves the current path for the topmost one below with living lanes. False when there is none.

@@ -387,9 +387,20 @@ impl Tables<'_> {
                         threads,
                         waits: *waits,
                         reduction,
+                        is_of_cluster: false,
                     },
                 )
             }
+            Aux::ClusterBarrier { waits } => push(
+                &mut code.barriers,
+                BarrierInst {
+                    id: self.operand(micro.srcs[0]),
+                    threads: None,
+                    waits: *waits,
+                    reduction: None,
+                    is_of_cluster: true,
+                },
+            ),
             Aux::WarpWide {
                 kind,
                 members,

@@ -78,6 +78,10 @@ pub(super) enum Aux {
         waits: bool,
         reduction: Option<(Reduce, bool)>,
     },
+    /// `barrier.cluster`. Source: any number.
+    ClusterBarrier {
+        waits: bool,
+    },
     /// Destinations: value, predicate. Sources: a, b, c, members if `members`.
     WarpWide {
         kind: WarpWide,

@@ -22,7 +22,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
 use crate::device_runtime::state::Launchable;
-use crate::kernel::{Kernel, Param};
+use crate::kernel::{ClusterNeeds, Kernel, Param};
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};
 use std::collections::HashMap;
@@ -170,6 +170,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         shared_bytes: layout.bytes,
         local_bytes,
         max_threads: max_threads(function),
+        cluster: cluster_needs(function),
         source_name: shared.source_name.clone(),
         files: shared.files.clone(),
         instructions: infos.into(),
@@ -226,6 +227,22 @@ fn max_threads(function: &Function) -> Option<u32> {
         .iter()
         .filter(|(name, _)| name == "maxntid" || name == "reqntid");
     directives.map(|(_, values)| product(values)).min()
+}
+
+fn cluster_needs(function: &Function) -> ClusterNeeds {
+    let mut needs = ClusterNeeds::default();
+    for (name, values) in &function.directives {
+        match name.as_str() {
+            "reqnctapercluster" => {
+                let extent = |axis: usize| values.get(axis).copied().unwrap_or(1);
+                needs.required = Some([extent(0), extent(1), extent(2)]);
+            }
+            "explicitcluster" => needs.is_explicit = true,
+            "maxclusterrank" => needs.max_blocks = values.first().copied(),
+            _ => {}
+        }
+    }
+    needs
 }
 
 /// Most static shared memory that is laid out, in bytes; launches have a stricter limit.

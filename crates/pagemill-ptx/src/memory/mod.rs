@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::check::{Checker, Shadow};
+use crate::cluster::Clusters;
 use crate::device_runtime::state::DeviceRuntime;
 use crate::exec::step::MemoryAccess;
 use crate::heap::Heap;
@@ -92,6 +93,8 @@ pub struct DeviceMemory {
     pub(crate) beyond: Beyond,
     /// What was touched first, if that is looked for.
     touches: Option<Box<Touches>>,
+    /// Shared memory of blocks that others reach.
+    pub(crate) clusters: Clusters,
 }
 
 impl Default for DeviceMemory {
@@ -127,6 +130,7 @@ impl DeviceMemory {
             device_runtime: DeviceRuntime::default(),
             beyond: Beyond::default(),
             touches: None,
+            clusters: Clusters::default(),
         }
     }
 

@@ -16,6 +16,8 @@ pub struct Device {
     memory: DeviceMemory,
     /// Stack of each thread in bytes.
     pub stack_bytes: u32,
+    /// Blocks of a cluster in each dimension, if launches say so.
+    pub cluster: Option<[u32; 3]>,
     /// What `printf` wrote so far.
     pub printed: String,
     /// Remarks on the launches so far.
@@ -77,6 +79,7 @@ impl Device {
             linked,
             memory,
             stack_bytes: 4096,
+            cluster: None,
             printed: String::new(),
             notes: Vec::new(),
         }
@@ -219,6 +222,12 @@ impl Device {
         .with_instruction_limit(INSTRUCTION_LIMIT)
         .with_stack_bytes(self.stack_bytes)
         .with_executor(Executor::Interpreter);
+        let launch = match self.cluster {
+            Some(cluster) => launch
+                .with_cluster(cluster)
+                .unwrap_or_else(|error| panic!("{error}")),
+            None => launch,
+        };
         let mut stepped_memory = self.memory.clone();
         let stepped = run_stepped(&launch, &mut stepped_memory);
         let mut compiled_memory = self.memory.clone();

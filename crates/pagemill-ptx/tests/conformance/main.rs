@@ -7,6 +7,7 @@ mod approximate;
 mod atomics;
 mod barrier;
 mod calls;
+mod clusters;
 mod compare;
 mod control;
 mod convert;

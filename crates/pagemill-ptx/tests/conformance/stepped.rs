@@ -10,7 +10,7 @@ const PLACES: u64 = 3;
 const BUDGET: u32 = 40;
 
 /// Kernels whose result or instruction count depends on the order in which warps run.
-const ORDER_DEPENDENT: [&str; 16] = [
+const ORDER_DEPENDENT: [&str; 19] = [
     "exchange",
     "swap",
     "shared_swap",
@@ -27,6 +27,9 @@ const ORDER_DEPENDENT: [&str; 16] = [
     "phase_leaving",
     "phase_copies",
     "pairs",
+    "cluster_lock",
+    "cluster_messages",
+    "cluster_async",
 ];
 
 /// One resident block.
@@ -42,20 +45,29 @@ pub fn run_stepped(launch: &Launch, memory: &mut DeviceMemory) -> Result<StepTot
         block: Block::at_place(launch, number as u32),
         running: false,
     };
-    let mut places: Vec<Place> = (0..PLACES.min(launch.blocks())).map(place).collect();
-    let mut waiting = 0..launch.blocks();
+    // Blocks of a cluster start together.
+    let together = u64::from(launch.cluster_blocks());
+    let count = PLACES.min(launch.blocks()).max(together) / together * together;
+    let mut places: Vec<Place> = (0..count).map(place).collect();
+    let clusters = 0..launch.blocks() / together;
+    let mut waiting = clusters.flat_map(|cluster| {
+        (0..together).map(move |rank| launch.block_of_cluster(cluster, rank as u32))
+    });
     let (mut totals, mut step) = (StepTotals::default(), Step::default());
     loop {
-        let mut any = false;
-        for place in &mut places {
-            if !place.running {
-                let Some(index) = waiting.next() else {
-                    continue;
-                };
+        for members in places.chunks_mut(together as usize) {
+            if members.iter().any(|place| place.running) {
+                continue;
+            }
+            for (place, index) in members.iter_mut().zip(&mut waiting) {
                 place.block.start(launch, index);
                 place.running = true;
             }
-            any = true;
+        }
+        if !places.iter().any(|place| place.running) {
+            return Ok(totals);
+        }
+        for place in places.iter_mut().filter(|place| place.running) {
             // The last warp first, unlike the functional run.
             for warp in (0..launch.warps_per_block()).rev() {
                 place
@@ -65,9 +77,6 @@ pub fn run_stepped(launch: &Launch, memory: &mut DeviceMemory) -> Result<StepTot
                 check(&step, memory);
             }
             place.running = !place.block.is_finished();
-        }
-        if !any {
-            return Ok(totals);
         }
     }
 }

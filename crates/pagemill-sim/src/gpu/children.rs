@@ -69,6 +69,7 @@ impl Gpu {
             block: launch.block,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
             cooperative: false,
+            cluster: None,
         };
         self.launch_one(module, &launch.kernel, &shape, &launch.arguments, false)?;
         Ok(())

@@ -3,6 +3,7 @@
 
 mod allocated;
 mod children;
+mod clusters;
 mod coalesce;
 mod deferred;
 mod detail;

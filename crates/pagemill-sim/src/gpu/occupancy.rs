@@ -97,6 +97,7 @@ mod tests {
             warps_per_block: threads_per_block.div_ceil(32),
             registers_per_thread,
             shared_bytes_per_block,
+            cluster_blocks: 1,
         }
     }
 

@@ -68,6 +68,8 @@ pub struct LaunchShape {
     pub dynamic_shared_bytes: u32,
     /// Whether the blocks of the grid may wait for each other: all of them have to be resident at once.
     pub cooperative: bool,
+    /// Blocks of a cluster in each dimension; `None` for what the kernel says.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// A module whose variables are placed in device memory, with the costs of the kernels that were launched.
@@ -195,6 +197,7 @@ impl Gpu {
             block,
             dynamic_shared_bytes,
             cooperative: false,
+            cluster: None,
         };
         self.launch_packed(module, kernel, &shape, &packed)
     }
@@ -244,6 +247,9 @@ impl Gpu {
             arguments,
         )?
         .with_instruction_limit(self.timing_model.instructions_left().max(1));
+        if let Some(cluster) = shape.cluster {
+            launch = launch.with_cluster(cluster)?;
+        }
         if let Some(address) = workspace {
             launch = launch.with_grid_workspace(address);
         }

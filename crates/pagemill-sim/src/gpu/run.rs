@@ -1,5 +1,6 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
+use super::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
 use super::deferred::{DeferredQueue, Request, Stage};
 use super::machine::{GpuMachine, SmSpec};
 use super::memory_path::{MemoryPath, Progress};
@@ -62,6 +63,9 @@ pub(crate) struct Engine {
     schedulers: Vec<Port>,
     load_store: Vec<LoadStore>,
     blocks: Vec<BlockSlot>,
+    clusters: ClusterSlots,
+    cluster_blocks: u32,
+    cluster_crossing: Picos,
     warps_per_block: u32,
     next_block: u64,
     shape_blocks: u64,
@@ -119,6 +123,9 @@ impl Engine {
             schedulers: Vec::new(),
             load_store: Vec::new(),
             blocks: Vec::new(),
+            clusters: ClusterSlots::default(),
+            cluster_blocks: 1,
+            cluster_crossing: machine.core_clock.cycles(BARRIER_CYCLES),
             warps_per_block: 0,
             next_block: 0,
             shape_blocks: 0,
@@ -153,6 +160,9 @@ impl Engine {
         }
         path.start_kernel();
         self.lay_out(at, &shape, occupancy, instruction_limit);
+        if shape.blocks > 0 && self.clusters.groups() == 0 {
+            return Err(RunError::DoesNotFit(occupancy));
+        }
         self.waits = Waits::new(stream.instructions(), self.warps.len());
         stream.prepare(self.blocks.len() as u32);
         self.fill_slots(at, stream);
@@ -216,6 +226,8 @@ impl Engine {
         self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];
         self.load_store = vec![LoadStore::default(); self.spec.count as usize];
         self.blocks = vec![BlockSlot::default(); slots as usize];
+        self.cluster_blocks = shape.cluster_blocks.max(1);
+        self.clusters = ClusterSlots::new(self.cluster_blocks, per_sm, self.spec.count);
         self.next_block = 0;
         self.shape_blocks = shape.blocks;
         self.execution = ExecutionStats::default();
@@ -226,21 +238,30 @@ impl Engine {
 
     /// The first blocks, dealt to the SMs in turn.
     fn fill_slots<S: GridStream>(&mut self, at: Picos, stream: &mut S) {
-        let slots = self.blocks.len() as u32;
-        let per_sm = slots / self.spec.count;
-        for place in 0..per_sm {
-            for sm in 0..self.spec.count {
-                self.start_block(at, sm * per_sm + place, stream);
-            }
+        for group in 0..self.clusters.groups() {
+            self.start_cluster(at, group, stream);
         }
     }
 
-    fn start_block<S: GridStream>(&mut self, at: Picos, slot: u32, stream: &mut S) {
+    /// The blocks of the next cluster, all at once.
+    fn start_cluster<S: GridStream>(&mut self, at: Picos, group: u32, stream: &mut S) {
         if self.next_block == self.shape_blocks {
             return;
         }
-        let block = self.next_block;
-        self.next_block += 1;
+        let blocks = self.cluster_blocks;
+        let cluster = self.next_block / u64::from(blocks);
+        self.next_block += u64::from(blocks);
+        self.clusters.start(group, at);
+        for rank in 0..blocks {
+            let block = match blocks {
+                1 => cluster,
+                _ => stream.block_of_cluster(cluster, rank),
+            };
+            self.start_block(at, self.clusters.slot(group, rank), block, stream);
+        }
+    }
+
+    fn start_block<S: GridStream>(&mut self, at: Picos, slot: u32, block: u64, stream: &mut S) {
         self.execution.blocks += 1;
         stream.start_block(slot, block);
         self.blocks[slot as usize] = BlockSlot {
@@ -312,7 +333,8 @@ impl Engine {
         self.execution.thread_instructions += totals.thread_instructions;
         let replays = totals.shared_replays * u64::from(self.spec.shared_replay_cycles);
         let issue = self.clock.cycles(totals.issue_cycles + replays);
-        let latency = self.clock.cycles(totals.latency_cycles + replays);
+        let remote = totals.remote_shared_accesses * REMOTE_SHARED_CYCLES;
+        let latency = self.clock.cycles(totals.latency_cycles + replays + remote);
         if self.execution.thread_instructions > self.check_at {
             self.check()?;
         }
@@ -387,7 +409,56 @@ impl Engine {
                 self.heap.replace_top(at, warp);
                 self.wake_released(slot, at);
             }
+            StepEnd::ClusterBarrier { arrives, goes_on } => {
+                self.at_cluster_barrier(end, warp, slot, (arrives, goes_on))
+            }
             StepEnd::Exit => self.exit(end, warp, slot, stream),
+        }
+    }
+
+    /// A warp arrives at the barrier of its cluster, or leaves it as soon as it is open.
+    fn at_cluster_barrier(
+        &mut self,
+        end: Picos,
+        warp: u32,
+        slot: u32,
+        (arrives, goes_on): (bool, bool),
+    ) {
+        let group = self.clusters.group_of(slot);
+        let state = &mut self.warps[warp as usize];
+        state.arrived = end;
+        match (arrives, goes_on) {
+            (true, _) => {
+                self.clusters.arrive(group, end);
+                self.heap.replace_top(end, warp);
+            }
+            (false, true) => {
+                let at = end.max(self.clusters.opened_at(group));
+                self.heap.replace_top(at, warp);
+            }
+            (false, false) => {
+                state.phase = Phase::ClusterBarrier;
+                self.heap.pop();
+            }
+        }
+        self.open_cluster_barrier(group);
+    }
+
+    /// If this step was the last that the barrier of the cluster in `group` waited for, those that wait go on.
+    fn open_cluster_barrier(&mut self, group: u32) {
+        if !self.step.opens_cluster_barrier {
+            return;
+        }
+        let opens_at = self.clusters.open(group, self.cluster_crossing);
+        for rank in 0..self.cluster_blocks {
+            let first = self.clusters.slot(group, rank) * self.warps_per_block;
+            for warp in first..first + self.warps_per_block {
+                let state = &mut self.warps[warp as usize];
+                if state.phase == Phase::ClusterBarrier {
+                    state.phase = Phase::Run;
+                    self.heap.push(opens_at.max(state.arrived), warp);
+                }
+            }
         }
     }
 
@@ -397,6 +468,11 @@ impl Engine {
         state.phase = Phase::Drain;
         let drained = !state.anything_pending();
         self.heap.pop();
+        if self.step.opens_cluster_barrier {
+            let group = self.clusters.group_of(slot);
+            self.clusters.arrive(group, end);
+            self.open_cluster_barrier(group);
+        }
         if self.step.released_warps != 0 {
             let at = self.release(slot, end);
             self.wake_released(slot, at);
@@ -431,7 +507,8 @@ impl Engine {
             .map(move |warp| first + warp)
     }
 
-    /// The warp's block loses a warp; with the last one, its slot takes the next block of the grid.
+    /// The warp's block loses a warp; with the last one, its slot takes a block of the next cluster of the
+    /// grid, once the others of its cluster have ended too.
     fn retire<S: GridStream>(&mut self, at: Picos, warp: u32, stream: &mut S) {
         self.warps[warp as usize].phase = Phase::Ended;
         let slot = self.homes[warp as usize].slot;
@@ -442,7 +519,10 @@ impl Engine {
             let end = block.end;
             self.last_done = self.last_done.max(end);
             stream.end_block(slot);
-            self.start_block(end + self.block_start, slot, stream);
+            let group = self.clusters.group_of(slot);
+            if let Some(end) = self.clusters.end_block(group, end) {
+                self.start_cluster(end + self.block_start, group, stream);
+            }
         }
     }
 

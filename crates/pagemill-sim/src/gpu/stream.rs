@@ -22,6 +22,8 @@ pub struct GridShape {
     pub registers_per_thread: u32,
     /// Shared memory of a block in bytes, static and dynamic.
     pub shared_bytes_per_block: u32,
+    /// Blocks of a cluster, which are resident together; 1 without clusters.
+    pub cluster_blocks: u32,
 }
 
 /// What a program did wrong, whatever kind of stream it is.
@@ -67,6 +69,11 @@ pub trait GridStream {
 
     /// Starts block number `block` in `slot`, whose earlier block has ended.
     fn start_block(&mut self, slot: u32, block: u64);
+
+    /// The number in the grid of block `rank` of a cluster.
+    fn block_of_cluster(&self, cluster: u64, rank: u32) -> u64 {
+        cluster * u64::from(self.shape().cluster_blocks) + u64::from(rank)
+    }
 
     /// Advances warp `warp` of the block in `slot` to the end of its next step.
     ///

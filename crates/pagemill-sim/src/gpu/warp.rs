@@ -29,6 +29,8 @@ pub(crate) enum Phase {
     WaitStores,
     /// Waits for the other warps of its block.
     Barrier,
+    /// Waits for the other warps of its cluster.
+    ClusterBarrier,
     /// Has run its last instruction and waits until nothing of it is pending.
     Drain,
 }

@@ -15,6 +15,7 @@ pub fn shape(blocks: u64, warps_per_block: u32) -> GridShape {
         warps_per_block,
         registers_per_thread: 16,
         shared_bytes_per_block: 0,
+        cluster_blocks: 1,
     }
 }
 

@@ -41,6 +41,7 @@ impl KernelNode {
             shared_bytes: self.shared_bytes.into(),
             stream: StreamId::LEGACY,
             cooperative: false,
+            cluster: None,
         };
         let arguments = Arguments {
             pointers: self.pointers,

@@ -97,6 +97,28 @@ unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
     }
 }
 
+/// The launch that a configuration describes.
+///
+/// # Safety
+/// `config` is null or points to one, whose attributes are there.
+unsafe fn described(config: *const Config) -> Result<Launch, Fault> {
+    if config.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function.
+    let config = unsafe { config.read_unaligned() };
+    let shape = Launch {
+        grid: config.grid,
+        block: config.block,
+        shared_bytes: config.shared_bytes.into(),
+        stream: StreamId(address(config.stream)),
+        cooperative: false,
+        cluster: None,
+    };
+    // SAFETY: by the contract of this function.
+    unsafe { apply_attributes(shape, config.attributes, config.attribute_count) }
+}
+
 /// # Safety
 /// As [`Arguments::block`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: Arguments) -> Done {
@@ -114,6 +136,7 @@ driver! { Context:
             shared_bytes: shared_bytes.into(),
             stream: StreamId(address(stream)),
             cooperative: false,
+            cluster: None,
         };
         // SAFETY: see above.
         unsafe { launch(function, &shape, Arguments { pointers, extra }) }
@@ -126,29 +149,33 @@ driver! { Context:
             shared_bytes: shared_bytes.into(),
             stream: StreamId(address(stream)),
             cooperative: true,
+            cluster: None,
         };
         // SAFETY: see above.
         unsafe { launch(function, &shape, Arguments { pointers, extra: std::ptr::null() }) }
     }
 
     fn cuLaunchKernelEx(config: *const Config, function: *const c_void, pointers: *const *const c_void, extra: *const *const c_void) {
-        if config.is_null() {
-            return Err(null());
-        }
         // SAFETY: see above.
-        let config = unsafe { config.read_unaligned() };
-        let shape = Launch {
-            grid: config.grid,
-            block: config.block,
-            shared_bytes: config.shared_bytes.into(),
-            stream: StreamId(address(config.stream)),
-            cooperative: false,
-        };
+        unsafe { launch(function, &described(config)?, Arguments { pointers, extra }) }
+    }
+
+    fn cuOccupancyMaxActiveClusters(to: *mut c_int, function: *const c_void, config: *const Config) {
+        let key = FunctionKey(address(function));
         // SAFETY: see above.
-        unsafe {
-            let shape = apply_attributes(shape, config.attributes, config.attribute_count)?;
-            launch(function, &shape, Arguments { pointers, extra })
-        }
+        let shape = unsafe { described(config)? };
+        let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
+        // SAFETY: see above.
+        unsafe { give(to, clusters as c_int) }
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(to: *mut c_int, function: *const c_void, config: *const Config) {
+        let key = FunctionKey(address(function));
+        // SAFETY: see above.
+        let shape = unsafe { described(config)? };
+        let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
+        // SAFETY: see above.
+        unsafe { give(to, blocks as c_int) }
     }
 
     fn cuOccupancyMaxPotentialBlockSize(grid: *mut c_int, block: *mut c_int, function: *const c_void, shared_of: Option<extern "C" fn(c_int) -> usize>, shared_bytes: usize, limit: c_int) {

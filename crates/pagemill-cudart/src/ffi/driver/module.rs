@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::driver;
 use crate::error::{CudaError, Fault};
+use crate::ffi::launch::cluster_attribute;
 use crate::ffi::library::{image, load, load_file, unload};
 use crate::ffi::properties::compute_capability;
 use crate::ffi::{Done, address, give, null, text, with_runtime};
@@ -197,8 +198,9 @@ fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
         0 => found.max_threads_per_block as c_int,
         1 => found.shared_bytes as c_int,
         2 => found.constant_bytes as c_int,
-        // Cache mode, clusters.
-        7 | 10..=15 => 0,
+        // Cache mode.
+        7 => 0,
+        10..=15 => cluster_attribute(&found, number),
         3 => found.local_bytes as c_int,
         4 => found.registers as c_int,
         5 | 6 => capability,

@@ -3,6 +3,7 @@
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::Decoder;
+use super::mbarrier;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
@@ -23,6 +24,7 @@ fn atomic_access(
     modifiers: &mut Modifiers<'_>,
     returns: bool,
 ) -> Result<(), Fail> {
+    let counts = !returns && mbarrier::is_asynchronous(decoder, modifiers)?;
     while modifiers.take_one(&ORDERS).is_some() {}
     let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
     if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
@@ -80,6 +82,10 @@ fn atomic_access(
         ..aux
     };
     decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
+    if counts {
+        let bytes = decoder.bits(Class::Wide, ty.bytes())?;
+        mbarrier::count_bytes(decoder, 2, space, bytes)?;
+    }
     Ok(())
 }
 

@@ -89,6 +89,9 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     if modifiers.take("red") {
         return reducing_barrier(decoder, modifiers);
     }
+    if modifiers.take("cluster") {
+        return cluster_barrier(decoder, modifiers);
+    }
     let waits = match modifiers.take_one(&["sync", "arrive"]) {
         Some(kind) => kind == "sync",
         None => return Err(decoder.bad_form()),
@@ -111,6 +114,21 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
             reduction: None,
         },
     );
+    Ok(())
+}
+
+/// `barrier.cluster.arrive` and `barrier.cluster.wait`.
+fn cluster_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let waits = match modifiers.take_one(&["arrive", "wait"]) {
+        Some(kind) => kind == "wait",
+        None => return Err(decoder.bad_form()),
+    };
+    while modifiers
+        .take_one(&["release", "relaxed", "acquire", "aligned"])
+        .is_some()
+    {}
+    let zero = decoder.bits(Class::Narrow, 0)?;
+    decoder.push(Op::Barrier, &[], &[zero], Aux::ClusterBarrier { waits });
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, Value};
 use super::context::Decoder;
-use super::memory::{ORDERS, Place, memory_aux, place, space_of};
+use super::memory::{ORDERS, Place, memory_aux, place, space_of, store};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
 use crate::code::{AccessKind, Atomic, CacheHint};
@@ -16,11 +16,7 @@ use crate::exec::op::Op;
 fn space(modifiers: &mut Modifiers<'_>) -> Space {
     while modifiers.take_one(&ORDERS).is_some() {}
     modifiers.take("release");
-    // One block is a cluster of its own.
-    match modifiers.take("shared::cluster") {
-        true => Space::Shared,
-        false => modifiers.take_map(space_of).unwrap_or(Space::Generic),
-    }
+    modifiers.take_map(space_of).unwrap_or(Space::Generic)
 }
 
 /// The address of the object that operand `index` names.
@@ -150,6 +146,42 @@ fn wait(decoder: &mut Decoder<'_>, space: Space, has_parity: bool) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Whether an access is `.async`: then its bytes count at an object once they are there, which is at once.
+pub(super) fn is_asynchronous(
+    decoder: &Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<bool, Fail> {
+    if !modifiers.take("async") {
+        return Ok(false);
+    }
+    match modifiers.take("mbarrier::complete_tx::bytes") {
+        true => Ok(true),
+        false => Err(decoder.bad_form()),
+    }
+}
+
+/// `st` and `st.async`.
+pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let counts = is_asynchronous(decoder, modifiers)?;
+    let (space, bytes) = store(decoder, modifiers)?;
+    if counts {
+        let bytes = decoder.bits(Class::Wide, bytes)?;
+        count_bytes(decoder, 2, space, bytes)?;
+    }
+    Ok(())
+}
+
+/// Counts `bytes` at the object that operand `index` names.
+pub(super) fn count_bytes(
+    decoder: &mut Decoder<'_>,
+    index: usize,
+    space: Space,
+    bytes: Value,
+) -> Result<(), Fail> {
+    let object = object(decoder, index, space)?;
+    change(decoder, object, state::complete, bytes, false)
 }
 
 /// `cp.async.mbarrier.arrive`: the copies before it are done here, so the arrival is at once. Without `.noinc`, it counts

@@ -59,7 +59,8 @@ impl Form {
 pub(super) fn space_of(part: &str) -> Option<Space> {
     Some(match part {
         "global" => Space::Global,
-        "shared" | "shared::cta" => Space::Shared,
+        // Addresses of other blocks of a cluster are offsets beyond the own shared memory.
+        "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
         "local" => Space::Local,
         "const" => Space::Const,
         "param" | "param::entry" | "param::func" => Space::Param,
@@ -405,14 +406,19 @@ pub(super) fn memory_aux(
     })
 }
 
-pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+/// A store; the space that it names, and the bytes of a lane.
+pub(super) fn store(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(Space, u64), Fail> {
     let form = Form::take(decoder, modifiers)?;
     decoder.info().class = class_of_space(form.space);
     let sources = elements(decoder, decoder.operand(1)?, form.count)?;
     let (space, base, offset) = match place(decoder, decoder.operand(0)?, form.space)? {
         Place::Argument(_) => return Err(decoder.fail("kernel parameters cannot be written")),
         Place::CallParam(param, offset) => {
-            return call_params::store(decoder, &form, &sources, param, offset);
+            call_params::store(decoder, &form, &sources, param, offset)?;
+            return Ok((form.space, 0));
         }
         Place::Memory {
             space,
@@ -448,7 +454,7 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
         form.hint,
     )?;
     decoder.push(Op::Store, &[], &srcs, Aux::Memory(aux));
-    Ok(())
+    Ok((form.space, u64::from(form.count) * form.ty.bytes()))
 }
 
 /// A value to be stored, from a register that may be wider than the type.

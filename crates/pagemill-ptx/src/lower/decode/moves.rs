@@ -5,6 +5,8 @@ use super::super::ir::{Class, VReg, Value};
 use super::context::{Decoder, window_base};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
+use crate::cluster;
+use crate::code::Preset;
 use crate::exec::op::Op;
 use crate::window::{self, Window};
 
@@ -198,10 +200,18 @@ pub(super) fn isspacep(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
 ) -> Result<(), Fail> {
+    let named = |part: &str| Some((space_of(part)?, part != "shared::cluster"));
     let space = modifiers
-        .take_map(space_of)
+        .take_map(named)
         .ok_or_else(|| decoder.bad_form())?;
-    let window = match space {
+    if space == (Space::Shared, true) {
+        let own = Value::Reg(decoder.program.preset(Preset::ClusterRank));
+        let source = decoder.source(1, Type::B64)?;
+        let dst = decoder.destination(0, Type::Pred)?;
+        decoder.scalar(cluster::is_own_shared, 0, dst, &[source, own]);
+        return Ok(());
+    }
+    let window = match space.0 {
         Space::Shared => Window::Shared,
         Space::Local => Window::Local,
         Space::Const => Window::Constant,
@@ -216,6 +226,42 @@ pub(super) fn isspacep(
 
 fn is_in_window(address: u64, _: u64, _: u64, window: u32) -> u64 {
     u64::from(Window::of(address) as u32 == window)
+}
+
+/// Where a lane finds its address of shared memory in another block of the cluster.
+pub(super) fn mapa(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let ty = cluster_address_type(decoder, modifiers)?;
+    let (source, rank) = (decoder.source(1, ty)?, decoder.source(2, Type::U32)?);
+    let dst = decoder.destination(0, ty)?;
+    decoder.scalar(cluster::map_to_rank, 0, dst, &[source, rank]);
+    Ok(())
+}
+
+/// The rank of the block that an address of shared memory lies in.
+pub(super) fn getctarank(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<(), Fail> {
+    let ty = cluster_address_type(decoder, modifiers)?;
+    let source = decoder.source(1, ty)?;
+    let dst = decoder.destination(0, Type::U32)?;
+    let own = Value::Reg(decoder.program.preset(Preset::ClusterRank));
+    decoder.scalar(cluster::rank_of, 0, dst, &[source, own]);
+    Ok(())
+}
+
+/// The type of an address, of shared memory or generic.
+fn cluster_address_type(
+    decoder: &Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+) -> Result<Type, Fail> {
+    let is_shared = modifiers.take("shared::cluster");
+    let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    match ty {
+        Type::U64 => Ok(ty),
+        Type::U32 if is_shared => Ok(ty),
+        _ => Err(decoder.bad_form()),
+    }
 }
 
 /// A cache policy is good for instructions that take one, which here do without.

@@ -27,15 +27,8 @@ impl Decoder<'_> {
             ("ctaid", Some(axis)) => self.preset(Preset::BlockIndex(axis)),
             ("ntid", Some(axis)) => self.constant(Class::Narrow, Constant::BlockDim(axis))?,
             ("nctaid", Some(axis)) => self.constant(Class::Narrow, Constant::GridDim(axis))?,
-            (
-                "tid" | "ctaid" | "gridid" | "smid" | "clusterid" | "cluster_ctaid"
-                | "cluster_ctarank",
-                _,
-            ) => self.bits(Class::Narrow, 0)?,
-            (
-                "ntid" | "nctaid" | "nsmid" | "nclusterid" | "cluster_nctaid" | "cluster_nctarank",
-                _,
-            ) => self.bits(Class::Narrow, 1)?,
+            ("tid" | "ctaid" | "gridid" | "smid", _) => self.bits(Class::Narrow, 0)?,
+            ("ntid" | "nctaid" | "nsmid", _) => self.bits(Class::Narrow, 1)?,
             ("laneid", _) => self.preset(Preset::Lane),
             ("warpid", _) => self.preset(Preset::Warp),
             ("nwarpid", _) => self.constant(Class::Narrow, Constant::WarpsPerBlock)?,
@@ -59,7 +52,12 @@ impl Decoder<'_> {
                     _ => Err(self.fail(format!("%{name} needs a 64-bit register"))),
                 };
             }
-            _ => return Err(self.fail(format!("special register %{name} is not supported"))),
+            ("is_explicit_cluster", _) if class == Class::Predicate => {
+                let explicit = self.constant(Class::Narrow, Constant::IsExplicitCluster)?;
+                let zero = self.bits(Class::Narrow, 0)?;
+                return Ok(self.fresh(Op::NotEqual32, Class::Predicate, &[explicit, zero]));
+            }
+            _ => self.cluster_register(name, axis)?,
         };
         match class {
             Class::Narrow => Ok(narrow),
@@ -70,6 +68,22 @@ impl Decoder<'_> {
             }
             Class::Predicate => Err(self.fail(format!("%{name} is no predicate"))),
         }
+    }
+
+    /// Where the block is in its cluster, and the cluster in the grid.
+    fn cluster_register(&mut self, name: &str, axis: Option<u8>) -> Result<Value, Fail> {
+        let constant = match (name, axis) {
+            ("clusterid", Some(axis)) => return Ok(self.preset(Preset::ClusterIndex(axis))),
+            ("cluster_ctaid", Some(axis)) => return Ok(self.preset(Preset::ClusterBlock(axis))),
+            ("cluster_ctarank", _) => return Ok(self.preset(Preset::ClusterRank)),
+            ("clusterid" | "cluster_ctaid", None) => return self.bits(Class::Narrow, 0),
+            ("nclusterid" | "cluster_nctaid", None) => return self.bits(Class::Narrow, 1),
+            ("nclusterid", Some(axis)) => Constant::ClusterGridDim(axis),
+            ("cluster_nctaid", Some(axis)) => Constant::ClusterDim(axis),
+            ("cluster_nctarank", _) => Constant::ClusterBlocks,
+            _ => return Err(self.fail(format!("special register %{name} is not supported"))),
+        };
+        self.constant(Class::Narrow, constant)
     }
 
     fn preset(&mut self, preset: Preset) -> Value {

@@ -172,6 +172,12 @@ impl<'a> Decoder<'a> {
                 );
                 Ok((constant, *value == 0))
             }
+            Operand::Special(name, component) => {
+                match self.special(name, *component, Class::Predicate)? {
+                    Value::Reg(register) => Ok((register, false)),
+                    _ => Err(self.fail(format!("%{name} is no predicate"))),
+                }
+            }
             _ => Err(self.fail(format!("operand {} must be a predicate", index + 1))),
         }
     }

@@ -90,6 +90,7 @@ impl GridStream for PatternGrid {
             warps_per_block: self.spec.warps_per_block,
             registers_per_thread: 16,
             shared_bytes_per_block: 0,
+            cluster_blocks: 1,
         }
     }
 

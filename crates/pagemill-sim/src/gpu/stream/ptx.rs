@@ -58,6 +58,7 @@ impl GridStream for PtxGrid<'_> {
             warps_per_block: self.launch.warps_per_block(),
             registers_per_thread: self.launch.kernel().registers_per_thread,
             shared_bytes_per_block: self.launch.shared_bytes(),
+            cluster_blocks: self.launch.cluster_blocks(),
         }
     }
 
@@ -69,6 +70,10 @@ impl GridStream for PtxGrid<'_> {
 
     fn start_block(&mut self, slot: u32, block: u64) {
         self.blocks[slot as usize].start(self.launch, block);
+    }
+
+    fn block_of_cluster(&self, cluster: u64, rank: u32) -> u64 {
+        self.launch.block_of_cluster(cluster, rank)
     }
 
     #[inline]

@@ -1,0 +1,279 @@
+//! Blocks of a cluster: they are resident together, reach each other's shared memory, and meet at a barrier of their own.
+//!
+//! While a block runs, its shared memory is its own; while it does not, the memory lies here, where the others reach it.
+
+use crate::window;
+use std::collections::BTreeMap;
+
+/// Most blocks of a cluster: 8 on every GPU, 16 if a kernel allows sizes that are not portable.
+pub(crate) const BLOCKS_MAX: u32 = 16;
+
+/// Bits of an address in the shared memory of a cluster below those that name the block.
+const RANK_SHIFT: u32 = 24;
+const OFFSET_MASK: u64 = (1 << RANK_SHIFT) - 1;
+/// Ranks from this one on all stand for a block that does not exist.
+const RANK_MAX: u64 = 0xfe;
+
+/// `address` in shared memory of any block, moved to the block of `rank`: 0 in the upper bits is the own block, and n + 1 the
+/// one of rank n. What lies above 32 bits, the window of a generic address, stays.
+pub(crate) fn map_to_rank(address: u64, rank: u64, _: u64, _: u32) -> u64 {
+    let block = (rank & u64::from(u32::MAX)).min(RANK_MAX) + 1;
+    let above = !(OFFSET_MASK | 0xff << RANK_SHIFT);
+    address & (OFFSET_MASK | above) | block << RANK_SHIFT
+}
+
+/// The rank of the block that `address` lies in, for a block of rank `own`.
+pub(crate) fn rank_of(address: u64, own: u64, _: u64, _: u32) -> u64 {
+    match address >> RANK_SHIFT & 0xff {
+        0 => own,
+        named => named - 1,
+    }
+}
+
+/// Whether a generic `address` is in the shared memory of the block of rank `own`.
+pub(crate) fn is_own_shared(address: u64, own: u64, _: u64, _: u32) -> u64 {
+    let is_shared = window::Window::of(address) == window::Window::Shared;
+    u64::from(is_shared && rank_of(address, own, 0, 0) == own)
+}
+
+/// Which block an offset in shared memory names, and the offset in it; `None` in place of the rank for the own block.
+pub(crate) fn split(address: u64) -> Option<(Option<u32>, u64)> {
+    let block = address >> RANK_SHIFT;
+    match block {
+        0 => Some((None, address)),
+        1..=0xff => Some((Some(block as u32 - 1), address & OFFSET_MASK)),
+        _ => None,
+    }
+}
+
+/// Where a block sits: its cluster, its rank, and what all blocks of the cluster have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub launch: u64,
+    pub cluster: u64,
+    pub rank: u32,
+    pub blocks: u32,
+    pub warps_per_block: u32,
+    pub shared_bytes: u32,
+}
+
+/// The clusters that are resident.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clusters {
+    /// The launch that they are of.
+    launch: u64,
+    resident: BTreeMap<u64, Cluster>,
+}
+
+#[derive(Clone, Debug)]
+struct Cluster {
+    /// By rank; `None` for the block that runs, and for those that were not asked for.
+    shared: Vec<Option<Vec<u8>>>,
+    barrier: Barrier,
+}
+
+/// The barrier of a cluster. Arrival is counted in warps.
+#[derive(Clone, Copy, Debug, Default)]
+struct Barrier {
+    phase: u64,
+    arrived: u32,
+    /// Warps that have ended, and those of them that arrived in this phase before they did.
+    ended: u32,
+    ended_arrived: u32,
+}
+
+impl Barrier {
+    /// Begins the next phase if all of `warps` have arrived or ended.
+    fn complete(&mut self, warps: u32) -> bool {
+        let is_complete = self.arrived + self.ended - self.ended_arrived >= warps;
+        if is_complete {
+            self.phase += 1;
+            (self.arrived, self.ended_arrived) = (0, 0);
+        }
+        is_complete
+    }
+}
+
+impl Clusters {
+    fn of(&mut self, seat: Seat) -> &mut Cluster {
+        if self.launch != seat.launch {
+            // A launch that was stopped leaves its clusters behind.
+            self.resident.clear();
+            self.launch = seat.launch;
+        }
+        self.resident
+            .entry(seat.cluster)
+            .or_insert_with(|| Cluster {
+                shared: vec![None; seat.blocks as usize],
+                barrier: Barrier::default(),
+            })
+    }
+
+    /// The block at `seat` runs: it gets its shared memory, which others may have changed.
+    pub(crate) fn enter(&mut self, seat: Seat, shared: &mut Vec<u8>) {
+        if let Some(Some(kept)) = self
+            .of(seat)
+            .shared
+            .get_mut(seat.rank as usize)
+            .map(Option::take)
+        {
+            *shared = kept;
+        }
+    }
+
+    /// The block at `seat` lets others run.
+    pub(crate) fn leave(&mut self, seat: Seat, shared: &mut Vec<u8>) {
+        let cluster = self.of(seat);
+        if cluster.barrier.ended >= seat.blocks * seat.warps_per_block {
+            self.resident.remove(&seat.cluster);
+            return;
+        }
+        if let Some(place) = cluster.shared.get_mut(seat.rank as usize) {
+            *place = Some(std::mem::take(shared));
+        }
+    }
+
+    /// The shared memory of another block of the cluster, if there is one of that rank.
+    pub(crate) fn shared_of(&mut self, seat: Seat, rank: u32) -> Option<&mut [u8]> {
+        let place = self.of(seat).shared.get_mut(rank as usize)?;
+        Some(place.get_or_insert_with(|| vec![0; seat.shared_bytes as usize]))
+    }
+
+    /// The phase that the barrier is in.
+    pub(crate) fn phase(&mut self, seat: Seat) -> u64 {
+        self.of(seat).barrier.phase
+    }
+
+    /// Warps that have arrived or ended, and all warps.
+    pub(crate) fn arrivals(&mut self, seat: Seat) -> (u32, u32) {
+        let Barrier {
+            arrived,
+            ended,
+            ended_arrived,
+            ..
+        } = self.of(seat).barrier;
+        (
+            arrived + ended - ended_arrived,
+            seat.blocks * seat.warps_per_block,
+        )
+    }
+
+    /// A warp arrives; whether that was the last.
+    pub(crate) fn arrive(&mut self, seat: Seat) -> bool {
+        let barrier = &mut self.of(seat).barrier;
+        barrier.arrived += 1;
+        barrier.complete(seat.blocks * seat.warps_per_block)
+    }
+
+    /// A warp ends, which arrived in phase `arrived` last, if it did; whether others waited only for it.
+    pub(crate) fn end(&mut self, seat: Seat, arrived: Option<u64>) -> bool {
+        let barrier = &mut self.of(seat).barrier;
+        barrier.ended += 1;
+        if arrived == Some(barrier.phase) {
+            barrier.ended_arrived += 1;
+        }
+        let was_waited_for = barrier.arrived > 0;
+        was_waited_for && barrier.complete(seat.blocks * seat.warps_per_block)
+    }
+}
+
+/// Looks for blocks that do nothing any more.
+#[derive(Debug, Default)]
+pub(crate) struct Idle {
+    instructions: u64,
+    rounds: u32,
+}
+
+impl Idle {
+    /// Whether, after a round of all blocks and so many instructions, nothing has happened in two rounds.
+    pub(crate) fn is_stuck(&mut self, instructions: u64) -> bool {
+        let before = std::mem::replace(&mut self.instructions, instructions);
+        self.rounds = match before == instructions {
+            true => self.rounds + 1,
+            false => 0,
+        };
+        self.rounds >= 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEAT: Seat = Seat {
+        launch: 1,
+        cluster: 3,
+        rank: 0,
+        blocks: 2,
+        warps_per_block: 2,
+        shared_bytes: 64,
+    };
+
+    #[test]
+    fn addresses_name_a_block_and_keep_their_offset() {
+        for window in [0, window::SHARED] {
+            for rank in [0, 1, 15, 200] {
+                for offset in [0, 8, OFFSET_MASK] {
+                    let mapped = map_to_rank(window | offset, rank, 0, 0);
+                    assert_eq!(rank_of(mapped, 7, 0, 0), rank);
+                    assert_eq!(
+                        split(mapped & !window),
+                        Some((Some(rank as u32), offset)),
+                        "{mapped:#x}"
+                    );
+                    let again = map_to_rank(mapped, 5, 0, 0);
+                    assert_eq!(rank_of(again, 7, 0, 0), 5);
+                    assert_eq!(again & window, window);
+                }
+            }
+            assert_eq!(rank_of(window | 4, 7, 0, 0), 7);
+        }
+        let far = map_to_rank(0, u64::from(u32::MAX), 0, 0);
+        assert!(far <= u64::from(u32::MAX) && rank_of(far, 0, 0, 0) >= u64::from(BLOCKS_MAX));
+        assert_eq!(split(1 << 32), None);
+    }
+
+    #[test]
+    fn a_phase_ends_when_all_warps_have_arrived_or_ended() {
+        // Each warp arrives and ends, ends only, or arrives only, in every combination and order of three of four.
+        for choice in 0..27 {
+            let mut clusters = Clusters::default();
+            let mut has_completed = false;
+            for warp in 0..3 {
+                match choice / 3u32.pow(warp) % 3 {
+                    0 => {
+                        has_completed |= clusters.arrive(SEAT);
+                        has_completed |= clusters.end(SEAT, Some(0));
+                    }
+                    1 => has_completed |= clusters.end(SEAT, None),
+                    _ => has_completed |= clusters.arrive(SEAT),
+                }
+            }
+            assert!(!has_completed, "choice {choice}");
+            assert_eq!(clusters.arrivals(SEAT), (3, 4));
+            assert!(clusters.arrive(SEAT), "choice {choice}");
+            assert_eq!(clusters.phase(SEAT), 1);
+            let ended = (0..3).filter(|warp| choice / 3u32.pow(*warp) % 3 < 2);
+            assert_eq!(clusters.arrivals(SEAT), (ended.count() as u32, 4));
+        }
+    }
+
+    #[test]
+    fn memory_of_a_block_outlives_its_turns_and_not_its_cluster() {
+        let mut clusters = Clusters::default();
+        clusters.shared_of(SEAT, 1).expect("rank 1 is there")[5] = 9;
+        assert!(clusters.shared_of(SEAT, 2).is_none());
+        let seat = Seat { rank: 1, ..SEAT };
+        let mut shared = vec![0; 64];
+        clusters.enter(seat, &mut shared);
+        assert_eq!(shared[5], 9);
+        shared[6] = 8;
+        clusters.leave(seat, &mut shared);
+        assert_eq!(clusters.shared_of(SEAT, 1).map(|shared| shared[6]), Some(8));
+        for _ in 0..4 {
+            clusters.end(seat, None);
+        }
+        clusters.leave(seat, &mut vec![0; 64]);
+        assert!(clusters.resident.is_empty());
+    }
+}
