@@ -284,7 +284,8 @@ impl Block {
     ) -> Result<(StepEnd, u64), Box<Trap>> {
         let code = &*launch.kernel.code;
         let stepped = mode.access.is_some();
-        let routine = self.routine(launch, stepped);
+        let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
+        let routine = self.routine(launch, mode.costs);
         let at = number as usize;
         let warp = &mut self.warps[at];
         let left = launch.instruction_limit.saturating_sub(warp.executed);
@@ -292,16 +293,12 @@ impl Block {
         if let Some(check) = &mut self.check {
             check.run(number);
         }
-        let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
         let local_limit = launch.local_limit();
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
         let native = routine.map(|routine| {
             self.windows.refresh(code, memory, &mut self.shared);
-            Native {
-                routine,
-                windows: &mut self.windows,
-            }
+            Native::new(routine, &mut self.windows, costs)
         });
         let mut machine = Machine {
             code,
@@ -346,12 +343,21 @@ impl Block {
     }
 
     /// The machine code that an advance enters, if it may.
-    fn routine<'a>(&self, launch: &'a Launch, stepped: bool) -> Option<&'a Routine> {
+    fn routine<'a>(
+        &self,
+        launch: &'a Launch,
+        costs: Option<&InstructionCosts>,
+    ) -> Option<&'a Routine> {
         let code = &*launch.kernel.code;
-        match launch.executor {
-            Executor::Compiled if self.check.is_some() => code.watched_routine().ok(),
-            Executor::Compiled if !stepped => code.routine().ok(),
-            _ => None,
+        match (launch.executor, costs) {
+            (Executor::Interpreter, _) => None,
+            (Executor::Compiled, None) if self.check.is_some() => code.watched_routine().ok(),
+            (Executor::Compiled, None) => code.routine().ok(),
+            (Executor::Compiled, Some(costs)) => {
+                let is_whole = costs.prefix.len() == launch.kernel.instructions.len() + 1;
+                let is_timed = is_whole && self.check.is_none();
+                is_timed.then(|| code.timed_routine().ok()).flatten()
+            }
         }
     }
 

@@ -5,7 +5,7 @@ pub(crate) use crate::bank::Bank;
 use crate::device_runtime::calls::RuntimeFn;
 use crate::device_runtime::state::Launchable;
 use crate::exec::op::Inst;
-use crate::native::{Routine, Unavailable};
+use crate::native::{Purpose, Routine, Unavailable};
 use std::sync::{Arc, OnceLock};
 
 /// A kernel in executable form.
@@ -42,6 +42,8 @@ pub(crate) struct Code {
     pub routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
     /// The same for runs that look for mistakes.
     pub watched_routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
+    /// The stepped stream as machine code.
+    pub timed_routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
 }
 
 impl Code {
@@ -56,14 +58,20 @@ impl Code {
 
     /// The functional stream as machine code. The first call compiles it.
     pub(crate) fn routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.functional, false);
+        let compile = || Routine::new(self, &self.functional, Purpose::Functional);
         self.routine.get_or_init(compile).as_ref()
     }
 
     /// The same, with accesses and what orders them left to the interpreter.
     pub(crate) fn watched_routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.functional, true);
+        let compile = || Routine::new(self, &self.functional, Purpose::Watched);
         self.watched_routine.get_or_init(compile).as_ref()
+    }
+
+    /// The stepped stream as machine code. The first call compiles it.
+    pub(crate) fn timed_routine(&self) -> Result<&Routine, &Unavailable> {
+        let compile = || Routine::new(self, &self.stepped, Purpose::Timed);
+        self.timed_routine.get_or_init(compile).as_ref()
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::kernel::{InstructionInfo, Kernel};
 
 /// Costs summed over all instructions before one.
+/// Compiled code knows its layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Prefix {
     pub issue: u64,
     pub latency: u64,

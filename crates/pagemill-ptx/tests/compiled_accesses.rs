@@ -1,7 +1,8 @@
 //! Loads and stores of every width at every pattern of addresses, guarded or not: machine code against the interpreter.
 
 use pagemill_ptx::{
-    DeviceMemory, Executor, FunctionalTotals, Launch, Module, Output, run_functional,
+    Block, DeviceMemory, Executor, FunctionalTotals, InstructionCosts, Launch, MemoryAccess, Module,
+    Output, Step, StepEnd, Trap, run_functional,
 };
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -136,7 +137,10 @@ fn ptx(accesses: &[Access]) -> String {
     text
 }
 
-fn run(text: &str, executor: Executor) -> (Vec<u8>, FunctionalTotals) {
+/// All bytes after a run, and its counts; of a stepped one, also what each step said.
+type Outcome = (Vec<u8>, FunctionalTotals, Vec<String>);
+
+fn run(text: &str, executor: Executor, stepped: bool) -> Outcome {
     let module =
         Module::load("accesses.ptx", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut memory = DeviceMemory::new();
@@ -167,11 +171,51 @@ fn run(text: &str, executor: Executor) -> (Vec<u8>, FunctionalTotals) {
     )
     .expect("it can be launched")
     .with_executor(executor);
-    let totals = run_functional(&launch, &mut memory, &mut Output::default());
+    let mut steps = Vec::new();
+    let totals = match stepped {
+        true => run_stepped(&launch, &mut memory, &mut steps),
+        false => run_functional(&launch, &mut memory, &mut Output::default()),
+    };
     let totals = totals.unwrap_or_else(|trap| panic!("{trap}\n{text}"));
     let mut all = memory.bytes(data, bytes).expect("inside").to_vec();
     all.extend(memory.bytes(out, 16 * u64::from(THREADS)).expect("inside"));
-    (all, totals)
+    (all, totals, steps)
+}
+
+/// Runs the warps of each block in turns, step by step.
+fn run_stepped(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    steps: &mut Vec<String>,
+) -> Result<FunctionalTotals, Box<Trap>> {
+    let costs = InstructionCosts::new(launch.kernel(), |index, _| {
+        (index as u32 % 5 + 1, index as u32 % 7)
+    });
+    let mut block = Block::new(launch);
+    let mut step = Step::default();
+    let mut totals = FunctionalTotals::default();
+    for index in 0..launch.blocks() {
+        block.start(launch, index);
+        while !block.is_finished() {
+            for warp in 0..launch.warps_per_block() {
+                block.advance(launch, warp, memory, &costs, 100, &mut step)?;
+                totals.instructions += step.totals.instructions;
+                totals.thread_instructions += step.totals.thread_instructions;
+                let announced = (step.end == StepEnd::Memory).then(|| {
+                    let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
+                    let addresses: Vec<u64> =
+                        lanes.map(|lane| step.access.addresses[lane]).collect();
+                    let addressless = MemoryAccess {
+                        addresses: [0; 32],
+                        ..step.access
+                    };
+                    (addressless, addresses)
+                });
+                steps.push(format!("{:?} {:?} {announced:?}", step.totals, step.end));
+            }
+        }
+    }
+    Ok(totals)
 }
 
 /// How many kernels; a long run sets more.
@@ -186,9 +230,15 @@ proptest! {
     #[test]
     fn accesses_give_the_same_bytes(accesses in prop::collection::vec(access(), 1..12)) {
         let text = ptx(&accesses);
-        let wanted = run(&text, Executor::Interpreter);
-        let found = run(&text, Executor::Compiled);
-        prop_assert!(found.0 == wanted.0, "{}", text);
-        prop_assert_eq!(found.1, wanted.1, "{}", text);
+        for stepped in [false, true] {
+            let wanted = run(&text, Executor::Interpreter, stepped);
+            let found = run(&text, Executor::Compiled, stepped);
+            prop_assert!(found.0 == wanted.0, "{}", text);
+            prop_assert_eq!(found.1, wanted.1, "{}", text);
+            for (found, wanted) in found.2.iter().zip(&wanted.2) {
+                prop_assert_eq!(found, wanted, "{}", text);
+            }
+            prop_assert_eq!(found.2.len(), wanted.2.len());
+        }
     }
 }

@@ -2,8 +2,8 @@
 //! number of executed instructions, whether run in one go or step by step, whatever the order of warps.
 
 use pagemill_ptx::{
-    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, Module, Output, Step,
-    StepEnd, run_functional,
+    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, MemoryAccess, Module,
+    Output, Step, StepEnd, StepTotals, run_functional,
 };
 use proptest::prelude::*;
 
@@ -482,12 +482,29 @@ fn prepare(text: &str, blocks: u32, threads: u32) -> Run {
     }
 }
 
-/// Runs step by step, choosing the next warp by `order`; instructions and thread instructions.
-fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
+/// What a step says, and the access that it announces: its addresses where lanes take part.
+type Seen = (StepTotals, StepEnd, Option<(MemoryAccess, Vec<u64>)>);
+
+fn see(step: &Step) -> Seen {
+    let announced = (step.end == StepEnd::Memory).then(|| {
+        let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
+        let addresses = lanes.map(|lane| step.access.addresses[lane]).collect();
+        let access = MemoryAccess {
+            addresses: [0; 32],
+            ..step.access
+        };
+        (access, addresses)
+    });
+    (step.totals, step.end, announced)
+}
+
+/// Runs step by step, choosing the next warp by `order`; instructions and thread instructions, and what each step said.
+fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64, Vec<Seen>) {
     let costs = InstructionCosts::new(run.launch.kernel(), |index, _| (index as u32 % 3 + 1, 2));
     let mut block = Block::new(&run.launch);
     let mut step = Step::default();
     let (mut instructions, mut threads) = (0, 0);
+    let mut seen = Vec::new();
     let mut order = order.iter().cycle();
     for index in 0..run.launch.blocks() {
         block.start(&run.launch, index);
@@ -507,6 +524,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
             instructions += step.totals.instructions;
             threads += step.totals.thread_instructions;
             assert_eq!(step.totals.latency_cycles, 2 * step.totals.instructions);
+            seen.push(see(&step));
             match step.end {
                 StepEnd::Exit => drop(running.remove(at)),
                 StepEnd::Memory => {
@@ -524,7 +542,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64) {
         }
         assert!(block.is_finished());
     }
-    (instructions, threads)
+    (instructions, threads, seen)
 }
 
 /// How many programs; a long run sets more.
@@ -563,8 +581,17 @@ proptest! {
         prop_assert_eq!(compiled.expect("the interpreter ran it"), totals, "compiled {}", text);
 
         let mut run = prepare(&text, BLOCKS, threads);
-        let (instructions, thread_instructions) = run_stepped(&mut run, &order, budget);
+        let (instructions, thread_instructions, steps) = run_stepped(&mut run, &order, budget);
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "{}", text);
         prop_assert_eq!((instructions, thread_instructions), (totals.instructions, executed), "{}", text);
+
+        let mut run = prepare(&text, BLOCKS, threads);
+        run.launch = run.launch.with_executor(Executor::Compiled);
+        let (_, _, compiled_steps) = run_stepped(&mut run, &order, budget);
+        prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "compiled {}", text);
+        for (number, (found, wanted)) in compiled_steps.iter().zip(&steps).enumerate() {
+            prop_assert_eq!(found, wanted, "step {} of compiled {}", number, text);
+        }
+        prop_assert_eq!(compiled_steps.len(), steps.len());
     }
 }

@@ -16,7 +16,7 @@ mod matrix;
 pub(crate) mod meeting;
 pub(crate) mod op;
 pub(crate) mod path;
-mod pattern;
+pub(crate) mod pattern;
 mod printf;
 pub(crate) mod run;
 #[cfg(test)]

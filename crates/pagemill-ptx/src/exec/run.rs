@@ -3,6 +3,7 @@
 //! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
+use super::announce::Due;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::op::{Inst, Op, lane_operation};
 use super::path::Path;
@@ -11,7 +12,8 @@ use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
-use crate::code::{Code, Stream, WarpWideInst};
+use crate::ast::Space;
+use crate::code::{Code, MemoryInst, Stream, WarpWideInst};
 use crate::cost::Prefix;
 use crate::native::{End, Native, Standing, Stay};
 use crate::trap::{Fault, TrapKind};
@@ -97,7 +99,6 @@ pub(super) fn run_loop(
         engine.meter.close(end, engine.warp.path.mask);
     }
     engine.warp.path.pc = engine.pc;
-    // Less than before, if the stretch that machine code left open was taken off and is counted by the next advance.
     let executed = engine.meter.totals.instructions.wrapping_sub(already);
     engine.warp.executed = engine.warp.executed.wrapping_add(executed);
     engine.meter.totals.shared_replays += std::mem::take(&mut engine.stores.shared_replays);
@@ -132,8 +133,9 @@ impl Meter<'_> {
         self.totals.thread_instructions = self.totals.thread_instructions.wrapping_add(threads);
         if !self.costs.is_empty() {
             let (from, to) = (&self.costs[from], &self.costs[to]);
-            self.totals.issue_cycles += to.issue - from.issue;
-            self.totals.latency_cycles += to.latency - from.latency;
+            let totals = &mut *self.totals;
+            totals.issue_cycles = totals.issue_cycles.wrapping_add(to.issue - from.issue);
+            totals.latency_cycles = totals.latency_cycles.wrapping_add(to.latency - from.latency);
         }
     }
 
@@ -150,6 +152,8 @@ impl Meter<'_> {
             .thread_instructions
             .wrapping_add_signed(stay.threads)
             .wrapping_sub(stay.idle);
+        totals.issue_cycles = totals.issue_cycles.wrapping_add(stay.cost.issue);
+        totals.latency_cycles = totals.latency_cycles.wrapping_add(stay.cost.latency);
         self.start = stay.region;
     }
 
@@ -275,6 +279,7 @@ impl Engine<'_, '_> {
             is_split: self.warp.is_split(),
             alive: &mut self.warp.alive,
             stack: &mut self.warp.stack,
+            pending: &mut self.warp.pending,
         };
         let local = self.stores.local.as_mut_slice();
         let stay = native.run(frame, standing, local, &self.stream.before, remaining)?;
@@ -288,11 +293,31 @@ impl Engine<'_, '_> {
             End::Handover => None,
             End::Pause => Some(Stop::Budget),
             End::Exit => Some(Stop::Exit),
+            End::Wait(slots) => Some(Stop::Wait(slots)),
+            End::Memory => self.announced(),
             End::Barrier => Some(Stop::Barrier {
                 index: self.stream.insts[self.pc as usize - 1].aux,
                 mask: stay.path.mask,
             }),
         }
+    }
+
+    /// Machine code has announced the access at hand.
+    fn announced(&mut self) -> Option<Stop> {
+        let inst = &self.stream.insts[self.pc as usize];
+        let memory = &self.code.memory[inst.aux as usize];
+        let native = self.native.as_ref()?;
+        self.warp.due = native.describe(memory, self.stores.memory, self.access);
+        self.announce(memory);
+        Some(Stop::Memory)
+    }
+
+    /// The warp stops before an access that is described.
+    #[inline(always)]
+    fn announce(&mut self, memory: &MemoryInst) {
+        self.access.instruction = self.stream.info[self.pc as usize];
+        self.warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
+        self.warp.state = WarpState::MemoryDue;
     }
 
     #[inline(always)]
@@ -553,10 +578,12 @@ impl Engine<'_, '_> {
         if self.stepped
             && let Some(due) = self.stores.announce(frame, memory, mask, self.access)?
         {
+            // Machine code describes the next one by itself, if it lies in the same allocation.
+            if matches!(due, Due::Whole { .. }) {
+                self.learn(memory);
+            }
             self.warp.due = due;
-            self.access.instruction = self.stream.info[self.pc as usize];
-            self.warp.pending |= memory.slot.map_or(0, |slot| 1 << slot);
-            self.warp.state = WarpState::MemoryDue;
+            self.announce(memory);
             self.meter.close(self.pc + 1, self.warp.path.mask);
             return Ok(Flow::Stop(Stop::Memory));
         }
@@ -568,11 +595,20 @@ impl Engine<'_, '_> {
         }
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
+        // Of what is announced, only the bytes of announced accesses may be known.
+        if !self.stepped || memory.space == Space::Const {
+            self.learn(memory);
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Lets machine code find the bytes of an access by itself from now on.
+    #[inline(always)]
+    fn learn(&mut self, memory: &MemoryInst) {
         if let Some(native) = &mut self.native {
             let at = self.stores.hints[memory.site as usize];
             native.windows.learn(memory, self.stores.memory, at, None);
         }
-        Ok(Flow::Next)
     }
 
     /// An access of a run that looks for first touches. Compiled code leaves those to the interpreter.

@@ -10,6 +10,7 @@ use super::encode::{
     Width, Zmm, at,
 };
 use super::paths::ACTIVE;
+use super::purpose::Purpose;
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;
@@ -31,7 +32,7 @@ pub(super) struct Access {
     widens: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
     pub(super) address: Name,
-    addresses: Vec<Zmm>,
+    pub(super) addresses: Vec<Zmm>,
     /// Destinations or sources, register by register.
     pub(super) data: Vec<Vec<Zmm>>,
     pub(super) bank: Bank,
@@ -39,7 +40,7 @@ pub(super) struct Access {
     pub(super) is_masked: bool,
     /// Where to go when the interpreter must do it.
     pub(super) slow: Label,
-    done: Label,
+    pub(super) done: Label,
 }
 
 impl Access {
@@ -111,6 +112,12 @@ pub(super) struct Patterns {
 }
 
 impl Emitter<'_> {
+    /// Whether compiled code can name the window and the offset of an access.
+    pub(super) fn is_in_reach(&self, memory: &MemoryInst) -> bool {
+        let window = i64::from(memory.site) * i64::from(fields::WINDOW_BYTES);
+        window <= i64::from(i32::MAX / 2) && i32::try_from(memory.offset).is_ok()
+    }
+
     /// Whether [`Emitter::access`] can do this one.
     pub(super) fn can_access(&self, inst: &Inst) -> bool {
         let memory = &self.code.memory[inst.aux as usize];
@@ -128,16 +135,13 @@ impl Emitter<'_> {
             }
             AddressOperand::Narrow(_) => memory.space == Space::Shared,
         };
-        let is_far =
-            i64::from(memory.site) * i64::from(fields::WINDOW_BYTES) > i64::from(i32::MAX / 2);
         is_plain
             && is_reachable
-            && !is_far
+            && self.is_in_reach(memory)
             && memory.registers[..usize::from(memory.count)]
                 .iter()
                 .any(|&register| register != SINK)
             && matches!(memory.kind, AccessKind::Load | AccessKind::Store)
-            && i32::try_from(memory.offset).is_ok()
     }
 
     /// A load or store. The cache does not change between the first way out and the end.
@@ -171,10 +175,7 @@ impl Emitter<'_> {
 
     /// Brings all operands into registers.
     fn prepare(&mut self, memory: &MemoryInst) -> Access {
-        let address = match memory.address {
-            AddressOperand::Narrow(operand) => Name::narrow(operand),
-            AddressOperand::Wide(operand) => Name::wide(operand),
-        };
+        let address = Name::of_address(memory);
         // What is shorter than a wide register is loaded as if it were narrow, and widened then.
         let widens = memory.wide && memory.element_bytes < 8;
         let bank = if memory.wide && !widens {
@@ -199,21 +200,33 @@ impl Emitter<'_> {
             // The first active lane's address is read from memory.
             self.clean(address);
         }
-        let slow = self.exit();
+        Access {
+            widens,
+            addresses,
+            data,
+            bank,
+            temporaries,
+            slow: self.exit(),
+            ..self.access_at(memory, address)
+        }
+    }
+
+    /// What is known of an access before it has registers and ways out.
+    pub(super) fn access_at(&mut self, memory: &MemoryInst, address: Name) -> Access {
         Access {
             site: memory.site as i32,
             offset: memory.offset as i32,
             element_bytes: memory.element_bytes,
             is_signed: memory.signed,
-            is_load,
-            widens,
+            is_load: memory.kind == AccessKind::Load,
+            widens: false,
             address,
-            addresses,
-            data,
-            bank,
-            temporaries,
+            addresses: Vec::new(),
+            data: Vec::new(),
+            bank: Bank::Narrow,
+            temporaries: [0; 6],
             is_masked: self.is_masked,
-            slow,
+            slow: Label::NONE,
             done: self.asm.label(),
         }
     }
@@ -338,7 +351,8 @@ impl Emitter<'_> {
         self.stubs.push(Stub::Patterns(Patterns { label, access }));
     }
 
-    fn in_a_row(&mut self, access: &Access, otherwise: Label) {
+    /// Goes on with the address of lane 0 in RAX, without its offset, if all lanes lie one behind the other.
+    pub(super) fn expect_row(&mut self, access: &Access, otherwise: Label) {
         self.first_address(access);
         if access.is_masked {
             let shift = access.lane_bytes().trailing_zeros() as u8;
@@ -349,6 +363,19 @@ impl Emitter<'_> {
         self.compare_addresses(access, true);
         self.differs(access);
         self.asm.jump_if(Condition::NotEqual, otherwise);
+    }
+
+    /// Goes on with the address in RAX, without its offset, if it is that of all lanes.
+    pub(super) fn expect_one_place(&mut self, access: &Access, otherwise: Label) {
+        self.first_address(access);
+        self.broadcast(access, access.temporaries[1]);
+        self.compare_addresses(access, false);
+        self.differs(access);
+        self.asm.jump_if(Condition::NotEqual, otherwise);
+    }
+
+    fn in_a_row(&mut self, access: &Access, otherwise: Label) {
+        self.expect_row(access, otherwise);
         self.locate(access, fields::WINDOW_BLOCK_END);
         let [data] = access.data.as_slice() else {
             return self.row_of_several(access);
@@ -371,7 +398,7 @@ impl Emitter<'_> {
     }
 
     /// From the address in RAX without its offset to the host's in RCX, if it is aligned and below the window's `end`.
-    fn locate(&mut self, access: &Access, end: i32) {
+    pub(super) fn locate(&mut self, access: &Access, end: i32) {
         if access.offset != 0 {
             self.asm
                 .arithmetic_imm(ADD, access.width(), RAX, access.offset);
@@ -424,16 +451,17 @@ impl Emitter<'_> {
         self.asm.bind(patterns.label);
         let scattered = self.asm.label();
         if access.is_load {
-            self.first_address(access);
-            self.broadcast(access, access.temporaries[1]);
-            self.compare_addresses(access, false);
-            self.differs(access);
-            self.asm.jump_if(Condition::NotEqual, scattered);
+            self.expect_one_place(access, scattered);
             self.load_one_place(access);
             self.asm.jump(access.done);
         }
         // Scatters write in the order of lanes, so of several at one place the last one remains.
         self.asm.bind(scattered);
+        if self.purpose == Purpose::Timed {
+            // Banks of shared memory may serve them one after the other, which the interpreter counts.
+            self.asm.jump(access.slow);
+            return;
+        }
         let indices = self.indices(access);
         self.asm
             .load(Width::W64, RCX, access.window(fields::WINDOW_HOST));

@@ -2,7 +2,7 @@
 
 use super::encode::Zmm;
 use super::liveness::Slot;
-use crate::code::Bank;
+use crate::code::{AddressOperand, Bank, MemoryInst};
 use crate::exec::line::CONSTANT_BIT;
 
 /// What a group of vector registers holds.
@@ -24,6 +24,14 @@ impl Name {
         Self {
             bank: Bank::Wide,
             operand,
+        }
+    }
+
+    /// Where a memory instruction's addresses come from.
+    pub(super) fn of_address(memory: &MemoryInst) -> Self {
+        match memory.address {
+            AddressOperand::Narrow(operand) => Self::narrow(operand),
+            AddressOperand::Wide(operand) => Self::wide(operand),
         }
     }
 

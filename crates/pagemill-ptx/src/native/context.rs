@@ -2,6 +2,7 @@
 
 use crate::ast::Space;
 use crate::code::{Code, MemoryInst};
+use crate::cost::Prefix;
 use crate::exec::line::{LANES, Line};
 use crate::exec::path::Path;
 use crate::memory::DeviceMemory;
@@ -49,8 +50,27 @@ pub(super) struct Context {
     /// Where the code can be entered, by position, and the code.
     pub places: *const Place,
     pub code: *const u8,
+    /// Costs of timed runs, summed up to each PTX instruction, and what the stay has cost.
+    pub costs: *const Prefix,
+    pub cost: Prefix,
+    /// Scoreboard slots of loads that were not waited for yet, and those that the stay ended for.
+    pub pending: u64,
+    pub awaited: u64,
+    /// The access that the stay ended before.
+    pub announced: Announced,
     /// Six vectors of one instruction, lane by lane.
     pub scratch: MaybeUninit<[u64; 48]>,
+}
+
+/// An access of a timed run whose lanes lie in a row or at one place, in the bytes that its window bounds.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Announced {
+    /// Address of lane 0 of a row, or the one place.
+    pub first: u64,
+    /// Lanes that take part.
+    pub mask: u32,
+    pub is_row: u32,
 }
 
 /// Where code can be entered before one instruction: offsets, zero where it cannot.
@@ -61,12 +81,13 @@ pub(super) struct Place {
     pub partial: u32,
     /// PTX instructions of its region before it.
     pub ahead: u32,
-    pub unused: u32,
+    /// PTX instructions before its region.
+    pub before: u32,
 }
 
 /// Offsets in [`Context`].
 pub(super) mod fields {
-    use super::{Context, Path, Place, Window, offset_of};
+    use super::{Announced, Context, Path, Place, Prefix, Window, offset_of};
 
     pub const NARROW: i32 = offset_of!(Context, narrow) as i32;
     pub const WIDE: i32 = offset_of!(Context, wide) as i32;
@@ -94,6 +115,23 @@ pub(super) mod fields {
     pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
     pub const PLACES: i32 = offset_of!(Context, places) as i32;
     pub const CODE: i32 = offset_of!(Context, code) as i32;
+    pub const COSTS: i32 = offset_of!(Context, costs) as i32;
+    pub const COST: i32 = offset_of!(Context, cost) as i32;
+    pub const PENDING: i32 = offset_of!(Context, pending) as i32;
+    pub const AWAITED: i32 = offset_of!(Context, awaited) as i32;
+
+    const ANNOUNCED: i32 = offset_of!(Context, announced) as i32;
+    pub const ANNOUNCED_FIRST: i32 = ANNOUNCED + offset_of!(Announced, first) as i32;
+    pub const ANNOUNCED_MASK: i32 = ANNOUNCED + offset_of!(Announced, mask) as i32;
+    pub const ANNOUNCED_IS_ROW: i32 = ANNOUNCED + offset_of!(Announced, is_row) as i32;
+
+    /// The two costs of a [`Prefix`].
+    pub const EACH_COST: [i32; 2] = [
+        offset_of!(Prefix, issue) as i32,
+        offset_of!(Prefix, latency) as i32,
+    ];
+    /// Logarithm of the bytes of a prefix.
+    pub const COST_SHIFT: u8 = size_of::<Prefix>().trailing_zeros() as u8;
 
     pub const SCRATCH: i32 = offset_of!(Context, scratch) as i32;
 
@@ -105,6 +143,7 @@ pub(super) mod fields {
     pub const PLACE_WHOLE: i32 = offset_of!(Place, whole) as i32;
     pub const PLACE_PARTIAL: i32 = offset_of!(Place, partial) as i32;
     pub const PLACE_AHEAD: i32 = offset_of!(Place, ahead) as i32;
+    pub const PLACE_BEFORE: i32 = offset_of!(Place, before) as i32;
     /// Logarithm of the bytes of a place.
     pub const PLACE_SHIFT: u8 = size_of::<Place>().trailing_zeros() as u8;
 
@@ -130,6 +169,8 @@ pub(super) struct Window {
     block_end: u64,
     /// Offsets below this leave room for one lane, and for what a gather reads for it.
     lane_end: u64,
+    /// The allocation it is of.
+    pub allocation: u32,
 }
 
 impl Window {
@@ -145,6 +186,7 @@ impl Window {
             host,
             block_end: end(lane_bytes * LANES as u64),
             lane_end: end(lane_bytes.max(GATHERED_BYTES)),
+            allocation: 0,
         }
     }
 }
@@ -180,8 +222,8 @@ impl Windows {
         }
     }
 
-    /// Remembers where `inst`, which was just executed, found its bytes: in allocation `at`, and if first touches are
-    /// looked for, at `address`.
+    /// Remembers where `inst`, which was just executed, found its bytes: in allocation `at`, and if only what kernels have
+    /// touched around `address` may be used, there.
     pub(crate) fn learn(
         &mut self,
         inst: &MemoryInst,
@@ -197,8 +239,9 @@ impl Windows {
         if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
             return;
         }
-        let allocation = memory.allocations()[at].address();
-        let free = memory.free_around(at, address.unwrap_or(allocation));
+        let allocation = &memory.allocations()[at];
+        let all = allocation.address()..allocation.address() + allocation.bytes();
+        let free = address.map_or(all, |address| memory.free_around(at, address));
         let (base, data) = memory.data_mut(at);
         // The access may have been to another allocation than its hint says.
         let Some(offset) = free.start.checked_sub(base) else {
@@ -215,7 +258,10 @@ impl Windows {
         }
         let host = data.as_mut_ptr().expose_provenance();
         if let Some(window) = self.table.get_mut(inst.site as usize) {
-            *window = Window::new(base, host, bytes, inst);
+            *window = Window {
+                allocation: at as u32,
+                ..Window::new(base, host, bytes, inst)
+            };
         }
     }
 }

@@ -10,25 +10,31 @@ use super::emit::{Emitter, Stub};
 use super::encode::{
     ADD, AND, CMP, Condition, Label, R12, RAX, RBP, RBX, RCX, RDI, SUB, Width, at,
 };
-use super::paths::{BARRIER, ENDED, PAUSE, Split, count_threads, set_mask};
+use super::purpose::Purpose;
+use super::paths::{BARRIER, ENDED, PAUSE, Split, Stretch, WAIT, count_threads, set_mask};
 use crate::exec::op::Inst;
 use crate::exec::path::NEVER;
 use Width::{W32, W64};
 
 impl Emitter<'_> {
+    /// Counts `stretch` as executed.
+    pub(super) fn settle(&mut self, stretch: Stretch) {
+        stretch.settle(&mut self.asm, self.purpose == Purpose::Timed);
+    }
+
     pub(super) fn branch(&mut self, inst: &Inst) {
         let target = inst.aux as usize;
-        let count = self.count(self.pc + 1);
+        let stretch = self.stretch(self.pc + 1);
         let flush = self.dirty(target);
         let label = self.asm.label();
         if inst.guard == Inst::UNGUARDED {
-            self.edge(label, &flush, count, target);
+            self.edge(label, &flush, stretch, target);
             return;
         }
         self.stubs.push(Stub::Edge {
             label,
             flush,
-            count,
+            stretch,
             target,
         });
         self.by_lanes(inst, label);
@@ -47,7 +53,7 @@ impl Emitter<'_> {
             label: self.asm.label(),
             exit: self.exit(),
             flush: self.dirty(self.pc),
-            count: self.count(self.pc + 1),
+            stretch: self.stretch(self.pc + 1),
             pc: self.pc,
             inst: *inst,
         };
@@ -61,10 +67,10 @@ impl Emitter<'_> {
     }
 
     /// A taken branch. The allowance is looked at where the interpreter looks at it.
-    pub(super) fn edge(&mut self, label: Label, flush: &[Entry], count: i32, target: usize) {
+    pub(super) fn edge(&mut self, label: Label, flush: &[Entry], stretch: Stretch, target: usize) {
         self.asm.bind(label);
         self.store_all(flush);
-        self.asm.arithmetic_imm(SUB, W64, R12, count);
+        self.settle(stretch);
         let pause = self.asm.label();
         if let Some(head) = self.heads[target] {
             self.asm.jump_if(Condition::LessEqual, pause);
@@ -88,7 +94,7 @@ impl Emitter<'_> {
             self.asm.jump_if(Condition::AboveEqual, split.exit);
         }
         self.store_all(&split.flush);
-        self.asm.arithmetic_imm(SUB, W64, R12, split.count);
+        self.settle(split.stretch);
         if split.inst.guard & Inst::CONTINUES == 0 {
             self.asm.load(W32, RCX, at(RDI, fields::MASK));
             self.asm.arithmetic(SUB, W32, RCX, RAX);
@@ -188,36 +194,32 @@ impl Emitter<'_> {
     /// Lanes end.
     pub(super) fn end_lanes(&mut self, inst: &Inst) {
         let all = self.asm.label();
-        let (count, exit) = (self.count(self.pc + 1), self.exit());
+        let (stretch, exit) = (self.stretch(self.pc + 1), self.exit());
         if inst.guard == Inst::UNGUARDED {
-            self.end_all(all, exit, count, (self.pc, inst.aux != 0));
+            self.end_all(all, exit, stretch, self.pc);
             self.cache.clear();
             return;
         }
         self.stubs.push(Stub::EndAll {
             label: all,
             exit,
-            count,
+            stretch,
             pc: self.pc,
-            is_branch: inst.aux != 0,
         });
         self.by_lanes(inst, all);
     }
 
-    /// All active lanes end. With `is_branch` it is a branch to the exit, which counts for both.
-    pub(super) fn end_all(
-        &mut self,
-        label: Label,
-        exit: Label,
-        count: i32,
-        (pc, is_branch): (usize, bool),
-    ) {
+    /// All active lanes end at `pc`. A branch to the exit counts for both.
+    pub(super) fn end_all(&mut self, label: Label, exit: Label, stretch: Stretch, pc: usize) {
         self.asm.bind(label);
         self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
         self.asm.test(RCX, RCX);
         self.asm.jump_if(Condition::NotEqual, exit);
-        self.asm
-            .arithmetic_imm(SUB, W64, R12, count + i32::from(is_branch));
+        self.settle(stretch);
+        if let Some(from) = self.stream.insts[pc].aux.checked_sub(1) {
+            let to = from + 1;
+            self.settle(Stretch { from, to });
+        }
         self.asm.load(W32, RAX, at(RDI, fields::MASK));
         self.end_in_eax();
         self.fall_back(pc as u32 | ENDED);
@@ -251,11 +253,39 @@ impl Emitter<'_> {
     /// Leaves the code behind a barrier. What becomes of it is the block's business.
     pub(super) fn barrier(&mut self) {
         self.flush(self.pc);
-        let count = self.count(self.pc + 1);
-        self.asm.arithmetic_imm(SUB, W64, R12, count);
+        self.settle(self.stretch(self.pc + 1));
         self.asm.mov_imm(RAX, (self.pc as u32 + 1) | BARRIER);
         self.asm.jump(self.leave);
         self.cache.clear();
+    }
+
+    /// Leaves the code behind a wait of a timed run if loads that are needed may not have arrived.
+    pub(super) fn wait(&mut self, inst: &Inst) {
+        let label = self.asm.label();
+        let slots = self.stream.waits[inst.aux as usize];
+        let slots = self.table.constant64(slots);
+        self.asm.load(W64, RAX, at(RDI, fields::PENDING));
+        self.asm.arithmetic_mem(AND, W64, RAX, slots);
+        self.asm.jump_if(Condition::NotEqual, label);
+        self.stubs.push(Stub::Wait {
+            label,
+            flush: self.dirty(self.pc),
+            stretch: self.stretch(self.pc + 1),
+            pc: self.pc,
+        });
+    }
+
+    /// Ends the stay before instruction `pc + 1`, which needs the slots in RAX.
+    pub(super) fn end_for_slots(&mut self, label: Label, flush: &[Entry], stretch: Stretch, pc: usize) {
+        self.asm.bind(label);
+        self.store_all(flush);
+        self.asm.store(W64, at(RDI, fields::AWAITED), RAX);
+        self.asm.load(W64, RCX, at(RDI, fields::PENDING));
+        self.asm.arithmetic(SUB, W64, RCX, RAX);
+        self.asm.store(W64, at(RDI, fields::PENDING), RCX);
+        self.settle(stretch);
+        self.asm.mov_imm(RAX, (pc as u32 + 1) | WAIT);
+        self.asm.jump(self.leave);
     }
 }
 

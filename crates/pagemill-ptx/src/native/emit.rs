@@ -13,7 +13,8 @@ use super::encode::{
 };
 use super::encode::{Mask, Mem};
 use super::liveness::Liveness;
-use super::paths::{ACTIVE, Paths, Split, spread_mask};
+use super::paths::{ACTIVE, Paths, Split, Stretch, spread_mask};
+use super::purpose::Purpose;
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;
@@ -54,11 +55,11 @@ pub(super) enum Stub {
         flush: Vec<Entry>,
         pc: usize,
     },
-    /// A taken branch that ends `count` instructions.
+    /// A taken branch, which ends a stretch.
     Edge {
         label: Label,
         flush: Vec<Entry>,
-        count: i32,
+        stretch: Stretch,
         target: usize,
     },
     /// The current path ends before instruction `pc`.
@@ -71,9 +72,15 @@ pub(super) enum Stub {
     EndAll {
         label: Label,
         exit: Label,
-        count: i32,
+        stretch: Stretch,
         pc: usize,
-        is_branch: bool,
+    },
+    /// A wait, instruction `pc`, for the slots in RAX.
+    Wait {
+        label: Label,
+        flush: Vec<Entry>,
+        stretch: Stretch,
+        pc: usize,
     },
     /// Only some of the active lanes branch or end.
     Split(Split),
@@ -105,18 +112,18 @@ pub(super) struct Emitter<'a> {
     region: usize,
     pub leave: Label,
     pub paths: Paths,
-    /// Whether accesses, fences and exchanges are left to the interpreter, which looks for mistakes.
-    pub is_watched: bool,
+    pub purpose: Purpose,
     /// More registers were needed than there are: there is no code.
     pub has_failed: bool,
 }
 
 /// The machine code of `stream`, or `None` if it is too large.
-pub(super) fn emit(code: &Code, stream: &Stream, is_watched: bool) -> Option<Emitted> {
+pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emitted> {
     let mut asm = Assembler::default();
     let (leave, table_label) = (asm.label(), asm.label());
     trampoline(&mut asm, leave, table_label);
-    let paths = Paths::emit(&mut asm, leave, stream.insts.len());
+    let has_costs = purpose == Purpose::Timed;
+    let paths = Paths::emit(&mut asm, leave, stream.insts.len(), has_costs);
     let mut emitter = Emitter {
         asm,
         table: Table::new(),
@@ -132,7 +139,7 @@ pub(super) fn emit(code: &Code, stream: &Stream, is_watched: bool) -> Option<Emi
         region: 0,
         leave,
         paths,
-        is_watched,
+        purpose,
         has_failed: false,
     };
     let leaders = leaders(stream);
@@ -161,7 +168,7 @@ pub(super) fn emit(code: &Code, stream: &Stream, is_watched: bool) -> Option<Emi
         whole: whole[pc],
         partial: partial[pc],
         ahead: stream.before[pc] - stream.before[entries.region[pc] as usize],
-        ..Place::default()
+        before: stream.before[entries.region[pc] as usize],
     };
     // The last one is for lanes that would run beyond the end: it cannot be entered.
     entries.places = (0..leaders.len()).map(place).collect();
@@ -269,8 +276,7 @@ impl Emitter<'_> {
             if let Some(head) = self.heads[pc] {
                 if falls {
                     self.flush(pc);
-                    let count = self.count(pc);
-                    self.asm.arithmetic_imm(SUB, Width::W64, R12, count);
+                    self.settle(self.stretch(pc));
                 }
                 self.cache.clear();
                 self.asm.bind(head);
@@ -293,7 +299,7 @@ impl Emitter<'_> {
     /// One instruction. What is not compiled is left to the interpreter.
     fn instruction(&mut self, inst: &Inst) -> Done {
         let done = match inst.op {
-            Op::Nop | Op::Fence if inst.op == Op::Nop || !self.is_watched => {
+            Op::Nop | Op::Fence if inst.op == Op::Nop || !self.is_watched() => {
                 self.begin(inst);
                 self.end(inst);
                 Done::STRAIGHT
@@ -314,11 +320,19 @@ impl Emitter<'_> {
                 self.barrier();
                 Done::BENT
             }
+            Op::Wait if inst.guard == Inst::UNGUARDED => {
+                self.wait(inst);
+                Done::BENT
+            }
+            Op::Load | Op::Store if self.is_timed(inst) && self.can_announce(inst) => {
+                self.announce(inst);
+                Done::BENT
+            }
             Op::Load | Op::Store if self.can_access(inst) && !self.is_seen(inst) => {
                 self.access(inst);
                 Done::BENT
             }
-            Op::WarpWide if self.can_exchange(inst) && !self.is_watched => {
+            Op::WarpWide if self.can_exchange(inst) && !self.is_watched() => {
                 self.exchange(inst);
                 Done::STRAIGHT
             }
@@ -358,10 +372,21 @@ impl Emitter<'_> {
         done
     }
 
-    /// Whether an access is left to those who look for mistakes.
+    fn is_watched(&self) -> bool {
+        self.purpose == Purpose::Watched
+    }
+
+    /// Whether an access is one that the timing model decides about.
+    fn is_timed(&self, inst: &Inst) -> bool {
+        let space = self.code.memory[inst.aux as usize].space;
+        self.purpose == Purpose::Timed && matches!(space, Space::Global | Space::Generic | Space::Local)
+    }
+
+    /// Whether an access is left to those who look for mistakes or decide when it happens.
     fn is_seen(&self, inst: &Inst) -> bool {
         let space = self.code.memory[inst.aux as usize].space;
-        self.is_watched && matches!(space, Space::Global | Space::Shared | Space::Generic)
+        let is_watched = matches!(space, Space::Global | Space::Shared | Space::Generic);
+        self.is_timed(inst) || self.is_watched() && is_watched
     }
 
     /// Lines that no instruction reads again need not be kept.
@@ -400,10 +425,13 @@ impl Emitter<'_> {
         label
     }
 
-    /// PTX instructions of the region before `pc`.
-    pub(super) fn count(&self, pc: usize) -> i32 {
+    /// The region's instructions before `pc`.
+    pub(super) fn stretch(&self, pc: usize) -> Stretch {
         let before = &self.stream.before;
-        (before[pc] - before[self.region]) as i32
+        Stretch {
+            from: before[self.region],
+            to: before[pc],
+        }
     }
 
     // Masks.
@@ -420,17 +448,22 @@ impl Emitter<'_> {
 
     /// Counts the lanes that a guarded instruction was not for, and restores what `begin` changed.
     pub(super) fn end(&mut self, inst: &Inst) {
+        self.count_idle(inst);
+        if inst.guard != Inst::UNGUARDED && self.is_partial {
+            self.asm.load(Width::W32, RBX, at(RDI, fields::MASK));
+            spread_mask(&mut self.asm);
+        }
+        self.is_masked = self.is_partial;
+    }
+
+    /// Counts the lanes that a guarded instruction was not for. Uses RAX and RCX.
+    pub(super) fn count_idle(&mut self, inst: &Inst) {
         if inst.guard != Inst::UNGUARDED && inst.guard & Inst::CONTINUES == 0 {
             self.asm.count_ones(RAX, RBX);
             self.asm.load(Width::W32, RCX, at(RDI, fields::LANES));
             self.asm.arithmetic(SUB, Width::W32, RCX, RAX);
             self.asm.add_to_memory(at(RDI, fields::IDLE), RCX);
         }
-        if inst.guard != Inst::UNGUARDED && self.is_partial {
-            self.asm.load(Width::W32, RBX, at(RDI, fields::MASK));
-            spread_mask(&mut self.asm);
-        }
-        self.is_masked = self.is_partial;
     }
 
     /// The active lanes whose guard holds, to `dst`.
@@ -521,9 +554,9 @@ impl Emitter<'_> {
                 Stub::Edge {
                     label,
                     flush,
-                    count,
+                    stretch,
                     target,
-                } => self.edge(label, &flush, count, target),
+                } => self.edge(label, &flush, stretch, target),
                 Stub::Enter {
                     label,
                     load,
@@ -538,10 +571,15 @@ impl Emitter<'_> {
                 Stub::EndAll {
                     label,
                     exit,
-                    count,
+                    stretch,
                     pc,
-                    is_branch,
-                } => self.end_all(label, exit, count, (pc, is_branch)),
+                } => self.end_all(label, exit, stretch, pc),
+                Stub::Wait {
+                    label,
+                    flush,
+                    stretch,
+                    pc,
+                } => self.end_for_slots(label, &flush, stretch, pc),
                 Stub::Split(split) => self.split(&split),
                 Stub::Patterns(patterns) => self.patterns(&patterns),
             }

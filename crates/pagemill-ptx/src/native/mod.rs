@@ -4,10 +4,11 @@
 //! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
 //! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
 //!
-//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`paths`], [`lanes`], [`convert`], [`special`], [`rounding`], [`exchange`], [`access`], [`rows`], [`scatter`], [`local`], [`cache`], [`table`]) -> [`encode`] ->
+//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`paths`], [`lanes`], [`convert`], [`special`], [`rounding`], [`exchange`], [`access`], [`announce`], [`rows`], [`scatter`], [`local`], [`cache`], [`table`]) -> [`encode`] ->
 //! [`Routine`] -> [`Native::run`].
 
 mod access;
+mod announce;
 mod cache;
 mod context;
 mod control;
@@ -19,6 +20,7 @@ mod lanes;
 mod liveness;
 mod local;
 mod paths;
+mod purpose;
 mod rounding;
 mod routine;
 mod rows;
@@ -28,6 +30,7 @@ mod table;
 mod vectors;
 
 pub(crate) use context::Windows;
+pub(crate) use purpose::Purpose;
 pub(crate) use routine::{End, Native, Routine, Standing, Stay, Unavailable};
 
 #[cfg(test)]

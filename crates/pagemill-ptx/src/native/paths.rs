@@ -3,8 +3,8 @@
 use super::cache::Entry;
 use super::context::fields;
 use super::encode::{
-    ADD, AND, Assembler, CMP, Condition, Label, Mask, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB, Width,
-    at,
+    ADD, AND, Assembler, CMP, Condition, Label, Mask, Mem, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB,
+    Width, at,
 };
 use crate::exec::op::Inst;
 use Width::{W32, W64};
@@ -15,6 +15,10 @@ pub(super) const PAUSE: u32 = 1 << 31;
 pub(super) const ENDED: u32 = 1 << 30;
 /// Added when the instruction before the position is a barrier that the lanes have arrived at.
 pub(super) const BARRIER: u32 = 1 << 29;
+/// Added when the instruction before the position waits for loads that may not have arrived.
+pub(super) const WAIT: u32 = 1 << 28;
+/// Added when the access at the position is announced, and counted.
+pub(super) const ANNOUNCE: u32 = 1 << 27;
 
 /// Masks of the lanes that take part: of 16 narrow lanes the first and third, of 8 wide lanes each.
 pub(super) const ACTIVE: [Mask; 4] = [Mask(1), Mask(2), Mask(3), Mask(4)];
@@ -27,6 +31,29 @@ pub(super) fn spread_mask(asm: &mut Assembler) {
     }
 }
 
+/// PTX instructions in a row, by number: `from` is the first, `to` the one behind the last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+impl Stretch {
+    /// Counts it as executed. Uses RCX and RBP if its costs count; the flags say whether anything is left until the pause.
+    pub(super) fn settle(self, asm: &mut Assembler, has_costs: bool) {
+        if has_costs && self.from != self.to {
+            asm.load(W64, RBP, at(RDI, fields::COSTS));
+            for part in fields::EACH_COST {
+                let place = |number: u32| at(RBP, ((number as i32) << fields::COST_SHIFT) + part);
+                asm.load(W64, RCX, place(self.to));
+                asm.arithmetic_mem(SUB, W64, RCX, place(self.from));
+                asm.add_to_memory(at(RDI, fields::COST + part), RCX);
+            }
+        }
+        asm.arithmetic_imm(SUB, W64, R12, (self.to - self.from) as i32);
+    }
+}
+
 /// Routines that all branches share.
 #[derive(Clone, Copy)]
 pub(super) struct Paths {
@@ -36,6 +63,7 @@ pub(super) struct Paths {
     pub(super) pause: Label,
     /// Goes on with the topmost path of the stack; returns the context's fallback if there is none.
     pub(super) next: Label,
+    has_costs: bool,
 }
 
 /// Some of the active lanes branch or end: those in EAX.
@@ -44,8 +72,8 @@ pub(super) struct Split {
     /// Where to go if the interpreter must do it.
     pub(super) exit: Label,
     pub(super) flush: Vec<Entry>,
-    /// Instructions up to here.
-    pub(super) count: i32,
+    /// What was executed up to here.
+    pub(super) stretch: Stretch,
     pub(super) pc: usize,
     pub(super) inst: Inst,
 }
@@ -68,24 +96,52 @@ pub(super) fn set_mask(asm: &mut Assembler) {
 }
 
 /// The code counts from the beginning of a region: adds what lies before position EAX, and leaves its place in RCX.
-fn look_up(asm: &mut Assembler) {
+fn look_up(asm: &mut Assembler, has_costs: bool) {
     asm.mov(W32, RCX, RAX);
     asm.shift_left(RCX, fields::PLACE_SHIFT);
     asm.arithmetic_mem(ADD, W64, RCX, at(RDI, fields::PLACES));
     asm.load(W32, RBP, at(RCX, fields::PLACE_AHEAD));
     asm.arithmetic(ADD, W64, R12, RBP);
+    if has_costs {
+        refund(asm);
+    }
+}
+
+/// Takes off the costs of the RBP instructions from the beginning of the region of the place in RCX. Uses RBX and RBP.
+fn refund(asm: &mut Assembler) {
+    let nothing = asm.label();
+    asm.test(RBP, RBP);
+    asm.jump_if(Condition::Equal, nothing);
+    asm.push(RAX);
+    asm.shift_left(RBP, fields::COST_SHIFT);
+    asm.load(W32, RBX, at(RCX, fields::PLACE_BEFORE));
+    asm.shift_left(RBX, fields::COST_SHIFT);
+    asm.arithmetic_mem(ADD, W64, RBX, at(RDI, fields::COSTS));
+    for part in fields::EACH_COST {
+        let first = at(RBX, part);
+        asm.load(W64, RAX, first);
+        let behind = Mem {
+            index: Some(RBP.0),
+            ..first
+        };
+        asm.arithmetic_mem(SUB, W64, RAX, behind);
+        asm.add_to_memory(at(RDI, fields::COST + part), RAX);
+    }
+    asm.pop(RAX);
+    asm.bind(nothing);
 }
 
 impl Paths {
-    pub(super) fn emit(asm: &mut Assembler, leave: Label, positions: usize) -> Self {
+    pub(super) fn emit(asm: &mut Assembler, leave: Label, positions: usize, has_costs: bool) -> Self {
         let paths = Self {
             resume: asm.label(),
             pause: asm.label(),
             next: asm.label(),
+            has_costs,
         };
         paths.emit_resume(asm, leave);
         asm.bind(paths.pause);
-        look_up(asm);
+        look_up(asm, has_costs);
         asm.arithmetic_imm(OR, W32, RAX, PAUSE as i32);
         asm.jump(leave);
         paths.emit_next(asm, leave, positions);
@@ -95,7 +151,7 @@ impl Paths {
     fn emit_resume(self, asm: &mut Assembler, leave: Label) {
         let (whole, go) = (asm.label(), asm.label());
         asm.bind(self.resume);
-        look_up(asm);
+        look_up(asm, self.has_costs);
         asm.load(W32, RBX, at(RDI, fields::MASK));
         asm.arithmetic_imm(CMP, W32, RBX, -1);
         asm.jump_if(Condition::Equal, whole);

@@ -1,11 +1,17 @@
 //! Machine code in memory, and the one place where it is called.
 
-use super::context::{Context, Windows};
+use super::context::{Announced, Context, Windows};
 use super::emit::{self, Entries};
-use super::paths::{BARRIER, ENDED, PAUSE};
-use crate::code::{Code, Stream};
+use super::paths::{ANNOUNCE, BARRIER, ENDED, PAUSE, WAIT};
+use super::purpose::Purpose;
+use crate::code::{Code, MemoryInst, Stream};
+use crate::cost::Prefix;
+use crate::exec::announce::Due;
 use crate::exec::line::{FULL, Frame, Line};
 use crate::exec::path::Path;
+use crate::exec::pattern::Pattern;
+use crate::exec::step::{AccessSpace, MemoryAccess};
+use crate::memory::DeviceMemory;
 use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
 
@@ -45,7 +51,28 @@ pub(crate) struct Stay {
     pub idle: u64,
     pub accesses: u64,
     pub writes: u64,
+    /// What the instructions cost in a timed run, with wrapping.
+    pub cost: Prefix,
     pub end: End,
+}
+
+impl Stay {
+    /// The same with everything up to its end counted.
+    fn closed(self, before: &[u32], costs: &[Prefix]) -> Self {
+        let (from, to) = (before[self.region as usize], before[self.path.pc as usize]);
+        let count = i64::from(to - from);
+        let open = cost_of(costs, from, to);
+        Self {
+            region: self.path.pc,
+            instructions: self.instructions + count,
+            threads: self.threads + count * i64::from(self.path.mask.count_ones()),
+            cost: Prefix {
+                issue: self.cost.issue.wrapping_add(open.issue),
+                latency: self.cost.latency.wrapping_add(open.latency),
+            },
+            ..self
+        }
+    }
 }
 
 /// Why a stay in compiled code ended.
@@ -57,6 +84,10 @@ pub(crate) enum End {
     Pause,
     /// The instruction before is a barrier.
     Barrier,
+    /// The instruction before waits for these slots, which are no longer pending.
+    Wait(u64),
+    /// The access at the position is announced.
+    Memory,
     /// All lanes have ended.
     Exit,
 }
@@ -70,6 +101,8 @@ pub(crate) struct Standing<'a> {
     pub stack: &'a mut Vec<Path>,
     /// Whether some lanes stand elsewhere than the stack says.
     pub is_split: bool,
+    /// Scoreboard slots of loads that were not waited for.
+    pub pending: &'a mut u64,
 }
 
 /// Room on the stack of paths that compiled code finds when it begins.
@@ -79,18 +112,22 @@ const STACK_ROOM: usize = 32;
 pub(crate) struct Native<'a> {
     pub routine: &'a Routine,
     pub windows: &'a mut Windows,
+    /// Of timed runs, costs summed up to each PTX instruction of the kernel.
+    pub costs: &'a [Prefix],
+    /// The access that the last stay has announced.
+    announced: Announced,
 }
 
 impl Routine {
-    /// Compiles `stream` of `code`; with `is_watched`, accesses and what orders them are left to the interpreter.
-    pub(crate) fn new(code: &Code, stream: &Stream, is_watched: bool) -> Result<Self, Unavailable> {
+    /// Compiles `stream` of `code` for the runs of `purpose`.
+    pub(crate) fn new(code: &Code, stream: &Stream, purpose: Purpose) -> Result<Self, Unavailable> {
         if !is_supported() {
             return Err(Unavailable::Processor);
         }
         if stream.insts.len() > INSTRUCTIONS_MAX {
             return Err(Unavailable::Size);
         }
-        let emitted = emit::emit(code, stream, is_watched).ok_or(Unavailable::Size)?;
+        let emitted = emit::emit(code, stream, purpose).ok_or(Unavailable::Size)?;
         let refused = |error: std::io::Error| Unavailable::Memory(error.to_string());
         let mut memory = MmapMut::map_anon(emitted.code.len()).map_err(refused)?;
         memory.copy_from_slice(&emitted.code);
@@ -131,7 +168,17 @@ fn is_supported() -> bool {
     false
 }
 
-impl Native<'_> {
+impl<'a> Native<'a> {
+    /// `costs` are empty, or those of all instructions of the kernel that `routine` was made of.
+    pub(crate) fn new(routine: &'a Routine, windows: &'a mut Windows, costs: &'a [Prefix]) -> Self {
+        Self {
+            routine,
+            windows,
+            costs,
+            announced: Announced::default(),
+        }
+    }
+
     /// Runs lanes from their position on, if the code can be entered there. `before` counts PTX instructions, and
     /// `remaining` is how many may be executed until a pause.
     pub(crate) fn run(
@@ -147,6 +194,7 @@ impl Native<'_> {
             alive,
             stack,
             is_split,
+            pending,
         } = standing;
         let entry = *self.routine.entries(path.mask).get(path.pc as usize)?;
         if entry == 0 {
@@ -154,6 +202,7 @@ impl Native<'_> {
         }
         let region = self.routine.region(path.pc);
         let ahead = i64::from(before[path.pc as usize]) - i64::from(before[region as usize]);
+        let cost = cost_of(self.costs, before[path.pc as usize], before[region as usize]);
         let remaining = i64::try_from(remaining).unwrap_or(i64::MAX / 2);
         stack.reserve(STACK_ROOM);
         let bottom = stack.as_mut_ptr();
@@ -186,6 +235,11 @@ impl Native<'_> {
             stack_limit: if is_split { bottom } else { end },
             places: self.routine.entries.places.as_ptr(),
             code: self.routine.code.as_ptr(),
+            costs: self.costs.as_ptr(),
+            cost,
+            pending: *pending,
+            awaited: 0,
+            announced: Announced::default(),
             scratch: MaybeUninit::uninit(),
         };
         let answer = call(&self.routine.code, entry, &mut context);
@@ -193,18 +247,70 @@ impl Native<'_> {
         // stack's capacity.
         unsafe { stack.set_len((context.stack_top.addr() - bottom.addr()) / size_of::<Path>()) };
         *alive = context.alive;
-        Some(context.stay(answer, remaining, self.routine))
+        *pending = context.pending;
+        self.announced = context.announced;
+        let stay = context.stay(answer, remaining, self.routine);
+        Some(match stay.end {
+            // The next advance begins to count where this one ends.
+            End::Pause => stay.closed(before, self.costs),
+            _ => stay,
+        })
+    }
+}
+
+/// What the instructions before number `to` cost less those before `from`, with wrapping; nothing without costs.
+fn cost_of(costs: &[Prefix], from: u32, to: u32) -> Prefix {
+    match (costs.get(from as usize), costs.get(to as usize)) {
+        (Some(from), Some(to)) => Prefix {
+            issue: to.issue.wrapping_sub(from.issue),
+            latency: to.latency.wrapping_sub(from.latency),
+        },
+        _ => Prefix::default(),
+    }
+}
+
+impl Native<'_> {
+    /// Describes the access that the last stay ended before, and what need not be found out again.
+    pub(crate) fn describe(&self, inst: &MemoryInst, memory: &DeviceMemory, access: &mut MemoryAccess) -> Due {
+        let Announced {
+            first,
+            mask,
+            is_row,
+        } = self.announced;
+        let lane_bytes = inst.lane_bytes();
+        access.kind = inst.kind;
+        access.space = AccessSpace::Global;
+        access.lane_bytes = lane_bytes;
+        access.mask = mask;
+        access.slot = inst.slot;
+        access.cache_hint = inst.hint;
+        let step = u64::from(lane_bytes) * u64::from(is_row);
+        for (lane, address) in (0..).zip(&mut access.addresses) {
+            *address = first.wrapping_add(lane * step);
+        }
+        let at = self.windows.table[inst.site as usize].allocation;
+        let place = first.wrapping_sub(memory.allocations()[at as usize].address()) as usize;
+        Due::Whole {
+            at,
+            pattern: match is_row {
+                0 => Pattern::Broadcast { at: place },
+                _ => Pattern::Block { start: place },
+            },
+            generation: memory.generation(),
+        }
     }
 }
 
 impl Context {
     /// What came of the stay that was allowed `remaining` instructions and returned `answer`.
     fn stay(&self, answer: u32, remaining: i64, routine: &Routine) -> Stay {
-        let pc = answer & !(PAUSE | ENDED | BARRIER);
+        let pc = answer & !(PAUSE | ENDED | BARRIER | WAIT | ANNOUNCE);
         let end = match answer ^ pc {
             0 => End::Handover,
             PAUSE => End::Pause,
             BARRIER => End::Barrier,
+            WAIT => End::Wait(self.awaited),
+            ANNOUNCE => End::Memory,
             _ => End::Exit,
         };
         Stay {
@@ -213,17 +319,18 @@ impl Context {
                 mask: if end == End::Exit { 0 } else { self.mask },
                 reconverge: self.reconverge,
             },
-            // All instructions before a barrier's end are counted.
-            region: if end == End::Barrier {
-                pc
-            } else {
-                routine.region(pc)
+            region: match end {
+                // All instructions are counted.
+                End::Barrier | End::Wait(_) => pc,
+                End::Memory => pc + 1,
+                End::Handover | End::Pause | End::Exit => routine.region(pc),
             },
             instructions: remaining - self.remaining,
             threads: self.threads + (self.checkpoint - self.remaining) * i64::from(self.lanes),
             idle: self.idle,
             accesses: self.accesses,
             writes: self.writes,
+            cost: self.cost,
             end,
         }
     }
@@ -240,7 +347,8 @@ fn call(code: &Mmap, entry: u32, context: &mut Context) -> u32 {
     // and predicates of the register file that its kernel's `Code` numbers, whose arenas `Code` sized, lines of the local
     // memory that the context bounds, the paths between the context's bounds of the stack, and bytes inside
     // the windows: those are of allocations that exist as long as `Windows::refresh` found them unchanged, in a memory
-    // that the caller has borrowed for writing.
+    // that the caller has borrowed for writing. Of the costs it reads those of the kernel's instructions, which
+    // `Native::new` demands, and only if it was made for timed runs.
     unsafe { trampoline(context, start.wrapping_add(entry as usize)) }
 }
 

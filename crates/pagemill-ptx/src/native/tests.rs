@@ -1,7 +1,7 @@
 //! Machine code against the interpreter's own functions, on random registers: every lane operation alone, and random
 //! stretches of them.
 
-use super::{Native, Routine, Standing, Windows};
+use super::{Native, Purpose, Routine, Standing, Windows};
 use crate::code::{Bank, Code, ScalarInst, Stream};
 use crate::exec::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
 use crate::exec::op::{Inst, Op, lane_operation};
@@ -147,7 +147,7 @@ fn check(
     mask: u32,
 ) -> Result<(), TestCaseError> {
     let code = code_of(insts);
-    let routine = match Routine::new(&code, &code.functional, false) {
+    let routine = match Routine::new(&code, &code.functional, Purpose::Functional) {
         Ok(routine) => routine,
         // There is nothing to compare on such a machine.
         Err(super::Unavailable::Processor | super::Unavailable::Memory(_)) => return Ok(()),
@@ -163,10 +163,7 @@ fn check(
     let (mut counted_idle, end) = (0, insts.len() as u32);
     let mut windows = Windows::default();
     while at < end {
-        let mut native = Native {
-            routine: &routine,
-            windows: &mut windows,
-        };
+        let mut native = Native::new(&routine, &mut windows, &[]);
         let path = Path {
             pc: at,
             mask,
@@ -177,6 +174,7 @@ fn check(
             alive: &mut mask.clone(),
             stack: &mut Vec::new(),
             is_split: false,
+            pending: &mut 0,
         };
         if let Some(stay) = native.run(
             &mut frame,
@@ -277,7 +275,7 @@ proptest! {
 #[test]
 fn code_is_never_writable() {
     let code = code_of(&[Inst::new(Op::Add32)]);
-    let routine = Routine::new(&code, &code.functional, false);
+    let routine = Routine::new(&code, &code.functional, Purpose::Functional);
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux shows it");
     let modes = maps.lines().filter_map(|line| line.split(' ').nth(1));
     assert!(

@@ -1,10 +1,10 @@
 //! A module on a device of its own: buffers, launches, what was printed.
 
-use crate::stepped::{compare, run_stepped};
+use crate::stepped::{Seen, compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
     DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, QueuedWork,
-    Sampler, Texture, Trap, run_functional,
+    Sampler, StepTotals, Texture, Trap, run_functional,
 };
 use std::path::{Path, PathBuf};
 
@@ -229,9 +229,15 @@ impl Device {
             None => launch,
         };
         let mut stepped_memory = self.memory.clone();
-        let stepped = run_stepped(&launch, &mut stepped_memory);
+        let mut steps = Vec::new();
+        let stepped = run_stepped(&launch, &mut stepped_memory, &mut steps);
         let mut compiled_memory = self.memory.clone();
         let compiled = launch.clone().with_executor(Executor::Compiled);
+        compare_steps(
+            &compiled,
+            &mut self.memory.clone(),
+            (&stepped, &stepped_memory, &steps),
+        );
         let mut compiled_output = Output::default();
         let compiled = run_functional(&compiled, &mut compiled_memory, &mut compiled_output);
         let mut output = Output::default();
@@ -260,6 +266,27 @@ impl Device {
     }
 }
 
+/// Runs `compiled` step by step: each step must say what the interpreter's said.
+fn compare_steps(
+    compiled: &Launch,
+    memory: &mut DeviceMemory,
+    (result, wanted_memory, wanted): (&Result<StepTotals, Box<Trap>>, &DeviceMemory, &[Seen]),
+) {
+    let name = &compiled.kernel().name;
+    let mut steps = Vec::new();
+    let found = run_stepped(compiled, memory, &mut steps);
+    for (number, (found, wanted)) in steps.iter().zip(wanted).enumerate() {
+        assert_eq!(found, wanted, "step {number} of compiled {name}");
+    }
+    let text = |result: &Result<StepTotals, Box<Trap>>| match result {
+        Ok(totals) => format!("{totals:?}"),
+        Err(trap) => trap.to_string(),
+    };
+    assert_eq!(text(&found), text(result), "stepped, compiled {name}");
+    assert_eq!(steps.len(), wanted.len(), "steps of compiled {name}");
+    compare_memory(name, memory, wanted_memory);
+}
+
 /// Machine code and interpreter run the same warps in the same order: everything must be the same.
 fn compare_compiled(
     launch: &Launch,
@@ -272,12 +299,16 @@ fn compare_compiled(
         Err(trap) => trap.to_string(),
     };
     assert_eq!(text(compiled.0), text(interpreted.0), "compiled {name}");
-    for allocation in interpreted.1.allocations() {
+    compare_memory(name, compiled.1, interpreted.1);
+}
+
+fn compare_memory(name: &str, compiled: &DeviceMemory, interpreted: &DeviceMemory) {
+    for allocation in interpreted.allocations() {
         let bytes = |memory: &DeviceMemory| {
             let bytes = memory.bytes(allocation.address(), allocation.bytes());
             bytes.expect("allocated in both").to_vec()
         };
-        let (found, wanted) = (bytes(compiled.1), bytes(interpreted.1));
+        let (found, wanted) = (bytes(compiled), bytes(interpreted));
         let first = found.iter().zip(&wanted).position(|(a, b)| a != b);
         if let Some(at) = first {
             let around = at & !7..(at & !7) + 8;

@@ -1,7 +1,8 @@
 //! Every launch once more, step by step as a timing model drives it: several blocks at once, their warps taking turns.
 
 use pagemill_ptx::{
-    AccessSpace, Block, DeviceMemory, InstructionCosts, Launch, Step, StepEnd, StepTotals, Trap,
+    AccessSpace, Block, DeviceMemory, InstructionCosts, Launch, MemoryAccess, Step, StepEnd,
+    StepTotals, Trap,
 };
 
 /// Blocks that run at the same time.
@@ -38,8 +39,12 @@ struct Place {
     running: bool,
 }
 
-/// Runs `launch` on `memory` step by step.
-pub fn run_stepped(launch: &Launch, memory: &mut DeviceMemory) -> Result<StepTotals, Box<Trap>> {
+/// Runs `launch` on `memory` step by step, and notes in `steps` what each step said.
+pub fn run_stepped(
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    steps: &mut Vec<Seen>,
+) -> Result<StepTotals, Box<Trap>> {
     let costs = InstructionCosts::new(launch.kernel(), |_, _| (1, 3));
     let place = |number| Place {
         block: Block::at_place(launch, number as u32),
@@ -75,10 +80,27 @@ pub fn run_stepped(launch: &Launch, memory: &mut DeviceMemory) -> Result<StepTot
                     .advance(launch, warp, memory, &costs, BUDGET, &mut step)?;
                 totals.add(&step.totals);
                 check(&step, memory);
+                steps.push(see(&step));
             }
             place.running = !place.block.is_finished();
         }
     }
+}
+
+/// What a step says, and the access that it announces: its addresses where lanes take part.
+pub type Seen = (StepTotals, StepEnd, u64, Option<(MemoryAccess, Vec<u64>)>);
+
+fn see(step: &Step) -> Seen {
+    let announced = (step.end == StepEnd::Memory).then(|| {
+        let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
+        let addresses = lanes.map(|lane| step.access.addresses[lane]).collect();
+        let access = MemoryAccess {
+            addresses: [0; 32],
+            ..step.access
+        };
+        (access, addresses)
+    });
+    (step.totals, step.end, step.released_warps, announced)
 }
 
 /// What must hold of every step.

@@ -1,0 +1,99 @@
+//! Accesses of timed runs that the timing model decides about: the code finds out where the lanes go, and leaves.
+
+use super::access::Access;
+use super::cache::Name;
+use super::context::fields;
+use super::emit::Emitter;
+use super::encode::{Condition, RAX, RBX, RDI, Width, at};
+use super::paths::ANNOUNCE;
+use crate::ast::Space;
+use crate::code::{AddressOperand, MemoryInst};
+use crate::exec::op::Inst;
+use Width::{W32, W64};
+
+impl Emitter<'_> {
+    /// Whether [`Emitter::announce`] can do this one.
+    pub(super) fn can_announce(&self, inst: &Inst) -> bool {
+        let memory = &self.code.memory[inst.aux as usize];
+        let lane_bytes = memory.lane_bytes();
+        memory.space != Space::Local
+            && matches!(memory.address, AddressOperand::Wide(_))
+            && lane_bytes.is_power_of_two()
+            && lane_bytes <= 32
+            && self.is_in_reach(memory)
+    }
+
+    /// Describes an access whose lanes lie in a row or at one place, and leaves the code before it. The interpreter
+    /// performs it later, and describes all others.
+    pub(super) fn announce(&mut self, inst: &Inst) {
+        let memory = self.code.memory[inst.aux as usize].clone();
+        self.flush(self.pc);
+        self.begin(inst);
+        let access = self.prepare_announced(&memory);
+        if inst.guard != Inst::UNGUARDED {
+            self.asm.test(RBX, RBX);
+            self.asm.jump_if(Condition::Equal, access.done);
+        }
+        if access.address.is_constant() {
+            let place = super::emit::memory_of(access.address);
+            self.asm.load(W64, RAX, place);
+            self.describe(&access, false);
+        } else {
+            self.describe_pattern(&access);
+        }
+        if access.is_masked {
+            self.asm.store(W32, at(RDI, fields::ANNOUNCED_MASK), RBX);
+        } else {
+            self.asm.mov_imm(RAX, u32::MAX);
+            self.asm.store(W32, at(RDI, fields::ANNOUNCED_MASK), RAX);
+        }
+        self.count_idle(inst);
+        self.settle(self.stretch(self.pc + 1));
+        self.asm.mov_imm(RAX, self.pc as u32 | ANNOUNCE);
+        self.asm.jump(self.leave);
+        // Whoever comes here finds everything in memory: the interpreter has performed the access, or no lane takes part.
+        self.release(&access.temporaries);
+        self.cache.clear();
+        self.asm.bind(access.done);
+        self.end(inst);
+    }
+
+    fn prepare_announced(&mut self, memory: &MemoryInst) -> Access {
+        let address = Name::of_address(memory);
+        let line = self.line(address, true);
+        let temporaries = self.take_line::<6>();
+        if self.is_masked && !address.is_constant() {
+            // The first active lane's address is read from memory.
+            self.clean(address);
+        }
+        let mut access = self.access_at(memory, address);
+        access.addresses = line.to_vec();
+        access.data = vec![Vec::new(); usize::from(memory.count)];
+        access.temporaries = temporaries;
+        access.slow = self.exit();
+        access
+    }
+
+    fn describe_pattern(&mut self, access: &Access) {
+        let (other, known) = (self.asm.label(), self.asm.label());
+        self.expect_row(access, other);
+        self.describe(access, true);
+        self.asm.jump(known);
+        self.asm.bind(other);
+        self.expect_one_place(access, access.slow);
+        self.describe(access, false);
+        self.asm.bind(known);
+    }
+
+    /// Notes the address in RAX, without its offset.
+    fn describe(&mut self, access: &Access, is_row: bool) {
+        let end = match is_row {
+            true => fields::WINDOW_BLOCK_END,
+            false => fields::WINDOW_LANE_END,
+        };
+        self.locate(access, end);
+        self.asm.store(W64, at(RDI, fields::ANNOUNCED_FIRST), RAX);
+        self.asm.mov_imm(RAX, u32::from(is_row));
+        self.asm.store(W32, at(RDI, fields::ANNOUNCED_IS_ROW), RAX);
+    }
+}
