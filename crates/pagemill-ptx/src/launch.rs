@@ -90,7 +90,7 @@ pub enum LaunchError {
     },
 }
 
-/// What executes the instructions of functional runs. Both give the same bits.
+/// What executes instructions. Both give the same bits, and in timed runs the same steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
     /// One decoded instruction after the other.

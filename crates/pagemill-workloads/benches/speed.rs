@@ -117,16 +117,16 @@ fn observe(mark: ExecutionMark) {
     });
 }
 
-/// Thread instructions of `name` without time for each second of CPU time that its launches take, inputs and checks not
-/// included: the best of some runs.
-fn execution_rate(name: &str, executor: Executor) -> f64 {
+/// Thread instructions of `name` for each second of CPU time that its launches take, inputs and checks not included: the
+/// best of some runs.
+fn execution_rate(name: &str, executor: Executor, timing: bool) -> f64 {
     const RUNS: usize = 3;
     let info = info(name);
     let run = |_| {
         let program = info
             .build(&info.defaults())
             .expect("the defaults are valid");
-        let mut gpu = gpu(false);
+        let mut gpu = gpu(timing);
         gpu.set_executor(executor);
         gpu.observe_execution(observe);
         EXECUTION.take();
@@ -137,15 +137,16 @@ fn execution_rate(name: &str, executor: Executor) -> f64 {
     (0..RUNS).map(run).fold(0.0, f64::max)
 }
 
-/// The figures of all programs with both executors, and how many times the compiled one is as fast: the geometric mean.
-fn executions() {
+/// The figures `{mode}-..` of all programs with both executors, and how many times the compiled one is as fast: the
+/// geometric mean.
+fn executions(mode: &str, timing: bool) {
     const UNIT: &str = "thread-instructions/cpu-s";
     let mut ratios = Vec::new();
     for name in WORKLOADS.iter().map(|info| info.name) {
         let figure = |executor, label| {
-            let figure = format!("execution-{name}-{label}");
+            let figure = format!("{mode}-{name}-{label}");
             is_asked_for(&figure, std::env::args().skip(1)).then(|| {
-                let rate = execution_rate(name, executor);
+                let rate = execution_rate(name, executor, timing);
                 report(&figure, rate, UNIT);
                 rate
             })
@@ -158,15 +159,17 @@ fn executions() {
         }
     }
     let mean = ratios.iter().copied().map(f64::ln).sum::<f64>() / ratios.len().max(1) as f64;
-    println!("geometric mean: {:.2} times", mean.exp());
+    println!("{mode}, geometric mean: {:.2} times", mean.exp());
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument.starts_with("execution")) {
-        return executions();
+    let modes = [("execution", false), ("timed", true)];
+    let asked = |mode: &str| std::env::args().any(|argument| argument.starts_with(mode));
+    if let Some((mode, timing)) = modes.into_iter().find(|(mode, _)| asked(mode)) {
+        return executions(mode, timing);
     }
     divan::main();
-    executions();
+    modes.into_iter().for_each(|(mode, timing)| executions(mode, timing));
     PROGRAMS.into_iter().for_each(stop_cost);
     for name in PROGRAMS {
         for (mode, timing) in [("functional", false), ("timed", true)] {

@@ -1,6 +1,8 @@
 //! Every program at small and awkward sizes, executed without timing: its own check compares every value with its reference.
 
-use pagemill_sim::{Gpu, GpuMachine, Options, TransferMode};
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_sim::{Executor, Gpu, GpuMachine, Options, TransferMode};
+use pagemill_types::PageSize;
 use pagemill_workloads::{Checked, WORKLOADS, WorkloadInfo};
 
 /// Sizes below a warp, off by one, with nothing to do, and large enough to fill several blocks.
@@ -186,6 +188,39 @@ fn every_program_computes_what_its_reference_says() {
             checked.values > 0 && checked.largest_error <= checked.tolerance,
             "{name} {settings:?}: {checked:?}"
         );
+    }
+}
+
+/// Everything that a timed run of the program under page migration reports.
+fn timed_report(info: &WorkloadInfo, settings: &[(&str, u64)], executor: Executor) -> String {
+    let mut values = info.defaults();
+    for &(parameter, value) in settings {
+        let set = values.set(parameter, value);
+        set.unwrap_or_else(|error| panic!("{error}"));
+    }
+    let workload = info.build(&values);
+    let workload = workload.unwrap_or_else(|error| panic!("{error}"));
+    let policy = POLICIES.find("multi-range").expect("it is registered");
+    let spec = MigrationSpec::new(PageSize::KIB_4, policy);
+    let mode = TransferMode::Migrate(spec);
+    let gpu = Gpu::new(&GpuMachine::gtx480(), mode, Options::default());
+    let mut gpu = gpu.expect("a sound machine");
+    gpu.set_executor(executor);
+    let checked = workload.run(&mut gpu);
+    checked.unwrap_or_else(|error| panic!("{} {settings:?}: {error}", info.name));
+    format!("{:#?}", gpu.finish())
+}
+
+#[test]
+fn compiled_kernels_take_the_same_time() {
+    for &(name, settings) in SIZES {
+        let info = WORKLOADS.find(name).expect("registered");
+        let report = |executor| timed_report(info, settings, executor);
+        let (wanted, found) = (report(Executor::Interpreter), report(Executor::Compiled));
+        for (wanted, found) in wanted.lines().zip(found.lines()) {
+            assert_eq!(found, wanted, "{name} {settings:?}");
+        }
+        assert_eq!(found.len(), wanted.len(), "{name} {settings:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use super::announce::Due;
 use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::op::{Inst, Op, lane_operation};
 use super::path::Path;
+use super::pattern::Pattern;
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
@@ -89,9 +90,14 @@ pub(super) fn run_loop(
         stepped: machine.stepped,
         native: machine.native.take(),
     };
-    let stop = match resuming {
+    let resumed = match resuming {
         true => engine.resume(&mut frame),
-        false => engine.go(&mut frame),
+        false => Ok(None),
+    };
+    let stop = match resumed {
+        Ok(None) => engine.go(&mut frame),
+        Ok(Some(stop)) => Ok(stop),
+        Err(fault) => Err(fault),
     };
     if stop.is_err() {
         // Idle lanes of the open stretch are already taken off: count it, the faulting instruction included.
@@ -200,9 +206,12 @@ struct Engine<'a, 'm> {
 }
 
 impl Engine<'_, '_> {
-    /// Performs the access that was announced, and goes on.
+    /// Performs the access that was announced; where machine code went on from there until it stopped for good, says why.
     #[inline(always)]
-    fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Stop, Box<Fault>> {
+    fn resume(&mut self, frame: &mut Frame<'_>) -> Result<Option<Stop>, Box<Fault>> {
+        if let Some(stop) = self.resume_native(frame) {
+            return Ok(stop);
+        }
         let inst = &self.stream.insts[self.pc as usize];
         let (mask, _) = guarded(inst, frame, self.warp.path.mask);
         // The access itself was counted when it was announced.
@@ -217,7 +226,7 @@ impl Engine<'_, '_> {
         }
         self.note_access(inst.op);
         self.pc += 1;
-        self.go(frame)
+        Ok(None)
     }
 
     #[inline(always)]
@@ -284,7 +293,46 @@ impl Engine<'_, '_> {
         let local = self.stores.local.as_mut_slice();
         let stay = native.run(frame, standing, local, &self.stream.before, remaining)?;
         self.meter.close(self.pc, mask);
-        self.meter.add(&stay);
+        self.stayed(&stay)
+    }
+
+    /// Lets machine code perform the access that is due, and go on from there; `None` if it cannot.
+    fn resume_native(&mut self, frame: &mut Frame<'_>) -> Option<Option<Stop>> {
+        let native = self.native.as_mut()?;
+        let Due::Whole {
+            at,
+            pattern,
+            generation,
+        } = self.warp.due
+        else {
+            return None;
+        };
+        if generation != self.stores.memory.generation() {
+            return None;
+        }
+        let base = self.stores.memory.allocations()[at as usize].address();
+        let place = match pattern {
+            Pattern::Block { start } => (base.wrapping_add(start as u64), true),
+            Pattern::Broadcast { at } => (base.wrapping_add(at as u64), false),
+            Pattern::Scattered => return None,
+        };
+        let standing = Standing {
+            path: self.warp.path,
+            is_split: self.warp.is_split(),
+            alive: &mut self.warp.alive,
+            stack: &mut self.warp.stack,
+            pending: &mut self.warp.pending,
+        };
+        let local = self.stores.local.as_mut_slice();
+        let remaining = self.allowed.saturating_sub(self.meter.totals.instructions);
+        let before = &self.stream.before;
+        let stay = native.run_due(place, frame, standing, local, before, remaining)?;
+        Some(self.stayed(&stay))
+    }
+
+    /// Takes over from a stay in machine code; where it stopped for good, says why.
+    fn stayed(&mut self, stay: &Stay) -> Option<Stop> {
+        self.meter.add(stay);
         self.warp.accesses += stay.accesses;
         self.stores.memory.note_writes(stay.writes);
         self.warp.path = stay.path;

@@ -161,20 +161,25 @@ impl Emitter<'_> {
         } else {
             self.by_pattern(&access);
         }
-        self.count_access(&access);
+        self.finish_access(&memory, &access);
+        self.end(inst);
+    }
+
+    /// Counts an access, and says where its results are.
+    pub(super) fn finish_access(&mut self, memory: &MemoryInst, access: &Access) {
+        self.count_access(access);
         // Lanes that took no part come here without counting.
         self.asm.bind(access.done);
         self.release(&access.temporaries);
         if access.widens {
             self.finish_widened(memory.registers[0], memory.signed, &access.data[0]);
         } else if access.is_load {
-            self.finish_load(&memory, &access);
+            self.finish_load(memory, access);
         }
-        self.end(inst);
     }
 
     /// Brings all operands into registers.
-    fn prepare(&mut self, memory: &MemoryInst) -> Access {
+    pub(super) fn prepare(&mut self, memory: &MemoryInst) -> Access {
         let address = Name::of_address(memory);
         // What is shorter than a wide register is loaded as if it were narrow, and widened then.
         let widens = memory.wide && memory.element_bytes < 8;
@@ -377,6 +382,11 @@ impl Emitter<'_> {
     fn in_a_row(&mut self, access: &Access, otherwise: Label) {
         self.expect_row(access, otherwise);
         self.locate(access, fields::WINDOW_BLOCK_END);
+        self.move_row(access);
+    }
+
+    /// Moves the lanes that lie one behind the other from RCX on.
+    pub(super) fn move_row(&mut self, access: &Access) {
         let [data] = access.data.as_slice() else {
             return self.row_of_several(access);
         };
@@ -426,7 +436,7 @@ impl Emitter<'_> {
         self.load_one_place(access);
     }
 
-    fn load_one_place(&mut self, access: &Access) {
+    pub(super) fn load_one_place(&mut self, access: &Access) {
         self.locate(access, fields::WINDOW_LANE_END);
         for (number, registers) in access.data.iter().enumerate() {
             let memory = at(RCX, number as i32 * i32::from(access.element_bytes));

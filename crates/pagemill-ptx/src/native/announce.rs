@@ -3,8 +3,8 @@
 use super::access::Access;
 use super::cache::Name;
 use super::context::fields;
-use super::emit::Emitter;
-use super::encode::{Condition, RAX, RBX, RDI, Width, at};
+use super::emit::{Emitter, Stub};
+use super::encode::{Condition, RAX, RBX, RCX, RDI, Width, at};
 use super::paths::ANNOUNCE;
 use crate::ast::Space;
 use crate::code::{AddressOperand, MemoryInst};
@@ -24,7 +24,7 @@ impl Emitter<'_> {
     }
 
     /// Describes an access whose lanes lie in a row or at one place, and leaves the code before it. The interpreter
-    /// performs it later, and describes all others.
+    /// describes all others.
     pub(super) fn announce(&mut self, inst: &Inst) {
         let memory = self.code.memory[inst.aux as usize].clone();
         self.flush(self.pc);
@@ -51,11 +51,64 @@ impl Emitter<'_> {
         self.settle(self.stretch(self.pc + 1));
         self.asm.mov_imm(RAX, self.pc as u32 | ANNOUNCE);
         self.asm.jump(self.leave);
-        // Whoever comes here finds everything in memory: the interpreter has performed the access, or no lane takes part.
         self.release(&access.temporaries);
         self.cache.clear();
         self.asm.bind(access.done);
+        // Whoever comes here finds everything in memory: no lane takes part, or the interpreter has performed the access.
         self.end(inst);
+        if self.can_access(inst) {
+            self.perform(inst, &memory);
+        }
+    }
+
+    /// Performs the access that was announced when the code is entered for it, and goes on.
+    fn perform(&mut self, inst: &Inst, memory: &MemoryInst) {
+        let (entry, skipped, together) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.asm.jump(skipped);
+        self.asm.bind(entry);
+        self.due[self.pc] = Some(entry);
+        self.begin(inst);
+        let mut access = self.prepare(memory);
+        // The address that was announced is that with the offset.
+        access.offset = 0;
+        self.asm
+            .load(W64, RAX, at(RDI, fields::ANNOUNCED_FIRST));
+        self.asm
+            .load(W32, RCX, at(RDI, fields::ANNOUNCED_IS_ROW));
+        self.asm.test(RCX, RCX);
+        self.perform_pattern(&access);
+        self.finish_access(memory, &access);
+        self.restore_mask(inst);
+        self.asm.bind(together);
+        self.stubs.push(Stub::Enter {
+            label: skipped,
+            load: self.cache.entries().to_vec(),
+            resume: together,
+        });
+    }
+
+    /// Moves the data of a row, or of one place if the flags say zero.
+    fn perform_pattern(&mut self, access: &Access) {
+        if !access.is_load {
+            self.asm.jump_if(Condition::Equal, access.slow);
+            return self.perform_row(access);
+        }
+        let (one_place, moved) = (self.asm.label(), self.asm.label());
+        self.asm.jump_if(Condition::Equal, one_place);
+        self.perform_row(access);
+        self.asm.jump(moved);
+        self.asm.bind(one_place);
+        self.load_one_place(access);
+        self.asm.bind(moved);
+    }
+
+    fn perform_row(&mut self, access: &Access) {
+        if access.is_masked && access.data.len() > 1 {
+            self.asm.jump(access.slow);
+            return;
+        }
+        self.locate(access, fields::WINDOW_BLOCK_END);
+        self.move_row(access);
     }
 
     fn prepare_announced(&mut self, memory: &MemoryInst) -> Access {

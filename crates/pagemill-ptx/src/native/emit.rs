@@ -34,6 +34,8 @@ pub(super) struct Entries {
     /// Zero where the code cannot be entered.
     pub whole: Vec<u32>,
     pub partial: Vec<u32>,
+    /// Where the access at a position, which was announced, is performed: by whole warps and by others.
+    pub due: [Vec<u32>; 2],
     /// The same for compiled code.
     pub places: Vec<Place>,
     /// The first position of each position's region.
@@ -109,6 +111,8 @@ pub(super) struct Emitter<'a> {
     pub pc: usize,
     pub stubs: Vec<Stub>,
     pub heads: Vec<Option<Label>>,
+    /// Where announced accesses are performed.
+    pub due: Vec<Option<Label>>,
     region: usize,
     pub leave: Label,
     pub paths: Paths,
@@ -136,6 +140,7 @@ pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emi
         pc: 0,
         stubs: Vec::new(),
         heads: Vec::new(),
+        due: Vec::new(),
         region: 0,
         leave,
         paths,
@@ -147,7 +152,12 @@ pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emi
         region: regions(&leaders),
         ..Entries::default()
     };
-    let labels = [false, true].map(|is_partial| emitter.variant(&leaders, is_partial));
+    let mut due = Vec::new();
+    let labels = [false, true].map(|is_partial| {
+        let labels = emitter.variant(&leaders, is_partial);
+        due.push(std::mem::take(&mut emitter.due));
+        labels
+    });
     if emitter.has_failed {
         return None;
     }
@@ -157,13 +167,14 @@ pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emi
     if !asm.link() || i32::try_from(asm.code.len()).is_err() {
         return None;
     }
-    let [whole, partial]: [Vec<u32>; 2] = labels.map(|labels| {
-        let offset = |label: Option<Label>| label.and_then(|label| asm.offset_of(label));
-        let offsets = labels
-            .into_iter()
-            .map(|label| offset(label).unwrap_or(0) as u32);
-        offsets.collect()
-    });
+    let offset = |label: Option<Label>| label.and_then(|label| asm.offset_of(label));
+    let offsets = |labels: Vec<Option<Label>>| -> Vec<u32> {
+        let offsets = labels.into_iter().map(offset);
+        offsets.map(|offset| offset.unwrap_or(0) as u32).collect()
+    };
+    let [whole, partial] = labels.map(offsets);
+    let mut due = due.into_iter().map(offsets);
+    entries.due = [(); 2].map(|()| due.next().unwrap_or_default());
     let place = |pc: usize| Place {
         whole: whole[pc],
         partial: partial[pc],
@@ -268,6 +279,7 @@ impl Emitter<'_> {
             .map(|&is_leader| is_leader.then(|| self.asm.label()))
             .collect();
         let mut entries = vec![None; leaders.len()];
+        self.due = vec![None; leaders.len()];
         self.cache.clear();
         // Whether control can come here from the instruction before.
         let mut falls = false;
@@ -449,6 +461,11 @@ impl Emitter<'_> {
     /// Counts the lanes that a guarded instruction was not for, and restores what `begin` changed.
     pub(super) fn end(&mut self, inst: &Inst) {
         self.count_idle(inst);
+        self.restore_mask(inst);
+    }
+
+    /// Restores what `begin` changed.
+    pub(super) fn restore_mask(&mut self, inst: &Inst) {
         if inst.guard != Inst::UNGUARDED && self.is_partial {
             self.asm.load(Width::W32, RBX, at(RDI, fields::MASK));
             spread_mask(&mut self.asm);

@@ -146,6 +146,12 @@ impl Routine {
         }
     }
 
+    /// Where the announced access at `pc` is performed; zero if the interpreter does it.
+    fn due_entry(&self, path: &Path) -> u32 {
+        let due = &self.entries.due[usize::from(path.mask != FULL)];
+        due.get(path.pc as usize).copied().unwrap_or(0)
+    }
+
     /// The first instruction of the region of `pc`.
     pub(crate) fn region(&self, pc: u32) -> u32 {
         self.entries.region[pc as usize]
@@ -189,6 +195,46 @@ impl<'a> Native<'a> {
         before: &[u32],
         remaining: u64,
     ) -> Option<Stay> {
+        let path = standing.path;
+        let entry = *self.routine.entries(path.mask).get(path.pc as usize)?;
+        self.enter((entry, path.pc), frame, standing, local, before, remaining)
+    }
+
+    /// The same from the access on that was announced, which is performed first: `first` is the address of lane 0 of a row,
+    /// or of all lanes. `None` if the interpreter must perform it; nothing has happened then.
+    pub(crate) fn run_due(
+        &mut self,
+        (first, is_row): (u64, bool),
+        frame: &mut Frame<'_>,
+        standing: Standing<'_>,
+        local: &mut [Line<u32>],
+        before: &[u32],
+        remaining: u64,
+    ) -> Option<Stay> {
+        let path = standing.path;
+        self.announced = Announced {
+            first,
+            mask: 0,
+            is_row: is_row.into(),
+        };
+        let entry = self.routine.due_entry(&path);
+        // The access itself was counted when it was announced.
+        let counted = (entry, path.pc + 1);
+        let stay = self.enter(counted, frame, standing, local, before, remaining)?;
+        let is_refused = stay.end == End::Handover && stay.path.pc == path.pc && stay.accesses == 0;
+        (!is_refused).then_some(stay)
+    }
+
+    /// Enters at `entry`, whose region is counted up to `counted`.
+    fn enter(
+        &mut self,
+        (entry, counted): (u32, u32),
+        frame: &mut Frame<'_>,
+        standing: Standing<'_>,
+        local: &mut [Line<u32>],
+        before: &[u32],
+        remaining: u64,
+    ) -> Option<Stay> {
         let Standing {
             path,
             alive,
@@ -196,13 +242,13 @@ impl<'a> Native<'a> {
             is_split,
             pending,
         } = standing;
-        let entry = *self.routine.entries(path.mask).get(path.pc as usize)?;
         if entry == 0 {
             return None;
         }
         let region = self.routine.region(path.pc);
-        let ahead = i64::from(before[path.pc as usize]) - i64::from(before[region as usize]);
-        let cost = cost_of(self.costs, before[path.pc as usize], before[region as usize]);
+        let (counted, begin) = (before[counted as usize], before[region as usize]);
+        let ahead = i64::from(counted) - i64::from(begin);
+        let cost = cost_of(self.costs, counted, begin);
         let remaining = i64::try_from(remaining).unwrap_or(i64::MAX / 2);
         stack.reserve(STACK_ROOM);
         let bottom = stack.as_mut_ptr();
@@ -239,7 +285,7 @@ impl<'a> Native<'a> {
             cost,
             pending: *pending,
             awaited: 0,
-            announced: Announced::default(),
+            announced: self.announced,
             scratch: MaybeUninit::uninit(),
         };
         let answer = call(&self.routine.code, entry, &mut context);

@@ -273,12 +273,12 @@ impl Gpu {
         }
     }
 
-    /// Lets `executor` run the instructions of later launches without time.
+    /// Lets `executor` run the instructions of later launches.
     pub fn set_executor(&mut self, executor: Executor) {
         self.executor = Some(executor);
     }
 
-    /// Calls `observe` around the execution of each later launch without time. The simulator has no clock of the host; a
+    /// Calls `observe` around the execution of each later launch, with its timing if it is timed. The simulator has no clock of the host; a
     /// benchmark brings its own.
     pub fn observe_execution(&mut self, observe: fn(ExecutionMark)) {
         self.observe_execution = Some(observe);
@@ -327,6 +327,7 @@ impl Gpu {
             output,
             timing_model,
             timings,
+            observe_execution,
             ..
         } = self;
         let name = &launch.kernel().name;
@@ -334,7 +335,11 @@ impl Gpu {
             .costs
             .entry(name.clone())
             .or_insert_with(|| kernel_costs(launch.kernel(), timings));
-        timing_model.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output))
+        let observe = observe_execution.unwrap_or(|_| ());
+        observe(ExecutionMark::Begin);
+        let run = timing_model.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output));
+        observe(ExecutionMark::End);
+        run
     }
 
     fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
