@@ -15,6 +15,7 @@ use crate::exec::warp::{Warp, WarpState};
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
 use crate::native::{Native, Routine, Windows};
+use crate::pace::Pace;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 
@@ -40,6 +41,8 @@ pub struct Block {
     hints: Vec<u32>,
     /// What machine code may reach.
     windows: Windows,
+    /// Of the timed steps made here.
+    pace: Pace,
     pub(crate) output: Output,
     /// What is known of it, if mistakes are looked for.
     pub(crate) check: Option<Box<BlockCheck>>,
@@ -68,6 +71,7 @@ impl Block {
             barriers: Barriers::default(),
             hints: Vec::new(),
             windows: Windows::default(),
+            pace: Pace::default(),
             output: Output::default(),
             check: None,
             scratch: MemoryAccess::default(),
@@ -89,6 +93,7 @@ impl Block {
         self.shared = vec![0; launch.shared_bytes as usize];
         self.hints = vec![0; code.sites as usize];
         self.windows = Windows::default();
+        self.pace = Pace::default();
     }
 
     /// Looks for mistakes in the blocks of `launch`.
@@ -203,6 +208,7 @@ impl Block {
                 let (end, released) = self.go(launch, warp, memory, mode, totals)?;
                 (step.end, step.released_warps) = (end, released);
                 step.opens_cluster_barrier = std::mem::take(&mut self.opens_cluster_barrier);
+                self.pace.note(step.totals.instructions);
             }
         }
         Ok(())
@@ -355,7 +361,10 @@ impl Block {
             (Executor::Compiled, None) => code.routine().ok(),
             (Executor::Compiled, Some(costs)) => {
                 let is_whole = costs.prefix.len() == launch.kernel.instructions.len() + 1;
-                let is_timed = is_whole && self.check.is_none();
+                let is_compiled = code.timed_routine.get().is_some();
+                let length = code.stepped.insts.len();
+                let pays = launch.is_chosen || self.pace.pays(length, is_compiled);
+                let is_timed = is_whole && pays && self.check.is_none();
                 is_timed.then(|| code.timed_routine().ok()).flatten()
             }
         }

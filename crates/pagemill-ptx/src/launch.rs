@@ -126,6 +126,8 @@ pub struct Launch {
     pub(crate) instruction_limit: u64,
     stack_bytes: u32,
     pub(crate) executor: Executor,
+    /// Whether the caller chose it. Otherwise timed runs compile what gains from it.
+    pub(crate) is_chosen: bool,
     /// Whether blocks may wait for each other, so that all of them are resident at once.
     blocks_meet: bool,
     /// Identifies a launch, so that a block knows when it must change shape.
@@ -193,6 +195,7 @@ impl Launch {
             instruction_limit: INSTRUCTION_LIMIT,
             stack_bytes: STACK_BYTES,
             executor: Executor::default(),
+            is_chosen: false,
             blocks_meet: false,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
@@ -236,10 +239,14 @@ impl Launch {
         }
     }
 
-    /// Chooses what executes functional runs.
+    /// Chooses what executes. Without it, timed runs compile only what gains from it.
     #[must_use]
     pub fn with_executor(self, executor: Executor) -> Self {
-        Self { executor, ..self }
+        Self {
+            executor,
+            is_chosen: true,
+            ..self
+        }
     }
 
     /// Lets the blocks meet: `address` is that of 8 zero bytes, their size as a 32-bit number and a counter, in which

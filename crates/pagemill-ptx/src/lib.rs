@@ -23,6 +23,7 @@ mod memory;
 mod module;
 mod names;
 mod native;
+mod pace;
 pub mod parse;
 mod texture;
 mod trap;

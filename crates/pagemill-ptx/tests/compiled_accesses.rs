@@ -1,8 +1,8 @@
 //! Loads and stores of every width at every pattern of addresses, guarded or not: machine code against the interpreter.
 
 use pagemill_ptx::{
-    Block, DeviceMemory, Executor, FunctionalTotals, InstructionCosts, Launch, MemoryAccess, Module,
-    Output, Step, StepEnd, Trap, run_functional,
+    Block, DeviceMemory, Executor, FunctionalTotals, InstructionCosts, Launch, MemoryAccess,
+    Module, Output, Step, StepEnd, Trap, run_functional,
 };
 use proptest::prelude::*;
 use std::fmt::Write;

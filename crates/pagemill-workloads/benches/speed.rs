@@ -169,7 +169,9 @@ fn main() {
         return executions(mode, timing);
     }
     divan::main();
-    modes.into_iter().for_each(|(mode, timing)| executions(mode, timing));
+    modes
+        .into_iter()
+        .for_each(|(mode, timing)| executions(mode, timing));
     PROGRAMS.into_iter().for_each(stop_cost);
     for name in PROGRAMS {
         for (mode, timing) in [("functional", false), ("timed", true)] {

@@ -192,7 +192,11 @@ fn every_program_computes_what_its_reference_says() {
 }
 
 /// Everything that a timed run of the program under page migration reports.
-fn timed_report(info: &WorkloadInfo, settings: &[(&str, u64)], executor: Executor) -> String {
+fn timed_report(
+    info: &'static WorkloadInfo,
+    settings: &[(&str, u64)],
+    executor: Executor,
+) -> String {
     let mut values = info.defaults();
     for &(parameter, value) in settings {
         let set = values.set(parameter, value);

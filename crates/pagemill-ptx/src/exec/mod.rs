@@ -14,6 +14,7 @@ pub(crate) mod line;
 mod local;
 mod matrix;
 pub(crate) mod meeting;
+mod meter;
 pub(crate) mod op;
 pub(crate) mod path;
 pub(crate) mod pattern;

@@ -54,7 +54,7 @@ impl Emitter<'_> {
         self.release(&access.temporaries);
         self.cache.clear();
         self.asm.bind(access.done);
-        // Whoever comes here finds everything in memory: no lane takes part, or the interpreter has performed the access.
+        // Here everything is in memory: no lane takes part, or the interpreter has performed the access.
         self.end(inst);
         if self.can_access(inst) {
             self.perform(inst, &memory);
@@ -71,10 +71,8 @@ impl Emitter<'_> {
         let mut access = self.prepare(memory);
         // The address that was announced is that with the offset.
         access.offset = 0;
-        self.asm
-            .load(W64, RAX, at(RDI, fields::ANNOUNCED_FIRST));
-        self.asm
-            .load(W32, RCX, at(RDI, fields::ANNOUNCED_IS_ROW));
+        self.asm.load(W64, RAX, at(RDI, fields::ANNOUNCED_FIRST));
+        self.asm.load(W32, RCX, at(RDI, fields::ANNOUNCED_IS_ROW));
         self.asm.test(RCX, RCX);
         self.perform_pattern(&access);
         self.finish_access(memory, &access);

@@ -10,8 +10,8 @@ use super::emit::{Emitter, Stub};
 use super::encode::{
     ADD, AND, CMP, Condition, Label, R12, RAX, RBP, RBX, RCX, RDI, SUB, Width, at,
 };
-use super::purpose::Purpose;
 use super::paths::{BARRIER, ENDED, PAUSE, Split, Stretch, WAIT, count_threads, set_mask};
+use super::purpose::Purpose;
 use crate::exec::op::Inst;
 use crate::exec::path::NEVER;
 use Width::{W32, W64};
@@ -276,7 +276,13 @@ impl Emitter<'_> {
     }
 
     /// Ends the stay before instruction `pc + 1`, which needs the slots in RAX.
-    pub(super) fn end_for_slots(&mut self, label: Label, flush: &[Entry], stretch: Stretch, pc: usize) {
+    pub(super) fn end_for_slots(
+        &mut self,
+        label: Label,
+        flush: &[Entry],
+        stretch: Stretch,
+        pc: usize,
+    ) {
         self.asm.bind(label);
         self.store_all(flush);
         self.asm.store(W64, at(RDI, fields::AWAITED), RAX);

@@ -15,6 +15,7 @@ use super::encode::{Mask, Mem};
 use super::liveness::Liveness;
 use super::paths::{ACTIVE, Paths, Split, Stretch, spread_mask};
 use super::purpose::Purpose;
+use super::regions::{leaders, regions};
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;
@@ -225,51 +226,6 @@ fn trampoline(asm: &mut Assembler, leave: Label, table: Label) {
     asm.leave();
 }
 
-/// Where regions begin.
-fn leaders(stream: &Stream) -> Vec<bool> {
-    let mut leaders = vec![false; stream.insts.len()];
-    let mut mark = |pc: u32| {
-        if let Some(leader) = leaders.get_mut(pc as usize) {
-            *leader = true;
-        }
-    };
-    mark(0);
-    stream.entries.iter().for_each(|&entry| mark(entry));
-    for (pc, inst) in (0..).zip(&stream.insts) {
-        match inst.op {
-            Op::Branch => {
-                mark(inst.aux);
-                mark(inst.reconverge);
-                if inst.guard == Inst::UNGUARDED {
-                    mark(pc + 1);
-                }
-            }
-            Op::BranchTable => {
-                stream.tables[inst.aux as usize]
-                    .iter()
-                    .for_each(|&target| mark(target));
-                mark(inst.reconverge);
-                mark(pc + 1);
-            }
-            Op::Exit => mark(pc + 1),
-            Op::Reconverge => mark(pc),
-            _ => {}
-        }
-    }
-    leaders
-}
-
-fn regions(leaders: &[bool]) -> Vec<u32> {
-    let mut region = 0;
-    let of = |(pc, &is_leader): (usize, &bool)| {
-        if is_leader {
-            region = pc as u32;
-        }
-        region
-    };
-    leaders.iter().enumerate().map(of).collect()
-}
-
 impl Emitter<'_> {
     /// One of the two variants; where each position can be entered.
     fn variant(&mut self, leaders: &[bool], is_partial: bool) -> Vec<Option<Label>> {
@@ -336,14 +292,7 @@ impl Emitter<'_> {
                 self.wait(inst);
                 Done::BENT
             }
-            Op::Load | Op::Store if self.is_timed(inst) && self.can_announce(inst) => {
-                self.announce(inst);
-                Done::BENT
-            }
-            Op::Load | Op::Store if self.can_access(inst) && !self.is_seen(inst) => {
-                self.access(inst);
-                Done::BENT
-            }
+            Op::Load | Op::Store if self.try_access(inst) => Done::BENT,
             Op::WarpWide if self.can_exchange(inst) && !self.is_watched() => {
                 self.exchange(inst);
                 Done::STRAIGHT
@@ -391,7 +340,21 @@ impl Emitter<'_> {
     /// Whether an access is one that the timing model decides about.
     fn is_timed(&self, inst: &Inst) -> bool {
         let space = self.code.memory[inst.aux as usize].space;
-        self.purpose == Purpose::Timed && matches!(space, Space::Global | Space::Generic | Space::Local)
+        self.purpose == Purpose::Timed
+            && matches!(space, Space::Global | Space::Generic | Space::Local)
+    }
+
+    /// A load or store, unless it is left to the interpreter.
+    fn try_access(&mut self, inst: &Inst) -> bool {
+        if self.is_timed(inst) && self.can_announce(inst) {
+            self.announce(inst);
+            return true;
+        }
+        let is_compiled = self.can_access(inst) && !self.is_seen(inst);
+        if is_compiled {
+            self.access(inst);
+        }
+        is_compiled
     }
 
     /// Whether an access is left to those who look for mistakes or decide when it happens.

@@ -4,7 +4,7 @@
 //! and returns before every instruction that it does not execute itself, so that the interpreter goes on from there.
 //! What it executes gives the same bits. See `docs/adr/0022-compiled-kernels.md`.
 //!
-//! Data flows one way: [`liveness`] -> [`emit`] (with [`control`], [`paths`], [`lanes`], [`convert`], [`special`], [`rounding`], [`exchange`], [`access`], [`announce`], [`rows`], [`scatter`], [`local`], [`cache`], [`table`]) -> [`encode`] ->
+//! Data flows one way: [`liveness`], [`regions`] -> [`emit`] (with [`control`], [`paths`], [`lanes`], [`convert`], [`special`], [`rounding`], [`exchange`], [`access`], [`announce`], [`rows`], [`scatter`], [`local`], [`cache`], [`table`]) -> [`encode`] ->
 //! [`Routine`] -> [`Native::run`].
 
 mod access;
@@ -21,6 +21,7 @@ mod liveness;
 mod local;
 mod paths;
 mod purpose;
+mod regions;
 mod rounding;
 mod routine;
 mod rows;

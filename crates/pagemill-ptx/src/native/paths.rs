@@ -132,7 +132,12 @@ fn refund(asm: &mut Assembler) {
 }
 
 impl Paths {
-    pub(super) fn emit(asm: &mut Assembler, leave: Label, positions: usize, has_costs: bool) -> Self {
+    pub(super) fn emit(
+        asm: &mut Assembler,
+        leave: Label,
+        positions: usize,
+        has_costs: bool,
+    ) -> Self {
         let paths = Self {
             resume: asm.label(),
             pause: asm.label(),

@@ -225,6 +225,44 @@ impl<'a> Native<'a> {
         (!is_refused).then_some(stay)
     }
 
+    /// What the code works with, before anything is counted and without paths that wait.
+    #[inline(always)]
+    fn context(&self, frame: &mut Frame<'_>, path: &Path, local: &mut [Line<u32>]) -> Context {
+        Context {
+            narrow: frame.narrow.as_mut_ptr(),
+            wide: frame.wide.as_mut_ptr(),
+            predicates: frame.predicates.as_mut_ptr(),
+            constants_narrow: frame.constants_narrow.as_ptr(),
+            constants_wide: frame.constants_wide.as_ptr(),
+            windows: self.windows.table.as_ptr(),
+            local: local.as_mut_ptr(),
+            local_bytes: 4 * local.len() as u64,
+            remaining: 0,
+            idle: 0,
+            accesses: 0,
+            writes: 0,
+            mask: path.mask,
+            lanes: path.mask.count_ones(),
+            reconverge: path.reconverge,
+            alive: 0,
+            is_split: 0,
+            fallback: 0,
+            threads: 0,
+            checkpoint: 0,
+            stack_top: std::ptr::null_mut(),
+            stack_bottom: std::ptr::null_mut(),
+            stack_limit: std::ptr::null_mut(),
+            places: self.routine.entries.places.as_ptr(),
+            code: self.routine.code.as_ptr(),
+            costs: self.costs.as_ptr(),
+            cost: Prefix::default(),
+            pending: 0,
+            awaited: 0,
+            announced: self.announced,
+            scratch: MaybeUninit::uninit(),
+        }
+    }
+
     /// Enters at `entry`, whose region is counted up to `counted`.
     fn enter(
         &mut self,
@@ -255,38 +293,18 @@ impl<'a> Native<'a> {
         let top = bottom.wrapping_add(stack.len());
         let end = bottom.wrapping_add(stack.capacity() - 1);
         let mut context = Context {
-            narrow: frame.narrow.as_mut_ptr(),
-            wide: frame.wide.as_mut_ptr(),
-            predicates: frame.predicates.as_mut_ptr(),
-            constants_narrow: frame.constants_narrow.as_ptr(),
-            constants_wide: frame.constants_wide.as_ptr(),
-            windows: self.windows.table.as_ptr(),
-            local: local.as_mut_ptr(),
-            local_bytes: 4 * local.len() as u64,
             // The code counts from the beginning of the region.
             remaining: remaining + ahead,
-            idle: 0,
-            accesses: 0,
-            writes: 0,
-            mask: path.mask,
-            lanes: path.mask.count_ones(),
-            reconverge: path.reconverge,
+            checkpoint: remaining,
+            cost,
             alive: *alive,
             is_split: is_split.into(),
-            fallback: 0,
-            threads: 0,
-            checkpoint: remaining,
             stack_top: top,
             stack_bottom: if is_split { top } else { bottom },
             stack_limit: if is_split { bottom } else { end },
-            places: self.routine.entries.places.as_ptr(),
-            code: self.routine.code.as_ptr(),
-            costs: self.costs.as_ptr(),
-            cost,
             pending: *pending,
-            awaited: 0,
-            announced: self.announced,
             scratch: MaybeUninit::uninit(),
+            ..self.context(frame, &path, local)
         };
         let answer = call(&self.routine.code, entry, &mut context);
         // SAFETY: compiled code left the paths below `stack_top` initialized: it pushes whole ones, and not beyond the
@@ -317,7 +335,12 @@ fn cost_of(costs: &[Prefix], from: u32, to: u32) -> Prefix {
 
 impl Native<'_> {
     /// Describes the access that the last stay ended before, and what need not be found out again.
-    pub(crate) fn describe(&self, inst: &MemoryInst, memory: &DeviceMemory, access: &mut MemoryAccess) -> Due {
+    pub(crate) fn describe(
+        &self,
+        inst: &MemoryInst,
+        memory: &DeviceMemory,
+        access: &mut MemoryAccess,
+    ) -> Due {
         let Announced {
             first,
             mask,

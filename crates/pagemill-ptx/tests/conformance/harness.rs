@@ -188,6 +188,51 @@ impl Device {
         dynamic_shared_bytes: u32,
         args: &[Arg],
     ) -> Result<FunctionalTotals, Box<Trap>> {
+        let launch = self.prepare(kernel, (grid, block), dynamic_shared_bytes, args);
+        let mut steps = Vec::new();
+        let mut stepped_memory = self.memory.clone();
+        let stepped = run_stepped(&launch, &mut stepped_memory, &mut steps);
+        let mut compiled_memory = self.memory.clone();
+        let compiled = launch.clone().with_executor(Executor::Compiled);
+        compare_steps(
+            &compiled,
+            &mut self.memory.clone(),
+            (&stepped, &stepped_memory, &steps),
+        );
+        let mut compiled_output = Output::default();
+        let compiled = run_functional(&compiled, &mut compiled_memory, &mut compiled_output);
+        let mut output = Output::default();
+        let result = run_functional(&launch, &mut self.memory, &mut output);
+        compare_compiled(
+            &launch,
+            (&compiled, &compiled_memory),
+            (&result, &self.memory),
+        );
+        let counts = result
+            .as_ref()
+            .map(|totals| (totals.instructions, totals.thread_instructions));
+        compare(
+            &launch,
+            (&stepped, &stepped_memory),
+            (counts.map_err(|trap| &**trap), &self.memory),
+        );
+        let (printed, mut notes) = (output.take(), output.take_notes());
+        assert_eq!(
+            (compiled_output.take(), compiled_output.take_notes()),
+            (printed.clone(), notes.clone())
+        );
+        self.printed.push_str(&printed);
+        self.notes.append(&mut notes);
+        result
+    }
+
+    fn prepare(
+        &self,
+        kernel: &str,
+        (grid, block): (Extent, Extent),
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) -> Launch {
         let kernel = self
             .module
             .kernel(kernel)
@@ -222,47 +267,12 @@ impl Device {
         .with_instruction_limit(INSTRUCTION_LIMIT)
         .with_stack_bytes(self.stack_bytes)
         .with_executor(Executor::Interpreter);
-        let launch = match self.cluster {
+        match self.cluster {
             Some(cluster) => launch
                 .with_cluster(cluster)
                 .unwrap_or_else(|error| panic!("{error}")),
             None => launch,
-        };
-        let mut stepped_memory = self.memory.clone();
-        let mut steps = Vec::new();
-        let stepped = run_stepped(&launch, &mut stepped_memory, &mut steps);
-        let mut compiled_memory = self.memory.clone();
-        let compiled = launch.clone().with_executor(Executor::Compiled);
-        compare_steps(
-            &compiled,
-            &mut self.memory.clone(),
-            (&stepped, &stepped_memory, &steps),
-        );
-        let mut compiled_output = Output::default();
-        let compiled = run_functional(&compiled, &mut compiled_memory, &mut compiled_output);
-        let mut output = Output::default();
-        let result = run_functional(&launch, &mut self.memory, &mut output);
-        compare_compiled(
-            &launch,
-            (&compiled, &compiled_memory),
-            (&result, &self.memory),
-        );
-        let counts = result
-            .as_ref()
-            .map(|totals| (totals.instructions, totals.thread_instructions));
-        compare(
-            &launch,
-            (&stepped, &stepped_memory),
-            (counts.map_err(|trap| &**trap), &self.memory),
-        );
-        let (printed, mut notes) = (output.take(), output.take_notes());
-        assert_eq!(
-            (compiled_output.take(), compiled_output.take_notes()),
-            (printed.clone(), notes.clone())
-        );
-        self.printed.push_str(&printed);
-        self.notes.append(&mut notes);
-        result
+        }
     }
 }
 
