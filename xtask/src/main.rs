@@ -117,6 +117,9 @@ enum Command {
         /// Keep the measured values in validation/.
         #[arg(long)]
         keep: bool,
+        /// Boot the kernel of this release of Debian, such as bookworm-backports, instead of this machine's.
+        #[arg(long, conflicts_with = "keep")]
+        kernel: Option<String>,
         /// Only suites (kmod/suites/) whose name contains one of these.
         names: Vec<String>,
     },
@@ -158,7 +161,14 @@ fn run(command: Command) -> Result<bool> {
             check: false,
             filter,
         } => kernels::rebuild(filter.as_deref()).map(|()| true),
-        Command::Vm { keep, names } => Ok(passed(&vm::run(&names, keep)?)),
+        Command::Vm {
+            keep,
+            kernel,
+            names,
+        } => Ok(passed(&match kernel {
+            Some(release) => vm::run_on_release(&release, &names)?,
+            None => vm::run(&names, keep)?,
+        })),
         Command::Package { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev

@@ -1,11 +1,11 @@
-//! Debian's kernel, headers, busybox and QEMU. Versions are what the package index offers today.
+//! Debian's kernels, their headers, busybox and QEMU. Versions are what the package index offers today.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::files::{entries, make_folder};
+use crate::archive::Archive;
 use crate::{Workshop, process};
 
 /// A kernel to boot and to build modules for.
@@ -33,11 +33,11 @@ pub enum Provided {
 /// Where Debian's statically linked busybox is.
 pub const BUSYBOX: &str = "/bin/busybox";
 
-/// The package whose dependency names today's kernel.
+/// The packages whose dependency names today's kernel, and its headers.
 const NEWEST: &str = "linux-image-amd64";
 
-/// Installs and downloads what is missing.
-pub fn provide(workshop: &Workshop) -> Result<Provided> {
+/// Installs and downloads what is missing. The kernel is this machine's Debian's, or that of the release `other`.
+pub fn provide(workshop: &Workshop, other: Option<&str>) -> Result<Provided> {
     if std::env::consts::ARCH != "x86_64" {
         return Ok(Provided::Not("the guest is x86-64".to_owned()));
     }
@@ -46,83 +46,140 @@ pub fn provide(workshop: &Workshop) -> Result<Provided> {
             "there is no apt-get to fetch Debian's kernel with".to_owned(),
         ));
     }
+    let provided = match other {
+        None => own_kernel(workshop),
+        Some(other) => kernel_of(other, workshop),
+    };
+    match provided {
+        Err(error) => Ok(Provided::Not(format!("no kernel: {error:#}"))),
+        provided => provided,
+    }
+}
+
+/// The kernel of this machine's Debian, with installed headers.
+fn own_kernel(workshop: &Workshop) -> Result<Provided> {
     let Some(release) = newest_release(workshop)? else {
         return Ok(Provided::Not(format!(
             "the package index does not know {NEWEST}"
         )));
     };
-    let missing = missing_packages(&release);
-    if !missing.is_empty() {
-        let Some(packages) = workshop.packages else {
-            return Ok(Provided::Not(format!(
-                "not installed: sudo apt-get install -y --no-install-recommends {}",
-                missing.join(" ")
-            )));
-        };
-        eprintln!("installing {}", missing.join(" "));
-        let names: Vec<&str> = missing.iter().map(String::as_str).collect();
-        if let Err(error) = (packages.install)(&names) {
-            return Ok(Provided::Not(format!("apt-get failed: {error:#}")));
-        }
+    let headers = Path::new("/usr/src").join(format!("linux-headers-{release}"));
+    let mut missing = missing_packages();
+    if !headers.join("Makefile").is_file() {
+        missing.push(format!("linux-headers-{release}"));
     }
-    match unpacked(workshop, &release) {
-        Ok(folder) => Ok(Provided::Kernel(kernel(release, &folder)?)),
-        Err(error) => Ok(Provided::Not(format!("no kernel: {error:#}"))),
+    if let Some(reason) = install(workshop, &missing) {
+        return Ok(Provided::Not(reason));
     }
+    let folder = folder_of(workshop, &release);
+    if !image(&folder, &release).is_file() {
+        let package = [format!("linux-image-{release}")];
+        Archive::own().unpack(&package, &workshop.folder, &folder)?;
+    }
+    Ok(Provided::Kernel(kernel(release, &folder, headers)?))
+}
+
+/// The kernel of another release of Debian. It and its headers are unpacked in the folder, not installed.
+fn kernel_of(other: &str, workshop: &Workshop) -> Result<Provided> {
+    if let Some(reason) = install(workshop, &missing_packages()) {
+        return Ok(Provided::Not(reason));
+    }
+    let archive = Archive::of_release(other, &workshop.folder)?;
+    let release = archive.dependencies(NEWEST).and_then(release_in);
+    let Some(release) = release else {
+        return Ok(Provided::Not(format!("{other} has no package {NEWEST}")));
+    };
+    let folder = folder_of(workshop, &release);
+    let sources = folder.join("usr/src");
+    let headers = sources.join(format!("linux-headers-{release}"));
+    if !image(&folder, &release).is_file() {
+        let names = kernel_packages(&archive, &release)?;
+        archive.unpack(&names, &workshop.folder, &folder)?;
+    }
+    lead_to(&headers.join("Makefile"), &sources)?;
+    Ok(Provided::Kernel(kernel(release, &folder, headers)?))
+}
+
+/// A kernel, and what modules are built against.
+fn kernel_packages(archive: &Archive, release: &str) -> Result<Vec<String>> {
+    let headers = format!("linux-headers-{release}");
+    let needed = archive
+        .dependencies(&headers)
+        .with_context(|| format!("the package index does not know {headers}"))?;
+    let is_source =
+        |name: &String| name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-");
+    let mut names = vec![format!("linux-image-{release}"), headers];
+    names.extend(needed.into_iter().filter(is_source));
+    Ok(names)
+}
+
+/// The headers' makefile includes another by its place on a machine where it is installed.
+fn lead_to(makefile: &Path, sources: &Path) -> Result<()> {
+    let cannot = || format!("cannot change {}", makefile.display());
+    let text = std::fs::read_to_string(makefile).with_context(cannot)?;
+    let include = format!("include {}/", sources.display());
+    let led = text.replace("include /usr/src/", &include);
+    std::fs::write(makefile, led).with_context(cannot)
+}
+
+/// Installs packages, and says why not if it cannot.
+fn install(workshop: &Workshop, missing: &[String]) -> Option<String> {
+    if missing.is_empty() {
+        return None;
+    }
+    let Some(packages) = workshop.packages else {
+        return Some(format!(
+            "not installed: sudo apt-get install -y --no-install-recommends {}",
+            missing.join(" ")
+        ));
+    };
+    eprintln!("installing {}", missing.join(" "));
+    let names: Vec<&str> = missing.iter().map(String::as_str).collect();
+    let error = (packages.install)(&names).err()?;
+    Some(format!("apt-get failed: {error:#}"))
 }
 
 /// What `linux-image-amd64` stands for. The index is fetched when it is empty, or names a kernel that we do not have yet.
 fn newest_release(workshop: &Workshop) -> Result<Option<String>> {
-    let indexed = indexed_release()?;
+    let indexed = || Archive::own().dependencies(NEWEST).and_then(release_in);
     let is_known = |release: &String| image(&folder_of(workshop, release), release).is_file();
+    let known = indexed();
     let Some(packages) = workshop.packages else {
-        return Ok(indexed);
+        return Ok(known);
     };
-    if indexed.as_ref().is_some_and(is_known) {
-        return Ok(indexed);
+    if known.as_ref().is_some_and(is_known) {
+        return Ok(known);
     }
     if let Err(error) = (packages.update)() {
         eprintln!("the package index stays as it is: {error:#}");
     }
-    indexed_release()
+    Ok(indexed())
 }
 
-fn indexed_release() -> Result<Option<String>> {
-    let text = process::output(Command::new("apt-cache").args(["depends", NEWEST]));
-    Ok(text.ok().as_deref().and_then(release_in))
+/// The release of the kernel among the packages that `linux-image-amd64` depends on.
+fn release_in(dependencies: Vec<String>) -> Option<String> {
+    dependencies
+        .iter()
+        .find_map(|name| name.strip_prefix("linux-image-").map(str::to_owned))
 }
 
-/// The release in what `apt-cache depends` says.
-fn release_in(depends: &str) -> Option<String> {
-    let names = depends
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
-    names.map(|name| name.trim().to_owned()).next()
-}
-
-fn missing_packages(release: &str) -> Vec<String> {
+/// What the emulator and the build of modules need, whichever kernel.
+fn missing_packages() -> Vec<String> {
     let needs = [
         (
             Path::new(BUSYBOX).is_file() && is_static(BUSYBOX),
-            "busybox-static".to_owned(),
+            "busybox-static",
         ),
         (
             process::succeeds("qemu-system-x86_64", &["--version"]),
-            "qemu-system-x86".to_owned(),
+            "qemu-system-x86",
         ),
-        (
-            headers_of(release).join("Makefile").is_file(),
-            format!("linux-headers-{release}"),
-        ),
-        (
-            process::succeeds("gcc", &["--version"]),
-            "gcc libc6-dev".to_owned(),
-        ),
-        (process::succeeds("make", &["--version"]), "make".to_owned()),
+        (process::succeeds("gcc", &["--version"]), "gcc libc6-dev"),
+        (process::succeeds("make", &["--version"]), "make"),
     ];
     let missing = needs.into_iter().filter(|(is_there, _)| !is_there);
     missing
-        .flat_map(|(_, names)| names.split(' ').map(str::to_owned).collect::<Vec<String>>())
+        .flat_map(|(_, names)| names.split(' ').map(str::to_owned))
         .collect()
 }
 
@@ -130,10 +187,6 @@ fn missing_packages(release: &str) -> Vec<String> {
 fn is_static(program: &str) -> bool {
     let output = Command::new("ldd").arg(program).output();
     output.is_ok_and(|output| !output.status.success())
-}
-
-fn headers_of(release: &str) -> PathBuf {
-    Path::new("/usr/src").join(format!("linux-headers-{release}"))
 }
 
 fn folder_of(workshop: &Workshop, release: &str) -> PathBuf {
@@ -144,53 +197,7 @@ fn image(folder: &Path, release: &str) -> PathBuf {
     folder.join("boot").join(format!("vmlinuz-{release}"))
 }
 
-/// Where the kernel's package is unpacked; downloads it the first time.
-fn unpacked(workshop: &Workshop, release: &str) -> Result<PathBuf> {
-    let folder = folder_of(workshop, release);
-    if image(&folder, release).is_file() {
-        return Ok(folder);
-    }
-    let packages = workshop.folder.join("packages");
-    make_folder(&packages)?;
-    let package = format!("linux-image-{release}");
-    eprintln!("downloading {package}");
-    let mut download = Command::new("apt-get");
-    download
-        .args(["-qq", "-o", "APT::Sandbox::User=root", "download"])
-        .arg(&package)
-        .current_dir(&packages);
-    process::run(&mut download)?;
-    let archive = newest_archive(&packages, &package)?;
-    // Renamed when whole, so that an interrupted run leaves nothing that looks complete.
-    let partial = packages.join("partial");
-    if partial.exists() {
-        std::fs::remove_dir_all(&partial)
-            .with_context(|| format!("cannot remove {}", partial.display()))?;
-    }
-    process::run(
-        Command::new("dpkg-deb")
-            .arg("-x")
-            .arg(&archive)
-            .arg(&partial),
-    )?;
-    std::fs::remove_file(&archive)
-        .with_context(|| format!("cannot remove {}", archive.display()))?;
-    make_folder(&workshop.folder.join("kernels"))?;
-    std::fs::rename(&partial, &folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
-}
-
-fn newest_archive(packages: &Path, package: &str) -> Result<PathBuf> {
-    let prefix = format!("{package}_");
-    let found = entries(packages)?.into_iter().rfind(|path| {
-        path.file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-    });
-    found.with_context(|| format!("apt-get left no {prefix}*.deb in {}", packages.display()))
-}
-
-fn kernel(release: String, folder: &Path) -> Result<Kernel> {
+fn kernel(release: String, folder: &Path, headers: PathBuf) -> Result<Kernel> {
     let image = image(folder, &release);
     if !image.is_file() {
         bail!(
@@ -200,7 +207,7 @@ fn kernel(release: String, folder: &Path) -> Result<Kernel> {
     }
     Ok(Kernel {
         version: version_in(&image).unwrap_or_else(|| release.clone()),
-        headers: headers_of(&release),
+        headers,
         release,
         image,
     })
@@ -225,9 +232,30 @@ mod tests {
 
     #[test]
     fn the_release_is_read_from_the_dependency() {
-        let depends = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
-        assert_eq!(release_in(depends).as_deref(), Some("6.1.0-56-amd64"));
-        assert_eq!(release_in("N: Unable to locate package\n"), None);
+        let depends = ["linux-base", "linux-image-6.1.0-56-amd64"].map(str::to_owned);
+        assert_eq!(
+            release_in(depends.to_vec()).as_deref(),
+            Some("6.1.0-56-amd64")
+        );
+        assert_eq!(release_in(Vec::new()), None);
+    }
+
+    #[test]
+    fn unpacked_headers_include_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let makefile = folder.path().join("Makefile");
+        std::fs::write(
+            &makefile,
+            "include /usr/src/linux-headers-common/Makefile\n",
+        )
+        .unwrap();
+        for _ in 0..2 {
+            lead_to(&makefile, Path::new("/kept/usr/src")).unwrap();
+            assert_eq!(
+                std::fs::read_to_string(&makefile).unwrap(),
+                "include /kept/usr/src/linux-headers-common/Makefile\n"
+            );
+        }
     }
 
     #[test]

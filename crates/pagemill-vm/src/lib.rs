@@ -3,12 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
-//! | `debian.rs` | kernel, headers, busybox, QEMU: found or fetched |
+//! | `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
 //! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
 //! | `bundle.rs`, `guest.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
 //! | `qemu.rs`, `protocol.rs`, `claim.rs` | booting, what the guest reports, and what must hold of it |
 #![forbid(unsafe_code)]
 
+mod archive;
 mod build;
 mod bundle;
 mod claim;
@@ -57,13 +58,22 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Debian's kernel and what belongs to it, fetched if it is not there.
+    /// The kernel of this machine's Debian and what belongs to it, fetched if it is not there.
     ///
     /// # Errors
     /// Programs that should work do not.
     pub fn kernel(&self) -> Result<Provided> {
+        self.kernel_of(None)
+    }
+
+    /// The same of another release of Debian, such as `bookworm-backports`. Its packages are unpacked in the folder, and
+    /// nothing of it is installed.
+    ///
+    /// # Errors
+    /// Programs that should work do not.
+    pub fn kernel_of(&self, release: Option<&str>) -> Result<Provided> {
         let _alone = self.lock()?;
-        debian::provide(self)
+        debian::provide(self, release)
     }
 
     /// Until it is dropped, no other process fetches or builds in the folder.

@@ -59,9 +59,14 @@ pub fn boot(
 
 fn command(suite: &Suite, kernel: &Kernel, archive: &Path, console: &Path) -> Command {
     let machine = &suite.machine;
+    let accelerator = if machine.one_thread {
+        "tcg,thread=single"
+    } else {
+        "tcg"
+    };
     let mut command = Command::new(PROGRAM);
     command
-        .args(["-accel", "tcg", "-no-user-config", "-nodefaults"])
+        .args(["-accel", accelerator, "-no-user-config", "-nodefaults"])
         .args(["-display", "none", "-no-reboot", "-cpu", &machine.cpu])
         .args(["-smp", &machine.cpus.to_string()])
         .args(["-m", &format!("{}M", machine.memory_mib)])

@@ -38,7 +38,8 @@ pub struct Suite {
     #[serde(default)]
     pub kernel_line: String,
     /// The kernel series that the modules are written for, such as `6.1`; any if left out.
-    pub kernel: Option<String>,
+    #[serde(default)]
+    pub kernels: Vec<String>,
     /// What is emulated.
     #[serde(default)]
     pub machine: Machine,
@@ -64,6 +65,8 @@ pub struct Machine {
     pub cpu: String,
     /// How many of them.
     pub cpus: u32,
+    /// One thread of the host executes all processors in turn: needed where the guest patches code that another one executes.
+    pub one_thread: bool,
     /// Memory in MiB.
     pub memory_mib: u32,
     /// Time is the number of instructions executed: one instruction, one nanosecond.
@@ -79,6 +82,7 @@ impl Default for Machine {
         Self {
             cpu: "max".to_owned(),
             cpus: 1,
+            one_thread: false,
             memory_mib: 512,
             icount: false,
             timeout_s: 300,
@@ -170,14 +174,27 @@ impl Suite {
         format!("vm {}: {test}", self.name)
     }
 
+    /// This suite under a name of its own, for the kernel of another release of Debian.
+    #[must_use]
+    pub fn on(mut self, release: Option<&str>) -> Self {
+        if let Some(release) = release {
+            self.name = format!("{}-{release}", self.name);
+        }
+        self
+    }
+
     /// Why not on the kernel `release`, if so.
     pub fn cannot_run_on(&self, release: &str) -> Option<String> {
-        let series = self.kernel.as_deref()?;
-        let is_of_series = release
-            .strip_prefix(series)
-            .is_some_and(|rest| rest.starts_with('.'));
-        (!is_of_series)
-            .then(|| format!("its modules are for Linux {series}, this Debian has {release}"))
+        let is_of = |series: &String| {
+            release
+                .strip_prefix(series.as_str())
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        let may_run = self.kernels.is_empty() || self.kernels.iter().any(is_of);
+        (!may_run).then(|| {
+            let series = self.kernels.join(" and ");
+            format!("its modules are for Linux {series}, this Debian has {release}")
+        })
     }
 
     /// The emulated machine, for the head of a table.
@@ -185,6 +202,7 @@ impl Suite {
         let Machine {
             cpu,
             cpus,
+            one_thread,
             memory_mib,
             icount,
             ..
@@ -194,7 +212,8 @@ impl Suite {
         } else {
             "free running"
         };
-        format!("TCG; cpu {cpu}; {cpus} CPUs; {memory_mib} MiB; {time}")
+        let threads = if *one_thread { " in one thread" } else { "" };
+        format!("TCG; cpu {cpu}; {cpus} CPUs{threads}; {memory_mib} MiB; {time}")
     }
 }
 
@@ -242,8 +261,10 @@ mod tests {
 
     #[test]
     fn modules_name_their_kernel_series() {
-        let suite = Suite::parse("n", &format!("kernel = \"6.1\"\n{SMALLEST}")).unwrap();
+        let suite =
+            Suite::parse("n", &format!("kernels = [\"6.1\", \"6.11\"]\n{SMALLEST}")).unwrap();
         assert_eq!(suite.cannot_run_on("6.1.0-56-amd64"), None);
+        assert_eq!(suite.cannot_run_on("6.11.2-amd64"), None);
         assert!(suite.cannot_run_on("6.12.1-amd64").is_some());
         assert_eq!(
             Suite::parse("n", SMALLEST).unwrap().cannot_run_on("7.0.1"),

@@ -40,29 +40,43 @@ pub fn kernel() -> Result<Provided> {
 /// the modules can have tested in user space, but for those that are booted on demand.
 /// With `keep`, the measured values go to `validation/`.
 pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
+    let mut tally = Tally::default();
+    if filters.is_empty() {
+        usertest::run(&mut tally)?;
+    }
+    run_on(None, filters, keep, &mut tally)?;
+    Ok(tally)
+}
+
+/// Boots the same suites on the kernel of another release of Debian.
+pub fn run_on_release(release: &str, filters: &[String]) -> Result<Tally> {
+    let mut tally = Tally::default();
+    run_on(Some(release), filters, false, &mut tally)?;
+    Ok(tally)
+}
+
+fn run_on(release: Option<&str>, filters: &[String], keep: bool, tally: &mut Tally) -> Result<()> {
     let workshop = workshop();
     let suites: Vec<Suite> = Suite::load_all(&workshop.sources.join("suites"))?
         .into_iter()
         .filter(|suite| suite.is_meant(filters))
+        .map(|suite| suite.on(release))
         .collect();
-    let records = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
+    let is_mrc = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
+    let records = is_mrc && release.is_none();
     if suites.is_empty() && !records {
         bail!(
             "no suite is called like {}: kmod/suites/ holds them",
             filters.join(" or ")
         );
     }
-    let mut tally = Tally::default();
-    if filters.is_empty() {
-        usertest::run(&mut tally)?;
-    }
-    match workshop.kernel()? {
+    match workshop.kernel_of(release)? {
         Provided::Kernel(kernel) => {
             for suite in &suites {
-                run_suite(&workshop, suite, &kernel, keep, &mut tally);
+                run_suite(&workshop, suite, &kernel, keep, tally);
             }
             if records {
-                mrc::run(&workshop, &mut tally);
+                mrc::run(&workshop, tally);
             }
         }
         Provided::Not(reason) => {
@@ -73,11 +87,11 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
                     .for_each(|test| tally.skip(&suite.title(&test.name), &reason));
             }
             if records {
-                mrc::skip(&reason, &mut tally);
+                mrc::skip(&reason, tally);
             }
         }
     }
-    Ok(tally)
+    Ok(())
 }
 
 fn run_suite(workshop: &Workshop, suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
