@@ -9,6 +9,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "../include/kcompat.h"
 #include "internal.h"
 
 /* Page offsets of mappings; they may come round, since unmapping too much does no harm. */
@@ -209,7 +210,7 @@ int pmc_region_mmap(struct file *file, struct vm_area_struct *vma)
 	vma->vm_pgoff = region->first;
 	vma->vm_private_data = region;
 	vma->vm_ops = &region_ops;
-	vma->vm_flags |= VM_DONTEXPAND;
+	vm_flags_set(vma, VM_DONTEXPAND);
 	return 0;
 }
 

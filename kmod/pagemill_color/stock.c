@@ -10,8 +10,8 @@
 #include <linux/atomic.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
-#include <linux/shrinker.h>
 
+#include "../include/kcompat.h"
 #include "internal.h"
 
 #define MIB_PAGES	(1UL << (20 - PAGE_SHIFT))
@@ -138,11 +138,13 @@ static unsigned long shrink_scan(struct shrinker *shrinker,
 	return freed ?: SHRINK_STOP;
 }
 
-static struct shrinker shrinker = {
+static const struct shrinker shrinker_calls = {
 	.count_objects = shrink_count,
 	.scan_objects = shrink_scan,
 	.seeks = DEFAULT_SEEKS,
 };
+
+static struct shrinker *shrinker;
 
 /* A frame of `color`, with old content; NULL if none is in stock. */
 struct page *pmc_stock_take(u32 color)
@@ -233,8 +235,8 @@ void pmc_stock_put(struct page *page)
 		put_page(page);
 		return;
 	}
-	ClearPageDirty(page);
-	ClearPageReferenced(page);
+	folio_clear_dirty(page_folio(page));
+	folio_clear_referenced(page_folio(page));
 	spin_lock(&stock_lock);
 	stock.used--;
 	kept = stock.stocked < stock.keep;
@@ -287,7 +289,7 @@ static void add_block(struct page *block, unsigned int order)
 	spin_lock(&stock_lock);
 	stock.coming -= 1UL << order;
 	for (i = 0; i < 1UL << order; i++)
-		add(nth_page(block, i));
+		add(block + i);
 	stock.taken_blocks++;
 	spin_unlock(&stock_lock);
 }
@@ -297,7 +299,7 @@ static bool add_largest_block(void)
 {
 	int order;
 
-	for (order = MAX_ORDER - 1; order >= (int)ilog2(pmc_colors); order--) {
+	for (order = MAX_PAGE_ORDER; order >= (int)ilog2(pmc_colors); order--) {
 		struct page *block = take_block(order);
 
 		if (block) {
@@ -388,13 +390,14 @@ int pmc_stock_init(u64 limit_mib, u64 keep_mib)
 		limit_mib = most_mib / 2;
 	stock.limit = min(limit_mib, most_mib) * MIB_PAGES;
 	stock.keep = min(keep_mib, most_mib) * MIB_PAGES;
-	return register_shrinker(&shrinker, "pagemill_color");
+	shrinker = kcompat_shrinker_start("pagemill_color", &shrinker_calls);
+	return PTR_ERR_OR_ZERO(shrinker);
 }
 
 /* All spaces have given back what they had. */
 void pmc_stock_exit(void)
 {
-	unregister_shrinker(&shrinker);
+	kcompat_shrinker_stop(shrinker);
 	give_back(U64_MAX);
 	WARN_ON(stock.used || stock.stocked);
 }

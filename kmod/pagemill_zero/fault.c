@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fault: what happens instead of clear_huge_page. */
+/* The fault: what happens instead of the kernel's clearing. */
 #include <linux/highmem.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -38,29 +38,28 @@ bool pmz_piece_is_clean(unsigned long pfn)
 	}
 }
 
-/* In place of clear_huge_page for a page that is clean. */
+/* In place of the kernel's clearing for a page that is clean. */
 static notrace void nothing_to_clear(void)
 {
 }
 
-/* In place of clear_huge_page in the off-load modes. */
-static notrace void clear_elsewhere(struct page *page, unsigned long addr_hint,
-				    unsigned int pages)
+/* In place of the kernel's clearing in the off-load modes. */
+static notrace void clear_elsewhere(struct folio *folio, unsigned long addr_hint)
 {
 	bool helped = false;
 
 	if (READ_ONCE(pmz_mode) == PMZ_MODE_OFFLOAD_ASYNC) {
 		u64 start = get_cycles();
 
-		pmz_offload_async(page, pages);
+		pmz_offload_async(folio);
 		pmz_note_handoff(get_cycles() - start);
 		helped = true;
 	} else {
-		helped = pmz_offload_wait(page, pages);
+		helped = pmz_offload_wait(folio);
 	}
 	if (!helped) {
 		pmz_count(PMZ_FAULTS_CPU);
-		pmz_symbols.clear_huge_page(page, addr_hint, pages);
+		pmz_symbols.clear(folio, addr_hint, folio_nr_pages(folio));
 	}
 	pmz_hook_leave();
 }
@@ -68,17 +67,17 @@ static notrace void clear_elsewhere(struct page *page, unsigned long addr_hint,
 static notrace void on_clear(unsigned long ip, unsigned long parent_ip,
 			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct page *page = (struct page *)fregs->regs.di;
+	struct folio *folio = pmz_folio_of(fregs);
 	enum pmz_mode mode = READ_ONCE(pmz_mode);
 
 	if (pmz_hook_is_own_call(parent_ip) || mode == PMZ_MODE_PLAIN ||
-	    !PageHuge(page))
+	    !folio_test_hugetlb(folio))
 		return;
-	if (pmz_mark_take(page)) {
+	if (pmz_mark_take(folio)) {
 		pmz_count(PMZ_FAULTS_CLEAN);
 		/* Cannot sleep, so it need not be counted as inside. */
-		ftrace_instruction_pointer_set(fregs,
-					       (unsigned long)nothing_to_clear);
+		ftrace_regs_set_instruction_pointer(
+			fregs, (unsigned long)nothing_to_clear);
 		return;
 	}
 	if (mode >= PMZ_MODE_OFFLOAD_WAIT && pmz_window_may_post() &&
@@ -90,6 +89,6 @@ static notrace void on_clear(unsigned long ip, unsigned long parent_ip,
 }
 
 struct pmz_hook pmz_fault_hook = {
-	.name = "clear_huge_page",
+	.name = PMZ_CLEAR_NAME,
 	.ops = { .func = on_clear },
 };

@@ -45,7 +45,7 @@ bool pmz_hook_is_own_call(unsigned long parent_ip)
 void pmz_hook_redirect(struct ftrace_regs *fregs, void *function)
 {
 	atomic_inc(&inside);
-	ftrace_instruction_pointer_set(fregs, (unsigned long)function);
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)function);
 }
 
 void pmz_hook_leave(void)

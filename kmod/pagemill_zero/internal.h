@@ -6,14 +6,13 @@
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/ftrace.h>
 #include <linux/fs.h>
-#include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 
 #include "core.h"
+#include "kernel.h"
 
 #define PMZ_PIECE_FRAMES	(PAGEMILL_ZERO_PIECE_BYTES >> PAGE_SHIFT)
 
@@ -69,15 +68,13 @@ void pmz_note_handoff(u64 ticks);
 
 /* symbols.c: what the kernel does not export */
 struct pmz_symbols {
-	void (*clear_huge_page)(struct page *page, unsigned long addr_hint,
-				unsigned int pages);
-	void (*free_huge_page)(struct page *page);
+	pmz_clear_fn clear;
+	void (*free)(struct folio *folio);
 	bool (*hugetlb_reserve_pages)(struct inode *inode, long from, long to,
 				      struct vm_area_struct *vma,
 				      vm_flags_t flags);
-	struct page *(*alloc_huge_page)(struct vm_area_struct *vma,
-					unsigned long address,
-					int avoid_reserve);
+	struct folio *(*alloc)(struct vm_area_struct *vma,
+			       unsigned long address, int avoid_reserve);
 	struct hstate *(*size_to_hstate)(unsigned long bytes);
 	spinlock_t *hugetlb_lock;
 	struct hstate *hstates;
@@ -102,10 +99,10 @@ void pmz_hook_drain(void);
 
 /* mark.c: what is known to be clean */
 void pmz_mark_init(void);
-void pmz_mark_set(struct page *page);
-bool pmz_mark_is_set(struct page *page);
-bool pmz_mark_take(struct page *page);
-void pmz_mark_drop(struct page *page);
+void pmz_mark_set(struct folio *folio);
+bool pmz_mark_is_set(struct folio *folio);
+bool pmz_mark_take(struct folio *folio);
+void pmz_mark_drop(struct folio *folio);
 void pmz_mark_drop_all(void);
 
 /* fault.c, freed.c, shortage.c */
@@ -117,8 +114,8 @@ void pmz_clear_piece(unsigned long pfn);
 bool pmz_piece_is_clean(unsigned long pfn);
 
 /* offload.c */
-bool pmz_offload_wait(struct page *page, unsigned int pages);
-void pmz_offload_async(struct page *page, unsigned int pages);
+bool pmz_offload_wait(struct folio *folio);
+void pmz_offload_async(struct folio *folio);
 
 /* pool.c */
 int pmz_pool_init(void);

@@ -24,39 +24,44 @@ void pmz_mark_init(void)
 	tag = ((ktime_get_boottime_ns() >> 10) | 1) << TAG_SHIFT;
 }
 
-/* Replaces the tag and leaves the flags, which others may be changing. */
-static unsigned long exchange(struct page *page, unsigned long new_tag)
+static unsigned long *word_of(struct folio *folio)
 {
-	unsigned long old = READ_ONCE(page->private);
+	return (unsigned long *)&folio->private;
+}
+
+/* Replaces the tag and leaves the flags, which others may be changing. */
+static unsigned long exchange(struct folio *folio, unsigned long new_tag)
+{
+	unsigned long *word = word_of(folio);
+	unsigned long old = READ_ONCE(*word);
 	unsigned long seen;
 
-	while ((seen = cmpxchg(&page->private, old,
-			       (old & FLAGS) | new_tag)) != old)
+	while ((seen = cmpxchg(word, old, (old & FLAGS) | new_tag)) != old)
 		old = seen;
 	return old & ~FLAGS;
 }
 
 /* Only for a page that no other process can write to. */
-void pmz_mark_set(struct page *page)
+void pmz_mark_set(struct folio *folio)
 {
-	exchange(page, tag);
+	exchange(folio, tag);
 }
 
-bool pmz_mark_is_set(struct page *page)
+bool pmz_mark_is_set(struct folio *folio)
 {
-	return (READ_ONCE(page->private) & ~FLAGS) == tag;
+	return (READ_ONCE(*word_of(folio)) & ~FLAGS) == tag;
 }
 
 /* Whether the page was clean; it is no longer known to be. */
-bool pmz_mark_take(struct page *page)
+bool pmz_mark_take(struct folio *folio)
 {
-	return pmz_mark_is_set(page) && exchange(page, 0) == tag;
+	return pmz_mark_is_set(folio) && exchange(folio, 0) == tag;
 }
 
-void pmz_mark_drop(struct page *page)
+void pmz_mark_drop(struct folio *folio)
 {
-	if (READ_ONCE(page->private) & ~FLAGS)
-		exchange(page, 0);
+	if (READ_ONCE(*word_of(folio)) & ~FLAGS)
+		exchange(folio, 0);
 }
 
 /* Tidiness on unloading; correctness is the tag's. */
@@ -64,14 +69,14 @@ void pmz_mark_drop_all(void)
 {
 	struct hstate *h = pmz_symbols.hstates;
 	struct hstate *end = h + *pmz_symbols.hugetlb_max_hstate;
-	struct page *page;
+	struct folio *folio;
 	int node;
 
 	spin_lock_irq(pmz_symbols.hugetlb_lock);
 	for (; h < end; h++) {
 		for_each_online_node(node)
-			list_for_each_entry(page, &h->hugepage_freelists[node], lru)
-				pmz_mark_drop(page);
+			list_for_each_entry(folio, &h->hugepage_freelists[node], lru)
+				pmz_mark_drop(folio);
 	}
 	spin_unlock_irq(pmz_symbols.hugetlb_lock);
 }

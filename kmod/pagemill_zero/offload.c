@@ -73,12 +73,12 @@ static bool settle_oldest(struct pieces *pieces)
  * Returns when the page is clean, by the helper or the kernel. False if the helper did
  * not even get a first piece: then nothing was done.
  */
-bool pmz_offload_wait(struct page *page, unsigned int pages)
+bool pmz_offload_wait(struct folio *folio)
 {
-	struct pieces pieces = { .next_pfn = page_to_pfn(page) };
+	struct pieces pieces = { .next_pfn = folio_pfn(folio) };
 	bool helped = true;
 
-	pieces.end_pfn = pieces.next_pfn + pages;
+	pieces.end_pfn = pieces.next_pfn + folio_nr_pages(folio);
 	post_what_fits(&pieces);
 	if (!pieces.count)
 		return false;
@@ -101,15 +101,15 @@ bool pmz_offload_wait(struct page *page, unsigned int pages)
  * the page held, and loses what it writes before the helper comes. Each piece
  * holds a reference, so that no other user of the frame is hurt.
  */
-void pmz_offload_async(struct page *page, unsigned int pages)
+void pmz_offload_async(struct folio *folio)
 {
-	unsigned long pfn = page_to_pfn(page);
-	unsigned long end_pfn = pfn + pages;
+	unsigned long pfn = folio_pfn(folio);
+	unsigned long end_pfn = pfn + folio_nr_pages(folio);
 
 	for (; pfn < end_pfn; pfn += PMZ_PIECE_FRAMES) {
-		get_page(page);
+		folio_get(folio);
 		if (pmz_window_post(pfn, PMZ_ASYNC, 0) < 0) {
-			put_page(page);
+			folio_put(folio);
 			pmz_clear_piece(pfn);
 		}
 	}

@@ -3,7 +3,7 @@
  * Cleaning pages while they are free.
  *
  * A dirty page is taken off the free list as the kernel's own allocation does
- * it (dequeue_huge_page_node_exact), cleaned by the helper, and freed again.
+ * it (dequeue_hugetlb_folio_node_exact), cleaned by the helper, and freed again.
  * While it is away it can neither be handed out nor be dissolved. Pages that a
  * mapping has reserved are never taken, nor the last `keep_free` of the rest; and
  * a caller that finds too few calls back what is away (shortage.c).
@@ -20,7 +20,7 @@
 #define STEPS_PER_LOCK	128
 
 struct pool_page {
-	struct page *page;	/* NULL: unused */
+	struct folio *folio;	/* NULL: unused */
 	struct pmz_job job;
 };
 
@@ -33,11 +33,11 @@ static bool active;	/* some page may be away */
 static void pool_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(work, pool_work);
 
-static void take_off_list(struct hstate *h, struct page *page, int node)
+static void take_off_list(struct hstate *h, struct folio *folio, int node)
 {
-	list_move(&page->lru, &h->hugepage_activelist);
-	set_page_count(page, 1);
-	ClearHPageFreed(page);
+	list_move(&folio->lru, &h->hugepage_activelist);
+	set_page_count(&folio->page, 1);
+	folio_clear_hugetlb_freed(folio);
 	h->free_huge_pages--;
 	h->free_huge_pages_node[node]--;
 }
@@ -46,46 +46,46 @@ static void take_off_list(struct hstate *h, struct page *page, int node)
  * Looks at the tail of the free list and moves what is clean to the front,
  * where allocations take from: the list is its own place marker.
  */
-static struct page *take_dirty_locked(struct hstate *h, int node,
+static struct folio *take_dirty_locked(struct hstate *h, int node,
 				      unsigned long *left)
 {
 	struct list_head *list = &h->hugepage_freelists[node];
 	unsigned int step;
 
 	for (step = 0; step < STEPS_PER_LOCK && *left; step++, --*left) {
-		struct page *page;
+		struct folio *folio;
 
 		if (list_empty(list) ||
 		    h->free_huge_pages <= h->resv_huge_pages + pmz_keep_free) {
 			*left = 0;
 			return NULL;
 		}
-		page = list_last_entry(list, struct page, lru);
-		if (!pmz_mark_is_set(page) && !PageHWPoison(page)) {
-			take_off_list(h, page, node);
-			return page;
+		folio = list_last_entry(list, struct folio, lru);
+		if (!pmz_mark_is_set(folio) && !folio_test_hwpoison(folio)) {
+			take_off_list(h, folio, node);
+			return folio;
 		}
-		list_move(&page->lru, list);
+		list_move(&folio->lru, list);
 	}
 	return NULL;
 }
 
-static struct page *take_dirty_of(struct hstate *h, int node)
+static struct folio *take_dirty_of(struct hstate *h, int node)
 {
 	unsigned long left = READ_ONCE(h->free_huge_pages_node[node]);
-	struct page *page = NULL;
+	struct folio *folio = NULL;
 
-	while (left && !page) {
+	while (left && !folio) {
 		spin_lock_irq(pmz_symbols.hugetlb_lock);
-		page = take_dirty_locked(h, node, &left);
+		folio = take_dirty_locked(h, node, &left);
 		spin_unlock_irq(pmz_symbols.hugetlb_lock);
 		cond_resched();
 	}
-	return page;
+	return folio;
 }
 
 /* A dirty free page of any size, or NULL. */
-static struct page *take_dirty(void)
+static struct folio *take_dirty(void)
 {
 	struct hstate *h = pmz_symbols.hstates;
 	struct hstate *end = h + *pmz_symbols.hugetlb_max_hstate;
@@ -93,22 +93,22 @@ static struct page *take_dirty(void)
 
 	for (; h < end; h++) {
 		for_each_online_node(node) {
-			struct page *page = take_dirty_of(h, node);
+			struct folio *folio = take_dirty_of(h, node);
 
-			if (page)
-				return page;
+			if (folio)
+				return folio;
 		}
 	}
 	return NULL;
 }
 
 /* By a call of ours, so that the mark is not dropped on the way. */
-static void put_back(struct page *page, bool clean)
+static void put_back(struct folio *folio, bool clean)
 {
 	if (clean)
-		pmz_mark_set(page);
-	if (put_page_testzero(page))
-		pmz_symbols.free_huge_page(page);
+		pmz_mark_set(folio);
+	if (folio_put_testzero(folio))
+		pmz_symbols.free(folio);
 	/* Who waits for the counter may ask for the page at once. */
 	if (clean)
 		pmz_count(PMZ_POOL_CLEANED);
@@ -116,19 +116,19 @@ static void put_back(struct page *page, bool clean)
 
 static void settle(struct pool_page *held)
 {
-	struct page *page = held->page;
+	struct folio *folio = held->folio;
 
 	if (!pmz_job_is_over(&held->job))
 		return;
-	held->page = NULL;
+	held->folio = NULL;
 	if (!pmz_job_is_clean(&held->job))
 		WRITE_ONCE(maybe_dirty, true);
-	put_back(page, pmz_job_is_clean(&held->job));
+	put_back(folio, pmz_job_is_clean(&held->job));
 }
 
 static void post_pieces(struct pool_page *held)
 {
-	unsigned long pfn = page_to_pfn(held->page);
+	unsigned long pfn = folio_pfn(held->folio);
 	unsigned int job = held - pool;
 
 	while (pmz_job_wants_post(&held->job)) {
@@ -149,7 +149,7 @@ static unsigned int reap(bool everything)
 	while (pmz_window_reap(everything, POOL_DEADLINE_NS, &slot, &clean)) {
 		count++;
 		if (slot.owner == PMZ_ASYNC) {
-			put_page(compound_head(pfn_to_page(slot.pfn)));
+			folio_put(pfn_folio(slot.pfn));
 			continue;
 		}
 		pmz_job_returned(&pool[slot.job].job, clean);
@@ -164,7 +164,7 @@ static void give_up(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(pool); i++) {
-		if (!pool[i].page || pool[i].job.outstanding)
+		if (!pool[i].folio || pool[i].job.outstanding)
 			continue;
 		pool[i].job.spoiled = true;
 		settle(&pool[i]);
@@ -178,16 +178,16 @@ static void refill(void)
 	for (i = 0; i < ARRAY_SIZE(pool) && pmz_window_may_post(); i++) {
 		struct pool_page *held = &pool[i];
 
-		if (!held->page) {
+		if (!held->folio) {
 			if (!READ_ONCE(maybe_dirty))
 				continue;
 			WRITE_ONCE(maybe_dirty, false);
-			held->page = take_dirty();
-			if (!held->page)
+			held->folio = take_dirty();
+			if (!held->folio)
 				continue;
 			WRITE_ONCE(maybe_dirty, true);
 			memset(&held->job, 0, sizeof(held->job));
-			held->job.pieces = compound_nr(held->page) / PMZ_PIECE_FRAMES;
+			held->job.pieces = folio_nr_pages(held->folio) / PMZ_PIECE_FRAMES;
 		}
 		post_pieces(held);
 	}
@@ -198,7 +198,7 @@ static bool holds_pages(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(pool); i++)
-		if (pool[i].page)
+		if (pool[i].folio)
 			return true;
 	return false;
 }

@@ -24,20 +24,19 @@ static notrace bool reserve_or_recall(struct inode *inode, long from, long to,
 	return done;
 }
 
-static notrace struct page *alloc_or_recall(struct vm_area_struct *vma,
+static notrace struct folio *alloc_or_recall(struct vm_area_struct *vma,
 					    unsigned long address,
 					    int avoid_reserve)
 {
-	struct page *page = pmz_symbols.alloc_huge_page(vma, address,
-							avoid_reserve);
+	struct folio *folio = pmz_symbols.alloc(vma, address, avoid_reserve);
 
-	if (IS_ERR(page)) {
+	if (IS_ERR(folio)) {
 		pmz_pool_recall();
-		page = pmz_symbols.alloc_huge_page(vma, address, avoid_reserve);
+		folio = pmz_symbols.alloc(vma, address, avoid_reserve);
 		pmz_pool_go_on();
 	}
 	pmz_hook_leave();
-	return page;
+	return folio;
 }
 
 /* Only where something can be away. */
@@ -67,6 +66,6 @@ struct pmz_hook pmz_reserve_hook = {
 };
 
 struct pmz_hook pmz_alloc_hook = {
-	.name = "alloc_huge_page",
+	.name = PMZ_ALLOC_NAME,
 	.ops = { .func = on_alloc },
 };

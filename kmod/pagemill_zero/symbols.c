@@ -27,10 +27,10 @@ int pmz_symbols_find(void)
 		const char *name;
 		void *at;
 	} wanted[] = {
-		{ "clear_huge_page", &pmz_symbols.clear_huge_page },
-		{ "free_huge_page", &pmz_symbols.free_huge_page },
+		{ PMZ_CLEAR_NAME, &pmz_symbols.clear },
+		{ PMZ_FREE_NAME, &pmz_symbols.free },
 		{ "hugetlb_reserve_pages", &pmz_symbols.hugetlb_reserve_pages },
-		{ "alloc_huge_page", &pmz_symbols.alloc_huge_page },
+		{ PMZ_ALLOC_NAME, &pmz_symbols.alloc },
 		{ "size_to_hstate", &pmz_symbols.size_to_hstate },
 		{ "hugetlb_lock", &pmz_symbols.hugetlb_lock },
 		{ "hstates", &pmz_symbols.hstates },
@@ -47,7 +47,7 @@ int pmz_symbols_find(void)
 		unsigned long address = lookup(wanted[i].name);
 
 		if (!address) {
-			pr_err("this kernel has no %s: the module is for Linux 6.1\n",
+			pr_err("this kernel has no %s: the module is for Linux 6.1 to 6.12\n",
 			       wanted[i].name);
 			return -EOPNOTSUPP;
 		}

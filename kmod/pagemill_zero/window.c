@@ -280,14 +280,14 @@ static vm_fault_t window_fault(struct vm_fault *vmf)
 
 /* The whole piece at once, where the helper mapped the window so that it fits. */
 static vm_fault_t window_huge_fault(struct vm_fault *vmf,
-				    enum page_entry_size size)
+				    pmz_fault_size size)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned long start = vmf->address & PMD_MASK;
 	vm_fault_t result = VM_FAULT_SIGBUS;
 	unsigned long pfn;
 
-	if (size != PE_SIZE_PMD || start < vma->vm_start ||
+	if (size != PMZ_FAULT_SIZE_PMD || start < vma->vm_start ||
 	    start + PMD_SIZE > vma->vm_end ||
 	    linear_page_index(vma, start) % PMZ_PIECE_FRAMES)
 		return VM_FAULT_FALLBACK;
@@ -312,8 +312,8 @@ static int map_window(struct vm_area_struct *vma)
 	    vma_pages(vma) > most - first)
 		return -EINVAL;
 	/* Children of the helper do not get it, and nothing pins it. */
-	vma->vm_flags |= VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND |
-			 VM_DONTDUMP;
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND |
+				  VM_DONTDUMP);
 	vma->vm_ops = &window_ops;
 	return 0;
 }
@@ -322,7 +322,7 @@ int pmz_window_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	if (!(vma->vm_flags & VM_SHARED) || (vma->vm_flags & VM_EXEC))
 		return -EINVAL;
-	vma->vm_flags &= ~VM_MAYEXEC;
+	vm_flags_clear(vma, VM_MAYEXEC);
 	if (vma->vm_pgoff)
 		return map_window(vma);
 	if (vma->vm_end - vma->vm_start != PAGEMILL_ZERO_RING_BYTES)

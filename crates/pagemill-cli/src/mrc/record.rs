@@ -106,7 +106,7 @@ fn suite(arguments: &MrcArguments) -> Result<Suite, Failure> {
         name: "mrc".to_owned(),
         modules: vec![module.to_owned()],
         programs: vec!["plugin_cache/guest/cache_count.c".into()],
-        kernel: Some("6.1".to_owned()),
+        kernels: ["6.1", "6.12"].map(str::to_owned).to_vec(),
         setup: vec![format!(
             "insmod /modules/{module}.ko observe=1 cache_bytes={cache_bytes} ways={ways} line_bytes={line_bytes}"
         )],

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What pagemill_zero knows of the kernel's hugetlb code, by version. The code
+ * speaks of folios; a huge page's first struct page is at the same address.
+ */
+#ifndef PAGEMILL_ZERO_KERNEL_H
+#define PAGEMILL_ZERO_KERNEL_H
+
+#include <linux/ftrace.h>
+#include <linux/hugetlb.h>
+
+#include "../include/kcompat.h"
+
+/* Functions that are hooked or called, as this kernel names them. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define PMZ_CLEAR_NAME	"clear_huge_page"
+#else
+#define PMZ_CLEAR_NAME	"folio_zero_user"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define PMZ_ALLOC_NAME	"alloc_huge_page"
+#else
+#define PMZ_ALLOC_NAME	"alloc_hugetlb_folio"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define PMZ_FREE_NAME	"free_huge_page"
+#else
+#define PMZ_FREE_NAME	"free_huge_folio"
+#endif
+
+/* The number of pages is the third argument up to 6.10. */
+typedef void (*pmz_clear_fn)(struct folio *folio, unsigned long addr_hint,
+			     unsigned int pages);
+
+/* Flags of a huge page were tested by page until 6.3. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define folio_test_hugetlb_temporary(folio)	HPageTemporary(&(folio)->page)
+#define folio_clear_hugetlb_freed(folio)	ClearHPageFreed(&(folio)->page)
+#endif
+
+/* The size of a fault became an order in 6.6. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+typedef enum page_entry_size pmz_fault_size;
+#define PMZ_FAULT_SIZE_PMD	PE_SIZE_PMD
+#else
+typedef unsigned int pmz_fault_size;
+#define PMZ_FAULT_SIZE_PMD	PMD_ORDER
+#endif
+
+/* Registers of a traced call got functions of their own after 6.1. */
+#ifndef ftrace_regs_set_instruction_pointer
+#define ftrace_regs_set_instruction_pointer(fregs, ip) \
+	ftrace_instruction_pointer_set(fregs, ip)
+#define ftrace_regs_get_argument(fregs, n) \
+	regs_get_kernel_argument(&(fregs)->regs, n)
+#endif
+
+/* The first argument of the calls that are hooked. */
+static inline struct folio *pmz_folio_of(struct ftrace_regs *fregs)
+{
+	return (struct folio *)ftrace_regs_get_argument(fregs, 0);
+}
+
+#endif
