@@ -537,7 +537,9 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64, Vec<Seen>
                 }
                 StepEnd::Wait { slots } => assert_ne!(slots, 0),
                 StepEnd::Budget => {}
-                StepEnd::Barrier { .. } => panic!("there is no barrier in these programs"),
+                StepEnd::Barrier { .. } | StepEnd::ClusterBarrier { .. } => {
+                    panic!("there is no barrier in these programs")
+                }
             }
         }
         assert!(block.is_finished());
