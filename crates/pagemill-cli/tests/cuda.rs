@@ -106,6 +106,23 @@ fn bfs_moves_the_flag_back_for_every_level() {
 }
 
 #[test]
+fn clusters_share_a_histogram() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let flags = ["-gencode", "arch=compute_90,code=compute_90"];
+    let program = toolkit.compile(&example("cluster_histogram"), "cluster_histogram", &flags);
+    let (timed, printed) = rows(&program, &["--machine", "h100"], &[]);
+    assert!(printed.contains("values agree with the CPU"), "{printed}");
+    let (again, _) = rows(&program, &["--machine", "h100"], &[]);
+    assert_eq!(timed, again);
+    let (_, printed) = rows(&program, &["--machine", "gh200", "--functional"], &[]);
+    assert!(printed.contains("values agree with the CPU"), "{printed}");
+    let older = run(&program, &["--machine", "a100-pcie4-x86"], &[]);
+    assert_eq!(older.code, Some(3), "{}", older.stderr);
+}
+
+#[test]
 fn matmul() {
     agrees("matmul", &["--mode", "single-range"], &[]);
 }
