@@ -35,6 +35,7 @@ fn machine() -> GpuMachine {
         bandwidth: Bandwidth::new(400_000_000_000).unwrap(),
         latency: ns(450),
         slices: 12,
+        writes: None,
     };
     machine.link.reads = Some(ReadSpec {
         latency: ns(1200),

@@ -67,7 +67,7 @@ fn file_key(key: &str) -> String {
         "l2.bytes" => "l2.size",
         "sm.shared_bytes" => "sm.shared_memory",
         "sm.shared_unit" => "sm.shared_memory_unit",
-        "interconnect.bytes_per_cycle" => key,
+        "interconnect.bytes_per_cycle" | "interconnect.sm_bytes_per_cycle" => key,
         "partition_bytes" => "dram.interleave",
         "link.to_gpu" => "link.bandwidth",
         "link.to_cpu" => "link.bandwidth_to_cpu",
@@ -98,9 +98,12 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     let interconnect = root.section("interconnect").and_then(|mut part| {
         let latency_cycles = part.value("latency", cycles);
         let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
+        let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
+        let bytes_per_cycle = bytes_per_cycle?;
         Some(InterconnectSpec {
             latency_cycles: latency_cycles?,
-            bytes_per_cycle: bytes_per_cycle?,
+            bytes_per_cycle,
+            sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
         })
     });
     let memory = match root.contains("memory") {

@@ -51,6 +51,7 @@ impl GpuMachine {
             interconnect: InterconnectSpec {
                 latency_cycles: 30,
                 bytes_per_cycle: 32,
+                sm_bytes_per_cycle: 32,
             },
             memory: Memory::Channels {
                 dram: dram(),

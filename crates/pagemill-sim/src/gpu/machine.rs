@@ -136,7 +136,18 @@ pub enum Memory {
         latency: Picos,
         /// Memory partitions, each with a slice of the second-level cache.
         slices: u32,
+        /// How writes share the bus with reads; `None` for as if they were reads.
+        writes: Option<WriteBursts>,
     },
+}
+
+/// How the controller of a memory partition writes: it gathers lines, and the bus turns round for them and back again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBursts {
+    /// Lines that are written together.
+    pub lines: u32,
+    /// For how long the bus moves nothing, turning from reads to writes and back.
+    pub turn_round: Picos,
 }
 
 impl Memory {
@@ -288,8 +299,10 @@ pub struct SmSpec {
 pub struct InterconnectSpec {
     /// Cycles of one crossing without load.
     pub latency_cycles: u32,
-    /// Bytes a cycle of each SM's port and of each partition's port.
+    /// Bytes a cycle of each partition's port, and of what each SM sends.
     pub bytes_per_cycle: u32,
+    /// Bytes a cycle that come back to each SM.
+    pub sm_bytes_per_cycle: u32,
 }
 
 /// How much of a page a CPU request brings back.

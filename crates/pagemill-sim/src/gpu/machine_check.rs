@@ -1,12 +1,13 @@
 //! Finds values that no machine can have.
 
-use super::machine::{GpuMachine, Memory, Translation};
+use super::machine::{GpuMachine, Memory, Translation, WriteBursts};
 use crate::SpecError;
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
 use crate::parts::event_heap::WARP_BITS;
 use crate::parts::page_walk::WalkerSpec;
 use crate::parts::tlb::TlbSpec;
+use pagemill_types::Picos;
 
 /// Warps that the event loop can tell apart.
 pub(crate) const MAX_RESIDENT_WARPS: u64 = 1 << WARP_BITS;
@@ -150,6 +151,12 @@ impl GpuMachine {
             1,
             1 << 16,
         )?;
+        within(
+            "interconnect.sm_bytes_per_cycle",
+            self.interconnect.sm_bytes_per_cycle,
+            1,
+            1 << 16,
+        )?;
         match &self.memory {
             Memory::Channels {
                 dram,
@@ -160,16 +167,11 @@ impl GpuMachine {
                 power_of_two("partition_bytes", *partition_bytes, 128, 1 << 30)?;
             }
             Memory::Rate {
-                latency, slices, ..
-            } => {
-                within("memory.slices", *slices, 1, 1024)?;
-                at_most(
-                    "memory.latency",
-                    latency.0,
-                    1_000_000_000_000,
-                    "picoseconds",
-                )?;
-            }
+                latency,
+                slices,
+                writes,
+                ..
+            } => check_rate(*latency, *slices, *writes)?,
         }
         within("link.payload_bytes", self.link.payload_bytes, 0, 1 << 20)?;
         within("link.header_bytes", self.link.header_bytes, 0, 1 << 20)?;
@@ -198,6 +200,20 @@ impl GpuMachine {
             _ => Ok(()),
         }
     }
+}
+
+fn check_rate(latency: Picos, slices: u32, writes: Option<WriteBursts>) -> Result<(), SpecError> {
+    within("memory.slices", slices, 1, 1024)?;
+    let turn_round = writes.map_or(Picos::ZERO, |burst| burst.turn_round);
+    let times = [
+        ("memory.latency", latency),
+        ("memory.turn_round", turn_round),
+    ];
+    for (key, time) in times {
+        at_most(key, time.0, 1_000_000_000_000, "picoseconds")?;
+    }
+    let lines = writes.map_or(1, |burst| burst.lines);
+    within("memory.write_burst", lines, 1, 1 << 16)
 }
 
 fn check_one_level(tlb: &TlbSpec, walker: &WalkerSpec) -> Result<(), SpecError> {

@@ -74,6 +74,8 @@ pub(crate) struct MemoryPath {
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
+    /// As `line_busy`, of a line that comes back.
+    return_busy: Picos,
 }
 
 /// Segments of a 4 KiB page.
@@ -99,6 +101,10 @@ impl MemoryPath {
             .l1
             .line_bytes
             .div_ceil(machine.interconnect.bytes_per_cycle);
+        let return_cycles = machine
+            .l1
+            .line_bytes
+            .div_ceil(machine.interconnect.sm_bytes_per_cycle);
         Self {
             sms: (0..machine.sm.count).map(|_| sm()).collect(),
             translator: Translator::new(machine, page),
@@ -122,6 +128,7 @@ impl MemoryPath {
                 .cycles(u64::from(machine.l1.hit_latency_cycles)),
             crossing: l2_cycles(machine.interconnect.latency_cycles),
             line_busy: l2_cycles(line_cycles),
+            return_busy: l2_cycles(return_cycles),
         }
     }
 
@@ -342,7 +349,7 @@ impl MemoryPath {
             Lookup::Miss(miss) => {
                 // Lines come back at the port's rate. Booked in the order of requests, so that a slow one does not
                 // hold up the fast ones behind it.
-                let queued = sm.eject.book(at, self.line_busy) - at;
+                let queued = sm.eject.book(at, self.return_busy) - at;
                 let data = self.slices[place.partition].load(at + self.crossing, place.line);
                 let done = data + self.crossing + queued;
                 self.sms[request.sm as usize].l1.fill(miss, done);
@@ -358,7 +365,10 @@ impl MemoryPath {
             return self.wires.link.read(at, 1, SEGMENT_BYTES);
         }
         let place = self.map.place(request.segment);
-        let queued = self.sms[request.sm as usize].eject.book(at, self.line_busy) - at;
+        let queued = self.sms[request.sm as usize]
+            .eject
+            .book(at, self.return_busy)
+            - at;
         self.slices[place.partition].load(at + self.crossing, place.line) + self.crossing + queued
     }
 

@@ -47,7 +47,7 @@ pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec,
-    StallScope, TlbScope, TransactionChain, Translation, Validity,
+    StallScope, TlbScope, TransactionChain, Translation, Validity, WriteBursts,
 };
 pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pagemill_ptx::{DeviceFacts, Executor};

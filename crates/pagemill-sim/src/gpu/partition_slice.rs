@@ -1,7 +1,7 @@
 //! One memory partition: its port to the interconnect, its slice of L2, its DRAM channel.
 
 use super::SEGMENT_SHIFT;
-use super::machine::{GpuMachine, Memory};
+use super::machine::{GpuMachine, Memory, WriteBursts};
 use crate::parts::cache::{Cache, CacheCounts, Lookup};
 use crate::parts::dram::{DramChannel, DramCounts};
 use crate::parts::ports::Port;
@@ -12,12 +12,44 @@ use pagemill_types::Picos;
 #[derive(Debug)]
 enum Backing {
     Channel(DramChannel),
-    Rate {
-        wire: Throughput,
-        latency: Picos,
-        line_bytes: u32,
-        counts: DramCounts,
-    },
+    Rate(Rate),
+}
+
+/// Memory with a rate and a latency.
+#[derive(Debug)]
+struct Rate {
+    wire: Throughput,
+    latency: Picos,
+    line_bytes: u32,
+    counts: DramCounts,
+    writes: Option<WriteBursts>,
+    /// Lines gathered for the next burst of writes.
+    gathered: u32,
+}
+
+impl Rate {
+    #[inline]
+    fn read(&mut self, at: Picos) -> Picos {
+        let bytes = u64::from(self.line_bytes);
+        self.counts.bytes += bytes;
+        self.wire.book(at, bytes) + self.latency
+    }
+
+    /// No request waits for a write, but reads wait for the bus while it writes.
+    fn write(&mut self, at: Picos) {
+        let Some(burst) = self.writes else {
+            self.read(at);
+            return;
+        };
+        let bytes = u64::from(self.line_bytes);
+        self.counts.bytes += bytes;
+        self.gathered += 1;
+        if self.gathered == burst.lines {
+            self.gathered = 0;
+            self.wire.pause(at, burst.turn_round);
+            self.wire.book(at, bytes * u64::from(burst.lines));
+        }
+    }
 }
 
 impl Backing {
@@ -29,41 +61,45 @@ impl Backing {
                 bandwidth,
                 latency,
                 slices,
+                writes,
             } => {
                 // The latency of a whole read; two crossings and the look-up in the cache are counted where they happen.
                 let before = 2 * u64::from(machine.interconnect.latency_cycles)
                     + u64::from(machine.l2.hit_latency_cycles);
-                Self::Rate {
+                Self::Rate(Rate {
                     wire: Throughput::per_second(bandwidth.bytes_per_second() / u64::from(*slices)),
                     latency: latency.saturating_since(machine.l2_clock.cycles(before)),
                     line_bytes,
                     counts: DramCounts::default(),
-                }
+                    writes: *writes,
+                    gathered: 0,
+                })
             }
         }
     }
 
     #[inline]
-    fn access(&mut self, at: Picos, address: u64) -> Picos {
+    fn read(&mut self, at: Picos, address: u64) -> Picos {
         match self {
             Self::Channel(dram) => dram.access(at, address),
-            Self::Rate {
-                wire,
-                latency,
-                line_bytes,
-                counts,
-            } => {
-                let bytes = u64::from(*line_bytes);
-                counts.bytes += bytes;
-                wire.book(at, bytes) + *latency
+            Self::Rate(rate) => rate.read(at),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, at: Picos, address: u64) {
+        match self {
+            Self::Channel(dram) => {
+                dram.access(at, address);
             }
+            Self::Rate(rate) => rate.write(at),
         }
     }
 
     fn counts(&self) -> DramCounts {
         match self {
             Self::Channel(dram) => dram.counts(),
-            Self::Rate { counts, .. } => *counts,
+            Self::Rate(rate) => rate.counts,
         }
     }
 }
@@ -135,7 +171,7 @@ impl PartitionSlice {
                 Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
                 Lookup::Miss(miss) => {
                     let missed = start + self.hit_latency;
-                    let data_at = self.memory.access(missed, line << SEGMENT_SHIFT);
+                    let data_at = self.memory.read(missed, line << SEGMENT_SHIFT);
                     self.cache.fill(miss, data_at);
                     self.write_back(missed, miss.writeback);
                     return data_at;
@@ -154,7 +190,7 @@ impl PartitionSlice {
     #[inline]
     fn write_back(&mut self, at: Picos, line: Option<u64>) {
         if let Some(line) = line {
-            self.memory.access(at, line << SEGMENT_SHIFT);
+            self.memory.write(at, line << SEGMENT_SHIFT);
         }
     }
 
@@ -164,5 +200,45 @@ impl PartitionSlice {
 
     pub(crate) fn counts(&self) -> (CacheCounts, DramCounts) {
         (self.cache.counts(), self.memory.counts())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slice that moves a line of 128 bytes in 10 ns.
+    fn rate(writes: Option<WriteBursts>) -> Rate {
+        Rate {
+            wire: Throughput::per_second(12_800_000_000),
+            latency: Picos::from_nanos(300),
+            line_bytes: 128,
+            counts: DramCounts::default(),
+            writes,
+            gathered: 0,
+        }
+    }
+
+    #[test]
+    fn reads_wait_for_a_burst_of_writes_and_its_turns() {
+        let turn_round = Picos::from_nanos(96);
+        let mut memory = rate(Some(WriteBursts {
+            lines: 4,
+            turn_round,
+        }));
+        for _ in 0..3 {
+            memory.write(Picos::ZERO);
+        }
+        assert_eq!(memory.read(Picos::ZERO).as_nanos(), 310, "none is written");
+        memory.write(Picos::ZERO);
+        assert_eq!(memory.read(Picos::ZERO).as_nanos(), 10 + 96 + 4 * 10 + 310);
+        assert_eq!(memory.counts.bytes, 6 * 128);
+    }
+
+    #[test]
+    fn without_bursts_a_write_takes_the_time_of_a_read() {
+        let mut memory = rate(None);
+        memory.write(Picos::ZERO);
+        assert_eq!(memory.read(Picos::ZERO).as_nanos(), 320);
     }
 }

@@ -46,6 +46,15 @@ impl Throughput {
         self.free_at
     }
 
+    /// Serves nothing for `time` from the first moment at or after `at` on.
+    pub fn pause(&mut self, at: Picos, time: Picos) {
+        if at > self.free_at {
+            self.free_at = at;
+            self.carry = 0;
+        }
+        self.free_at += time;
+    }
+
     /// When the last booking ends.
     pub fn free_at(&self) -> Picos {
         self.free_at

@@ -29,8 +29,8 @@ impl UvmMachine {
             memory: UvmMemory {
                 bytes: 40 << 30,
                 reserved_bytes: 128 << 20,
-                bandwidth: megabytes_per_second(1_400_000),
-                latency: ns(450),
+                bandwidth: megabytes_per_second(1_539_000),
+                latency: ns(365),
             },
             link: LinkSpec {
                 to_gpu: megabytes_per_second(31_500),
@@ -49,7 +49,7 @@ impl UvmMachine {
                 utlb_entries: 16,
                 l2_entries: 32768,
                 l2_ways: 16,
-                l2_latency: ns(100),
+                l2_latency: ns(27),
                 concurrent_walks: 16,
                 walk_latency: ns(600),
                 local_page: PageSize::MIB_2,

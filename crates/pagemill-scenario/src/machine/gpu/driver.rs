@@ -7,6 +7,7 @@ use pagemill_policy::residency::{
 use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
 use pagemill_sim::{
     DriverCosts, DriverMachine, FaultSpec, Memory, PatternCosts, Translation, TranslationSpec,
+    WriteBursts,
 };
 
 use super::{EVICTION_POLICIES, GpuMemory, bytes, number};
@@ -49,15 +50,30 @@ pub(super) fn memory(mut memory: SourcedSection<'_>) -> Option<GpuMemory> {
     let bandwidth = memory.value("bandwidth", quantity::bandwidth);
     let latency = memory.value("latency", quantity::time);
     let slices = memory.value("slices", number);
+    let writes = write_bursts(&mut memory);
     Some(GpuMemory {
         depth: Memory::Rate {
             bandwidth: bandwidth?,
             latency: latency?,
             slices: slices?,
+            writes: writes?,
         },
         bytes: Some(size?),
         reserved_bytes: reserved?,
     })
+}
+
+/// A machine that says one of the two has to say the other.
+fn write_bursts(memory: &mut SourcedSection<'_>) -> Option<Option<WriteBursts>> {
+    if !memory.contains("write_burst") && !memory.contains("turn_round") {
+        return Some(None);
+    }
+    let lines = memory.value("write_burst", number);
+    let turn_round = memory.value("turn_round", quantity::time);
+    Some(Some(WriteBursts {
+        lines: lines?,
+        turn_round: turn_round?,
+    }))
 }
 
 pub(super) fn link(mut link: SourcedSection<'_>) -> Option<LinkSpec> {
