@@ -77,6 +77,11 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// Pages that have to be copied to GPU memory.
+    pub fn copied(&self) -> PageMask {
+        self.fetched.without(&self.populated)
+    }
+
     /// Bytes that have to be copied to GPU memory.
     pub fn copied_bytes(&self) -> u64 {
         u64::from(self.fetched.count() - self.populated.count()) * PAGE_BYTES

@@ -111,6 +111,14 @@ impl Link {
         self.book(at + self.spec.latency, direction, bytes, busy)
     }
 
+    /// As [`Link::transfer`], of bytes before which the wire stands idle for `setup`: the set-up of their copies.
+    pub fn copy(&mut self, at: Picos, direction: Direction, bytes: u64, setup: Picos) -> Transfer {
+        let ready = at + self.spec.latency;
+        let free_at = &mut self.free_at[direction as usize];
+        *free_at = ready.max(*free_at) + setup;
+        self.transfer(at, direction, bytes)
+    }
+
     fn book(&mut self, at: Picos, direction: Direction, bytes: u64, busy: Picos) -> Transfer {
         let start = at.max(self.free_at[direction as usize]);
         let done = start + busy;
@@ -193,6 +201,19 @@ mod tests {
             header_bytes,
             reads: None,
         }
+    }
+
+    #[test]
+    fn the_wire_is_idle_while_copies_are_set_up() {
+        let mut link = Link::new(spec(0, 0));
+        let setup = Picos::from_nanos(3000);
+        // 16 kB at 16 GB/s are a microsecond.
+        let first = link.copy(Picos::ZERO, Direction::ToGpu, 16_000, setup);
+        assert_eq!(first.done.as_nanos(), 500 + 3000 + 1000);
+        let second = link.copy(Picos::ZERO, Direction::ToGpu, 16_000, setup);
+        assert_eq!(second.done, first.done + setup + Picos::from_nanos(1000));
+        let other_way = link.copy(Picos::ZERO, Direction::ToCpu, 8_000, Picos::ZERO);
+        assert_eq!(other_way.done.as_nanos(), 500 + 1000);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub fn driver_machine() -> DriverMachine {
             host_page_unmap: ns(60),
             host_page_populate: Picos::ZERO,
             eviction: ns(10_000),
+            copy: Picos::ZERO,
             eviction_waits: true,
             replay: ns(5000),
         },

@@ -141,6 +141,7 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
     let chunk = driver.value("chunk", quantity::time);
     let host_page_unmap = driver.value("host_page_unmap", quantity::time);
     let host_page_populate = driver.optional("host_page_populate", quantity::time);
+    let copy = driver.optional("copy", quantity::time);
     let eviction = driver.value("eviction", quantity::time);
     let eviction_waits = driver.value("eviction_waits", quantity::boolean);
     let replay = driver.value("replay", quantity::time);
@@ -151,6 +152,7 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
         chunk: chunk?,
         host_page_unmap: host_page_unmap?,
         host_page_populate: host_page_populate?.unwrap_or(Picos::ZERO),
+        copy: copy?.unwrap_or(Picos::ZERO),
         eviction: eviction?,
         eviction_waits: eviction_waits?,
         replay: replay?,

@@ -199,7 +199,8 @@ impl FaultHandler {
             recording::decided(&mut wires.timeline, effects, left.moment(start, now));
             let bytes = effects.copied_bytes();
             if bytes > 0 {
-                let arrived = wires.link.transfer(now, Direction::ToGpu, bytes).done;
+                let setup = costs.setup(&effects.copied());
+                let arrived = wires.link.copy(now, Direction::ToGpu, bytes, setup).done;
                 let needed = (page_events::PREFETCH, &PageMask::EMPTY);
                 let when = left.moment(now, arrived);
                 recording::arrived(&mut wires.timeline, effects, needed, when);
@@ -423,7 +424,9 @@ impl FaultHandler {
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             // Until the copy begins, the earliest it can end at.
-            self.ready_at[block as usize] = at + wires.link.least_time(Direction::ToGpu, bytes);
+            self.ready_at[block as usize] = at
+                + self.costs.setup(&self.effects.copied())
+                + wires.link.least_time(Direction::ToGpu, bytes);
         }
         Some(at)
     }
@@ -436,7 +439,8 @@ impl FaultHandler {
         };
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
-            let arrived = wires.link.transfer(now, Direction::ToGpu, bytes).done;
+            let setup = self.costs.setup(&self.effects.copied());
+            let arrived = wires.link.copy(now, Direction::ToGpu, bytes, setup).done;
             self.counts.migrations += 1;
             self.ready_at[block as usize] = arrived;
             wires.timeline.record(|| TimelineEvent {
@@ -616,7 +620,8 @@ fn send_back(
         let (start, mut done) = (at, at);
         let bytes = u64::from(evicted.copied.count()) * PAGE_BYTES;
         if bytes > 0 {
-            copied = wires.link.transfer(at, Direction::ToCpu, bytes).done;
+            let setup = costs.setup(&evicted.copied);
+            copied = wires.link.copy(at, Direction::ToCpu, bytes, setup).done;
             done = copied;
             if costs.eviction_waits {
                 at = copied;

@@ -93,6 +93,7 @@ fn machine(growth: &str, counts: bool) -> DriverMachine {
             host_page_unmap: ns(10),
             host_page_populate: ns(5),
             eviction: ns(700),
+            copy: Picos::ZERO,
             eviction_waits: false,
             replay: ns(400),
         },

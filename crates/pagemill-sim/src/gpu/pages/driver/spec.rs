@@ -1,6 +1,6 @@
 //! What a unified-memory driver costs, and how it decides.
 
-use pagemill_policy::residency::{BLOCK_BYTES, DriverPolicy};
+use pagemill_policy::residency::{BLOCK_BYTES, DriverPolicy, PageMask};
 use pagemill_types::Picos;
 
 use crate::SpecError;
@@ -42,12 +42,21 @@ pub struct DriverCosts {
     pub host_page_unmap: Picos,
     /// Of a host page that the first touch of the GPU allocates.
     pub host_page_populate: Picos,
+    /// Of setting up a copy. Pages without a gap between them are one copy; the link moves nothing meanwhile.
+    pub copy: Picos,
     /// Of an evicted block, without its copy.
     pub eviction: Picos,
     /// Whether the driver waits for the copy of an evicted block before it goes on.
     pub eviction_waits: bool,
     /// From the end of a batch to the repeated accesses.
     pub replay: Picos,
+}
+
+impl DriverCosts {
+    /// Of setting up the copies of `pages`.
+    pub(super) fn setup(&self, pages: &PageMask) -> Picos {
+        Picos(self.copy.0 * u64::from(pages.runs()))
+    }
 }
 
 impl DriverMachine {
