@@ -111,7 +111,7 @@ fn clusters_share_a_histogram() {
         return;
     };
     let flags = ["-gencode", "arch=compute_90,code=compute_90"];
-    let program = toolkit.compile(&example("cluster_histogram"), "cluster_histogram", &flags);
+    let program = toolkit.compile(&source("cluster_histogram.cu"), "cluster_histogram", &flags);
     let (timed, printed) = rows(&program, &["--machine", "h100"], &[]);
     assert!(printed.contains("values agree with the CPU"), "{printed}");
     let (again, _) = rows(&program, &["--machine", "h100"], &[]);

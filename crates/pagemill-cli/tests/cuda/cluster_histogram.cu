@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "check.h"
+#include "../../../../examples/cuda/check.h"
 
 namespace cg = cooperative_groups;
 
