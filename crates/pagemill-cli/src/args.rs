@@ -386,6 +386,14 @@ pub struct MpiArguments {
     #[arg(long)]
     pub report: bool,
 
+    /// Ranks of a node: they share one simulated interface, and messages between them go through shared memory
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: u32,
+
+    /// Nanoseconds for which a message between ranks of a node is under way, beside copies and overheads
+    #[arg(long = "node-latency", value_name = "NS", default_value_t = 220, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub node_latency_ns: u64,
+
     /// Which clocks of the program show virtual time
     #[arg(long, value_enum, default_value_t = Clock::Mpi)]
     pub clock: Clock,

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use pagemill_linux::scratch::Scratch;
-use pagemill_sim::nic::NicMachine;
+use pagemill_sim::nic::{NicMachine, NodeSpec};
 
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};
@@ -112,7 +112,20 @@ impl Job {
     /// # Errors
     /// If memory or folder cannot be made.
     pub fn new(machine: &NicMachine, library: &Path) -> Result<Self, LaunchError> {
+        Self::on_nodes(machine, NodeSpec::ALONE, library)
+    }
+
+    /// A job whose processes share interfaces of `machine`.
+    ///
+    /// # Errors
+    /// If memory or folder cannot be made.
+    pub fn on_nodes(
+        machine: &NicMachine,
+        node: NodeSpec,
+        library: &Path,
+    ) -> Result<Self, LaunchError> {
         let shared = SharedBoard::create(&machine::write(machine)).map_err(LaunchError::Segment)?;
+        shared.board.set_node(node);
         let failed = |error: std::io::Error| LaunchError::Folder(error.to_string());
         let library = library.canonicalize().map_err(failed)?;
         let folder = Scratch::new("mpi").map_err(|error| LaunchError::Folder(error.to_string()))?;

@@ -97,6 +97,36 @@ thread_initializers! {
     PMPI_Init_thread(PMPI_INIT_THREAD: c"PMPI_Init_thread");
 }
 
+type ProcessorName = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+
+static MPI_PROCESSOR_NAME: Behind = Behind::new(c"MPI_Get_processor_name");
+
+/// The simulated node's name where ranks share interfaces; otherwise MPI's answer.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Get_processor_name(name: *mut c_char, length: *mut c_int) -> c_int {
+    let node = process::lock()
+        .as_ref()
+        .and_then(|process| process.station.node_number());
+    let (Some(node), false) = (node, name.is_null() || length.is_null()) else {
+        let behind = MPI_PROCESSOR_NAME.find();
+        if behind.is_null() {
+            return NO_MPI;
+        }
+        // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
+        return unsafe { std::mem::transmute::<*mut c_void, ProcessorName>(behind)(name, length) };
+    };
+    let text = format!("node{node}\0");
+    // SAFETY: the caller has room for MPI_MAX_PROCESSOR_NAME (256) bytes, and for a number.
+    unsafe {
+        name.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+        *length = text.len() as c_int - 1;
+    }
+    0
+}
+
 /// Seconds of virtual time.
 #[unsafe(no_mangle)]
 pub extern "C" fn MPI_Wtime() -> f64 {

@@ -21,6 +21,8 @@ use pagemill_report::OutputDir;
 use pagemill_run::{result_set, terminal_view};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Point, PointSpec, Scenario, load_text};
+use pagemill_sim::nic::{NicMachine, NodeSpec};
+use pagemill_types::Picos;
 
 use crate::args::{Clock, MpiArguments, RunFormat};
 use crate::failure::Failure;
@@ -47,7 +49,8 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
         let PointSpec::Mpi(spec) = &point.spec else {
             continue;
         };
-        let job = Job::new(&spec.machine.spec, &library).map_err(failed)?;
+        let machine = &spec.machine.spec;
+        let job = Job::on_nodes(machine, node(arguments, machine)?, &library).map_err(failed)?;
         code = code.max(run_job(arguments, &job, &spec.machine.name, &behavior)?);
         rows.extend(results::rows(point, &job.stations()));
     }
@@ -101,6 +104,21 @@ fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
         check_network(point)?;
     }
     Ok(scenario)
+}
+
+/// Which ranks share an interface of `machine`.
+fn node(arguments: &MpiArguments, machine: &NicMachine) -> Result<NodeSpec, Failure> {
+    let ranks = arguments.ranks_per_node;
+    if ranks > machine.ports.count {
+        return Err(Failure::Usage(format!(
+            "--ranks-per-node {ranks}: an interface of machine {} has {} ports (ports.count), and each rank needs one",
+            machine.name, machine.ports.count
+        )));
+    }
+    Ok(NodeSpec {
+        ranks,
+        latency: Picos::from_nanos(arguments.node_latency_ns),
+    })
 }
 
 /// Refuses machines with switches.

@@ -1,5 +1,5 @@
 /// Says that the memory is a board, and of which version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab06");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pgmfab07");
 
 /// Processes that one job can have.
 pub const STATIONS_MAX: usize = 64;
@@ -24,6 +24,9 @@ impl Layout {
     pub const WAITERS: usize = 26;
     /// Those of them that sleep, a bit for each.
     pub const SLEEPERS: usize = 27;
+    /// Stations that share an interface, and how long a message between them takes in picoseconds.
+    pub const NODE_RANKS: usize = 28;
+    pub const NODE_LATENCY: usize = 29;
     pub const MACHINE: usize = 32;
     pub const MACHINE_BYTES: usize = 32 << 10;
 

@@ -19,6 +19,9 @@ pub use stations::{Bases, JoinError, NEVER, StationView};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use pagemill_sim::nic::NodeSpec;
+use pagemill_types::Picos;
+
 use bells::Bells;
 use layout::{Layout, MAGIC};
 use lock::Guard;
@@ -84,6 +87,21 @@ impl Board {
         }
         text.truncate(bytes);
         String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Says which stations share an interface.
+    pub fn set_node(&self, node: NodeSpec) {
+        self.words[Layout::NODE_RANKS].store(u64::from(node.ranks), Ordering::Relaxed);
+        self.words[Layout::NODE_LATENCY].store(node.latency.0, Ordering::Release);
+    }
+
+    /// Which stations share an interface.
+    pub fn node(&self) -> NodeSpec {
+        let ranks = self.words[Layout::NODE_RANKS].load(Ordering::Relaxed);
+        NodeSpec {
+            ranks: u32::try_from(ranks).unwrap_or(1).max(1),
+            latency: Picos(self.words[Layout::NODE_LATENCY].load(Ordering::Relaxed)),
+        }
     }
 
     /// The writing end of the ring from station `source` to `dest`.

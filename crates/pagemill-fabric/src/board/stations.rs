@@ -1,5 +1,6 @@
 //! The table of stations: one for each process, with what the others must know of its time.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Board;
@@ -45,6 +46,9 @@ pub struct StationView {
 pub struct Bases {
     /// The earliest time at which any other station can still send something that is not in a ring yet.
     pub others_ps: u64,
+    /// Before this time, no other station of the node asks anything of the interface that they share. At the same time, the station
+    /// with the lower number is the first.
+    pub mates_ps: u64,
     /// Stations that wait and can go on now, a bit for each.
     pub can_go_on: u64,
 }
@@ -151,6 +155,7 @@ impl Board {
         };
         Bases {
             others_ps: earliest.of_others(own),
+            mates_ps: self.mates(own),
             can_go_on: bits(may_wake)
                 .filter(|index| self.can_go_on(*index, &earliest, lookahead_ps))
                 .fold(0, |all, index| all | 1 << index),
@@ -171,7 +176,30 @@ impl Board {
 
     fn can_go_on(&self, index: u32, earliest: &TwoEarliest, lookahead_ps: u64) -> bool {
         let horizon_ps = earliest.of_others(index).saturating_add(lookahead_ps);
-        self.get(index, Layout::BASE) < horizon_ps
+        self.get(index, Layout::BASE) < horizon_ps.min(self.mates(index))
+    }
+
+    /// Before this time, no other station acts; at the same time, the one with the lower number is the first. Held: so that no base is
+    /// lowered in between.
+    pub fn turn(&self, _held: &Guard, own: u32) -> u64 {
+        self.first_of(0..self.stations(), own)
+    }
+
+    fn mates(&self, own: u32) -> u64 {
+        let node = self.node();
+        match node.is_shared() {
+            true => self.first_of(node.mates(own), own),
+            false => NEVER,
+        }
+    }
+
+    fn first_of(&self, stations: Range<u32>, own: u32) -> u64 {
+        let others = stations.filter(|other| *other != own && *other < self.stations());
+        let bounds = others.map(|other| {
+            let base_ps = self.get(other, Layout::BASE);
+            base_ps.saturating_add(u64::from(other > own))
+        });
+        bounds.min().unwrap_or(NEVER)
     }
 
     fn two_earliest(&self) -> TwoEarliest {

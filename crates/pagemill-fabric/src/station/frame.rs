@@ -1,8 +1,8 @@
 //! What goes through a ring: a packet of the simulated network, what libfabric adds to it, and the payload.
 
 use pagemill_sim::nic::{
-    Body, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId, Request,
-    Status,
+    Body, CallKind, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId,
+    Request, Status,
 };
 use pagemill_types::Picos;
 
@@ -32,6 +32,14 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// When the sender asked the interface that it shares with the receiver; `None` of packets for ranks.
+    pub fn asked_ps(&self) -> Option<u64> {
+        match self.packet.body {
+            Body::Call { asked, .. } => Some(asked.0),
+            _ => None,
+        }
+    }
+
     pub fn head(&self) -> [u64; HEAD_WORDS] {
         let packet = &self.packet;
         let flight = &packet.flight;
@@ -125,6 +133,10 @@ impl Frame {
             Body::Announce { .. } | Body::Clear { .. } | Body::Acknowledge { .. } => {
                 kind == FlightKind::Short && packet.flight.bytes == 0
             }
+            Body::Call { asked, at, .. } => {
+                let bytes = packet.flight.bytes;
+                asked <= LATEST && at <= LATEST && bytes <= PAYLOAD_BYTES_MAX as u64
+            }
         };
         is_of_kind
             && (packet.source, packet.dest) == (source, dest)
@@ -188,6 +200,25 @@ fn body_words(body: &Body) -> (u64, [u64; 4]) {
         Body::Read { operation } => (5, [operation.0, 0, 0, 0]),
         Body::ReadData { operation } => (6, [operation.0, 0, 0, 0]),
         Body::Acknowledge { operation, status } => (7, [operation.0, status_code(status), 0, 0]),
+        Body::Call {
+            kind,
+            port,
+            status,
+            asked,
+            at,
+        } => {
+            let kind = CALLS.iter().position(|known| *known == kind);
+            let kind = kind.unwrap_or(CALLS.len()) as u64;
+            (
+                8,
+                [
+                    kind,
+                    u64::from(port.0) | status_code(status) << 32,
+                    asked.0,
+                    at.0,
+                ],
+            )
+        }
     }
 }
 
@@ -217,9 +248,24 @@ fn body(code: u8, words: [u64; 4]) -> Option<Body> {
             operation,
             status: status(words[1])?,
         },
+        8 => Body::Call {
+            kind: *CALLS.get(usize::try_from(words[0]).ok()?)?,
+            port: PortId(words[1] as u32),
+            status: status(words[1] >> 32)?,
+            asked: Picos(words[2]),
+            at: Picos(words[3]),
+        },
         _ => return None,
     })
 }
+
+const CALLS: [CallKind; 5] = [
+    CallKind::Post,
+    CallKind::Arrive,
+    CallKind::Answer,
+    CallKind::Acknowledge,
+    CallKind::Forget,
+];
 
 const STATUSES: [Status; 7] = [
     Status::Success,
@@ -290,6 +336,20 @@ mod tests {
                 operation: Request(operation),
                 status: STATUSES[status]
             }),
+            (
+                0..CALLS.len(),
+                any::<u32>(),
+                0..STATUSES.len(),
+                word(),
+                word()
+            )
+                .prop_map(|(kind, port, status, asked, at)| Body::Call {
+                    kind: CALLS[kind],
+                    port: PortId(port),
+                    status: STATUSES[status],
+                    asked: Picos(asked),
+                    at: Picos(at),
+                }),
         ]
     }
 

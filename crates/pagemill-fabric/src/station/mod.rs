@@ -7,15 +7,17 @@ mod order;
 mod payloads;
 mod remote_key;
 mod requests;
+mod sharing;
 mod steps;
 mod trail;
+mod turns;
 mod wires;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pagemill_sim::nic::{
-    Cause, NicMachine, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
+    Cause, NicCall, NicMachine, NodeSpec, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
 };
 use pagemill_types::Picos;
 
@@ -30,6 +32,7 @@ use frame::Frame;
 use payloads::Payloads;
 use requests::{Open, Requests};
 use trail::Trail;
+use turns::Locking;
 use wires::Wires;
 
 pub use pagemill_sim::nic::{SpecError, Status};
@@ -130,6 +133,16 @@ pub struct Station {
     /// The state of the news at which the program has nothing to do but wait.
     wait: Option<u32>,
     inbox: BTreeMap<PacketKey, Frame>,
+    /// Which stations share an interface.
+    node: NodeSpec,
+    /// What others of the node asked of the interface, to be repeated here: by the time when they asked, who, and a number.
+    repeats: BTreeMap<PacketKey, NicCall>,
+    /// Calls that the others were asked to repeat.
+    calls_shared: u64,
+    /// The latest call of the interface that was made or repeated: when, and whose.
+    asked_last: (u64, u32),
+    /// The program waits for a lock in shared memory.
+    locking: Option<Locking>,
     ready: BTreeMap<ReadyKey, Ready>,
     steps: Vec<Step>,
 }
@@ -155,7 +168,7 @@ impl Station {
         Ok(Self {
             board,
             index,
-            rank: Rank::traced(machine, index)?,
+            rank: Rank::traced_on(machine, index, board.node())?,
             lookahead_ps: machine.lookahead().0,
             settings,
             memory,
@@ -178,6 +191,11 @@ impl Station {
             asked_ps: 0,
             wait: None,
             inbox: BTreeMap::new(),
+            node: board.node(),
+            repeats: BTreeMap::new(),
+            calls_shared: 0,
+            asked_last: (0, 0),
+            locking: None,
             ready: BTreeMap::new(),
             steps: Vec::new(),
         })
@@ -186,6 +204,11 @@ impl Station {
     /// Its number.
     pub fn index(&self) -> u32 {
         self.index
+    }
+
+    /// The number of its node, where stations share interfaces.
+    pub fn node_number(&self) -> Option<u32> {
+        self.node.is_shared().then(|| self.node.of(self.index))
     }
 
     /// The program reads its clock, in picoseconds. No two readings show the same time, or a program that waits for its clock
@@ -342,7 +365,15 @@ impl Station {
     pub fn deregister(&mut self, key: RemoteKey) -> bool {
         self.addresses
             .deregister(key.address(self.addresses.page_bytes()));
-        self.rank.deregister(key.key())
+        if !self.node.is_shared() {
+            return self.rank.deregister(key.key());
+        }
+        self.act();
+        let asked_ps = self.asking_at();
+        self.repeat_until(asked_ps);
+        let was_there = self.rank.deregister(key.key());
+        self.share_calls(asked_ps);
+        was_there
     }
 
     /// Publishes which endpoints there are, a bit for each.
@@ -418,6 +449,9 @@ impl Station {
     /// A program that polls time and again without finding anything is taken to wait: then its clock moves on to the
     /// next event, as soon as it is certain which one that is.
     pub fn poll(&mut self) -> Option<Done> {
+        if let Some(found) = self.poll_in_lock() {
+            return found;
+        }
         if self.has_just_looked() {
             self.idle_polls += 1;
             return None;
@@ -464,7 +498,11 @@ impl Station {
     fn seen(&self, news: u32) -> Seen {
         Seen {
             news,
-            others_ps: self.others_ps,
+            // Where an interface is shared, others may be due to one whose base was not the earliest.
+            others_ps: match self.node.is_shared() {
+                true => 0,
+                false => self.others_ps,
+            },
             lookahead_ps: self.lookahead_ps,
         }
     }
@@ -518,6 +556,7 @@ impl Station {
     ) {
         self.act();
         let at = self.asking_at();
+        self.repeat_until(at);
         let mut steps = std::mem::take(&mut self.steps);
         let request = call(&mut self.rank, Picos(at), &mut steps);
         let open = Open {
@@ -530,6 +569,7 @@ impl Station {
             trail: None,
         };
         self.requests.add(request, open);
+        self.share_calls(at);
         self.take_steps(&mut steps, &Trail::new(at));
         self.steps = steps;
         self.pass_until(self.rank.busy_until().0, kind.software());

@@ -34,6 +34,11 @@ impl Station {
             }
             self.board.wait_for_news(self.index, Seen::news(seen));
         }
+        if self.node.is_shared() {
+            // Until here, each copy went its own way. The machine was checked when the rank was made.
+            let _ = self.rank.restart_interface();
+            self.asked_last = (0, 0);
+        }
         self.is_started = true;
         self.idle_polls = 0;
         self.horizon_ps = 0;
@@ -90,19 +95,24 @@ impl Station {
     /// Waits until no message can come any more that arrives up to now, and processes those that did.
     fn catch_up(&mut self) {
         self.pump();
-        let is_open = self.horizon_ps.min(self.wires.earliest_partial()) <= self.clock_ps;
-        if self.is_started && is_open {
+        if self.is_started && self.is_open() {
             self.wait_for_others();
         }
         self.process_until(self.clock_ps);
+    }
+
+    /// Whether a message that is not known yet may arrive before the program acts.
+    fn is_open(&self) -> bool {
+        self.horizon_ps.min(self.wires.earliest_partial()) <= self.acting_ps()
     }
 
     fn wait_for_others(&mut self) {
         let mut patience = Patience::new(self.settings.patience);
         loop {
             let (seen, before) = (self.board.news(self.index), self.horizon_ps);
-            self.synchronize(self.clock_ps);
-            if self.horizon_ps > self.clock_ps && self.wires.earliest_partial() > self.clock_ps {
+            let acting_ps = self.acting_ps();
+            self.synchronize(acting_ps);
+            if !self.is_open() {
                 return;
             }
             // What is known to be first can be done, and the others may wait for its effects.
@@ -111,7 +121,7 @@ impl Station {
                 patience = Patience::new(self.settings.patience);
             } else if patience.is_out() {
                 self.counters.add(Counter::ForcedSteps, 1);
-                self.horizon_ps = self.clock_ps + 1;
+                self.horizon_ps = acting_ps + 1;
                 return;
             }
             self.board.wait_for_news(self.index, self.seen(seen));
@@ -124,7 +134,7 @@ impl Station {
         loop {
             let next = self.next_arrival().min(self.next_ready());
             if self.is_started {
-                self.synchronize(next.max(self.clock_ps));
+                self.synchronize(next.max(self.acting_ps()));
             }
             // Something earlier may have come to light.
             let (arrival, ready) = (self.next_arrival(), self.next_ready());
@@ -155,7 +165,7 @@ impl Station {
     }
 
     /// Gives the interface what arrived up to `until_ps`.
-    fn process_until(&mut self, until_ps: u64) {
+    pub(super) fn process_until(&mut self, until_ps: u64) {
         loop {
             let next = self.next_arrival();
             let is_certain = !self.is_started || next < self.horizon_ps;
@@ -182,6 +192,7 @@ impl Station {
             departure.last.0 += late_ps;
         }
         self.asked_ps = self.asked_ps.max(key.0);
+        self.repeat_until(self.asked_ps);
         self.take_frame(frame);
     }
 
@@ -196,14 +207,13 @@ impl Station {
     }
 
     fn pump(&mut self) {
-        let inbox = &mut self.inbox;
-        self.wires.pump(&mut |frame| {
-            inbox.insert(super::key_of(&frame.packet), frame);
-        });
+        let (inbox, repeats) = (&mut self.inbox, &mut self.repeats);
+        self.wires
+            .pump(&mut |frame| Self::sort_in(inbox, repeats, frame));
     }
 
     /// Publishes that this station does nothing before `next_ps` but answer what is in its inbox, and learns how far they are.
-    fn synchronize(&mut self, next_ps: u64) {
+    pub(super) fn synchronize(&mut self, next_ps: u64) {
         for _ in 0..DRAIN_TRIES {
             self.pump();
             let held = self.board.lock();
@@ -223,33 +233,40 @@ impl Station {
             self.base_ps = base;
             self.others_ps = bases.others_ps;
             let others = bases.others_ps.min(unsent);
-            self.horizon_ps = others.saturating_add(self.lookahead_ps);
+            let mates_ps = bases.mates_ps.min(self.earliest_unsent_to_mates());
+            self.horizon_ps = others.saturating_add(self.lookahead_ps).min(mates_ps);
+            // Nothing else can come before it.
+            self.repeat_before((base.min(mates_ps), 0));
             return;
         }
     }
 }
 
 /// How much real time is left.
-struct Patience {
+pub(super) struct Patience {
     until: Instant,
 }
 
 impl Patience {
-    fn new(span: Duration) -> Self {
+    pub(super) fn new(span: Duration) -> Self {
         Self {
             until: Instant::now() + span,
         }
     }
 
-    fn is_out(&self) -> bool {
+    pub(super) fn is_out(&self) -> bool {
         Instant::now() >= self.until
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use pagemill_sim::nic::NicMachine;
+    use std::sync::Mutex;
 
+    use pagemill_sim::nic::{NicMachine, NodeSpec};
+    use pagemill_types::Picos;
+
+    use crate::board::Board;
     use crate::board::segment::private;
     use crate::memory::{Buffer, Memory};
     use crate::station::{Settings, Ticket};
@@ -259,23 +276,37 @@ mod tests {
     struct NoMemory;
 
     impl Memory for NoMemory {
-        fn load(&self, _: u64, _: usize, _: &mut Vec<u8>) {}
+        fn load(&self, _: u64, bytes: usize, to: &mut Vec<u8>) {
+            to.resize(to.len() + bytes, 0);
+        }
 
         fn store(&mut self, _: u64, _: &[u8]) {}
     }
 
     fn pair() -> [Station; 2] {
         let board = private("").expect("memory");
-        [0, 1].map(|index| {
-            board.join(Some(index), Some(2)).expect("room");
-            let settings = Settings {
-                patience: Duration::from_secs(10),
-                has_start_line: false,
-                events_max: 0,
-            };
-            let machine = NicMachine::pni();
-            Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")
-        })
+        [0, 1].map(|index| station(board, index, 2))
+    }
+
+    fn station(board: Board, index: u32, stations: u32) -> Station {
+        board.join(Some(index), Some(stations)).expect("room");
+        let settings = Settings {
+            patience: Duration::from_secs(10),
+            has_start_line: false,
+            events_max: 0,
+        };
+        let machine = NicMachine::pni();
+        Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")
+    }
+
+    /// A board whose stations are one node.
+    fn node(ranks: u32) -> Board {
+        let board = private("").expect("memory");
+        board.set_node(NodeSpec {
+            ranks,
+            latency: Picos::from_nanos(220),
+        });
+        board
     }
 
     const TAG: u64 = 7;
@@ -330,5 +361,46 @@ mod tests {
         };
         assert_eq!(arrival_ps(true), arrival_ps(false));
         assert_eq!(arrival_ps(true).0, IDLE_POLLS - 1);
+    }
+
+    #[test]
+    fn a_mate_may_act_on_a_message_that_it_does_not_know_of_yet() {
+        let board = node(2);
+        let mut sender = station(board, 1, 2);
+        board.join(Some(0), Some(2)).expect("room");
+        let waits = || board.set_base(&board.lock(), 0, NEVER, 0);
+        waits();
+        for ticket in [0, 1] {
+            // A ring is too small for the first one already.
+            sender.send(0, TAG, None, &Buffer::new(0, 300_000), Ticket(ticket));
+        }
+        let arrival_ps = sender.wires.earliest_unsent();
+        assert!(arrival_ps < NEVER);
+        // It has taken the first, and waits.
+        waits();
+        sender.synchronize(sender.clock_ps);
+        assert!(sender.horizon_ps <= arrival_ps);
+    }
+
+    #[test]
+    fn ranks_take_turns_at_one_time_by_number() {
+        let board = node(3);
+        let stations = [2, 0, 1].map(|index| station(board, index, 3));
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for mut station in stations {
+                let order = &order;
+                scope.spawn(move || {
+                    for _ in 0..3 {
+                        station.lock();
+                        station.has_locked();
+                        order.lock().expect("no panic").push(station.index);
+                    }
+                    station.leave();
+                });
+            }
+        });
+        let order = order.into_inner().expect("no panic");
+        assert_eq!(order, [0, 0, 0, 1, 1, 1, 2, 2, 2]);
     }
 }

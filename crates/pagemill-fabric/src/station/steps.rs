@@ -17,6 +17,7 @@ impl Station {
         let packet = frame.packet;
         let mut steps = std::mem::take(&mut self.steps);
         self.rank.arrive(&packet, &mut steps);
+        self.share_calls(self.asked_ps);
         let mut trail = frame.trail;
         if let Some(way) = &self.rank.moments().arrived {
             trail.arrive(way);
@@ -98,7 +99,9 @@ impl Station {
     }
 
     fn transmit(&mut self, packet: Packet, trail: Trail) {
-        let reply_ps = packet.key().0.0.saturating_add(self.lookahead_ps);
+        let is_mate = self.node.is_shared() && self.node.mates(self.index).contains(&packet.dest);
+        let lookahead_ps = if is_mate { 0 } else { self.lookahead_ps };
+        let reply_ps = packet.key().0.0.saturating_add(lookahead_ps);
         self.horizon_ps = self.horizon_ps.min(reply_ps);
         let frame = Frame {
             packet,

@@ -12,7 +12,8 @@ const LONGEST_PS: u64 = 1 << 60;
 const CAUSE_BITS: u32 = 3;
 
 /// The order of causes while a transfer leaves its interface. Where they overlap it is a convention.
-const OUTGOING: [Cause; 5] = [
+const OUTGOING: [Cause; 6] = [
+    Cause::Software,
     Cause::Interface,
     Cause::Port,
     Cause::Busy,

@@ -1,6 +1,7 @@
 //! The rings of one station: frames on their way out, frames coming in.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::board::{Board, Consumer, NEVER, Producer};
 
@@ -109,11 +110,23 @@ impl Wires {
 
     /// The earliest arrival among frames that no other station can see yet.
     pub fn earliest_unsent(&self) -> u64 {
-        let unsent = self.outgoing.iter().flat_map(|out| {
-            let hidden = out.queue.iter().skip(usize::from(out.sent.is_some()));
-            hidden.map(|frame| frame.packet.key().0.0)
+        let hidden = self.outgoing.iter().flat_map(Outgoing::hidden);
+        let unsent = hidden.map(|frame| match frame.asked_ps() {
+            // It has its effect at once.
+            Some(asked_ps) => asked_ps.saturating_add(self.lookahead_ps),
+            None => frame.packet.key().0.0,
         });
         unsent.min().unwrap_or(NEVER)
+    }
+
+    /// The same among packets to some stations.
+    pub fn earliest_unsent_to(&self, dests: &Range<u32>) -> u64 {
+        let to_dests = self.outgoing.iter().filter(|out| dests.contains(&out.dest));
+        let packets = to_dests
+            .flat_map(Outgoing::hidden)
+            .filter(|frame| frame.asked_ps().is_none());
+        let arrivals = packets.map(|frame| frame.packet.key().0.0);
+        arrivals.min().unwrap_or(NEVER)
     }
 
     /// Whether every frame is wholly in its ring.
@@ -123,14 +136,25 @@ impl Wires {
 }
 
 impl Outgoing {
+    /// Frames whose head is not in the ring.
+    fn hidden(&self) -> impl Iterator<Item = &Frame> {
+        self.queue.iter().skip(usize::from(self.sent.is_some()))
+    }
+
     /// Writes what there is room for, and wakes the receiver if it can go on with it, or has to make room.
     fn flush(&mut self, board: &Board, lookahead_ps: u64) {
+        if self.sent.is_none() && !board.is_joined(self.dest) {
+            // A station that is gone shares nothing any more.
+            self.queue.retain(|frame| frame.asked_ps().is_none());
+        }
         if self.queue.is_empty() {
             return;
         }
+        let is_call = self.queue.iter().all(|frame| frame.asked_ps().is_some());
         let has_moved = self.write(board);
         let is_full = !self.queue.is_empty();
-        if has_moved && (is_full || board.is_due(self.dest, lookahead_ps)) {
+        // The receiver repeats a call only when it does something itself.
+        if has_moved && (is_full || (!is_call && board.is_due(self.dest, lookahead_ps))) {
             board.tell(self.dest);
         }
     }
@@ -145,7 +169,9 @@ impl Outgoing {
                 None => {
                     // Head and notice together, so that the receiver never believes in a later time.
                     let held = board.lock();
-                    board.lower_base(&held, self.dest, frame.packet.key().0.0);
+                    if frame.asked_ps().is_none() {
+                        board.lower_base(&held, self.dest, frame.packet.key().0.0);
+                    }
                     has_moved |= self.ring.push(&frame.head());
                     0
                 }

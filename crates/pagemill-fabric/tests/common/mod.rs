@@ -10,7 +10,7 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::events::RankEvents;
 use pagemill_fabric::launch::{Behavior, Clocks, Job, LIBRARY};
-use pagemill_sim::nic::NicMachine;
+use pagemill_sim::nic::{NicMachine, NodeSpec};
 
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
 const LIMIT: Duration = Duration::from_secs(240);
@@ -145,6 +145,16 @@ pub fn run(machine: &NicMachine, clocks: Clocks, command: Command) -> Finished {
 pub fn run_with(
     machine: &NicMachine,
     behavior: Behavior,
+    command: Command,
+) -> (Finished, Option<String>) {
+    run_on(machine, NodeSpec::ALONE, behavior, command)
+}
+
+/// The same for ranks that share interfaces.
+pub fn run_on(
+    machine: &NicMachine,
+    node: NodeSpec,
+    behavior: Behavior,
     mut command: Command,
 ) -> (Finished, Option<String>) {
     let behavior = Behavior {
@@ -153,7 +163,7 @@ pub fn run_with(
     };
     let library =
         pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
-    let job = Job::new(machine, &library).expect("a job");
+    let job = Job::on_nodes(machine, node, &library).expect("a job");
     job.prepare(&mut command, &behavior);
     command
         .stdin(Stdio::null())

@@ -141,6 +141,8 @@ int main(int argc, char **argv)
 		collectives(count);
 	point_to_point();
 	wildcard();
+	/* Or the wildcard may take the message for the probe. */
+	MPI_Barrier(MPI_COMM_WORLD);
 	matched_probe();
 	one_sided();
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);

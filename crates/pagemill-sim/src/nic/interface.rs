@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pagemill_types::Picos;
 
 use super::att::{Side, TranslationUnit};
-use super::counts::NicCounts;
+use super::counts::{NicCounts, TranslationCounts};
 use super::descriptor::{
     Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
     Post, Posted, Status,
@@ -113,11 +113,42 @@ impl Nic {
 
     /// Takes a registration back: its entries leave the cache, its key is refused from now on. Returns whether there was one.
     pub fn deregister(&mut self, key: Key) -> bool {
-        let Some((port, address, bytes)) = self.regions.deregister(key) else {
-            return false;
-        };
+        self.take_back(key).is_some()
+    }
+
+    /// As [`Nic::deregister`]; returns what was registered.
+    pub(super) fn take_back(&mut self, key: Key) -> Option<(PortId, u64, u64)> {
+        let region = self.regions.deregister(key)?;
+        self.forget(region);
+        Some(region)
+    }
+
+    /// The entries of a region leave the cache.
+    pub(super) fn forget(&mut self, (port, address, bytes): (PortId, u64, u64)) {
         self.translation.invalidate(port, address, bytes);
-        true
+    }
+
+    /// What it counted, to put it back.
+    pub(super) fn save_counts(&self) -> (NicCounts, TranslationCounts) {
+        (self.counts, self.translation.counts)
+    }
+
+    /// Takes back what was counted since.
+    pub(super) fn restore_counts(&mut self, counts: (NicCounts, TranslationCounts)) {
+        (self.counts, self.translation.counts) = counts;
+    }
+
+    /// Is idle again, its cache empty; ports, registrations and counts stay.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub(super) fn restart(&mut self) -> Result<(), SpecError> {
+        let mut fresh = Self::of_checked(&self.machine)?;
+        std::mem::swap(&mut fresh.ports, &mut self.ports);
+        std::mem::swap(&mut fresh.regions, &mut self.regions);
+        fresh.restore_counts(self.save_counts());
+        *self = fresh;
+        Ok(())
     }
 
     /// Takes a descriptor whose doorbell the processor rings at `at`.
@@ -391,7 +422,7 @@ impl Nic {
 
     /// As [`Nic::arrive`].
     pub(super) fn take<M: Moment>(&mut self, flight: &Flight) -> Arrived<M> {
-        self.arrive_last(flight, &Part::whole(flight))
+        self.arrive_last(flight, &Part::whole(flight), self.check_flight(flight))
     }
 
     /// Takes a part of `flight`; says how the transfer ended when that was the last one.
@@ -401,7 +432,7 @@ impl Nic {
         part: &Part,
     ) -> Option<Arrived<M>> {
         if part.is_last {
-            return Some(self.arrive_last(flight, part));
+            return Some(self.arrive_last(flight, part, self.check_flight(flight)));
         }
         if self.check_flight(flight).is_ok() {
             let state = self.port_state(M::new(part.departure.first), flight.port);
@@ -410,9 +441,14 @@ impl Nic {
         None
     }
 
-    fn arrive_last<M: Moment>(&mut self, flight: &Flight, part: &Part) -> Arrived<M> {
+    pub(super) fn arrive_last<M: Moment>(
+        &mut self,
+        flight: &Flight,
+        part: &Part,
+        checked: Result<(), Status>,
+    ) -> Arrived<M> {
         let receive_latency = self.machine.engine.receive_latency;
-        if let Err(status) = self.check_flight(flight) {
+        if let Err(status) = checked {
             self.counts.rejected.add(status);
             let here: M = self.drain(flight, part);
             let done_at = here.after(receive_latency, Cause::Interface);
@@ -445,7 +481,8 @@ impl Nic {
         }
     }
 
-    fn check_flight(&self, flight: &Flight) -> Result<(), Status> {
+    /// Whether a transfer may do what it is for.
+    pub(super) fn check_flight(&self, flight: &Flight) -> Result<(), Status> {
         if !self.ports.is_open(flight.port) {
             return Err(Status::ForeignPort);
         }

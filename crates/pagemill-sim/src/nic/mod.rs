@@ -16,6 +16,7 @@ mod machine_check;
 mod matching;
 mod moment;
 mod network;
+mod node;
 mod packet;
 pub mod pattern;
 mod presets;
@@ -40,9 +41,12 @@ pub use machine::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
     TablePlace, TableSpec, WireSpec,
 };
-pub use moment::{Cause, Moment, Traced};
+pub use moment::{Cause, Moment, Moments, Sent, Traced};
 pub use network::NetworkCounts;
-pub use packet::{Body, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step};
+pub use node::{NicCall, NodeSpec};
+pub use packet::{
+    Body, CallKind, Completion, MessageId, Packet, Receive, Request, Rma, Send, Step,
+};
 pub use program::{Action, Program};
-pub use rank::{Moments, Rank, Sent};
+pub use rank::Rank;
 pub use world::{World, WorldError, WorldReport};

@@ -138,6 +138,35 @@ impl Moment for Traced {
     }
 }
 
+/// What the last call of a rank led to.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments<M> {
+    /// When what arrived was done.
+    pub arrived: Option<M>,
+    /// What was handed to the interface.
+    pub sent: Option<Sent<M>>,
+}
+
+impl<M> Default for Moments<M> {
+    fn default() -> Self {
+        Self {
+            arrived: None,
+            sent: None,
+        }
+    }
+}
+
+/// A transfer that a rank handed to its interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<M> {
+    /// When.
+    pub rung: Picos,
+    /// When the head of its last segment arrives.
+    pub last: M,
+    /// When the operation that it belongs to may be over for the rank: the buffer may be used again, or the transfer was refused.
+    pub over: M,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use pagemill_types::Picos;
 
-use super::descriptor::{Flight, Key, Status};
+use super::descriptor::{Flight, Key, PortId, Status};
 
 /// A message to another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +185,34 @@ pub enum Body {
         /// How it ended.
         status: Status,
     },
+    /// To a rank of the same node: what the sender asked of the interface that they share ([`NicCall`](super::NicCall)).
+    Call {
+        /// Which call.
+        kind: CallKind,
+        /// The port that it names.
+        port: PortId,
+        /// How it ended.
+        status: Status,
+        /// The sender's place in the order of time when it made the call.
+        asked: Picos,
+        /// The time that the call names.
+        at: Picos,
+    },
+}
+
+/// Calls of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallKind {
+    /// A descriptor.
+    Post,
+    /// Something arrived.
+    Arrive,
+    /// The answer to a read request.
+    Answer,
+    /// The end of an operation.
+    Acknowledge,
+    /// A registration was taken back.
+    Forget,
 }
 
 impl Packet {

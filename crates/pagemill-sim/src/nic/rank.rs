@@ -7,13 +7,14 @@ use pagemill_types::Picos;
 
 use super::counts::NicCounts;
 use super::descriptor::{
-    Arrived, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId, Post,
-    Posted, Status,
+    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
+    Post, Posted, Status,
 };
 use super::interface::Nic;
 use super::machine::{MessageSpec, NicMachine};
 use super::matching::{self, Matching, Unexpected};
-use super::moment::{Moment, Traced};
+use super::moment::{Cause, Moment, Moments, Sent, Traced};
+use super::node::{NicCall, NodeSpec, described};
 use super::packet::{Body, Completion, Packet, Receive, Request, Rma, Send, Step};
 use crate::SpecError;
 
@@ -32,35 +33,9 @@ pub struct Rank<M = Picos> {
     next_sequence: u64,
     busy_until: Picos,
     moments: Moments<M>,
-}
-
-/// What the last call of a rank led to.
-#[derive(Clone, Copy, Debug)]
-pub struct Moments<M> {
-    /// When what arrived was done.
-    pub arrived: Option<M>,
-    /// What was handed to the interface.
-    pub sent: Option<Sent<M>>,
-}
-
-impl<M> Default for Moments<M> {
-    fn default() -> Self {
-        Self {
-            arrived: None,
-            sent: None,
-        }
-    }
-}
-
-/// A transfer that a rank handed to its interface.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent<M> {
-    /// When.
-    pub rung: Picos,
-    /// When the head of its last segment arrives.
-    pub last: M,
-    /// When the operation that it belongs to may be over for the rank: the buffer may be used again, or the transfer was refused.
-    pub over: M,
+    node: NodeSpec,
+    /// What it asked of its interface since the other ranks of its node were informed.
+    calls: Vec<NicCall>,
 }
 
 /// What is remembered about an operation until its answer comes.
@@ -76,7 +51,7 @@ enum Pending {
     Read(Rma),
 }
 
-/// Every rank has one port, the first of its interface.
+/// The port of a rank whose interface has no port left.
 const PORT: PortId = PortId(0);
 
 impl Rank {
@@ -96,8 +71,16 @@ impl Rank<Traced> {
     /// # Errors
     /// A value of the machine is impossible.
     pub fn traced(machine: &NicMachine, id: u32) -> Result<Self, SpecError> {
+        Self::traced_on(machine, id, NodeSpec::ALONE)
+    }
+
+    /// As [`Rank::traced`], of a rank that shares its interface with the others of its node.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn traced_on(machine: &NicMachine, id: u32, node: NodeSpec) -> Result<Self, SpecError> {
         machine.check()?;
-        Self::of_checked(&Arc::new(machine.clone()), id)
+        Self::on_node(&Arc::new(machine.clone()), id, node)
     }
 }
 
@@ -109,9 +92,21 @@ impl<M: Moment> Rank<M> {
 
     /// As [`Rank::new`], of a machine that was checked; many ranks share it.
     pub(super) fn of_checked(machine: &Arc<NicMachine>, id: u32) -> Result<Self, SpecError> {
+        Self::on_node(machine, id, NodeSpec::ALONE)
+    }
+
+    fn on_node(machine: &Arc<NicMachine>, id: u32, node: NodeSpec) -> Result<Self, SpecError> {
         let mut nic = Nic::of_checked(machine)?;
-        let port = nic.open_port(u64::from(id)).unwrap_or(PORT);
+        let mut port = PORT;
+        for mate in node.mates(id) {
+            let opened = nic.open_port(u64::from(mate)).unwrap_or(PORT);
+            if mate == id {
+                port = opened;
+            }
+        }
         Ok(Self {
+            node,
+            calls: Vec::new(),
             id,
             port,
             messages: machine.messages,
@@ -154,7 +149,42 @@ impl<M: Moment> Rank<M> {
 
     /// Takes a registration back; returns whether there was one.
     pub fn deregister(&mut self, key: Key) -> bool {
-        self.nic.deregister(key)
+        let region = self.nic.take_back(key);
+        if let Some((port, address, bytes)) = region {
+            self.has_called(|| NicCall::Forget {
+                port,
+                address,
+                bytes,
+            });
+        }
+        region.is_some()
+    }
+
+    /// What it asked of its interface since it was last asked for this, for the other ranks of its node. Empty where it has one of
+    /// its own.
+    pub fn take_calls(&mut self) -> Vec<NicCall> {
+        std::mem::take(&mut self.calls)
+    }
+
+    /// Does what another rank of the node asked of the interface that they share. All its ranks do all calls in the same order.
+    pub fn repeat(&mut self, call: &NicCall) {
+        self.nic.repeat(call);
+    }
+
+    /// The interface is idle again, its cache empty.
+    ///
+    /// # Errors
+    /// A value of the machine is impossible.
+    pub fn restart_interface(&mut self) -> Result<(), SpecError> {
+        self.calls.clear();
+        self.nic.restart()
+    }
+
+    #[inline]
+    fn has_called(&mut self, call: impl FnOnce() -> NicCall) {
+        if self.node.is_shared() {
+            self.calls.push(call());
+        }
     }
 
     /// Sends a message at `at`.
@@ -162,7 +192,8 @@ impl<M: Moment> Rank<M> {
     pub fn send(&mut self, at: Picos, send: &Send, steps: &mut Vec<Step>) -> Request {
         let request = self.new_request();
         let rung = self.busy_for(at, self.messages.send_overhead);
-        if send.bytes <= u64::from(self.messages.eager_bytes) {
+        let is_local = self.node.is_local(self.id, send.dest);
+        if is_local || send.bytes <= u64::from(self.messages.eager_bytes) {
             self.send_eager(rung, request, send, steps);
         } else {
             self.pending.insert(request, Pending::Send(*send));
@@ -178,7 +209,8 @@ impl<M: Moment> Rank<M> {
 
     fn send_eager(&mut self, rung: Picos, request: Request, send: &Send, steps: &mut Vec<Step>) {
         let body = Body::Eager { tag: send.tag };
-        let done = if send.bytes <= u64::from(self.messages.short_bytes) {
+        let is_local = self.node.is_local(self.id, send.dest);
+        let done = if !is_local && send.bytes <= u64::from(self.messages.short_bytes) {
             self.short(rung, send.dest, send.bytes as u32, body, steps);
             rung
         } else {
@@ -296,7 +328,24 @@ impl<M: Moment> Rank<M> {
     /// Takes a packet of another rank.
     #[inline]
     pub fn arrive(&mut self, packet: &Packet, steps: &mut Vec<Step>) {
-        let arrived = self.nic.take(&packet.flight);
+        let flight = &packet.flight;
+        let arrived = if self.node.is_local(self.id, packet.source) {
+            Arrived {
+                done_at: M::new(flight.departure.last),
+                status: self
+                    .nic
+                    .check_flight(flight)
+                    .err()
+                    .unwrap_or(Status::Success),
+            }
+        } else {
+            let arrived: Arrived<M> = self.nic.take(flight);
+            self.has_called(|| NicCall::Arrive {
+                flight: *flight,
+                status: arrived.status,
+            });
+            arrived
+        };
         self.arrived(packet, arrived, steps);
     }
 
@@ -351,6 +400,7 @@ impl<M: Moment> Rank<M> {
                 self.read_data(at, packet, operation, arrived.status, steps)
             }
             Body::Acknowledge { operation, status } => self.finish(at, operation, status, steps),
+            Body::Call { .. } => {}
         }
     }
 
@@ -503,7 +553,33 @@ impl<M: Moment> Rank<M> {
     }
 
     fn answer(&mut self, at: Picos, request: &Packet, operation: Request, steps: &mut Vec<Step>) {
-        let (flight, last) = self.nic.answer(M::new(at), &request.flight, PORT);
+        let (flight, last) = match self.node.is_local(self.id, request.source) {
+            true => {
+                let copied = self.copied(at, request.flight.bytes);
+                let seen = copied.after(self.node.latency, Cause::Software);
+                let departure = Departure {
+                    first: seen.at(),
+                    last: seen.at(),
+                };
+                let flight = Flight {
+                    kind: FlightKind::ReadData,
+                    port: self.node.port(request.source),
+                    departure,
+                    ..request.flight
+                };
+                (flight, seen)
+            }
+            false => {
+                let back_to = self.node.port(request.source);
+                let request = request.flight;
+                self.has_called(|| NicCall::Answer {
+                    at,
+                    request,
+                    back_to,
+                });
+                self.nic.answer(M::new(at), &request, back_to)
+            }
+        };
         self.has_sent(at, last, last);
         let packet = self.packet(request.source, flight, Body::ReadData { operation });
         steps.push(Step::Transmit(packet));
@@ -536,7 +612,18 @@ impl<M: Moment> Rank<M> {
         status: Status,
         steps: &mut Vec<Step>,
     ) {
-        let (flight, last) = self.nic.acknowledge(M::new(at), PORT);
+        let target_port = self.node.port(dest);
+        let (flight, last) = match self.node.is_local(self.id, dest) {
+            true => {
+                let seen = M::new(at).after(self.node.latency, Cause::Software);
+                let nothing = Operation::Short { bytes: 0 };
+                (described(&nothing, target_port, seen.at()), seen)
+            }
+            false => {
+                self.has_called(|| NicCall::Acknowledge { at, target_port });
+                self.nic.acknowledge(M::new(at), target_port)
+            }
+        };
         self.has_sent(at, last, last);
         let packet = self.packet(dest, flight, Body::Acknowledge { operation, status });
         steps.push(Step::Transmit(packet));
@@ -577,12 +664,16 @@ impl<M: Moment> Rank<M> {
         body: Body,
         steps: &mut Vec<Step>,
     ) -> Picos {
+        if self.node.is_local(self.id, dest) {
+            return self.pass(rung, dest, &operation, body, steps);
+        }
         let post = Post {
             port: self.port,
             process: u64::from(self.id),
-            target_port: PORT,
+            target_port: self.node.port(dest),
             operation,
         };
+        self.has_called(|| NicCall::Post { at: rung, post });
         match self.nic.post(M::new(rung), &post) {
             Posted::Sent {
                 flight,
@@ -603,6 +694,37 @@ impl<M: Moment> Rank<M> {
                 at
             }
         }
+    }
+
+    /// Hands an operation to a rank of the same node, through the memory that they share.
+    fn pass(
+        &mut self,
+        rung: Picos,
+        dest: u32,
+        operation: &Operation,
+        body: Body,
+        steps: &mut Vec<Step>,
+    ) -> Picos {
+        let copied = match (operation, body) {
+            // The program itself has copied it.
+            (_, Body::Eager { .. }) => M::new(rung),
+            (Operation::Write { bytes, .. }, _) => self.copied(rung, *bytes),
+            _ => M::new(rung),
+        };
+        let seen = copied.after(self.node.latency, Cause::Software);
+        let flight = described(operation, self.node.port(dest), seen.at());
+        self.has_sent(rung, seen, copied);
+        let packet = self.packet(dest, flight, body);
+        steps.push(Step::Transmit(packet));
+        copied.at()
+    }
+
+    /// The end of a copy into shared memory that begins at `at`.
+    fn copied(&self, at: Picos, bytes: u64) -> M {
+        M::new(at).after(
+            self.messages.copy_bandwidth.time_for(bytes),
+            Cause::Software,
+        )
     }
 
     fn packet(&mut self, dest: u32, flight: Flight, body: Body) -> Packet {
