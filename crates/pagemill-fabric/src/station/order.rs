@@ -95,10 +95,14 @@ impl Station {
     /// Waits until no message can come any more that arrives up to now, and processes those that did.
     fn catch_up(&mut self) {
         self.pump();
-        if self.is_started && self.is_open() {
-            self.wait_for_others();
-        }
+        let is_open = self.is_started && self.is_open();
+        let mut are_in_time = !is_open || self.wait_for_others();
         self.process_until(self.clock_ps);
+        // What was answered just now may bring another message before the program acts.
+        while are_in_time && self.is_started && self.horizon_ps <= self.acting_ps() {
+            are_in_time = self.wait_for_others();
+            self.process_until(self.clock_ps);
+        }
     }
 
     /// Whether a message that is not known yet may arrive before the program acts.
@@ -106,14 +110,15 @@ impl Station {
         self.horizon_ps.min(self.wires.earliest_partial()) <= self.acting_ps()
     }
 
-    fn wait_for_others(&mut self) {
+    /// Waits until no message can come any more that arrives before the program acts; returns whether the others went on in time.
+    fn wait_for_others(&mut self) -> bool {
         let mut patience = Patience::new(self.settings.patience);
         loop {
             let (seen, before) = (self.board.news(self.index), self.horizon_ps);
             let acting_ps = self.acting_ps();
             self.synchronize(acting_ps);
             if !self.is_open() {
-                return;
+                return true;
             }
             // What is known to be first can be done, and the others may wait for its effects.
             self.process_until(self.clock_ps);
@@ -122,7 +127,7 @@ impl Station {
             } else if patience.is_out() {
                 self.counters.add(Counter::ForcedSteps, 1);
                 self.horizon_ps = acting_ps + 1;
-                return;
+                return false;
             }
             self.board.wait_for_news(self.index, self.seen(seen));
         }
@@ -262,6 +267,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::Ordering;
 
     use pagemill_sim::nic::{NicMachine, NodeSpec};
     use pagemill_types::Picos;
@@ -361,6 +367,34 @@ mod tests {
         };
         assert_eq!(arrival_ps(true), arrival_ps(false));
         assert_eq!(arrival_ps(true).0, IDLE_POLLS - 1);
+    }
+
+    #[test]
+    fn a_message_that_answers_what_arrived_just_now_is_not_late() {
+        let [mut sender, mut receiver] = pair();
+        let large = || Buffer::new(0, 1 << 20);
+        receiver.receive(None, TAG, 0, large(), Ticket(1));
+        receiver.compute(1_000_000_000);
+        // It says how far it is.
+        receiver.synchronize(receiver.clock_ps);
+        sender.send(1, TAG, None, &large(), Ticket(0));
+        idle(&mut sender);
+        let sends = std::thread::spawn(move || {
+            while sender.poll().is_none() {}
+            sender.leave();
+        });
+        // The announcement arrived while the receiver computed. The data, for which it asks now, arrives before it acts.
+        receiver.send(0, TAG + 1, None, &Buffer::new(0, 0), Ticket(2));
+        while receiver.requests.find(Ticket(1)).is_some() {
+            receiver.poll();
+        }
+        sends.join().expect("a sender");
+        for counter in [Counter::LateSteps, Counter::ForcedSteps] {
+            for index in [0, 1] {
+                let count = receiver.board.counter(index, counter as usize);
+                assert_eq!(count.load(Ordering::Relaxed), 0, "{counter:?} of {index}");
+            }
+        }
     }
 
     #[test]
