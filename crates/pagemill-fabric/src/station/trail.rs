@@ -21,7 +21,7 @@ const OUTGOING: [Cause; 6] = [
     Cause::Wire,
 ];
 
-/// The same while it comes in at the other.
+/// The same while the other interface receives it.
 const INCOMING: [Cause; 5] = [
     Cause::Wire,
     Cause::Port,

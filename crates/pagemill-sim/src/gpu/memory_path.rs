@@ -74,7 +74,7 @@ pub(crate) struct MemoryPath {
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
-    /// As `line_busy`, of a line that comes back.
+    /// As `line_busy`, of a line that returns to its SM.
     return_busy: Picos,
 }
 
