@@ -4,7 +4,9 @@
 //! simulated one, in which messages are late or lost and the clock jumps.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +27,9 @@ pub trait Port {
     /// One end of a connection.
     type Channel;
 
+    /// What travels beside a message.
+    type Descriptor;
+
     /// Time since some moment in the past.
     fn now_ns(&self) -> u64;
 
@@ -34,7 +39,8 @@ pub trait Port {
     /// It broke before, or no descriptor is left.
     fn accept(&mut self) -> Result<(Self::Channel, Peer)>;
 
-    /// Waits until something is to be done, at most for `limit`. Connections count only if `lets_in`.
+    /// Waits until something is to be done, at most for `limit`; another thread of the server may end the wait. Connections count
+    /// only if `lets_in`.
     ///
     /// # Errors
     /// The kernel refuses to wait.
@@ -52,8 +58,18 @@ pub trait Port {
         buffer: &mut [u8],
     ) -> Incoming<T>;
 
-    /// Sends a message without waiting for room. `false` if the other end is gone, or does not read.
-    fn say(&self, channel: &Self::Channel, message: &impl Serialize) -> bool;
+    /// Sends a message with descriptors without waiting for room. `false` if the other end is gone, or does not read.
+    fn send(
+        &self,
+        channel: &Self::Channel,
+        message: &impl Serialize,
+        descriptors: &[Self::Descriptor],
+    ) -> bool;
+
+    /// Sends a message alone.
+    fn say(&self, channel: &Self::Channel, message: &impl Serialize) -> bool {
+        self.send(channel, message, &[])
+    }
 }
 
 /// What [`Port::wait`] waited for.
@@ -61,8 +77,6 @@ pub trait Port {
 pub struct Readiness {
     /// The server is to end.
     pub stops: bool,
-    /// Another thread of the server has something.
-    pub wakes: bool,
     /// A connection waits to be accepted.
     pub connects: bool,
     /// For each channel, whether it has a message or was closed.
@@ -94,8 +108,6 @@ pub struct Session<C, S> {
 pub struct Round {
     /// It is to end.
     pub stops: bool,
-    /// Another thread of it has something.
-    pub wakes: bool,
     /// A connection waits to be accepted.
     pub connects: bool,
     /// Sessions that have a message or were closed, in the order of their connections.
@@ -142,7 +154,6 @@ impl<P: Port, S> Server<P, S> {
         let sessions = self.sessions.keys().zip(&ready.channels);
         Ok(Round {
             stops: ready.stops,
-            wakes: ready.wakes,
             connects: lets_in && ready.connects,
             sessions: sessions
                 .filter_map(|(number, is_ready)| is_ready.then_some(*number))
@@ -182,10 +193,20 @@ impl<P: Port, S> Server<P, S> {
         }
     }
 
-    /// Sends a message to a session. `false` if it is gone, or does not read.
-    pub fn say(&self, number: u64, message: &impl Serialize) -> bool {
+    /// Sends a message with descriptors to a session. `false` if it is gone, or does not read.
+    pub fn send(
+        &self,
+        number: u64,
+        message: &impl Serialize,
+        descriptors: &[P::Descriptor],
+    ) -> bool {
         let session = self.sessions.get(&number);
-        session.is_some_and(|session| self.port.say(&session.channel, message))
+        session.is_some_and(|session| self.port.send(&session.channel, message, descriptors))
+    }
+
+    /// Sends a message alone.
+    pub fn say(&self, number: u64, message: &impl Serialize) -> bool {
+        self.send(number, message, &[])
     }
 
     /// The session of a number.
@@ -215,7 +236,7 @@ pub struct SocketPort {
     listener: Listener,
     stop: StopSignal,
     stopper: Stopper,
-    wake: Option<OwnedFd>,
+    wake: Option<UnixStream>,
 }
 
 impl SocketPort {
@@ -234,8 +255,8 @@ impl SocketPort {
         })
     }
 
-    /// Also wakes when `wake` has something to read.
-    pub fn wake_by(&mut self, wake: OwnedFd) {
+    /// What `wake` has to read ends a wait too. It must not block.
+    pub fn wake_by(&mut self, wake: UnixStream) {
         self.wake = Some(wake);
     }
 
@@ -245,8 +266,15 @@ impl SocketPort {
     }
 }
 
+/// Reads all that another thread has written.
+fn drain(mut wake: &UnixStream) {
+    let mut bytes = [0; 64];
+    while matches!(wake.read(&mut bytes), Ok(count) if count > 0) {}
+}
+
 impl Port for SocketPort {
     type Channel = Channel;
+    type Descriptor = OwnedFd;
 
     fn now_ns(&self) -> u64 {
         monotonic_ns()
@@ -272,9 +300,14 @@ impl Port for SocketPort {
         descriptors.extend(channels.iter().map(|channel| channel.as_fd()));
         let mut readable = wait_readable(&descriptors, limit)?.into_iter();
         let mut next = || readable.next().unwrap_or(false);
+        let stops = next();
+        if let Some(wake) = &self.wake
+            && next()
+        {
+            drain(wake);
+        }
         Ok(Readiness {
-            stops: next(),
-            wakes: self.wake.is_some() && next(),
+            stops,
             connects: lets_in && next(),
             channels: readable.collect(),
         })
@@ -288,7 +321,8 @@ impl Port for SocketPort {
         channel.take_message(buffer)
     }
 
-    fn say(&self, channel: &Channel, message: &impl Serialize) -> bool {
-        channel.say(message, &[]).is_ok()
+    fn send(&self, channel: &Channel, message: &impl Serialize, descriptors: &[OwnedFd]) -> bool {
+        let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        channel.say(message, &descriptors).is_ok()
     }
 }

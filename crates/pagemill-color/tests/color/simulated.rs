@@ -258,6 +258,7 @@ struct SimulatedPort(Shared);
 
 impl Port for SimulatedPort {
     type Channel = Channel;
+    type Descriptor = ();
 
     fn now_ns(&self) -> u64 {
         self.0.borrow().now_ns
@@ -291,7 +292,6 @@ impl Port for SimulatedPort {
         loop {
             let ready = Readiness {
                 stops: world.now_ns >= world.kill_at_ns.min(END_NS),
-                wakes: false,
                 connects: lets_in && world.is_connecting(),
                 channels: channels
                     .iter()
@@ -332,7 +332,7 @@ impl Port for SimulatedPort {
         }
     }
 
-    fn say(&self, channel: &Channel, message: &impl Serialize) -> bool {
+    fn send(&self, channel: &Channel, message: &impl Serialize, _descriptors: &[()]) -> bool {
         let mut world = self.0.borrow_mut();
         let at = world.delay_ns();
         let lies = world.lies;

@@ -10,10 +10,14 @@ use pagemill_zero_client::protocol::{Counters, PageCounts, Reason, UserPages};
 
 use super::cleaner::{Finished, Order};
 use super::config::{Config, Quota, Recycle};
+use super::file::File;
 use super::shelf::Shelf;
 
 /// Places of a lease: which shelf, and which place on it.
 pub(super) type Places = Vec<(usize, PageId)>;
+
+/// Lengths of files in bytes, and a descriptor of each.
+pub(super) type Lent<F> = (Vec<u64>, Vec<<F as File>::Lent>);
 
 /// Why nothing is lent.
 pub(super) struct Refusal {
@@ -21,10 +25,10 @@ pub(super) struct Refusal {
     pub message: String,
 }
 
-pub(super) struct Books {
+pub(super) struct Books<F> {
     size: HugeSize,
     /// The longest files first.
-    shelves: Vec<Shelf>,
+    shelves: Vec<Shelf<F>>,
     charged_pages: BTreeMap<u32, usize>,
     quota: Quota,
     /// Whom the pool runs as.
@@ -33,7 +37,7 @@ pub(super) struct Books {
     pub counters: Counters,
 }
 
-impl Books {
+impl<F: File> Books<F> {
     pub fn new(config: &Config) -> Self {
         let mut specs = config.shelves.clone();
         specs.sort_by(|a, b| b.cmp(a));
@@ -126,7 +130,7 @@ impl Books {
 
     /// Pages that are clean, or will be without anything being returned; the latter only if `is_cleaning`.
     pub fn idle_pages(&self, is_cleaning: bool) -> usize {
-        let of_shelf = |shelf: &Shelf| {
+        let of_shelf = |shelf: &Shelf<F>| {
             let counts = shelf.counts();
             let files = match is_cleaning {
                 true => counts.clean + counts.zeroing + counts.dirty,
@@ -146,7 +150,7 @@ impl Books {
     }
 
     fn pages(&self) -> usize {
-        let of_shelf = |shelf: &Shelf| shelf.spec.file_pages * shelf.spec.files;
+        let of_shelf = |shelf: &Shelf<F>| shelf.spec.file_pages * shelf.spec.files;
         self.shelves.iter().map(of_shelf).sum()
     }
 
@@ -226,19 +230,13 @@ impl Books {
         )
     }
 
-    /// The length and a descriptor of each place, for the borrower.
-    pub fn hand_out(
-        &self,
-        peer: Peer,
-        places: &[(usize, PageId)],
-    ) -> Result<Vec<(u64, std::os::fd::OwnedFd)>, String> {
+    /// The lengths of places and a descriptor of each, for the borrower.
+    pub fn hand_out(&self, peer: Peer, places: &[(usize, PageId)]) -> Result<Lent<F>, String> {
         let one = |&(shelf, page): &(usize, PageId)| {
             let file = self.shelves[shelf]
                 .file(page)
                 .ok_or("a clean place is empty")?;
-            let lent = file
-                .lend(peer.user, peer.group)
-                .map_err(|error| error.to_string())?;
+            let lent = file.lend(peer).map_err(|error| error.to_string())?;
             Ok((file.bytes() as u64, lent))
         };
         places.iter().map(one).collect()
@@ -270,7 +268,7 @@ impl Books {
 
     /// The next file to make clean: of the longest that a request waiting for `awaited_pages` can use whole. Otherwise the
     /// shelf with the smallest part of its files clean goes first.
-    pub fn order(&mut self, awaited_pages: Option<usize>) -> Option<Order> {
+    pub fn order(&mut self, awaited_pages: Option<usize>) -> Option<Order<F>> {
         let mut by_need: Vec<usize> = (0..self.shelves.len()).collect();
         by_need.sort_by_key(|&index| {
             let shelf = &self.shelves[index];
@@ -285,7 +283,7 @@ impl Books {
     }
 
     /// Books a finished order. `Err` says why there is no clean file.
-    pub fn finish(&mut self, finished: Finished) -> Result<(), String> {
+    pub fn finish(&mut self, finished: Finished<F>) -> Result<(), String> {
         let Finished {
             shelf,
             is_fresh,

@@ -1,4 +1,4 @@
-//! The thread that clears in the background.
+//! Who makes files clean meanwhile, and the thread that does.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -10,64 +10,108 @@ use pagemill_linux::clock;
 use pagemill_linux::hugetlb::{HugeFile, HugeSize};
 use pagemill_policy::zeroing::{JobId, PageId};
 
+use super::file::File;
 use crate::engines::{Engine, EngineError};
 
-/// One file to make clean.
-pub(super) struct Order {
-    pub shelf: usize,
-    pub job: JobId,
-    pub page: PageId,
-    pub work: Work,
+/// Makes files clean while the daemon talks to clients. [`CleanerThread`] does; a test may have a simulated one.
+pub trait Cleaner {
+    /// What it makes clean.
+    type File: File;
+
+    /// Who clears.
+    fn engine(&self) -> &'static str;
+
+    /// Takes an order. When it is finished, the port's wait ends.
+    fn order(&mut self, order: Order<Self::File>);
+
+    /// The next order that is finished, if one is.
+    fn next_finished(&mut self) -> Option<Finished<Self::File>>;
 }
 
-pub(super) enum Work {
+/// One file to make clean.
+pub struct Order<F> {
+    /// For which shelf.
+    pub shelf: usize,
+    /// Its number there.
+    pub job: JobId,
+    /// For which place.
+    pub page: PageId,
+    /// What to do.
+    pub work: Work<F>,
+}
+
+/// How a clean file is made.
+pub enum Work<F> {
     /// A new file: the kernel clears it while filling it.
-    Fresh { size: HugeSize, pages: usize },
+    Fresh {
+        /// Size of its pages.
+        size: HugeSize,
+        /// How many.
+        pages: usize,
+    },
     /// A file that no other process holds: the engine clears it.
-    Scrub(HugeFile),
+    Scrub(F),
 }
 
 /// What became of an order.
-pub(super) struct Finished {
+pub struct Finished<F> {
+    /// For which shelf.
     pub shelf: usize,
+    /// The number of the order.
     pub job: JobId,
+    /// For which place.
     pub page: PageId,
+    /// Whether it was to be a new file.
     pub is_fresh: bool,
-    pub outcome: Outcome,
+    /// The file, or why there is none.
+    pub outcome: Outcome<F>,
+    /// Elapsed time.
     pub wall_ns: u64,
+    /// CPU time.
     pub cpu_ns: u64,
 }
 
-pub(super) enum Outcome {
+/// The end of an order.
+pub enum Outcome<F> {
     /// All zeroes.
-    Clean(HugeFile),
+    Clean(F),
     /// There is no file; nothing writes to its pages any more.
     Failed(CleanError),
     /// The engine may still write, for ever. The file stays open and mapped, out of all users' reach.
     Stuck(CleanError),
 }
 
+/// Why a file is not clean.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CleanError {
+pub enum CleanError {
+    /// The kernel refuses.
     #[error(transparent)]
     Os(#[from] OsError),
+    /// The engine fails.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
-/// The other end of the thread. Dropping it ends the thread.
-pub(super) struct Cleaner {
-    orders: Option<Sender<Order>>,
-    finished: Receiver<Finished>,
+/// The other end of the thread that clears. Dropping it ends the thread.
+pub struct CleanerThread {
+    orders: Option<Sender<Order<HugeFile>>>,
+    finished: Receiver<Finished<HugeFile>>,
     thread: Option<JoinHandle<()>>,
-    pub engine: &'static str,
+    engine: &'static str,
 }
 
-impl Cleaner {
-    /// Starts the thread. It writes a byte to `wake` after each order.
-    pub fn start(mut engine: Box<dyn Engine>, mut wake: UnixStream) -> std::io::Result<Self> {
+impl CleanerThread {
+    /// Starts the thread. After each order, what is returned beside it has something to read.
+    ///
+    /// # Errors
+    /// No thread, or no socket pair.
+    pub fn start(mut engine: Box<dyn Engine>) -> std::io::Result<(Self, UnixStream)> {
         let name = engine.name();
-        let (orders, to_do) = channel::<Order>();
+        let (wake, mut waker) = UnixStream::pair()?;
+        for socket in [&wake, &waker] {
+            socket.set_nonblocking(true)?;
+        }
+        let (orders, to_do) = channel::<Order<HugeFile>>();
         let (done, finished) = channel();
         let body = move || {
             while let Ok(order) = to_do.recv() {
@@ -76,33 +120,40 @@ impl Cleaner {
                     return;
                 }
                 // A full socket wakes its reader as well as one more byte would.
-                let _ = wake.write(&[1]);
+                let _ = waker.write(&[1]);
             }
         };
         let thread = std::thread::Builder::new().name("cleaner".to_owned());
-        Ok(Self {
+        let cleaner = Self {
             orders: Some(orders),
             finished,
             thread: Some(thread.spawn(body)?),
             engine: name,
-        })
+        };
+        Ok((cleaner, wake))
+    }
+}
+
+impl Cleaner for CleanerThread {
+    type File = HugeFile;
+
+    fn engine(&self) -> &'static str {
+        self.engine
     }
 
-    /// Hands an order over.
-    pub fn order(&self, order: Order) {
+    fn order(&mut self, order: Order<HugeFile>) {
         if let Some(orders) = &self.orders {
             // The thread ends only after this sender.
             let _ = orders.send(order);
         }
     }
 
-    /// The next order that is finished, if one is.
-    pub fn next_finished(&self) -> Option<Finished> {
+    fn next_finished(&mut self) -> Option<Finished<HugeFile>> {
         self.finished.try_recv().ok()
     }
 }
 
-impl Drop for Cleaner {
+impl Drop for CleanerThread {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -111,7 +162,7 @@ impl Drop for Cleaner {
     }
 }
 
-fn carry_out(engine: &mut dyn Engine, order: Order) -> Finished {
+fn carry_out(engine: &mut dyn Engine, order: Order<HugeFile>) -> Finished<HugeFile> {
     let (wall, cpu) = (clock::monotonic_ns(), clock::thread_cpu_ns());
     let is_fresh = matches!(order.work, Work::Fresh { .. });
     let (outcome, engine_cpu_ns) = match order.work {
@@ -131,7 +182,7 @@ fn carry_out(engine: &mut dyn Engine, order: Order) -> Finished {
     }
 }
 
-fn fill(size: HugeSize, pages: usize) -> Outcome {
+fn fill(size: HugeSize, pages: usize) -> Outcome<HugeFile> {
     let filled = HugeFile::create(size, pages).and_then(|file| {
         file.populate()?;
         Ok(file)
@@ -142,7 +193,7 @@ fn fill(size: HugeSize, pages: usize) -> Outcome {
     }
 }
 
-fn scrub(engine: &mut dyn Engine, file: HugeFile) -> (Outcome, u64) {
+fn scrub(engine: &mut dyn Engine, file: HugeFile) -> (Outcome<HugeFile>, u64) {
     // The former holder may have punched holes: the kernel fills them with zeroes.
     let mapped = file.populate().and_then(|()| file.map(true));
     let mut mapping = match mapped {

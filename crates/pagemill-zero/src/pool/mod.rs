@@ -6,6 +6,7 @@
 mod books;
 mod cleaner;
 mod config;
+mod file;
 mod metrics;
 mod programs;
 mod server;

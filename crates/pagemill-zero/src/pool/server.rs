@@ -1,21 +1,21 @@
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
+use std::io;
 
 use pagemill_linux::OsError;
-use pagemill_linux::clock::monotonic_ns;
+use pagemill_linux::channel::DESCRIPTORS_MAX;
 use pagemill_linux::messages::Incoming;
-use pagemill_linux::server::{Limits, Server, SocketPort};
+use pagemill_linux::server::{Limits, Port, Server, SocketPort};
 use pagemill_linux::stop::Stopper;
 use pagemill_zero_client::protocol::{
     Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX, WaitFor,
 };
 
-use super::books::{Books, refusal};
-use super::cleaner::Cleaner;
+use super::books::{Books, Lent, Refusal, refusal};
+use super::cleaner::{Cleaner, CleanerThread};
 use super::config::{Config, ConfigError};
+use super::file::File;
 use super::metrics;
 use super::programs::{Ended, count_refusal, first_use};
-use super::session::{Lending, Session, Waiting, hand_out, refuse, refuse_garbage};
+use super::session::{Lending, Session, Waiting, refused};
 use crate::engines::Engine;
 
 /// Orders that the cleaner has at once: one to work on, one so that it need not wait.
@@ -32,16 +32,15 @@ const LIMITS: Limits = Limits {
     connections_per_user: 64,
 };
 
-/// The daemon.
-pub struct Pool {
-    server: Server<SocketPort, Lending>,
+/// The daemon. `P` is where connections and time come from, `C` where clean files do.
+pub struct Pool<P: Port = SocketPort, C: Cleaner = CleanerThread> {
+    server: Server<P, Lending>,
     next_lease: u64,
-    books: Books,
-    cleaner: Cleaner,
+    books: Books<C::File>,
+    cleaner: C,
     orders: usize,
     /// Until then nothing is ordered: the last order failed.
     order_again_ns: u64,
-    wake: UnixStream,
     page_bytes: u64,
     /// Programs that have ended.
     ended: Ended,
@@ -70,29 +69,36 @@ impl Pool {
     /// The configuration makes no sense, or the socket cannot be had.
     pub fn new(config: &Config, engine: Box<dyn Engine>) -> Result<Self, PoolError> {
         config.check()?;
-        let (wake, waker) = UnixStream::pair()?;
-        for socket in [&wake, &waker] {
-            socket.set_nonblocking(true)?;
-        }
         let mut port = SocketPort::bind(&config.socket, config.socket_mode)?;
-        port.wake_by(wake.try_clone()?.into());
-        Ok(Self {
-            server: Server::new(port, LIMITS),
-            next_lease: 1,
-            books: Books::new(config),
-            cleaner: Cleaner::start(engine, waker)?,
-            orders: 0,
-            order_again_ns: 0,
-            wake,
-            page_bytes: config.size.bytes() as u64,
-            ended: Ended::default(),
-            told: None,
-        })
+        let (cleaner, wake) = CleanerThread::start(engine)?;
+        port.wake_by(wake);
+        Ok(Self::over(port, cleaner, config))
     }
 
     /// What ends it.
     pub fn stopper(&self) -> Stopper {
         self.server.port.stopper()
+    }
+}
+
+impl<P, C> Pool<P, C>
+where
+    C: Cleaner,
+    P: Port<Descriptor = <C::File as File>::Lent>,
+{
+    /// A pool of what connects through `port`, with nothing clean yet.
+    pub(super) fn over(port: P, cleaner: C, config: &Config) -> Self {
+        Self {
+            server: Server::new(port, LIMITS),
+            next_lease: 1,
+            books: Books::new(config),
+            cleaner,
+            orders: 0,
+            order_again_ns: 0,
+            page_bytes: config.size.bytes() as u64,
+            ended: Ended::default(),
+            told: None,
+        }
     }
 
     /// Serves until stopped. `tell` gets what an operator should know.
@@ -101,22 +107,28 @@ impl Pool {
     /// The kernel no longer lets it wait for messages.
     pub fn run(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), PoolError> {
         let mut buffer = vec![0; MESSAGE_BYTES_MAX];
-        loop {
-            self.settle(tell);
-            let round = self.server.wait(self.due_ns())?;
-            if round.stops {
-                return Ok(());
-            }
-            if round.wakes {
-                self.drain_wake();
-            }
-            if round.connects {
-                self.accept();
-            }
-            for session in round.sessions {
-                self.serve(session, &mut buffer);
-            }
+        while self.round(&mut buffer, tell)? {}
+        Ok(())
+    }
+
+    /// Does what is due, waits for something to do, and does it. Whether it goes on.
+    pub(super) fn round(
+        &mut self,
+        buffer: &mut [u8],
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<bool, PoolError> {
+        self.settle(tell);
+        let round = self.server.wait(self.due_ns())?;
+        if round.stops {
+            return Ok(false);
         }
+        if round.connects {
+            self.accept();
+        }
+        for session in round.sessions {
+            self.serve(session, buffer);
+        }
+        Ok(true)
     }
 
     /// Everything that needs no message: finished files, proofs, orders, requests that wait.
@@ -126,7 +138,7 @@ impl Pool {
             match self.books.finish(finished) {
                 Ok(()) => self.told = None,
                 Err(why) => {
-                    self.order_again_ns = monotonic_ns() + LOOK_AGAIN_NS;
+                    self.order_again_ns = self.server.port.now_ns() + LOOK_AGAIN_NS;
                     if self.told.as_ref() != Some(&why) {
                         tell(&why);
                         self.told = Some(why);
@@ -151,7 +163,7 @@ impl Pool {
 
     /// Whether returned pages become clean; not for a while after that failed.
     fn is_cleaning(&self) -> bool {
-        monotonic_ns() >= self.order_again_ns
+        self.server.port.now_ns() >= self.order_again_ns
     }
 
     /// Pages of the oldest request that waits.
@@ -163,7 +175,7 @@ impl Pool {
 
     /// Pages that requests of others have a claim to: those that wait for cleaning, in sessions before `end`.
     fn claimed_pages(&self, own: u64, end: u64) -> usize {
-        let claim = |(number, session): (u64, &Session)| {
+        let claim = |(number, session): (u64, &Session<P::Channel>)| {
             let waiting = session.state.waiting?;
             let counts = number != own && number < end && waiting.wait_for == WaitFor::Cleaning;
             counts.then(|| waiting.pages())
@@ -173,24 +185,20 @@ impl Pool {
 
     /// When something has to be done without a message.
     fn due_ns(&self) -> Option<u64> {
-        let now_ns = monotonic_ns();
-        let waiting =
-            |(_, session): (u64, &Session)| Some(session.state.waiting.as_ref()?.until_ns);
+        let now_ns = self.server.port.now_ns();
+        let waiting = |(_, session): (u64, &Session<P::Channel>)| {
+            Some(session.state.waiting.as_ref()?.until_ns)
+        };
         let deadlines = self.server.sessions().filter_map(waiting);
         let look = self.books.awaits_proof().then_some(now_ns + LOOK_AGAIN_NS);
         let order = Some(self.order_again_ns).filter(|again_ns| *again_ns > now_ns);
         deadlines.chain(look).chain(order).min()
     }
 
-    fn drain_wake(&mut self) {
-        let mut bytes = [0; 64];
-        while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
-    }
-
     fn accept(&mut self) {
-        self.server.accept(Lending::default, |_, channel, most| {
+        self.server.accept(Lending::default, |port, channel, most| {
             let message = format!("a user may have {most} connections");
-            refuse(channel, refusal(Reason::Quota, message));
+            port.say(channel, &refused(refusal(Reason::Quota, message)));
         });
     }
 
@@ -199,18 +207,24 @@ impl Pool {
         let stays = match self.server.take_message(number, buffer) {
             Incoming::Nothing => true,
             Incoming::Closed => false,
-            Incoming::Garbage(why) => {
-                self.books.counters.garbage += 1;
-                if let Some(session) = self.server.get(number) {
-                    refuse_garbage(&session.channel, why);
-                }
-                false
-            }
+            Incoming::Garbage(why) => self.refuse_garbage(number, why),
             Incoming::Message(ask) => self.answer(number, ask),
         };
         if !stays {
             self.end(number);
         }
+    }
+
+    /// Refuses. Whether the connection goes on.
+    fn refuse(&self, number: u64, refusal: Refusal) -> bool {
+        self.server.say(number, &refused(refusal))
+    }
+
+    /// Refuses a message that makes no sense, which ends the connection.
+    fn refuse_garbage(&mut self, number: u64, why: String) -> bool {
+        self.books.counters.garbage += 1;
+        self.refuse(number, refusal(Reason::Garbage, why));
+        false
     }
 
     /// Whether the connection goes on.
@@ -223,7 +237,7 @@ impl Pool {
                 wait_ms,
                 wait_for,
             } => {
-                let until_ns = monotonic_ns() + wait_ms.min(WAIT_MS_MAX) * 1_000_000;
+                let until_ns = self.server.port.now_ns() + wait_ms.min(WAIT_MS_MAX) * 1_000_000;
                 let request = Waiting {
                     bytes,
                     page_bytes,
@@ -260,17 +274,13 @@ impl Pool {
     fn lend(&mut self, number: u64, request: Waiting, end: u64) -> bool {
         let claimed_pages = self.claimed_pages(number, end);
         let is_cleaning = self.is_cleaning();
+        let now_ns = self.server.port.now_ns();
         let Some(session) = self.server.get_mut(number) else {
             return false;
         };
-        let channel = &session.channel;
         if session.state.waiting.is_some() {
-            refuse_garbage(
-                channel,
-                "a request of this connection waits already".to_owned(),
-            );
-            self.books.counters.garbage += 1;
-            return false;
+            let why = "a request of this connection waits already";
+            return self.refuse_garbage(number, why.to_owned());
         }
         let Waiting {
             bytes,
@@ -279,44 +289,64 @@ impl Pool {
             until_ns,
             wait_for,
         } = request;
-        let process = session.peer.process;
-        let used = (session.state.used).get_or_insert_with(|| first_use(process));
+        let peer = session.peer;
+        let used = (session.state.used).get_or_insert_with(|| first_use(peer.process));
         let books = &mut self.books;
-        let places = match books.lend(session.peer, bytes, page_bytes, single_file, claimed_pages) {
+        let places = match books.lend(peer, bytes, page_bytes, single_file, claimed_pages) {
             Ok(places) => places,
             Err(refusal) => {
                 let is_exhausted = refusal.reason == Reason::Exhausted;
                 let wanted_pages = request.pages().saturating_add(claimed_pages);
                 let is_hopeful =
                     wait_for == WaitFor::Any || books.idle_pages(is_cleaning) >= wanted_pages;
-                if is_exhausted && is_hopeful && monotonic_ns() < until_ns {
+                if is_exhausted && is_hopeful && now_ns < until_ns {
                     session.state.waiting = Some(request);
                     return true;
                 }
                 books.counters.exhausted += u64::from(is_exhausted);
                 count_refusal(used, refusal.reason, request.pages() as u64);
-                return refuse(channel, refusal);
+                return self.refuse(number, refusal);
             }
         };
         used.lent_pages += books.pages_in(&places) as u64;
         let lease = self.next_lease;
         self.next_lease += 1;
-        let handed_out = match self.books.hand_out(session.peer, &places) {
-            Ok(files) => hand_out(channel, lease, &files),
+        let handed_out = match self.books.hand_out(peer, &places) {
+            Ok(lent) => self.hand_out(number, lease, &lent),
             Err(message) => {
                 self.books.take_back(places);
-                return refuse(channel, refusal(Reason::Failed, message));
+                return self.refuse(number, refusal(Reason::Failed, message));
             }
         };
         // A client that went away meanwhile returns what it got, when its session ends.
-        session.state.leases.insert(lease, places);
+        if let Some(session) = self.server.get_mut(number) {
+            session.state.leases.insert(lease, places);
+        }
         handed_out
+    }
+
+    /// Hands a lease out, with as many descriptors a message as fit. `false` where the other end is gone, or does not read.
+    fn hand_out(&self, number: u64, lease: u64, (lengths, lent): &Lent<C::File>) -> bool {
+        let mut left = lent.len();
+        let parts = lengths.chunks(DESCRIPTORS_MAX);
+        parts
+            .zip(lent.chunks(DESCRIPTORS_MAX))
+            .all(|(lengths, lent)| {
+                left -= lent.len();
+                let answer = Answer::Lease {
+                    lease,
+                    files: lengths.to_vec(),
+                    more: left > 0,
+                };
+                self.server.send(number, &answer, lent)
+            })
     }
 
     /// Tries the requests that wait, in the order in which their connections were made.
     fn serve_waiting(&mut self) {
-        let waits =
-            |(number, session): (u64, &Session)| session.state.waiting.is_some().then_some(number);
+        let waits = |(number, session): (u64, &Session<P::Channel>)| {
+            session.state.waiting.is_some().then_some(number)
+        };
         let waiting: Vec<u64> = self.server.sessions().filter_map(waits).collect();
         for number in waiting {
             let session = self.server.get_mut(number);
@@ -342,7 +372,7 @@ impl Pool {
         let sessions = || self.server.sessions().map(|(_, session)| &session.state);
         Status {
             page_bytes: self.page_bytes,
-            engine: self.cleaner.engine.to_owned(),
+            engine: self.cleaner.engine().to_owned(),
             pages: self.books.page_counts(),
             leases: sessions().map(|state| state.leases.len() as u64).sum(),
             connections: sessions().count() as u64,

@@ -1,14 +1,12 @@
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
 
-use pagemill_linux::channel::{Channel, DESCRIPTORS_MAX};
 use pagemill_linux::server;
-use pagemill_zero_client::protocol::{Answer, ProgramUse, Reason, WaitFor};
+use pagemill_zero_client::protocol::{Answer, ProgramUse, WaitFor};
 
 use super::books::{Places, Refusal};
 
 /// One connection.
-pub(super) type Session = server::Session<Channel, Lending>;
+pub(super) type Session<C> = server::Session<C, Lending>;
 
 /// What a connection has, and waits for.
 #[derive(Default)]
@@ -37,34 +35,8 @@ impl Waiting {
     }
 }
 
-/// Answers. `false` where the other end is gone, or does not read what it is sent.
-pub(super) fn answer(channel: &Channel, answer: &Answer) -> bool {
-    channel.say(answer, &[]).is_ok()
-}
-
-/// Refuses.
-pub(super) fn refuse(channel: &Channel, refusal: Refusal) -> bool {
+/// The answer that says no.
+pub(super) fn refused(refusal: Refusal) -> Answer {
     let Refusal { reason, message } = refusal;
-    answer(channel, &Answer::Refused { reason, message })
-}
-
-/// Refuses a message that makes no sense.
-pub(super) fn refuse_garbage(channel: &Channel, message: String) -> bool {
-    let reason = Reason::Garbage;
-    refuse(channel, Refusal { reason, message })
-}
-
-/// Hands a lease out, with as many descriptors a message as fit.
-pub(super) fn hand_out(channel: &Channel, lease: u64, files: &[(u64, OwnedFd)]) -> bool {
-    let mut left = files.len();
-    files.chunks(DESCRIPTORS_MAX).all(|part| {
-        left -= part.len();
-        let answer = Answer::Lease {
-            lease,
-            files: part.iter().map(|(bytes, _)| *bytes).collect(),
-            more: left > 0,
-        };
-        let descriptors: Vec<_> = part.iter().map(|(_, lent)| lent.as_fd()).collect();
-        channel.say(&answer, &descriptors).is_ok()
-    })
+    Answer::Refused { reason, message }
 }

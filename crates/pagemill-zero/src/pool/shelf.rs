@@ -1,26 +1,33 @@
-use pagemill_linux::hugetlb::{Holders, HugeFile, HugeSize};
+use pagemill_linux::hugetlb::{Holders, HugeSize};
 use pagemill_policy::zeroing::{Ledger, Mode, Owner, PageId, PageState, Settings, Watermarks};
 
 use super::cleaner::{Finished, Order, Outcome, Work};
 use super::config::{Recycle, ShelfSpec};
+use super::file::File;
 
 /// Files of one length. A *page* of the ledger is a file here.
-pub(super) struct Shelf {
+pub(super) struct Shelf<F> {
     size: HugeSize,
     pub spec: ShelfSpec,
     ledger: Ledger,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<F>>,
 }
 
 /// One place on a shelf.
-#[derive(Default)]
-struct Slot {
-    file: Option<HugeFile>,
+struct Slot<F> {
+    file: Option<F>,
     /// Who is charged for it, while lent and until no process holds it.
     user: Option<u32>,
 }
 
-impl Shelf {
+impl<F> Slot<F> {
+    const EMPTY: Self = Self {
+        file: None,
+        user: None,
+    };
+}
+
+impl<F: File> Shelf<F> {
     pub fn new(size: HugeSize, spec: ShelfSpec) -> Self {
         let settings = Settings {
             mode: Mode::OnFree,
@@ -34,7 +41,7 @@ impl Shelf {
             size,
             spec,
             ledger: Ledger::new(settings, spec.files),
-            slots: (0..spec.files).map(|_| Slot::default()).collect(),
+            slots: (0..spec.files).map(|_| Slot::EMPTY).collect(),
         }
     }
 
@@ -56,7 +63,7 @@ impl Shelf {
     }
 
     /// The file in a place.
-    pub fn file(&self, page: PageId) -> Option<&HugeFile> {
+    pub fn file(&self, page: PageId) -> Option<&F> {
         self.slots[page.0].file.as_ref()
     }
 
@@ -95,7 +102,7 @@ impl Shelf {
         };
         match file.holders() {
             Holders::Others => return None,
-            Holders::OnlyUs if recycle == Recycle::SameUser && is_whole(file) => {
+            Holders::OnlyUs if recycle == Recycle::SameUser && file.is_whole() => {
                 slot.user = None;
                 // It was returned: its state was looked at before.
                 let _ = self.ledger.unreachable(page, user.map(Owner));
@@ -113,7 +120,7 @@ impl Shelf {
     /// Gives the memory in a place back to the kernel; other memory will take its place.
     fn renew(&mut self, page: PageId) {
         if self.ledger.renewed(page).is_ok() {
-            self.slots[page.0] = Slot::default();
+            self.slots[page.0] = Slot::EMPTY;
         }
     }
 
@@ -142,7 +149,7 @@ impl Shelf {
     }
 
     /// The next file to make clean.
-    pub fn order(&mut self, shelf: usize) -> Option<Order> {
+    pub fn order(&mut self, shelf: usize) -> Option<Order<F>> {
         let batch = self.ledger.take_batch()?;
         let page = *batch.pages.first()?;
         let work = match self.slots[page.0].file.take() {
@@ -161,7 +168,7 @@ impl Shelf {
     }
 
     /// Puts a finished file on the shelf. `Err` says why there is none.
-    pub fn finish(&mut self, finished: Finished) -> Result<(), String> {
+    pub fn finish(&mut self, finished: Finished<F>) -> Result<(), String> {
         let Finished {
             job, page, outcome, ..
         } = finished;
@@ -183,8 +190,4 @@ impl Shelf {
             }
         }
     }
-}
-
-fn is_whole(file: &HugeFile) -> bool {
-    file.has_its_length().unwrap_or(false)
 }
