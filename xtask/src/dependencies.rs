@@ -180,7 +180,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-zero-client",
         ],
     ),
-    ("pagemill-testkit", &["pagemill-types", "pagemill-policy"]),
+    (
+        "pagemill-testkit",
+        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
+    ),
     ("xtask", &["pagemill-vm"]),
 ];
 

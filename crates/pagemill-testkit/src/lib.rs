@@ -1,5 +1,5 @@
 //! What tests of several crates share: contracts that every implementation of an interface has to keep,
-//! and reference models that are too plain to be wrong. Only ever a dev-dependency.
+//! reference models that are too plain to be wrong, and a world for daemons to be simulated in. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
 pub mod bench;
@@ -8,6 +8,7 @@ pub mod fake_cuda;
 mod full;
 pub mod migration;
 pub mod real_programs;
+pub mod simulated;
 mod skip;
 pub mod translation;
 
