@@ -56,7 +56,7 @@ pub(crate) fn extreme(a: u64, b: u64, c: u64, flags: u32) -> u64 {
 
 /// `testp`: the low byte is the property; bit 8 is set for doubles.
 pub(crate) fn test_property(a: u64, _: u64, _: u64, code: u32) -> u64 {
-    use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal};
+    use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal, Zero};
     let category = if code >> 8 != 0 {
         f64::from_bits(a).classify()
     } else {
@@ -67,7 +67,8 @@ pub(crate) fn test_property(a: u64, _: u64, _: u64, code: u32) -> u64 {
         1 => category == Infinite,
         2 => category != Nan,
         3 => category == Nan,
-        4 => category == Normal,
+        // The manual counts zeros as normal.
+        4 => matches!(category, Normal | Zero),
         _ => category == Subnormal,
     };
     u64::from(holds)
