@@ -243,3 +243,52 @@ fn atomics_of_all_types_in_all_spaces() {
     }
     assert_eq!(forms, 2 * 4 * (30 + 25));
 }
+
+/// Thread i exchanges or compares 16 bytes at the cells with its operands at 48 (i + 1), and leaves the old ones behind them.
+fn wide_kernel(operation: &str, (text, shared, generic): (&str, bool, bool)) -> String {
+    let second = if operation == "cas" { ", %q2" } else { "" };
+    let (copy_in, copy_out) = match shared {
+        true => (
+            "mov.u64 %a3, cells; ld.global.b128 %q0, [%a1]; st.shared.b128 [%a3], %q0; bar.sync 0;",
+            "bar.sync 0; mov.u64 %a3, cells; ld.shared.b128 %q0, [%a3]; st.global.b128 [%a1], %q0;",
+        ),
+        false => ("mov.u64 %a3, %a1;", ""),
+    };
+    let convert = if shared && generic {
+        "cvta.shared.u64 %a3, %a3;"
+    } else {
+        ""
+    };
+    format!(
+        ".visible .entry k(.param .u64 p) {{\n.reg .b128 %q<4>; .reg .b32 %r<2>; .reg .b64 %a<5>;\n.shared .align 16 .b8 cells[16];\n\
+         ld.param.u64 %a1, [p];\nmov.u32 %r1, %tid.x;\nmad.wide.u32 %a2, %r1, 48, %a1;\n{copy_in}\n{convert}\n\
+         ld.global.b128 %q1, [%a2+48];\nld.global.b128 %q2, [%a2+64];\n\
+         atom{text}.{operation}.b128 %q3, [%a3], %q1{second};\nst.global.b128 [%a2+80], %q3;\n{copy_out}\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn atomics_of_16_bytes() {
+    let mut random = Random(29);
+    for operation in ["exch", "cas"] {
+        for space in SPACES {
+            // Two values each, so that every other comparison holds.
+            let mut words: Vec<u64> = (0..6 * (THREADS + 1)).map(|_| random.next() % 2).collect();
+            let mut wanted = words.clone();
+            let mut old = [words[0], words[1]];
+            for place in (1..=THREADS).map(|thread| 6 * thread) {
+                let [a, b] = [0, 2].map(|at| [words[place + at], words[place + at + 1]]);
+                wanted[place + 4..place + 6].copy_from_slice(&old);
+                old = match operation {
+                    "cas" if old == a => b,
+                    "cas" => old,
+                    _ => a,
+                };
+            }
+            wanted[..2].copy_from_slice(&old);
+            let text = wide_kernel(operation, space);
+            launch(&load(&text), "k", (1, THREADS as u32), &mut words);
+            assert_eq!(words, wanted, "{text}");
+        }
+    }
+}

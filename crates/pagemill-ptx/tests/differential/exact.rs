@@ -1,5 +1,7 @@
 //! Binary numbers without limits, and the one place where they are rounded.
 
+use std::cmp::Ordering;
+
 use num_bigint::BigUint;
 
 /// A number as formats have it: `digits * 2^exponent`, an infinity, or none.
@@ -120,7 +122,7 @@ impl Format {
         }
     }
 
-    fn infinity(self) -> u64 {
+    pub fn infinity(self) -> u64 {
         ((1 << self.exponent) - 1) << self.fraction
     }
 
@@ -249,6 +251,22 @@ pub fn add(a: &Number, b: &Number, rounding: Rounding) -> Number {
         negative,
         digits,
         exponent,
+    }
+}
+
+/// The order of two numbers, zeros being equal; none if one of them is NaN.
+pub fn compare(a: &Number, b: &Number) -> Option<Ordering> {
+    let difference = match (a, b) {
+        (Number::Infinite { negative: x }, Number::Infinite { negative: y }) if x == y => {
+            return Some(Ordering::Equal);
+        }
+        _ => add(a, &negated(b.clone()), Rounding::Nearest),
+    };
+    match difference {
+        Number::Nan => None,
+        _ if is_zero(&difference) => Some(Ordering::Equal),
+        _ if is_negative(&difference) => Some(Ordering::Less),
+        _ => Some(Ordering::Greater),
     }
 }
 

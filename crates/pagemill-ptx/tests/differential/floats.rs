@@ -8,15 +8,7 @@ use crate::exact::{
 };
 use crate::run::{Form, Random, Wide, compare};
 
-fn wide(bits: u32) -> Wide {
-    match bits {
-        ..=16 => Wide::W16,
-        17..=32 => Wide::W32,
-        _ => Wide::W64,
-    }
-}
-
-fn name(format: Format) -> &'static str {
+pub fn name(format: Format) -> &'static str {
     match format {
         F16 => "f16",
         BF16 => "bf16",
@@ -26,7 +18,7 @@ fn name(format: Format) -> &'static str {
 }
 
 /// Any NaN is as good as another.
-fn same(format: Format) -> fn(u64, u64) -> bool {
+pub fn same(format: Format) -> fn(u64, u64) -> bool {
     match format {
         F16 => |a, b| a == b || F16.is_nan(a) && F16.is_nan(b),
         BF16 => |a, b| a == b || BF16.is_nan(a) && BF16.is_nan(b),
@@ -35,28 +27,44 @@ fn same(format: Format) -> fn(u64, u64) -> bool {
     }
 }
 
+/// As [`same`], of both halves of a word.
+pub fn same_halves(format: Format) -> fn(u64, u64) -> bool {
+    match format {
+        F16 => |a, b| {
+            [0, 16]
+                .iter()
+                .all(|at| same(F16)(a >> at & 0xffff, b >> at & 0xffff))
+        },
+        _ => |a, b| {
+            [0, 16]
+                .iter()
+                .all(|at| same(BF16)(a >> at & 0xffff, b >> at & 0xffff))
+        },
+    }
+}
+
 /// What follows an operation.
 #[derive(Clone, Copy, Default)]
-struct Modifiers {
-    flush: bool,
-    saturate: bool,
-    rectify: bool,
+pub struct Modifiers {
+    pub flush: bool,
+    pub saturate: bool,
+    pub rectify: bool,
 }
 
 impl Modifiers {
-    fn text(self) -> String {
+    pub fn text(self) -> String {
         let part = |holds: bool, text: &'static str| if holds { text } else { "" };
         let ftz = part(self.flush, ".ftz");
         let sat = part(self.saturate, ".sat");
         format!("{ftz}{sat}{}", part(self.rectify, ".relu"))
     }
 
-    fn read(self, format: Format, bits: u64) -> Number {
+    pub fn read(self, format: Format, bits: u64) -> Number {
         let bits = bits & (u64::MAX >> (64 - format.bits()));
         format.read(if self.flush { format.flush(bits) } else { bits })
     }
 
-    fn write(self, format: Format, number: &Number, rounding: Rounding) -> u64 {
+    pub fn write(self, format: Format, number: &Number, rounding: Rounding) -> u64 {
         let mut bits = format.round(number, rounding);
         if self.flush {
             bits = format.flush(bits);
@@ -88,12 +96,17 @@ fn operation(name: &str) -> (usize, Exact) {
     }
 }
 
-fn arithmetic(opcode: &str, format: Format, rounding: (&str, Rounding), after: Modifiers) -> Form {
+pub fn arithmetic(
+    opcode: &str,
+    format: Format,
+    rounding: (&str, Rounding),
+    after: Modifiers,
+) -> Form {
     let (count, exact) = operation(opcode);
     Form {
         text: format!("{opcode}.{}{}.{}", rounding.0, after.text(), name(format)),
-        result: wide(format.bits()),
-        sources: vec![wide(format.bits()); count],
+        result: Wide::of(format.bits()),
+        sources: vec![Wide::of(format.bits()); count],
         model: Box::new(move |operands| {
             let numbers = operands.map(|bits| after.read(format, bits));
             after.write(format, &exact(&numbers, rounding.1), rounding.1)
@@ -149,9 +162,9 @@ fn arithmetic_forms() -> Vec<Form> {
 }
 
 /// An integer type of conversions: name, bits, and whether it is signed.
-type Integer = (&'static str, u32, bool);
+pub type Integer = (&'static str, u32, bool);
 
-const INTEGERS: [Integer; 8] = [
+pub const INTEGERS: [Integer; 8] = [
     ("u8", 8, false),
     ("s8", 8, true),
     ("u16", 16, false),
@@ -163,14 +176,18 @@ const INTEGERS: [Integer; 8] = [
 ];
 
 /// Registers of 8-bit values are 32 bits wide here.
-fn integer_register(bits: u32) -> Wide {
-    if bits == 8 { Wide::W32 } else { wide(bits) }
+pub fn integer_register(bits: u32) -> Wide {
+    if bits == 8 { Wide::W32 } else { Wide::of(bits) }
 }
 
-fn from_integer(format: Format, (ty, bits, signed): Integer, rounding: (&str, Rounding)) -> Form {
+pub fn from_integer(
+    format: Format,
+    (ty, bits, signed): Integer,
+    rounding: (&str, Rounding),
+) -> Form {
     Form {
         text: format!("cvt.{}.{}.{ty}", rounding.0, name(format)),
-        result: wide(format.bits()),
+        result: Wide::of(format.bits()),
         sources: vec![integer_register(bits)],
         model: Box::new(move |[a, ..]| {
             let unused = 64 - bits;
@@ -184,7 +201,7 @@ fn from_integer(format: Format, (ty, bits, signed): Integer, rounding: (&str, Ro
     }
 }
 
-fn to_integer(
+pub fn to_integer(
     format: Format,
     (ty, bits, signed): Integer,
     rounding: (&str, Rounding),
@@ -197,7 +214,7 @@ fn to_integer(
     Form {
         text: format!("cvt.{}i{}.{ty}.{}", rounding.0, after.text(), name(format)),
         result: integer_register(bits),
-        sources: vec![wide(format.bits())],
+        sources: vec![Wide::of(format.bits())],
         model: Box::new(move |[a, ..]| {
             let (least, most) = match signed {
                 true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
@@ -231,7 +248,7 @@ fn to_integer(
     }
 }
 
-fn between(from: Format, to: Format, rounding: (&str, Rounding), after: Modifiers) -> Form {
+pub fn between(from: Format, to: Format, rounding: (&str, Rounding), after: Modifiers) -> Form {
     let dot = if rounding.0.is_empty() { "" } else { "." };
     let text = format!(
         "cvt{dot}{}{}.{}.{}",
@@ -242,8 +259,8 @@ fn between(from: Format, to: Format, rounding: (&str, Rounding), after: Modifier
     );
     Form {
         text,
-        result: wide(to.bits()),
-        sources: vec![wide(from.bits())],
+        result: Wide::of(to.bits()),
+        sources: vec![Wide::of(from.bits())],
         model: Box::new(move |[a, ..]| {
             // Only single precision is flushed.
             let narrow = |format: Format| Modifiers {
@@ -307,7 +324,7 @@ fn conversion_forms() -> Vec<Form> {
 }
 
 /// Bits that are edges of some format, near ties and limits, or anything.
-fn sample(random: &mut Random) -> u64 {
+pub fn sample(random: &mut Random) -> u64 {
     const EDGES: [u64; 12] = [
         0,
         1,

@@ -14,14 +14,6 @@ const INTEGERS: [Integer; 6] = [
     ("s64", 64, true),
 ];
 
-fn wide(bits: u32) -> Wide {
-    match bits {
-        16 => Wide::W16,
-        32 => Wide::W32,
-        _ => Wide::W64,
-    }
-}
-
 fn value((_, bits, signed): Integer, word: u64) -> i128 {
     let unused = 64 - bits;
     match signed {
@@ -40,8 +32,8 @@ fn form(
 ) -> Form {
     Form {
         text,
-        result: wide(to),
-        sources: vec![wide(from.1); count],
+        result: Wide::of(to),
+        sources: vec![Wide::of(from.1); count],
         model: Box::new(move |words| result(words.map(|word| value(from, word))) as u64),
         same: |a, b| a == b,
     }
@@ -105,7 +97,7 @@ fn bit_forms(ty: Integer) -> Vec<Form> {
     forms.push(Form {
         text: first,
         result: Wide::W32,
-        sources: vec![wide(bits)],
+        sources: vec![Wide::of(bits)],
         model: Box::new(move |[a, ..]| {
             let number = value(ty, a);
             let magnitude = if number < 0 { !number } else { number };

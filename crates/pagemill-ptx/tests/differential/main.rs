@@ -4,7 +4,11 @@
 //! on edge cases and random bits. `PAGEMILL_DIFFERENTIAL_INPUTS` sets the inputs of a form.
 
 mod atomics;
+mod carry;
 mod exact;
+mod fields;
 mod floats;
 mod integers;
+mod order;
+mod packed;
 mod run;

@@ -11,7 +11,15 @@ pub enum Wide {
 }
 
 impl Wide {
-    fn register(self, number: usize) -> String {
+    pub fn of(bits: u32) -> Self {
+        match bits {
+            ..=16 => Self::W16,
+            17..=32 => Self::W32,
+            _ => Self::W64,
+        }
+    }
+
+    pub fn register(self, number: usize) -> String {
         match self {
             Self::W16 => format!("%h{number}"),
             Self::W32 => format!("%r{number}"),
@@ -28,8 +36,25 @@ impl Wide {
     }
 }
 
+/// A form whose results are the same where their bits are.
+pub fn exact_form(
+    text: String,
+    result: Wide,
+    sources: Vec<Wide>,
+    model: impl Fn([u64; 3]) -> u64 + 'static,
+) -> Form {
+    Form {
+        text,
+        result,
+        sources,
+        model: Box::new(model),
+        same: |a, b| a == b,
+    }
+}
+
 /// One form of an instruction: its text, its operands, and what it gives.
 pub struct Form {
+    /// Without operands; or instructions that end with `;` and make register 4 of registers 1 to 3.
     pub text: String,
     pub result: Wide,
     pub sources: Vec<Wide>,
@@ -100,6 +125,10 @@ fn kernel((number, form): (usize, &Form)) -> String {
     let operands: Vec<String> = std::iter::once(form.result.register(4))
         .chain((1..).zip(&form.sources).map(|(at, wide)| wide.register(at)))
         .collect();
+    let instructions = match form.text.ends_with(';') {
+        true => form.text.clone(),
+        false => format!("{} {};", form.text, operands.join(", ")),
+    };
     let widen = match form.result {
         Wide::W16 => "cvt.u64.u16 %d4, %h4;",
         Wide::W32 => "cvt.u64.u32 %d4, %r4;",
@@ -109,13 +138,11 @@ fn kernel((number, form): (usize, &Form)) -> String {
         .map(|at| format!("cvt.u32.u64 %r{at}, %d{at};\ncvt.u16.u64 %h{at}, %d{at};\n"))
         .collect();
     format!(
-        ".visible .entry k{number}(.param .u64 p) {{\n.reg .b16 %h<5>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n\
+        ".visible .entry k{number}(.param .u64 p) {{\n.reg .b16 %h<5>; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p<4>;\n\
          ld.param.u64 %d5, [p];\nmov.u32 %r5, %tid.x;\nmov.u32 %r6, %ctaid.x;\nmad.lo.u32 %r5, %r6, 128, %r5;\n\
          mul.wide.u32 %d6, %r5, 32;\nadd.u64 %d5, %d5, %d6;\n\
          ld.global.u64 %d1, [%d5];\nld.global.u64 %d2, [%d5+8];\nld.global.u64 %d3, [%d5+16];\n{narrow}\
-         {} {};\n{widen}\nst.global.u64 [%d5+24], %d4;\nret;\n}}\n",
-        form.text,
-        operands.join(", ")
+         {instructions}\n{widen}\nst.global.u64 [%d5+24], %d4;\nret;\n}}\n"
     )
 }
 
