@@ -3,6 +3,7 @@
 mod functions;
 mod glossary;
 mod plain_words;
+mod readmes;
 mod specification;
 mod spelling;
 
@@ -75,7 +76,7 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     too_long,
     unsafe_without_reason,
     unsafe_not_forbidden,
@@ -84,6 +85,7 @@ const RULES: [Rule; 8] = [
     defined_twice,
     british_spelling,
     hidden_actors,
+    crate_readmes,
 ];
 
 /// Applies every rule to every file.
@@ -131,6 +133,10 @@ fn hidden_actors(file: &SourceFile) -> Vec<(usize, String)> {
         return Vec::new();
     }
     plain_words::found(&file.path, &file.text)
+}
+
+fn crate_readmes(file: &SourceFile) -> Vec<(usize, String)> {
+    readmes::found(workspace::root(), &file.path, &file.text)
 }
 
 fn long_functions(file: &SourceFile) -> Result<Vec<Finding>> {
