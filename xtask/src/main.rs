@@ -86,11 +86,10 @@ enum Command {
         #[arg(long)]
         package: Option<String>,
     },
-    /// Makes docs/gallery/ of the scenarios and the rows kept in validation/.
+    /// Makes the gallery: published figures beside ours, of the rows kept in validation/.
     Gallery {
-        /// Compare with the committed files and change nothing.
-        #[arg(long)]
-        check: bool,
+        /// The folder, which is emptied first; target/gallery where none is named.
+        folder: Option<std::path::PathBuf>,
     },
     /// Makes the site: guides, gallery and playground as one folder for a file server.
     Site {
@@ -178,8 +177,7 @@ fn run(command: Command) -> Result<bool> {
             Ok(passed(&package::run(profile, verify)?))
         }
         Command::Site { folder } => site::run(folder.as_deref()).map(|()| true),
-        Command::Gallery { check: true } => gallery::compare().map(|()| true),
-        Command::Gallery { check: false } => gallery::make().map(|()| true),
+        Command::Gallery { folder } => gallery::run(folder.as_deref()).map(|()| true),
         Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter, package } => {
             bench::run(filter.as_deref(), package.as_deref()).map(|()| true)

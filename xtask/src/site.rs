@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{built, process, workspace};
+use crate::{built, gallery, process, workspace};
 
 /// Where the playground runs.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -29,8 +29,13 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot empty {}", folder.display()))?;
     }
-    built::provide()?;
-    process::run(built::program("examples/site").arg(&folder).arg(wasm))?;
+    let gallery = gallery::make(None)?;
+    process::run(
+        built::program("examples/site")
+            .arg(&folder)
+            .arg(wasm)
+            .arg(gallery),
+    )?;
     Ok(folder)
 }
 

@@ -82,8 +82,8 @@ fn run_others(full: bool) -> Results {
     });
     results.time("gallery", |tally| {
         tally.check(
-            "docs/gallery is of the rows in validation/",
-            gallery::compare,
+            "the gallery can be made of the rows in validation/, and has every figure that it links",
+            gallery::check,
         );
     });
     results.time("packages", |tally| {

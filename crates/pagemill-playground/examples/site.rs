@@ -1,6 +1,6 @@
 //! `cargo xtask site` runs this: the guides, the gallery and the playground as one folder that a plain file server serves.
 //!
-//! The arguments are the folder and the playground as WebAssembly.
+//! The arguments are the folder, the playground as WebAssembly, and the folder of the gallery.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -36,38 +36,63 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; i
 
 fn main() -> Outcome<()> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [out, wasm] = arguments.as_slice() else {
-        return Err("usage: site FOLDER PLAYGROUND.wasm".into());
+    let [out, wasm, gallery] = arguments.as_slice() else {
+        return Err("usage: site FOLDER PLAYGROUND.wasm GALLERY".into());
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let site = Site {
         out,
-        documents: documents(&root)?,
+        documents: documents(&root, gallery)?,
+        gallery,
         root,
     };
     site.write_documents()?;
     site.write_playground(wasm)
 }
 
-/// Every document, by its path in the repository.
-fn documents(root: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
-    let mut paths: Vec<PathBuf> = OF_ROOT.iter().map(PathBuf::from).collect();
-    for folder in ["docs", "docs/adr", "docs/gallery"] {
-        for entry in fs::read_dir(root.join(folder))? {
-            let name = entry?.file_name();
-            if Path::new(&name).extension().is_some_and(|end| end == "md") {
-                paths.push(Path::new(folder).join(name));
-            }
+/// Where the gallery's pages are on the site.
+const GALLERY: &str = "docs/gallery";
+
+/// Every document, by its path in the repository or, in the gallery, by that of its page on the site.
+fn documents(root: &Path, gallery: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
+    let of_root = OF_ROOT
+        .iter()
+        .map(|path| (PathBuf::from(path), root.join(path)));
+    let mut files: Vec<(PathBuf, PathBuf)> = of_root.collect();
+    let folders = [
+        ("docs", root.join("docs")),
+        ("docs/adr", root.join("docs/adr")),
+        (GALLERY, gallery.to_path_buf()),
+    ];
+    for (name, folder) in folders {
+        for file in files_of(&folder, "md")? {
+            files.push((
+                Path::new(name).join(file.file_name().unwrap_or_default()),
+                file,
+            ));
         }
     }
     let read =
-        |path: PathBuf| -> Outcome<_> { Ok((path.clone(), fs::read_to_string(root.join(path))?)) };
-    paths.into_iter().map(read).collect()
+        |(path, file): (PathBuf, PathBuf)| -> Outcome<_> { Ok((path, fs::read_to_string(file)?)) };
+    files.into_iter().map(read).collect()
+}
+
+/// The files directly in `folder` whose names end in `extension`.
+fn files_of(folder: &Path, extension: &str) -> Outcome<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == extension) {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 struct Site<'a> {
     out: &'a Path,
     root: PathBuf,
+    gallery: &'a Path,
     documents: BTreeMap<PathBuf, String>,
 }
 
@@ -85,13 +110,9 @@ impl Site<'_> {
             );
             self.write(&page_path(path), page.as_bytes())?;
         }
-        let figures = self.root.join("docs/gallery");
-        for entry in fs::read_dir(&figures)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|end| end == "svg") {
-                let name = Path::new("docs/gallery").join(path.file_name().unwrap_or_default());
-                self.write(&name, &fs::read(&path)?)?;
-            }
+        for figure in files_of(self.gallery, "svg")? {
+            let name = Path::new(GALLERY).join(figure.file_name().unwrap_or_default());
+            self.write(&name, &fs::read(&figure)?)?;
         }
         let style = format!(
             "{}{}",

@@ -1,6 +1,7 @@
-//! `cargo run -p pagemill-run --example gallery`: a page in `docs/gallery/` for each document whose figures the built-in scenarios make.
+//! `cargo xtask gallery` runs this: a page for each document whose figures the built-in scenarios make.
 //!
-//! With an argument the pages go to that folder instead. The rows are those kept in `validation/`; claims and figures are made of them anew, as `pagemill run` makes them.
+//! The argument is the folder, which exists and is empty. The rows are those kept in `validation/`; claims and figures are made of them anew, as
+//! `pagemill run` makes them.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -28,12 +29,10 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let elsewhere = std::env::args_os().nth(1).map(PathBuf::from);
-    let gallery = elsewhere.unwrap_or_else(|| root.join("docs/gallery"));
-    fs::create_dir_all(&gallery)?;
-    remove_figures(&gallery)?;
+    let gallery = std::env::args_os().nth(1).map(PathBuf::from);
+    let gallery = gallery.ok_or("usage: gallery FOLDER")?;
     let mut index = String::from(
-        "# Gallery\n\nOne page for each document: its published figures beside pagemill's own. Made by `cargo xtask gallery` from the rows kept in\n[`validation/`](../../validation/README.md), which says how each was measured; do not edit.\n\n",
+        "# Gallery\n\nOne page for each document: its published figures beside pagemill's own, made by `cargo xtask gallery` from the rows kept in `validation/`.\nIts `README.md` says how each was measured.\n\n",
     );
     for (prefix, title, kept) in DOCUMENTS {
         let page = page(&root, &gallery, prefix, title, kept)?;
@@ -41,17 +40,6 @@ fn main() -> Outcome<()> {
         writeln!(index, "* [{title}]({prefix}.md)")?;
     }
     fs::write(gallery.join("README.md"), index)?;
-    Ok(())
-}
-
-/// Those of the time before may have other names.
-fn remove_figures(gallery: &Path) -> Outcome<()> {
-    for entry in fs::read_dir(gallery)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "svg") {
-            fs::remove_file(path)?;
-        }
-    }
     Ok(())
 }
 
@@ -115,12 +103,12 @@ fn rows(scenario: &Scenario, files: &[PathBuf]) -> Outcome<Vec<Row>> {
 }
 
 fn sources(page: &mut String, kept: &str, files: &[PathBuf]) -> Outcome<()> {
-    let link = |file: &PathBuf| {
+    let named = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        format!("[{name}](../../{kept}/{name})")
+        format!("`{kept}/{name}`")
     };
-    let links: Vec<String> = files.iter().map(link).collect();
-    writeln!(page, "\nRows: {}", links.join(", "))?;
+    let named: Vec<String> = files.iter().map(named).collect();
+    writeln!(page, "\nRows: {}", named.join(", "))?;
     Ok(())
 }
 
