@@ -50,6 +50,7 @@ struct InputPort(Rc<RefCell<World>>);
 
 impl Port for InputPort {
     type Channel = usize;
+    type Descriptor = ();
 
     fn now_ns(&self) -> u64 {
         self.0.borrow().now_ns
@@ -83,7 +84,6 @@ impl Port for InputPort {
         let is_ready = |index: usize| links[index].is_closed || !links[index].unread.is_empty();
         Ok(Readiness {
             stops: world.waits >= ROUNDS_MAX || (world.script.is_empty() && limit.is_none()),
-            wakes: false,
             connects: lets_in && !world.connecting.is_empty(),
             channels: channels.iter().map(|index| is_ready(**index)).collect(),
         })
@@ -106,7 +106,7 @@ impl Port for InputPort {
         }
     }
 
-    fn say(&self, channel: &usize, message: &impl Serialize) -> bool {
+    fn send(&self, channel: &usize, message: &impl Serialize, _descriptors: &[()]) -> bool {
         let text = serde_json::to_vec(message).expect("a message is JSON");
         assert!(text.len() <= MESSAGE_BYTES_MAX);
         let world = self.0.borrow();
