@@ -29,7 +29,7 @@ pub(super) struct Books<F> {
     size: HugeSize,
     /// The longest files first.
     shelves: Vec<Shelf<F>>,
-    charged_pages: BTreeMap<u32, usize>,
+    pub charged_pages: BTreeMap<u32, usize>,
     quota: Quota,
     /// Whom the pool runs as.
     own_user: u32,
@@ -67,7 +67,7 @@ impl<F: File> Books<F> {
         let pages = self.pages_for(bytes, page_bytes)?;
         self.check_possible(pages, single_file)?;
         self.check_quota(peer.user, pages)?;
-        if claimed_pages > 0 && self.idle_pages(true) < pages.saturating_add(claimed_pages) {
+        if !self.leaves(claimed_pages, pages) {
             return Err(self.exhausted(pages));
         }
         let Some(plan) = self.plan(peer.user, pages, single_file) else {
@@ -78,6 +78,9 @@ impl<F: File> Books<F> {
             .map(|(files, shelf)| files * shelf.spec.file_pages)
             .sum();
         // Files may be longer than what was asked for.
+        if !self.leaves(claimed_pages, planned) {
+            return Err(self.exhausted(pages));
+        }
         self.check_quota(peer.user, planned)?;
         let mut places = Places::new();
         for (index, files) in plan.into_iter().enumerate() {
@@ -126,6 +129,11 @@ impl<F: File> Books<F> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether lending `pages` leaves what others have a claim to.
+    fn leaves(&self, claimed_pages: usize, pages: usize) -> bool {
+        claimed_pages == 0 || self.idle_pages(true) >= pages.saturating_add(claimed_pages)
     }
 
     /// Pages that are clean, or will be without anything being returned; the latter only if `is_cleaning`.
