@@ -26,8 +26,10 @@ pub trait World {
     /// Does what is due.
     fn act(&mut self);
 
-    /// The server is about to wait. Whether another thread of it has something, so that it does not; asked again after each
-    /// event.
+    /// The server is about to wait.
+    fn waits(&mut self) {}
+
+    /// Whether another thread of the server has something since this was last asked, so that the server does not wait.
     fn wakes(&mut self) -> bool {
         false
     }
@@ -82,6 +84,7 @@ impl<W: World> Port for SimulatedPort<W> {
         limit: Option<Duration>,
     ) -> Result<Readiness> {
         let mut world = self.0.borrow_mut();
+        world.waits();
         let links = || channels.iter().map(|channel| channel.link);
         let begun_ns = world.network().now_ns;
         let until_ns = limit.map_or(u64::MAX, |limit| begun_ns + limit.as_nanos() as u64);

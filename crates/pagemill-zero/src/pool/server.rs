@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod simulated;
+
 use std::io;
 
 use pagemill_linux::OsError;
@@ -87,7 +90,7 @@ where
     P: Port<Descriptor = <C::File as File>::Lent>,
 {
     /// A pool of what connects through `port`, with nothing clean yet.
-    pub(super) fn over(port: P, cleaner: C, config: &Config) -> Self {
+    fn over(port: P, cleaner: C, config: &Config) -> Self {
         Self {
             server: Server::new(port, LIMITS),
             next_lease: 1,
@@ -112,11 +115,7 @@ where
     }
 
     /// Does what is due, waits for something to do, and does it. Whether it goes on.
-    pub(super) fn round(
-        &mut self,
-        buffer: &mut [u8],
-        tell: &mut dyn FnMut(&str),
-    ) -> Result<bool, PoolError> {
+    fn round(&mut self, buffer: &mut [u8], tell: &mut dyn FnMut(&str)) -> Result<bool, PoolError> {
         self.settle(tell);
         let round = self.server.wait(self.due_ns())?;
         if round.stops {
