@@ -83,6 +83,7 @@ fn config(arguments: &ServeArguments, pages: NonZeroUsize) -> Result<Config, Fai
     if arguments.no_recycle {
         config.recycle = Recycle::Never;
     }
+    config.check().map_err(|error| usage(error.to_string()))?;
     Ok(config)
 }
 

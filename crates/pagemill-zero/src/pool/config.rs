@@ -11,6 +11,9 @@ pub enum Recycle {
     SameUser,
 }
 
+/// Memory that a processor with page tables of four levels can address.
+const MEMORY_BYTES_MAX: usize = 1 << 46;
+
 /// Most pages of one user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quota {
@@ -63,6 +66,14 @@ pub enum ConfigError {
     /// Nothing to lend.
     #[error("a pool of 0 pages lends nothing: ask for 1 or more")]
     Empty,
+    /// More memory than a machine has.
+    #[error("{pages} pages of {size} are more memory than a machine has: lend fewer")]
+    TooLarge {
+        /// Pages on all shelves.
+        pages: usize,
+        /// Size of a page.
+        size: HugeSize,
+    },
     /// The quota is zero.
     #[error("a quota of 0 pages lets no user borrow: allow 1 or more")]
     NoQuota,
@@ -111,17 +122,24 @@ impl Config {
         let pages = self
             .shelves
             .iter()
-            .map(|shelf| shelf.file_pages * shelf.files);
-        pages.sum()
+            .map(|shelf| shelf.file_pages.saturating_mul(shelf.files));
+        pages.fold(0, usize::saturating_add)
     }
 
     /// Checks what no type can.
     ///
     /// # Errors
-    /// Nothing to lend, or no user to lend to.
+    /// Nothing to lend, no user to lend to, or more than a machine can have.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if self.pages() == 0 {
+        let pages = self.pages();
+        if pages == 0 {
             return Err(ConfigError::Empty);
+        }
+        if pages > MEMORY_BYTES_MAX / self.size.bytes() {
+            return Err(ConfigError::TooLarge {
+                pages,
+                size: self.size,
+            });
         }
         if self.quota == Quota::Pages(0) {
             return Err(ConfigError::NoQuota);
