@@ -34,7 +34,16 @@ use clap::Parser;
 use args::{Arguments, Command, GpuCommand, TextFormat};
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    match Arguments::try_parse() {
+        Ok(arguments) => execute(arguments.command),
+        // Help that cannot be written is no success.
+        Err(asked) if !asked.use_stderr() => end(output::print_help(&asked)),
+        Err(error) => error.exit(),
+    }
+}
+
+fn execute(command: Command) -> ExitCode {
+    let result = match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Sweep(arguments) => sweep::sweep(&arguments),
@@ -65,6 +74,10 @@ fn main() -> ExitCode {
             TextFormat::Json => output::print_json(&doctor::json()),
         },
     };
+    end(result)
+}
+
+fn end(result: Result<(), failure::Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

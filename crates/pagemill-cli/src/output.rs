@@ -12,7 +12,16 @@ use crate::failure::Failure;
 /// Writes to standard output. A reader that has gone away, as `head` does, is no failure.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
+    written(write(&mut out).and_then(|()| out.flush()))
+}
+
+/// Writes help or a version that was asked for, in color where standard output is a terminal.
+pub fn print_help(asked: &clap::Error) -> Result<(), Failure> {
+    written(asked.print().and_then(|()| io::stdout().flush()))
+}
+
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::Run(format!(
             "cannot write to standard output: {error}"

@@ -215,9 +215,31 @@ fn doctor_never_fails_and_names_every_backend() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    for arguments in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["--version"],
+        &["list", "workloads"],
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@" > out"#;
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", limited, env!("CARGO_BIN_EXE_pagemill")]);
+        let output = command.args(arguments).current_dir(folder.path()).output();
+        let output = output.expect("the command starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert!(errors.contains("File too large"), "{errors}");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     for arguments in [
-        &["list", "workloads"][..],
+        &["--help"][..],
+        &["--version"],
+        &["list", "workloads"],
         &["doctor"],
         &["run", "smoke", "--format", "json"],
     ] {
