@@ -95,13 +95,17 @@ SELECT count(*), sum(length(t)) FROM (SELECT t FROM a ORDER BY t DESC LIMIT 2000
 "#,
 };
 
-/// A cluster is made and started, and answers queries from several processes.
+/// Options of setpriv for servers that refuse to be root's, such as the capabilities that they keep.
+pub const RIGHTS: &str = "SERVER_RIGHTS";
+
+/// A cluster is made and started, and answers queries from several processes. `setpriv` runs without the library: it keeps
+/// capabilities in its own thread only, and the C library ends a program whose threads cannot all change their user.
 pub const POSTGRESQL: RealProgram = RealProgram {
     name: "PostgreSQL",
     needs: &["/usr/lib/postgresql/15/bin/initdb"],
     script: r#"
 export PATH=/usr/lib/postgresql/15/bin:$PATH LC_ALL=C HOME=$PWD
-as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi; }
+as() { if [ "$(id -u)" = 0 ]; then env -u LD_PRELOAD setpriv --reuid=postgres --regid=postgres --clear-groups $SERVER_RIGHTS env "LD_PRELOAD=$LD_PRELOAD" "$@"; else "$@"; fi; }
 [ "$(id -u)" != 0 ] || chown postgres: .
 as initdb -D data -U postgres --no-sync > log 2>&1 || cat log
 as pg_ctl -D data -w -t 120 -o "-c listen_addresses='' -k $PWD -c fsync=off -c huge_pages=off" -l server.log start > /dev/null || cat server.log

@@ -1,41 +1,16 @@
-//! Unchanged programs under the library, at a fraction of their memory.
+//! Programs of known memory, and what they must find in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use pagemill_pager::{SETUP_VARIABLE, Setup};
 use pagemill_testkit::skip;
 
-/// Where cargo puts the library: beside this test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("this program");
-    let folder = test.parent().expect("a folder");
-    let library = folder.join("libpagemill_pager_preload.so");
-    assert!(library.is_file(), "no {}", library.display());
-    library
-}
-
-fn has_userfault() -> bool {
-    use pagemill_linux::userfault::{Feature, Support};
-    let is_there =
-        Support::probe().is_some_and(|support| support.system_calls && support.has(Feature::Move));
-    if !is_there {
-        skip("there is no userfaultfd with UFFDIO_MOVE for this user");
-    }
-    is_there
-}
-
-fn run(mut command: Command, setup: &Setup) -> Output {
-    command
-        .env("LD_PRELOAD", library())
-        .env(SETUP_VARIABLE, setup.to_json())
-        .output()
-        .expect("it runs")
-}
+use crate::{has_userfault, library, run};
 
 fn build(folder: &Path) -> PathBuf {
     let program = folder.join("promises");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/promises.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/promises.c");
     let built = Command::new("cc")
         .args(["-Wall", "-Wextra", "-O1", "-fno-builtin", "-pthread", "-o"])
         .args([&program, &source])
