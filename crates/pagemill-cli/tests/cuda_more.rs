@@ -35,6 +35,11 @@ fn kernels_choose_what_a_graph_does() {
 }
 
 #[test]
+fn nodes_of_graphs_are_read_and_changed() {
+    finds_nothing_wrong("graph_parameters", &[], &[&[], &["--functional"]]);
+}
+
+#[test]
 fn images_have_levels_faces_and_views() {
     finds_nothing_wrong("levels", &[], &[&[], &["--functional"]]);
 }

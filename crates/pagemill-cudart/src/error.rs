@@ -41,6 +41,7 @@ codes! {
     PEER_ACCESS_UNSUPPORTED = 217, "There is no other GPU.";
     INVALID_PTX = 218, "PTX that cannot be compiled.";
     FILE_NOT_FOUND = 301, "A file cannot be read.";
+    OPERATING_SYSTEM = 304, "The system refused something.";
     INVALID_RESOURCE_HANDLE = 400, "No such stream, event or library.";
     ILLEGAL_STATE = 401, "The stream is not in a state for this.";
     NOT_FOUND = 500, "No such name.";

@@ -259,6 +259,25 @@ struct Symbol {
     offset: usize,
 }
 
+/// Where `bytes` of a symbol begin that are `offset` bytes in it.
+pub(super) fn symbol_place(
+    runtime: &mut Runtime,
+    shadow: *const c_void,
+    offset: usize,
+    bytes: usize,
+) -> Result<u64, Fault> {
+    let (at, whole) = runtime.symbol(address(shadow))?;
+    let end = offset.checked_add(bytes).map(|end| end as u64);
+    if end.is_none_or(|end| end > whole) {
+        let message = format!(
+            "bytes {offset}..{} are not within a variable of {whole} bytes",
+            offset.saturating_add(bytes)
+        );
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    Ok(at + offset as u64)
+}
+
 /// # Safety
 /// As [`copy`].
 unsafe fn symbol(
@@ -269,17 +288,8 @@ unsafe fn symbol(
     stream: *mut c_void,
     wait: Wait,
 ) -> Done {
-    let (at, whole) = with_runtime(|runtime| runtime.symbol(address(symbol.shadow)))?;
-    let end = symbol.offset.checked_add(bytes).map(|end| end as u64);
-    if end.is_none_or(|end| end > whole) {
-        let message = format!(
-            "bytes {}..{} are not within a variable of {whole} bytes",
-            symbol.offset,
-            symbol.offset.saturating_add(bytes)
-        );
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
-    }
-    let device = at + symbol.offset as u64;
+    let device =
+        with_runtime(|runtime| symbol_place(runtime, symbol.shadow, symbol.offset, bytes))?;
     let (to, from) = if to_symbol {
         (device, host)
     } else {

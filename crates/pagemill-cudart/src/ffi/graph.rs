@@ -8,17 +8,17 @@ use super::stream::{HostFunction, stream_id};
 use super::work::launch_graph;
 use super::{Done, address, api, give, null, user_object, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work};
+use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, Step, StreamId, Work};
 
 /// `cudaKernelNodeParams`.
 #[repr(C)]
 pub(super) struct KernelNode {
-    function: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    shared_bytes: c_uint,
-    arguments: *const *const c_void,
-    extra: *const *const c_void,
+    pub(super) function: *const c_void,
+    pub(super) grid: Dim3,
+    pub(super) block: Dim3,
+    pub(super) shared_bytes: c_uint,
+    pub(super) arguments: *const *const c_void,
+    pub(super) extra: *const *const c_void,
 }
 
 impl KernelNode {
@@ -49,12 +49,12 @@ impl KernelNode {
 /// `cudaMemsetParams`.
 #[repr(C)]
 pub(super) struct MemsetNode {
-    to: *mut c_void,
-    pitch: usize,
-    value: c_uint,
-    element_bytes: c_uint,
-    width: usize,
-    rows: usize,
+    pub(super) to: *mut c_void,
+    pub(super) pitch: usize,
+    pub(super) value: c_uint,
+    pub(super) element_bytes: c_uint,
+    pub(super) width: usize,
+    pub(super) rows: usize,
 }
 
 impl MemsetNode {
@@ -86,8 +86,8 @@ impl MemsetNode {
 /// `cudaHostNodeParams`.
 #[repr(C)]
 pub(super) struct HostNode {
-    function: Option<HostFunction>,
-    data: *mut c_void,
+    pub(super) function: Option<HostFunction>,
+    pub(super) data: *mut c_void,
 }
 
 impl HostNode {
@@ -207,6 +207,24 @@ pub(super) unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Do
     unsafe { give(to, executable as *mut c_void) }
 }
 
+/// The step of an executable graph that was made from `node`.
+pub(super) fn step_of(
+    runtime: &mut Runtime,
+    executable: *mut c_void,
+    node: *mut c_void,
+) -> Result<&mut Step, Fault> {
+    let steps = runtime.steps(address(executable))?;
+    let found = steps
+        .iter_mut()
+        .find(|step| step.node == Some(address(node)));
+    found.ok_or_else(|| no_such_step(node))
+}
+
+fn no_such_step(node: *mut c_void) -> Fault {
+    let message = format!("the executable graph was not made with such a node {node:p}");
+    Fault::new(CudaError::INVALID_VALUE, message)
+}
+
 /// Gives the step of an executable graph that was made from `node` other parameters.
 pub(super) fn set_step(
     executable: *mut c_void,
@@ -215,20 +233,9 @@ pub(super) fn set_step(
 ) -> Done {
     with_runtime(|runtime| {
         let work = work(runtime)?;
-        let steps = runtime.steps(address(executable))?;
-        let step = steps
-            .iter_mut()
-            .find(|step| step.node == Some(address(node)));
-        match step {
-            Some(step) if step.work.node_type() == work.node_type() => {
-                step.work = work;
-                Ok(())
-            }
-            _ => {
-                let message =
-                    format!("the executable graph was not made with such a node {node:p}");
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
+        match step_of(runtime, executable, node)?.work.replace(work) {
+            true => Ok(()),
+            false => Err(no_such_step(node)),
         }
     })
 }
@@ -240,13 +247,7 @@ pub(super) fn set_node(
 ) -> Done {
     with_runtime(|runtime| {
         let work = work(runtime)?;
-        let own = runtime.node_work(address(node))?;
-        if own.node_type() != work.node_type() {
-            let message = format!("node {node:p} is of another type");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        *own = work;
-        Ok(())
+        runtime.set_work(address(node), work)
     })
 }
 

@@ -8,7 +8,7 @@ use super::graph_memory::cudaGraphAddMemAllocNode;
 use super::stream::stream_id;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Choice, Work};
+use crate::runtime::{Choice, Runtime, Work};
 
 /// The bytes of `cudaGraphNodeParams`, of whose union only the beginning depends on the type.
 #[repr(C)]
@@ -33,14 +33,14 @@ const ASSIGN_DEFAULT: c_uint = 1;
 const COPY_OFFSET: usize = 16;
 
 /// How a border reads the parameters of a kernel.
-pub(super) type AddKernel = unsafe fn(&Place, *const c_void) -> Done;
+pub(super) type KernelWork = unsafe fn(*const c_void, &mut Runtime) -> Result<Work, Fault>;
 
 /// # Safety
 /// The pointers of `place` are as [`add`] needs them; `parameter` is null or points to parameters of a node.
 pub(super) unsafe fn add_any(
     place: &Place,
     parameter: *mut NodeParameters,
-    add_kernel: AddKernel,
+    kernel: KernelWork,
 ) -> Done {
     if parameter.is_null() {
         return Err(null());
@@ -49,25 +49,7 @@ pub(super) unsafe fn add_any(
     unsafe {
         let kind = (&raw const (*parameter).kind).read_unaligned();
         let union = (&raw mut (*parameter).of_kind).cast::<c_void>();
-        let handle = || union.cast::<u64>().read_unaligned();
         match kind {
-            0 => add_kernel(place, union),
-            1 => {
-                let copy = parameters(union.byte_add(COPY_OFFSET).cast::<Memcpy3d>())?;
-                add(place, |runtime| copy.work(runtime))
-            }
-            2 => {
-                let memset = parameters(union.cast::<MemsetNode>())?;
-                add(place, |_| memset.work())
-            }
-            3 => {
-                let host = parameters(union.cast::<HostNode>())?;
-                add(place, |_| host.work())
-            }
-            4 => add(place, |runtime| runtime.child_work(handle())),
-            5 => add(place, |_| Ok(Work::Empty)),
-            6 => add(place, |_| Ok(Work::Wait(handle()))),
-            7 => add(place, |_| Ok(Work::Record(handle()))),
             10 => {
                 let Place {
                     to,
@@ -80,10 +62,41 @@ pub(super) unsafe fn add_any(
                     code => Err(Fault::silent(CudaError(code))),
                 }
             }
-            11 => add(place, |_| Ok(Work::Free(handle()))),
             13 => add_conditional(place, union.cast()),
+            _ => add(place, |runtime| work_of(parameter, kernel, runtime)),
+        }
+    }
+}
+
+/// What a node with these parameters does, if it needs nothing but them.
+///
+/// # Safety
+/// `parameter` is null or points to parameters of a node.
+pub(super) unsafe fn work_of(
+    parameter: *const NodeParameters,
+    kernel: KernelWork,
+    runtime: &mut Runtime,
+) -> Result<Work, Fault> {
+    if parameter.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the contract of this function, for all of them; the type says what the union holds.
+    unsafe {
+        let kind = (&raw const (*parameter).kind).read_unaligned();
+        let union = (&raw const (*parameter).of_kind).cast::<c_void>();
+        let handle = || union.cast::<u64>().read_unaligned();
+        match kind {
+            0 => kernel(union, runtime),
+            1 => parameters(union.byte_add(COPY_OFFSET).cast::<Memcpy3d>())?.work(runtime),
+            2 => parameters(union.cast::<MemsetNode>())?.work(),
+            3 => parameters(union.cast::<HostNode>())?.work(),
+            4 => runtime.child_work(handle()),
+            5 => Ok(Work::Empty),
+            6 => Ok(Work::Wait(handle())),
+            7 => Ok(Work::Record(handle())),
+            11 => Ok(Work::Free(handle())),
             _ => {
-                let message = format!("pagemill has no nodes of type {kind} in graphs");
+                let message = format!("pagemill cannot do this with nodes of type {kind}");
                 Err(Fault::new(CudaError::NOT_SUPPORTED, message))
             }
         }
@@ -91,13 +104,13 @@ pub(super) unsafe fn add_any(
 }
 
 /// # Safety
-/// As [`add_any`].
-unsafe fn add_kernel(place: &Place, node: *const c_void) -> Done {
+/// As [`work_of`].
+pub(super) unsafe fn kernel_work(
+    node: *const c_void,
+    runtime: &mut Runtime,
+) -> Result<Work, Fault> {
     // SAFETY: by the contract of this function.
-    unsafe {
-        let node = parameters(node.cast::<KernelNode>())?;
-        add(place, |runtime| node.work(runtime))
-    }
+    unsafe { parameters(node.cast::<KernelNode>())?.work(runtime) }
 }
 
 /// # Safety
@@ -146,12 +159,12 @@ unsafe fn create_handle(to: *mut u64, graph: *mut c_void, value: c_uint, flags: 
 api! {
     fn cudaGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
         // SAFETY: see above.
-        unsafe { add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+        unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cudaGraphAddNode_v1(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
         // SAFETY: see above.
-        unsafe { add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+        unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cudaGraphConditionalHandleCreate(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) {

@@ -26,6 +26,12 @@ impl Dim3 {
     }
 }
 
+impl From<[u32; 3]> for Dim3 {
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Self { x, y, z }
+    }
+}
+
 /// `cudaLaunchConfig_t`.
 #[repr(C)]
 pub(super) struct LaunchConfig {
@@ -168,16 +174,30 @@ pub(super) unsafe fn apply_attributes(
         }
         // SAFETY: by the contract of this function.
         let attribute = unsafe { attributes.add(index).read_unaligned() };
-        let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
-        let z = attribute.value[1] as u32;
-        if attribute.id == ATTRIBUTE_CLUSTER {
-            shape.cluster = Some([x, y, z]);
-        }
-        if attribute.id == ATTRIBUTE_COOPERATIVE {
-            shape.cooperative = attribute.value[0] as u32 != 0;
-        }
+        apply_attribute(&mut shape, attribute.id, &attribute.value);
     }
     Ok(shape)
+}
+
+/// Sets an attribute of a launch. Priorities, windows of L2 and the like change nothing that a program computes.
+pub(super) fn apply_attribute(shape: &mut Launch, id: u32, value: &[u64; 8]) {
+    let [x, y] = [value[0] as u32, (value[0] >> 32) as u32];
+    let z = value[1] as u32;
+    match id {
+        ATTRIBUTE_CLUSTER => shape.cluster = Some([x, y, z]),
+        ATTRIBUTE_COOPERATIVE => shape.cooperative = x != 0,
+        _ => {}
+    }
+}
+
+/// The attribute `id` of a launch; what is not kept is 0.
+pub(super) fn attribute(shape: &Launch, id: u32) -> [u64; 8] {
+    let [x, y, z] = match id {
+        ATTRIBUTE_CLUSTER => shape.cluster.unwrap_or_default().map(u64::from),
+        ATTRIBUTE_COOPERATIVE => [shape.cooperative.into(), 0, 0],
+        _ => [0; 3],
+    };
+    [x | y << 32, z, 0, 0, 0, 0, 0, 0]
 }
 
 /// Whether clusters must have a size, the one that the kernel was compiled for, the scheduling policy, and whether sizes

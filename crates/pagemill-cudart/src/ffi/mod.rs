@@ -14,6 +14,7 @@ mod exit;
 mod graph;
 mod graph_memory;
 mod graph_node;
+mod graph_parameters;
 mod graph_shape;
 mod ipc;
 mod launch;

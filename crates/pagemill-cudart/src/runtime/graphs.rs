@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use pagemill_types::Picos;
 
 use super::Runtime;
+use super::images::FunctionKey;
+use super::launches::Launch;
 use super::streams::StreamId;
 use super::work::{Graph, Node, Step, Work};
 use crate::error::{CudaError, Fault};
@@ -85,6 +87,12 @@ pub(super) fn unknown(what: &str, handle: u64) -> Fault {
     )
 }
 
+/// Node `node` has no such parameters.
+pub(crate) fn other_type(node: u64) -> Fault {
+    let message = format!("node {node:#x} is of another type");
+    Fault::new(CudaError::INVALID_VALUE, message)
+}
+
 fn capture_fault(code: CudaError, message: &str) -> Fault {
     Fault::new(code, message)
 }
@@ -110,8 +118,11 @@ impl Runtime {
             .collect();
         let renamed = original.nodes.into_iter().map(|(id, node)| {
             let after = node.after.iter().map(|earlier| handles[earlier]).collect();
-            let work = node.work;
-            (handles[&id], Node { work, after })
+            let copy = Node {
+                original: Some(id),
+                ..Node::new(node.work, after)
+            };
+            (handles[&id], copy)
         });
         let mut nodes: BTreeMap<u64, Node> = renamed.collect();
         for node in nodes.values_mut() {
@@ -177,8 +188,32 @@ impl Runtime {
         let node = self.graphs.handle();
         let after = after.iter().copied().collect();
         let nodes = &mut self.graphs.graph(graph)?.nodes;
-        nodes.insert(node, Node { work, after });
+        nodes.insert(node, Node::new(work, after));
         Ok(node)
+    }
+
+    /// The node of the cloned graph `copy` that was made from `original`.
+    ///
+    /// # Errors
+    /// If there is no such graph, or no such node in it.
+    pub fn node_in_clone(&mut self, original: u64, copy: u64) -> Result<u64, Fault> {
+        let mut nodes = self.graphs.graph(copy)?.nodes.iter();
+        let found = nodes.find(|(_, node)| node.original == Some(original));
+        found
+            .map(|(&id, _)| id)
+            .ok_or_else(|| unknown("node of the graph that was cloned", original))
+    }
+
+    /// The graph that a node is in.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn graph_of(&mut self, node: u64) -> Result<u64, Fault> {
+        let mut graphs = self.graphs.graphs.iter();
+        let found = graphs.find(|(_, graph)| graph.nodes.contains_key(&node));
+        found
+            .map(|(&graph, _)| graph)
+            .ok_or_else(|| unknown("node of a graph", node))
     }
 
     /// Makes node `to` wait for node `from`, or no longer.
@@ -239,6 +274,62 @@ impl Runtime {
     /// If there is no such node.
     pub fn node_work(&mut self, node: u64) -> Result<&mut Work, Fault> {
         Ok(&mut self.graphs.node(node)?.work)
+    }
+
+    /// What a kernel node launches, and the list of its arguments: an address in the node for each. It stays until the node
+    /// gets other parameters or is destroyed.
+    ///
+    /// # Errors
+    /// If there is no such node, or it is of another type.
+    pub fn kernel_node(&mut self, node: u64) -> Result<(FunctionKey, Launch, &[u64]), Fault> {
+        let Work::Kernel(key, launch, _) = *self.node_work(node)? else {
+            return Err(other_type(node));
+        };
+        let mut offsets = Vec::new();
+        self.prepare(key, &launch, |params, _| {
+            offsets.extend(params.iter().map(|param| u64::from(param.offset)));
+            Ok(Vec::new())
+        })?;
+        let own = self.graphs.node(node)?;
+        if let Work::Kernel(_, _, block) = &own.work {
+            let places = offsets.iter().map(|offset| block.as_ptr() as u64 + offset);
+            // A program may still read a list that it asked for before.
+            if !places.clone().eq(own.arguments.iter().copied()) {
+                own.arguments = places.collect();
+            }
+        }
+        Ok((key, launch, &own.arguments))
+    }
+
+    /// Lets blocks of a kernel node wait for each other, and gives it clusters, as `change` says.
+    ///
+    /// # Errors
+    /// If there is no such node, it is of another type, or the launch is not possible.
+    pub fn change_launch(
+        &mut self,
+        node: u64,
+        change: impl FnOnce(&mut Launch),
+    ) -> Result<(), Fault> {
+        let Work::Kernel(key, mut launch, _) = *self.node_work(node)? else {
+            return Err(other_type(node));
+        };
+        change(&mut launch);
+        self.prepare(key, &launch, |_, _| Ok(Vec::new()))?;
+        if let Work::Kernel(_, own, _) = self.node_work(node)? {
+            *own = launch;
+        }
+        Ok(())
+    }
+
+    /// Gives a node other parameters of the same type.
+    ///
+    /// # Errors
+    /// If there is no such node, or it is of another type.
+    pub fn set_work(&mut self, node: u64, work: Work) -> Result<(), Fault> {
+        match self.node_work(node)?.replace(work) {
+            true => Ok(()),
+            false => Err(other_type(node)),
+        }
     }
 
     /// What a node waits for.

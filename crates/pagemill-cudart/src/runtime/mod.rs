@@ -34,6 +34,7 @@ use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
+pub(crate) use graphs::other_type;
 pub use images::FunctionKey;
 pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};

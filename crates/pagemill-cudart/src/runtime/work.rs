@@ -56,6 +56,19 @@ impl Work {
             Self::Conditional(_) => 13,
         }
     }
+
+    /// Does what `new` says from now on, if that is of the same type. A kernel keeps what is an attribute, not a parameter.
+    pub(crate) fn replace(&mut self, mut new: Self) -> bool {
+        if let (Self::Kernel(_, old, _), Self::Kernel(_, launch, _)) = (&*self, &mut new) {
+            launch.cooperative = old.cooperative;
+            launch.cluster = old.cluster;
+        }
+        let fits = self.node_type() == new.node_type();
+        if fits {
+            *self = new;
+        }
+        fits
+    }
 }
 
 /// Nodes and what each of them waits for.
@@ -68,6 +81,21 @@ pub struct Graph {
 pub(super) struct Node {
     pub(super) work: Work,
     pub(super) after: BTreeSet<u64>,
+    /// The node that this one is a copy of.
+    pub(super) original: Option<u64>,
+    /// Where the arguments of a kernel are, for programs that asked.
+    pub(super) arguments: Vec<u64>,
+}
+
+impl Node {
+    pub(super) fn new(work: Work, after: BTreeSet<u64>) -> Self {
+        Self {
+            work,
+            after,
+            original: None,
+            arguments: Vec::new(),
+        }
+    }
 }
 
 /// A piece of work, and the earlier ones that it waits for, by their place in the order.
@@ -79,6 +107,8 @@ pub struct Step {
     pub work: Work,
     /// What it waits for.
     pub after: Vec<usize>,
+    /// Whether it is done, rather than passed over.
+    pub enabled: bool,
 }
 
 impl Graph {
@@ -101,6 +131,7 @@ impl Graph {
                         node: Some(id),
                         work: work.clone(),
                         after,
+                        enabled: true,
                     }),
                 }
                 ends.insert(id, steps.len() - 1);
@@ -134,6 +165,7 @@ fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>) {
         } else {
             (base..base + count).collect()
         },
+        enabled: true,
     });
 }
 
@@ -230,7 +262,7 @@ mod tests {
                 left >>= 1;
             }
             let work = Work::Empty;
-            graph.nodes.insert(id, Node { work, after });
+            graph.nodes.insert(id, Node::new(work, after));
         }
         graph
     }
@@ -277,10 +309,7 @@ mod tests {
     fn a_child_graph_is_done_between_what_is_before_and_behind_it() {
         let child = graph(0);
         let mut parent = Graph::default();
-        let node = |work, after: &[u64]| Node {
-            work,
-            after: after.iter().copied().collect(),
-        };
+        let node = |work, after: &[u64]| Node::new(work, after.iter().copied().collect());
         parent.nodes.insert(10, node(Work::Wait(1), &[]));
         parent.nodes.insert(11, node(Work::Child(child), &[10]));
         parent.nodes.insert(12, node(Work::Wait(2), &[11]));

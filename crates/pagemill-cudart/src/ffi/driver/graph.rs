@@ -8,7 +8,8 @@ use super::launch::Arguments;
 use crate::error::Fault;
 use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_node, set_step};
 use crate::ffi::graph_node::{self, NodeParameters};
-use crate::ffi::{address, give};
+use crate::ffi::graph_parameters::kernel_of;
+use crate::ffi::{address, give, with_runtime};
 use crate::runtime::{FunctionKey, Launch, Runtime, StreamId, Work};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2`, whose beginning is that of the first version.
@@ -53,6 +54,19 @@ impl KernelNode {
         })?;
         Ok(Work::Kernel(key, launch, block))
     }
+
+    /// What `node` launches, its function as this border names it.
+    fn of(runtime: &mut Runtime, node: *mut c_void) -> Result<Self, Fault> {
+        let kernel = kernel_of(runtime, node)?;
+        Ok(Self {
+            function: runtime.kernel_handle(kernel.key)?.0 as *const c_void,
+            grid: kernel.launch.grid,
+            block: kernel.launch.block,
+            shared_bytes: kernel.launch.shared_bytes as c_uint,
+            pointers: kernel.arguments,
+            extra: std::ptr::null(),
+        })
+    }
 }
 
 impl KernelNode2 {
@@ -69,12 +83,12 @@ impl KernelNode2 {
 }
 
 /// # Safety
-/// As [`graph_node::add_any`].
-unsafe fn add_kernel(place: &Place, node: *const c_void) -> Result<(), Fault> {
+/// As [`graph_node::work_of`].
+unsafe fn kernel_work(node: *const c_void, runtime: &mut Runtime) -> Result<Work, Fault> {
     // SAFETY: by the contract of this function.
     unsafe {
         let node = parameters(node.cast::<KernelNode2>())?.node();
-        add(place, |runtime| node.work(runtime))
+        node.work(runtime)
     }
 }
 
@@ -114,12 +128,12 @@ driver! { Context:
 
     fn cuGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
         // SAFETY: see above.
-        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cuGraphAddNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
         // SAFETY: see above.
-        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, add_kernel) }
+        unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cuGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
@@ -136,6 +150,38 @@ driver! { Context:
             let kernel = parameters(parameter)?.node();
             set_node(node, |runtime| kernel.work(runtime))
         }
+    }
+
+    fn cuGraphKernelNodeGetParams(node: *mut c_void, to: *mut KernelNode) {
+        let found = with_runtime(|runtime| KernelNode::of(runtime, node))?;
+        // SAFETY: see above.
+        unsafe { give(to, found) }
+    }
+
+    fn cuGraphKernelNodeGetParams_v2(node: *mut c_void, to: *mut KernelNode2) {
+        let parameters = KernelNode2 {
+            common: with_runtime(|runtime| KernelNode::of(runtime, node))?,
+            kernel: std::ptr::null(),
+            context: std::ptr::null_mut(),
+        };
+        // SAFETY: see above.
+        unsafe { give(to, parameters) }
+    }
+
+    fn cuGraphNodeSetParams(node: *mut c_void, parameter: *const NodeParameters) {
+        // SAFETY: see above.
+        set_node(node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
+    }
+
+    fn cuGraphExecNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const NodeParameters) {
+        // SAFETY: see above.
+        set_step(executable, node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
+    }
+
+    fn cuGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
+        // SAFETY: see above.
+        let copy = unsafe { parameters(parameter)? };
+        set_node(node, |runtime| copy.work(runtime))
     }
 
     fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {

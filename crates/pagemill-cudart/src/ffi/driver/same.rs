@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
 use crate::ffi::{
-    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, mipmap,
-    pool, stream, user_object,
+    array, copy, device, graph, graph_memory, graph_node, graph_parameters, graph_shape, ipc,
+    launch, memory, mipmap, pool, stream, user_object,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -126,6 +126,23 @@ same! { Context:
     fn cuGraphMemAllocNodeGetParams(node: Handle, to: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphMemAllocNodeGetParams;
     fn cuGraphMemFreeNodeGetParams(node: Handle, to: Place) = graph_memory::cudaGraphMemFreeNodeGetParams;
     fn cuGraphHostNodeSetParams(node: Handle, parameter: *const graph::HostNode) = graph_shape::cudaGraphHostNodeSetParams;
+    fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut graph::MemsetNode) = graph_parameters::cudaGraphMemsetNodeGetParams;
+    fn cuGraphMemsetNodeSetParams(node: Handle, parameter: *const graph::MemsetNode) = graph::cudaGraphMemsetNodeSetParams;
+    fn cuGraphHostNodeGetParams(node: Handle, to: *mut graph::HostNode) = graph_parameters::cudaGraphHostNodeGetParams;
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, to: Place) = graph_parameters::cudaGraphEventRecordNodeGetEvent;
+    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) = graph_parameters::cudaGraphEventRecordNodeSetEvent;
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, to: Place) = graph_parameters::cudaGraphEventWaitNodeGetEvent;
+    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) = graph_parameters::cudaGraphEventWaitNodeSetEvent;
+    fn cuGraphExecEventRecordNodeSetEvent(own: Handle, node: Handle, event: Handle) = graph_parameters::cudaGraphExecEventRecordNodeSetEvent;
+    fn cuGraphExecEventWaitNodeSetEvent(own: Handle, node: Handle, event: Handle) = graph_parameters::cudaGraphExecEventWaitNodeSetEvent;
+    fn cuGraphNodeSetEnabled(own: Handle, node: Handle, enabled: c_uint) = graph_parameters::cudaGraphNodeSetEnabled;
+    fn cuGraphNodeGetEnabled(own: Handle, node: Handle, to: *mut c_uint) = graph_parameters::cudaGraphNodeGetEnabled;
+    fn cuGraphNodeFindInClone(to: Place, original: Handle, copy: Handle) = graph_parameters::cudaGraphNodeFindInClone;
+    fn cuGraphNodeGetContainingGraph(node: Handle, to: Place) = graph_parameters::cudaGraphNodeGetContainingGraph;
+    fn cuGraphKernelNodeSetAttribute(node: Handle, attribute: c_uint, value: *const [u64; 8]) = graph_parameters::cudaGraphKernelNodeSetAttribute;
+    fn cuGraphKernelNodeGetAttribute(node: Handle, attribute: c_uint, to: *mut [u64; 8]) = graph_parameters::cudaGraphKernelNodeGetAttribute;
+    fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle) = graph_parameters::cudaGraphKernelNodeCopyAttributes;
+    fn cuGraphDebugDotPrint(own: Handle, path: *const c_char, flags: c_uint) = graph_parameters::cudaGraphDebugDotPrint;
     fn cuStreamSetAttribute(own: Handle, attribute: c_int, value: *const c_void) = graph_shape::cudaStreamSetAttribute;
     fn cuStreamGetAttribute(own: Handle, attribute: c_int, to: *mut [u64; 8]) = graph_shape::cudaStreamGetAttribute;
     fn cuStreamGetCaptureInfo_v2(own: Handle, status: *mut c_int, id: *mut c_ulonglong, graph: Place, nodes: *mut *const u64, count: *mut usize) = graph_shape::cudaStreamGetCaptureInfo_v12;
