@@ -172,11 +172,11 @@ fn columns(points: &[Point], view: &View) -> Vec<Column> {
             ));
         }
     }
-    for (name, kind, doc) in view.metrics {
-        columns.push(Column::metric(*name, *kind, *doc));
-        if let Some(ratio) = view.ratio.as_ref().filter(|ratio| ratio.of == *name) {
-            columns.push(Column::metric(ratio.column, ColumnKind::Ratio, ratio.doc));
-        }
+    for column in (view.metrics)() {
+        let ratio = view.ratio.as_ref();
+        let ratio = ratio.filter(|ratio| ratio.of == column.name);
+        columns.push(column);
+        columns.extend(ratio.map(Ratio::described));
     }
     columns
 }

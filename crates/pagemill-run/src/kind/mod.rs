@@ -7,13 +7,17 @@ pub(crate) mod cuda;
 #[cfg(target_family = "wasm")]
 #[path = "cuda_absent.rs"]
 pub(crate) mod cuda;
+#[cfg(test)]
+mod documented;
 mod gpu;
+mod metric;
 pub(crate) mod mpi;
 mod nic;
 mod pager;
 mod residency;
 mod zeroing;
 
+use metric::ColumnSpec;
 use pagemill_map::Map;
 use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
@@ -25,9 +29,9 @@ use crate::{Outcome, RunOptions};
 /// What the rows of a kind hold, and how they are shown.
 pub struct View {
     /// The parameters that every row starts with, swept or not: column, kind, what it is.
-    pub identity: &'static [(&'static str, ColumnKind, &'static str)],
-    /// Every metric in the order of the row: column, kind, what it is. `docs/results.md` describes the same.
-    pub metrics: &'static [(&'static str, ColumnKind, &'static str)],
+    pub identity: &'static [ColumnSpec],
+    /// Every metric in the order of the row. `docs/results.md` is made of these.
+    pub metrics: fn() -> Vec<Column>,
     /// The metrics that a terminal table shows; files hold all.
     pub headline: &'static [&'static str],
     /// A metric over that of a base row.
@@ -51,6 +55,11 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// Its column.
+    pub fn described(&self) -> Column {
+        Column::metric(self.column, ColumnKind::Ratio, self.doc)
+    }
+
     /// Whether `row` is what others are compared with.
     pub fn is_base(&self, row: &Row) -> bool {
         row.get(self.parameter) == Some(&Value::from(self.base))

@@ -11,6 +11,7 @@ use pagemill_scenario::{MpiPoint, Point};
 
 use super::View;
 use super::att_metrics::{ATT_LOOKUPS, ATT_MISS_RATE, ATT_MISSES};
+use super::metric::described;
 use crate::Outcome;
 use crate::pool::PointError;
 
@@ -143,7 +144,7 @@ pub const VIEW: View = View {
         ("rank", ColumnKind::Count, "the rank"),
         ("program", ColumnKind::Text, "the launcher"),
     ],
-    metrics: METRICS,
+    metrics: || METRICS.iter().copied().map(described).collect(),
     headline: &[
         "time_ns",
         "software_time_ns",

@@ -35,7 +35,7 @@ pub const VIEW: View = View {
             "colors for the pages of a task alone",
         ),
     ],
-    metrics: metrics::METRICS,
+    metrics: metrics::columns,
     headline: &[
         "system_performance",
         "time_ns",

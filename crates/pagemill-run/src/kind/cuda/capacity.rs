@@ -3,10 +3,10 @@
 use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::Report;
 
-use super::Metric;
+use super::super::metric::ColumnSpec;
 
 /// Columns of the whole program's row.
-pub const CAPACITY: [Metric; 4] = [
+pub const CAPACITY: [ColumnSpec; 4] = [
     (
         "peak_bytes",
         ColumnKind::Bytes,

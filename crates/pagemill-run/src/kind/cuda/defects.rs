@@ -4,10 +4,10 @@ use pagemill_cudart::DefectFound;
 use pagemill_ptx::readable_text;
 use pagemill_report::{ColumnKind, Row};
 
-use super::Metric;
+use super::super::metric::ColumnSpec;
 
 /// Columns of rows of mistakes; the count is in the row of the whole program, too.
-pub const DEFECTS: [Metric; 4] = [
+pub const DEFECTS: [ColumnSpec; 4] = [
     (
         "findings",
         ColumnKind::Count,

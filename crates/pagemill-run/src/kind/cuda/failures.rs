@@ -4,10 +4,11 @@ use pagemill_cudart::FailedLaunches;
 use pagemill_ptx::readable_text;
 use pagemill_report::{ColumnKind, Row, Summary, Value};
 
-use super::{Metric, WHOLE_PROGRAM};
+use super::super::metric::ColumnSpec;
+use super::WHOLE_PROGRAM;
 
 /// Columns that say whether launches failed.
-pub const STATUS: [Metric; 3] = [
+pub const STATUS: [ColumnSpec; 3] = [
     (
         "status",
         ColumnKind::Text,

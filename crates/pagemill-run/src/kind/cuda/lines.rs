@@ -5,16 +5,16 @@ use std::cmp::Reverse;
 use pagemill_report::{ColumnKind, Row};
 use pagemill_sim::LineReport;
 
-use super::Metric;
+use super::super::metric::ColumnSpec;
 
 /// The most rows of lines.
 const ROWS: usize = 50;
 
 /// The column that only rows of lines have.
-pub const WAITING: [Metric; 1] = [(
+pub const WAITING: [ColumnSpec; 1] = [(
     "waiting_time_ns",
     ColumnKind::TimeNs,
-    "of a line: time that warps stand still for its results, summed over warps",
+    "of a line: time that warps stand still for its results, summed over warps: many times the time of the run",
 )];
 
 /// The lines in their order; where there are more than 50, those for which warps waited longest.

@@ -2,11 +2,11 @@
 
 mod advice;
 mod allocations;
-mod capacity;
+pub(super) mod capacity;
 mod child;
-mod defects;
-mod failures;
-mod lines;
+pub(super) mod defects;
+pub(super) mod failures;
+pub(super) mod lines;
 mod oversubscribe;
 mod streams;
 
@@ -14,49 +14,31 @@ pub use child::environment;
 pub(crate) use child::{Finished, run as run_child};
 pub(crate) use oversubscribe::{divide, memory as memory_of};
 pub(crate) use streams::Streams;
-pub(crate) type Metric = (&'static str, ColumnKind, &'static str);
 
 use pagemill_cudart::{FailedLaunches, Results};
 use pagemill_ptx::readable_name;
-use pagemill_report::{ColumnKind, Row, Summary};
+use pagemill_report::{Column, ColumnKind, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::gpu::metrics::{METRICS as GPU, add_metrics};
-use super::gpu::{RATIO, TIME_RATIO, plots};
+use super::gpu::{self, RATIO, TIME_RATIO, plots};
+use super::metric::described;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 
-/// How many columns there are.
-const COLUMNS: usize = GPU.len()
-    + failures::STATUS.len()
-    + capacity::CAPACITY.len()
-    + lines::WAITING.len()
-    + defects::DEFECTS.len();
-
 /// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
-const METRICS: [Metric; COLUMNS] = {
-    let parts: [&[Metric]; 5] = [
-        GPU,
-        &failures::STATUS,
-        &capacity::CAPACITY,
-        &lines::WAITING,
-        &defects::DEFECTS,
+fn columns() -> Vec<Column> {
+    let own = [
+        failures::STATUS.as_slice(),
+        capacity::CAPACITY.as_slice(),
+        lines::WAITING.as_slice(),
+        defects::DEFECTS.as_slice(),
     ];
-    let mut all = [GPU[0]; COLUMNS];
-    let (mut part, mut at) = (0, 0);
-    while part < parts.len() {
-        let mut place = 0;
-        while place < parts[part].len() {
-            all[at] = parts[part][place];
-            (place, at) = (place + 1, at + 1);
-        }
-        part += 1;
-    }
-    all
-};
+    let own = own.into_iter().flatten().copied().map(described);
+    gpu::metrics::columns().into_iter().chain(own).collect()
+}
 
 /// The value of the column `kernel` in the row of the whole program.
 const WHOLE_PROGRAM: &str = "(all)";
@@ -75,7 +57,7 @@ pub const VIEW: View = View {
             "how its managed memory gets to the GPU",
         ),
     ],
-    metrics: &METRICS,
+    metrics: columns,
     headline: &[
         "time_ns",
         TIME_RATIO,
@@ -166,12 +148,12 @@ fn rows(
     report: &Report,
     failed: &[FailedLaunches],
 ) -> Vec<Row> {
-    let whole = add_metrics(row(point, spec, program, WHOLE_PROGRAM), report, None);
+    let whole = gpu::metrics::add_run(row(point, spec, program, WHOLE_PROGRAM), report);
     let whole = failures::add_status(whole, failed.iter());
     let mut rows = vec![capacity::add_capacity(whole, spec.oversubscribe, report)];
     let kernels = report.by_kernel();
     for (name, part) in &kernels {
-        let row = add_metrics(row(point, spec, program, &readable_name(name)), part, None);
+        let row = gpu::metrics::add_run(row(point, spec, program, &readable_name(name)), part);
         let own = failed.iter().filter(|failed| failed.kernel == *name);
         rows.push(failures::add_status(row, own));
     }

@@ -2,6 +2,7 @@
 
 pub mod metrics;
 pub mod plots;
+mod ranges_per_page;
 mod timeline;
 
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use super::{Ratio, View};
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
-use metrics::add_metrics;
 
 /// The column of [`RATIO`].
 pub const TIME_RATIO: &str = "time_over_programmer_copy";
@@ -25,7 +25,7 @@ pub const RATIO: Ratio = Ratio {
     of: "time_ns",
     parameter: "mode",
     base: PROGRAMMER_COPY,
-    doc: "time_ns over that of programmer-copy with otherwise equal parameters",
+    doc: "time_ns over that of `programmer-copy` with otherwise equal parameters; `null` where that mode was not run",
 };
 
 pub const VIEW: View = View {
@@ -33,7 +33,7 @@ pub const VIEW: View = View {
         ("workload", ColumnKind::Text, "the program"),
         ("mode", ColumnKind::Text, "how its data gets to the GPU"),
     ],
-    metrics: metrics::METRICS,
+    metrics: metrics::columns,
     headline: &[
         "time_ns",
         TIME_RATIO,
@@ -75,8 +75,8 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
             .parameter("workload", spec.workload.name)
             .parameter("mode", spec.transfer.mode),
     );
-    let row = add_metrics(row, &report, Some(&checked));
-    let row = metrics::add_last_launch(row, &report, &checked, spec.machine.spec.core_clock);
+    let row = metrics::add_run(row, &report);
+    let row = metrics::add_program(row, &report, &checked, spec.machine.spec.core_clock);
     Ok(Outcome {
         events: Some(Box::new(std::mem::take(&mut report.timeline))),
         page_map: report.page_map,

@@ -8,6 +8,7 @@ use pagemill_scenario::{NicPoint, NicWorkload, Point};
 use pagemill_sim::nic::pattern::run_ports;
 
 use super::View;
+use super::metric::described;
 use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
@@ -15,7 +16,7 @@ use metrics::Measured;
 
 pub const VIEW: View = View {
     identity: &[("workload", ColumnKind::Text, "the pattern of communication")],
-    metrics: metrics::METRICS,
+    metrics: || metrics::METRICS.iter().copied().map(described).collect(),
     headline: &[
         "message_time_ns",
         "bandwidth_bytes_per_second",

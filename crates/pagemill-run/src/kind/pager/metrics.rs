@@ -1,82 +1,43 @@
-//! What a replay is measured by: the names of `pagemill pager run`. `docs/results.md` describes the same columns.
+//! What a replay is measured by: the names of `pagemill pager run`.
 
 use pagemill_policy::paging::UNIT_BYTES;
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::ColumnKind::{Bytes, Count, TimeNs};
 use pagemill_sim::paging::PagingReport;
 
-/// Every metric with what it means, in the order of the row.
-pub const METRICS: &[(&str, ColumnKind, &str)] = &[
-    (
-        "time_ns",
-        ColumnKind::TimeNs,
-        "from the first event until the last fault is answered",
-    ),
-    (
-        "service_ns",
-        ColumnKind::TimeNs,
-        "time from the handler's reading of a fault to its end",
-    ),
-    ("read_faults", ColumnKind::Count, "faults by reads"),
-    ("write_faults", ColumnKind::Count, "faults by writes"),
-    (
-        "fetched_units",
-        ColumnKind::Count,
-        "units read from the store",
-    ),
-    ("fetched_bytes", ColumnKind::Bytes, "bytes of them"),
-    (
-        "zero_units",
-        ColumnKind::Count,
-        "units of zeros that were made rather than read",
-    ),
-    (
-        "evicted_units",
-        ColumnKind::Count,
-        "units that left their frames",
-    ),
-    (
-        "written_units",
-        ColumnKind::Count,
-        "units written to the store, because they had changed",
-    ),
-    ("written_bytes", ColumnKind::Bytes, "bytes of them"),
-    (
-        "clean_units",
-        ColumnKind::Count,
-        "units that left unchanged: nothing was written",
-    ),
-    (
-        "evicted_pages",
-        ColumnKind::Count,
-        "pages that were evicted",
-    ),
-    (
-        "resident_units_max",
-        ColumnKind::Count,
-        "the most units in frames at a time",
-    ),
-    (
-        "avoided_faults",
-        ColumnKind::Count,
-        "touches of the trace that found their unit in a frame",
-    ),
+use super::super::metric::Metric;
+
+#[rustfmt::skip]
+pub const METRICS: &[Metric<PagingReport>] = &[
+    Metric::new("time_ns", TimeNs, "from the first event until the last fault is answered",
+        |report| (report.time.0 as f64 / 1e3).into()),
+    Metric::new("service_ns", TimeNs, "time from the handler's reading of a fault to its end",
+        |report| (report.service.0 as f64 / 1e3).into()),
+    Metric::new("read_faults", Count, "faults by reads",
+        |report| report.read_faults.into()),
+    Metric::new("write_faults", Count, "faults by writes",
+        |report| report.write_faults.into()),
+    Metric::new("fetched_units", Count, "units read from the store",
+        |report| report.fetched_units.into()),
+    Metric::new("fetched_bytes", Bytes, "bytes of them",
+        |report| bytes(report.fetched_units).into()),
+    Metric::new("zero_units", Count, "units of zeros that were made rather than read",
+        |report| report.zero_units.into()),
+    Metric::new("evicted_units", Count, "units that left their frames",
+        |report| report.evicted_units.into()),
+    Metric::new("written_units", Count, "units written to the store, because they had changed",
+        |report| report.written_units.into()),
+    Metric::new("written_bytes", Bytes, "bytes of them",
+        |report| bytes(report.written_units).into()),
+    Metric::new("clean_units", Count, "units that left unchanged: nothing was written",
+        |report| report.clean_units.into()),
+    Metric::new("evicted_pages", Count, "pages that were evicted",
+        |report| report.evicted_pages.into()),
+    Metric::new("resident_units_max", Count, "the most units in frames at a time",
+        |report| report.resident_units_max.into()),
+    Metric::new("avoided_faults", Count, "touches of the trace that found their unit in a frame",
+        |report| report.avoided_faults.into()),
 ];
 
-/// The row with everything that was counted.
-pub fn add(report: &PagingReport, row: Row) -> Row {
-    let bytes = |units: u64| units * u64::from(UNIT_BYTES);
-    row.metric("time_ns", report.time.0 as f64 / 1e3)
-        .metric("service_ns", report.service.0 as f64 / 1e3)
-        .metric("read_faults", report.read_faults)
-        .metric("write_faults", report.write_faults)
-        .metric("fetched_units", report.fetched_units)
-        .metric("fetched_bytes", bytes(report.fetched_units))
-        .metric("zero_units", report.zero_units)
-        .metric("evicted_units", report.evicted_units)
-        .metric("written_units", report.written_units)
-        .metric("written_bytes", bytes(report.written_units))
-        .metric("clean_units", report.clean_units)
-        .metric("evicted_pages", report.evicted_pages)
-        .metric("resident_units_max", report.resident_units_max)
-        .metric("avoided_faults", report.avoided_faults)
+fn bytes(units: u64) -> u64 {
+    units * u64::from(UNIT_BYTES)
 }

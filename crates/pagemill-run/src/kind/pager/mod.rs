@@ -8,9 +8,11 @@ use pagemill_scenario::{PagerPoint, PagerSource, Point};
 use pagemill_sim::paging::{Touches, replay, replay_recorded};
 
 use super::View;
+use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use metrics::METRICS;
 
 pub const VIEW: View = View {
     identity: &[
@@ -25,7 +27,7 @@ pub const VIEW: View = View {
         ("read_ahead", ColumnKind::Text, "read-ahead policy"),
         ("eviction", ColumnKind::Text, "eviction policy"),
     ],
-    metrics: metrics::METRICS,
+    metrics: || metric::columns(METRICS),
     headline: &[
         "time_ns",
         "read_faults",
@@ -64,7 +66,7 @@ pub fn run(point: &Point, spec: &PagerPoint, options: &RunOptions) -> Result<Out
     let row = parameters(point, row);
     Ok(Outcome {
         page_map,
-        ..Outcome::of(metrics::add(&report, row))
+        ..Outcome::of(metric::add(row, METRICS, &report))
     })
 }
 

@@ -1,62 +1,56 @@
-//! What a residency run is measured by. `docs/results.md` describes the same columns.
+//! What a residency run is measured by.
 
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Rate, Text, TimeNs};
 use pagemill_sim::uvm::UvmReport;
 
-/// Every metric with what it means, in the order of the row.
-#[rustfmt::skip]
-pub const METRICS: &[(&str, ColumnKind, &str)] = &[
-    ("bandwidth_bytes_per_second", ColumnKind::BytesPerSecond, "allocated bytes over the mean time of a loop: useful bytes alone"),
-    ("time_ns", ColumnKind::TimeNs, "mean time of the kernel over all loops"),
-    ("setup_ns", ColumnKind::TimeNs, "time of the program's calls before the first loop"),
-    ("gpu_bytes", ColumnKind::Bytes, "GPU memory free for the allocation"),
-    ("allocated_bytes", ColumnKind::Bytes, "the managed allocation"),
-    ("blocks", ColumnKind::Count, "thread blocks of the grid, all resident at once"),
-    ("loops", ColumnKind::Count, "runs of the kernel"),
-    ("reads", ColumnKind::Count, "reads of a warp, over all loops as all that follows"),
-    ("faults", ColumnKind::Count, "accesses of a step to a page that faulted; neighboring warps of a block count once"),
-    ("fault_entries", ColumnKind::Count, "entries made in the fault buffer"),
-    ("batches", ColumnKind::Count, "batches that the driver served"),
-    ("block_services", ColumnKind::Count, "blocks of 2 MiB served, over all batches"),
-    ("migrated_bytes", ColumnKind::Bytes, "copied to GPU memory while kernels ran"),
-    ("evicted_bytes", ColumnKind::Bytes, "copied back to CPU memory while kernels ran"),
-    ("local_bytes", ColumnKind::Bytes, "read in GPU memory, in sectors of 32 bytes"),
-    ("remote_bytes", ColumnKind::Bytes, "read in CPU memory over the link, in sectors of 32 bytes"),
-    ("tlb_lookups", ColumnKind::Count, "lookups of first-level TLBs: one for each page of a step"),
-    ("page_walks", ColumnKind::Count, "lookups that missed the second level as well"),
-    ("tlb_miss_rate", ColumnKind::Rate, "page_walks / tlb_lookups"),
-    ("throttles", ColumnKind::Count, "faults put off because their page thrashes"),
-    ("pins", ColumnKind::Count, "pages pinned in CPU memory because they thrash"),
-    ("counter_migrations", ColumnKind::Count, "blocks moved because access counters reported them"),
-    ("bound", ColumnKind::Text, "what most of the time went to"),
-];
+use super::super::metric::Metric;
 
-/// Adds the metrics of `report` to `row`.
-pub fn add_metrics(row: Row, report: &UvmReport) -> Row {
-    row.metric(
-        "bandwidth_bytes_per_second",
-        report.bandwidth_bytes_per_second(),
-    )
-    .metric("time_ns", report.time.as_nanos())
-    .metric("setup_ns", report.setup.as_nanos())
-    .metric("gpu_bytes", report.gpu_bytes)
-    .metric("allocated_bytes", report.allocated_bytes)
-    .metric("blocks", u64::from(report.blocks))
-    .metric("loops", u64::from(report.loops))
-    .metric("reads", report.reads)
-    .metric("faults", report.faults)
-    .metric("fault_entries", report.fault_entries)
-    .metric("batches", report.batches)
-    .metric("block_services", report.block_services)
-    .metric("migrated_bytes", report.migrated_bytes)
-    .metric("evicted_bytes", report.evicted_bytes)
-    .metric("local_bytes", report.local_bytes)
-    .metric("remote_bytes", report.remote_bytes)
-    .metric("tlb_lookups", report.tlb_lookups)
-    .metric("page_walks", report.page_walks)
-    .metric("tlb_miss_rate", report.tlb_miss_rate())
-    .metric("throttles", report.throttles)
-    .metric("pins", report.pins)
-    .metric("counter_migrations", report.counter_migrations)
-    .metric("bound", report.bound.name())
-}
+#[rustfmt::skip]
+pub const METRICS: &[Metric<UvmReport>] = &[
+    Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "allocated bytes over the mean time of a loop: useful bytes alone",
+        |report| report.bandwidth_bytes_per_second().into()),
+    Metric::new("time_ns", TimeNs, "mean time of the kernel over all loops",
+        |report| report.time.as_nanos().into()),
+    Metric::new("setup_ns", TimeNs, "time of the program's calls before the first loop",
+        |report| report.setup.as_nanos().into()),
+    Metric::new("gpu_bytes", Bytes, "GPU memory free for the allocation",
+        |report| report.gpu_bytes.into()),
+    Metric::new("allocated_bytes", Bytes, "the managed allocation",
+        |report| report.allocated_bytes.into()),
+    Metric::new("blocks", Count, "thread blocks of the grid, all resident at once",
+        |report| u64::from(report.blocks).into()),
+    Metric::new("loops", Count, "runs of the kernel",
+        |report| u64::from(report.loops).into()),
+    Metric::new("reads", Count, "reads of a warp, over all loops as all that follows",
+        |report| report.reads.into()),
+    Metric::new("faults", Count, "accesses of a step to a page that faulted; neighboring warps of a block count once",
+        |report| report.faults.into()),
+    Metric::new("fault_entries", Count, "entries made in the fault buffer",
+        |report| report.fault_entries.into()),
+    Metric::new("batches", Count, "batches that the driver served",
+        |report| report.batches.into()),
+    Metric::new("block_services", Count, "blocks of 2 MiB served, over all batches",
+        |report| report.block_services.into()),
+    Metric::new("migrated_bytes", Bytes, "copied to GPU memory while kernels ran",
+        |report| report.migrated_bytes.into()),
+    Metric::new("evicted_bytes", Bytes, "copied back to CPU memory while kernels ran",
+        |report| report.evicted_bytes.into()),
+    Metric::new("local_bytes", Bytes, "read in GPU memory, in sectors of 32 bytes",
+        |report| report.local_bytes.into()),
+    Metric::new("remote_bytes", Bytes, "read in CPU memory over the link, in sectors of 32 bytes",
+        |report| report.remote_bytes.into()),
+    Metric::new("tlb_lookups", Count, "lookups of first-level TLBs: one for each page of a step",
+        |report| report.tlb_lookups.into()),
+    Metric::new("page_walks", Count, "lookups that missed the second level as well",
+        |report| report.page_walks.into()),
+    Metric::new("tlb_miss_rate", Rate, "page_walks / tlb_lookups",
+        |report| report.tlb_miss_rate().into()),
+    Metric::new("throttles", Count, "faults put off because their page thrashes",
+        |report| report.throttles.into()),
+    Metric::new("pins", Count, "pages pinned in CPU memory because they thrash",
+        |report| report.pins.into()),
+    Metric::new("counter_migrations", Count, "blocks moved because access counters reported them",
+        |report| report.counter_migrations.into()),
+    Metric::new("bound", Text, "what most of the time went to",
+        |report| report.bound.name().into()),
+];

@@ -7,14 +7,16 @@ use pagemill_scenario::{Point, ResidencyPoint};
 use pagemill_sim::uvm::{self, UvmError};
 
 use super::View;
+use super::metric;
 use crate::pool::PointError;
 use crate::residency_row::{self, Identity};
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use metrics::METRICS;
 
 pub const VIEW: View = View {
     identity: residency_row::IDENTITY,
-    metrics: metrics::METRICS,
+    metrics: || metric::columns(METRICS),
     headline: &[
         "bandwidth_bytes_per_second",
         "time_ns",
@@ -57,7 +59,7 @@ pub fn run(
         stripe_bytes: spec.point.stripe_bytes,
         factor: spec.point.factor,
     };
-    let row = metrics::add_metrics(parameters(point, identity.row()), &report);
+    let row = metric::add(parameters(point, identity.row()), METRICS, &report);
     Ok(Outcome {
         events: Some(Box::new(recorded.timeline)),
         page_map: recorded.page_map,

@@ -8,9 +8,11 @@ use pagemill_scenario::{Point, ZeroingPoint};
 use pagemill_sim::fault_path;
 
 use super::View;
+use super::metric;
 use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
+use metrics::{METRICS, Measured};
 
 pub const VIEW: View = View {
     identity: &[
@@ -23,7 +25,7 @@ pub const VIEW: View = View {
         ),
         ("engine", ColumnKind::Text, "what the helper clears with"),
     ],
-    metrics: metrics::METRICS,
+    metrics: || metric::columns(METRICS),
     headline: &[
         "fault_cycles",
         "clean_time_ns",
@@ -46,9 +48,9 @@ pub fn run(point: &Point, spec: &ZeroingPoint) -> Result<Outcome, PointError> {
         .parameter("mode", spec.spec.settings.mode.name())
         .parameter("engine", spec.spec.engine.as_str());
     let row = parameters(point, row);
-    Ok(Outcome::of(metrics::add(
-        &report,
-        spec.machine.spec.core.clock,
-        row,
-    )))
+    let measured = Measured {
+        report,
+        clock: spec.machine.spec.core.clock,
+    };
+    Ok(Outcome::of(metric::add(row, METRICS, &measured)))
 }
