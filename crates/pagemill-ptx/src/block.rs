@@ -394,8 +394,7 @@ impl Block {
                 self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Meet { index, mask } => {
-                self.wait_for_lanes(launch, number, index, mask)
-                    .map_err(|fault| self.trap(launch, number, *fault))?;
+                self.wait_for_lanes(launch, number, index, mask);
                 self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Exit if self.warps[at].is_split() => {
@@ -555,7 +554,7 @@ impl Block {
         check.leave(id, released, alive);
     }
 
-    /// Says where shuffles read what is undefined.
+    /// Says where lanes take part whose masks leave out what they read, or themselves.
     #[cold]
     fn name_strays(&mut self, launch: &Launch, memory: &mut DeviceMemory) {
         let kernel = &launch.kernel;
@@ -569,8 +568,8 @@ impl Block {
                 .get(info as usize)
                 .map_or(0, |info| info.line);
             self.output.note(format!(
-                "kernel {} at {}:{line}: a shuffle reads from a lane that its member mask does not name or that has ended; \
-                 CUDA leaves the value undefined",
+                "kernel {} at {}:{line}: a lane reads from one that its member mask does not name or that has ended, or its \
+                 own mask leaves it out; CUDA leaves the value undefined",
                 kernel.name, kernel.source_name,
             ));
         }

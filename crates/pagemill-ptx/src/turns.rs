@@ -80,13 +80,7 @@ impl Block {
     }
 
     /// The lanes of `mask` wait before entry `index` of the warp-operation table.
-    pub(crate) fn wait_for_lanes(
-        &mut self,
-        launch: &Launch,
-        number: u32,
-        index: u32,
-        mask: u32,
-    ) -> Result<(), Box<Fault>> {
+    pub(crate) fn wait_for_lanes(&mut self, launch: &Launch, number: u32, index: u32, mask: u32) {
         let at = number as usize;
         let code = &*launch.kernel.code;
         let meetings = Meetings {
@@ -95,7 +89,7 @@ impl Block {
             costs: &[],
         };
         let frame = Frame::new(&mut self.registers[at], &launch.constants);
-        meetings.wait(&mut self.warps[at], &frame, index, mask)
+        meetings.wait(&mut self.warps[at], &frame, index, mask);
     }
 
     /// Gives the turn to the next lanes of a split warp, if those of the current path are gone or have had theirs.
@@ -127,9 +121,8 @@ impl Block {
         };
         let mut frame = Frame::new(&mut self.registers[at], &launch.constants);
         let before = totals.instructions;
-        let completed = meetings.complete(warp, &mut frame, totals);
+        let is_stray = meetings.complete(warp, &mut frame, totals);
         warp.executed += totals.instructions - before;
-        let is_stray = completed.map_err(|fault| self.trap(launch, number, *fault))?;
         if let Some(check) = &mut self.check {
             check.sync_warp(number);
         }

@@ -93,10 +93,9 @@ impl Checker {
         self.findings.add(finding);
     }
 
-    /// A shuffle of a warp of `block` reads from a lane that takes no part.
+    /// A lane of `block` reads from one that takes no part, or its own mask leaves it out.
     pub(crate) fn note_stray(&mut self, block: u64, instruction: u32) {
-        let text =
-            "a shuffle reads from a lane that its member mask does not name or that has ended";
+        let text = "a lane reads from one that its member mask does not name or that has ended, or its own mask leaves it out";
         let place = Place {
             block,
             thread: u32::MAX,

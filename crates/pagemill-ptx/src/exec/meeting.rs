@@ -19,16 +19,12 @@ pub(crate) struct Meetings<'a> {
 impl Meetings<'_> {
     /// Lets the lanes of `mask` on the current path wait at entry `index` of the warp-operation table, one fragment for
     /// each member mask; the others of the path go on behind it. No lane is left on the current path.
-    pub(crate) fn wait(
-        &self,
-        warp: &mut Warp,
-        frame: &Frame<'_>,
-        index: u32,
-        mask: u32,
-    ) -> Result<(), Box<Fault>> {
+    pub(crate) fn wait(&self, warp: &mut Warp, frame: &Frame<'_>, index: u32, mask: u32) {
         warp.split();
         let inst = &self.code.warp_wide[index as usize];
-        let members = warp_wide::members(frame, inst, mask)?;
+        let mut members = warp_wide::members(frame, inst, mask);
+        // Who is left out by its own mask waits for nobody but itself.
+        lanes_of(warp_wide::left_out(&members, mask)).for_each(|lane| members[lane] = 1 << lane);
         let mut rest = mask;
         while rest != 0 {
             let members_of_first = members[rest.trailing_zeros() as usize & 31];
@@ -44,7 +40,6 @@ impl Meetings<'_> {
         }
         warp.path.pc += 1;
         warp.park(None);
-        Ok(())
     }
 
     /// Lets every fragment go on whose wait has ended. Returns whether a lane read from one outside of its mask.
@@ -53,7 +48,7 @@ impl Meetings<'_> {
         warp: &mut Warp,
         frame: &mut Frame<'_>,
         totals: &mut StepTotals,
-    ) -> Result<bool, Box<Fault>> {
+    ) -> bool {
         let mut is_stray = false;
         for first in 0..warp.parked.len() {
             let Some(Meeting::Exchange { index, members }) = warp.parked[first].waits else {
@@ -84,9 +79,9 @@ impl Meetings<'_> {
                 warp.parked[only].waits = None;
                 continue;
             }
-            is_stray |= self.exchange(warp, &parts, frame, totals)?;
+            is_stray |= self.exchange(warp, &parts, frame, totals);
         }
-        Ok(is_stray)
+        is_stray
     }
 
     /// The fragments `parts` execute the instructions that they stand before as one.
@@ -96,7 +91,7 @@ impl Meetings<'_> {
         parts: &[usize],
         frame: &mut Frame<'_>,
         totals: &mut StepTotals,
-    ) -> Result<bool, Box<Fault>> {
+    ) -> bool {
         let mut sides = Vec::with_capacity(parts.len());
         for &at in parts {
             let part = &mut warp.parked[at];
@@ -106,8 +101,7 @@ impl Meetings<'_> {
             self.count(&part.path, totals);
             part.path.pc += 1;
         }
-        let done = warp_wide::execute_apart(frame, &sides)?;
-        Ok(done == Exchanged::Stray)
+        warp_wide::execute_apart(frame, &sides) == Exchanged::Stray
     }
 
     /// Counts the instruction that the lanes of `path` stand before.

@@ -385,9 +385,9 @@ impl Engine<'_, '_> {
     ) -> Result<Flow, Box<Fault>> {
         let wide = &self.code.warp_wide[inst.aux as usize];
         if self.stores.check.is_some() {
-            self.check_members(wide, frame, mask)?;
+            self.check_members(wide, frame, mask);
         }
-        match warp_wide::execute(frame, wide, mask, self.warp.alive)? {
+        match warp_wide::execute(frame, wide, mask, self.warp.alive) {
             Exchanged::Done => {
                 if let Some(check) = self.stores.check.as_deref_mut()
                     && wide.members.is_some()
@@ -418,28 +418,22 @@ impl Engine<'_, '_> {
 
     /// A member mask that names lanes which have ended is a mistake, even if the others get on.
     #[cold]
-    fn check_members(
-        &mut self,
-        wide: &WarpWideInst,
-        frame: &Frame<'_>,
-        mask: u32,
-    ) -> Result<(), Box<Fault>> {
+    fn check_members(&mut self, wide: &WarpWideInst, frame: &Frame<'_>, mask: u32) {
         let (Some(check), Some(checker)) = (
             self.stores.check.as_deref(),
             &mut self.stores.memory.checker,
         ) else {
-            return Ok(());
+            return;
         };
         let gone = check.lanes() & !self.warp.alive;
         if gone != 0 {
-            let members = warp_wide::members(frame, wide, mask)?;
+            let members = warp_wide::members(frame, wide, mask);
             let ended = lanes_of(mask).fold(0, |all, lane| all | members[lane] & gone);
             if ended != 0 {
                 let instruction = self.stream.info[self.pc as usize];
                 checker.note_ended(check.index, instruction, ended);
             }
         }
-        Ok(())
     }
 
     /// Records what distinguishes a warp that waits from one that works.

@@ -5,51 +5,48 @@
 
 use super::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
 use crate::code::{SINK, WarpWide, WarpWideInst};
-use crate::trap::{Fault, TrapKind};
 
 /// What became of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exchanged {
     Done,
-    /// Done, and a lane read from one outside of its mask, whose value PTX leaves undefined.
+    /// Done, and a lane read from one outside of its mask, or is outside of its own, which PTX leaves undefined.
     Stray,
     /// Nothing happened: a mask names a living lane that is elsewhere.
     Elsewhere,
 }
 
-/// Executes `inst` for the lanes of `mask`, if every lane of `alive` that their member masks name is among them.
+/// Executes `inst` for the lanes of `mask`, if every lane of `alive` that their member masks name is among them. A lane that
+/// its own mask leaves out waits for no other: on GPUs it takes part with those that happen to be there.
 #[inline(never)]
 pub(crate) fn execute(
     frame: &mut Frame<'_>,
     inst: &WarpWideInst,
     mask: u32,
     alive: u32,
-) -> Result<Exchanged, Box<Fault>> {
-    let members = members(frame, inst, mask)?;
+) -> Exchanged {
+    let members = members(frame, inst, mask);
+    let left_out = left_out(&members, mask);
     let elsewhere = alive & !mask;
-    if elsewhere != 0 && lanes_of(mask).any(|lane| members[lane] & elsewhere != 0) {
-        return Ok(Exchanged::Elsewhere);
+    if elsewhere != 0 && lanes_of(mask & !left_out).any(|lane| members[lane] & elsewhere != 0) {
+        return Exchanged::Elsewhere;
     }
     let mut values = Values::new(members);
     values.read(frame, inst, mask);
     let (answer, is_stray) = values.answer(inst.kind, mask);
     answer.write(frame, inst, mask);
-    Ok(if is_stray {
-        Exchanged::Stray
-    } else {
-        Exchanged::Done
-    })
+    match is_stray || left_out != 0 {
+        true => Exchanged::Stray,
+        false => Exchanged::Done,
+    }
 }
 
 /// Executes one exchange whose lanes stand at different instructions of the same kind: each with its lanes.
-pub(crate) fn execute_apart(
-    frame: &mut Frame<'_>,
-    parts: &[(&WarpWideInst, u32)],
-) -> Result<Exchanged, Box<Fault>> {
+pub(crate) fn execute_apart(frame: &mut Frame<'_>, parts: &[(&WarpWideInst, u32)]) -> Exchanged {
     let mut values = Values::new([0; LANES]);
     let mut all = 0;
     for &(inst, mask) in parts {
-        let members = members(frame, inst, mask)?;
+        let members = members(frame, inst, mask);
         lanes_of(mask).for_each(|lane| values.members[lane] = members[lane]);
         values.read(frame, inst, mask);
         all |= mask;
@@ -60,33 +57,23 @@ pub(crate) fn execute_apart(
         answer.write(frame, inst, mask);
         is_any_stray |= is_stray;
     }
-    Ok(if is_any_stray {
-        Exchanged::Stray
-    } else {
-        Exchanged::Done
-    })
+    match is_any_stray {
+        true => Exchanged::Stray,
+        false => Exchanged::Done,
+    }
 }
 
-/// The lanes that each lane exchanges with, itself among them.
-pub(crate) fn members(
-    frame: &Frame<'_>,
-    inst: &WarpWideInst,
-    mask: u32,
-) -> Result<[u32; LANES], Box<Fault>> {
-    let Some(operand) = inst.members else {
-        return Ok([mask; LANES]);
-    };
-    let members = *frame.narrow(operand);
-    match lanes_of(mask).find(|&lane| members[lane] & LANE_BITS[lane] == 0) {
-        Some(lane) => Err(Fault::at_lane(
-            lane as u32,
-            TrapKind::AbsentLanes {
-                members: members[lane],
-                active: mask,
-            },
-        )),
-        None => Ok(members),
+/// The lanes that each lane exchanges with: mostly itself among them.
+pub(crate) fn members(frame: &Frame<'_>, inst: &WarpWideInst, mask: u32) -> [u32; LANES] {
+    match inst.members {
+        Some(operand) => *frame.narrow(operand),
+        None => [mask; LANES],
     }
+}
+
+/// The lanes of `mask` that their own masks leave out.
+pub(crate) fn left_out(members: &[u32; LANES], mask: u32) -> u32 {
+    lanes_where(mask, |lane| members[lane] & LANE_BITS[lane] == 0)
 }
 
 /// What the lanes bring to an exchange.

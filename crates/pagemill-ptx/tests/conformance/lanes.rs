@@ -188,3 +188,23 @@ fn a_stray_shuffle_is_told_once() {
     device.launch("exchange_in_branches", 1, 32, &[out.into()]);
     assert_eq!(device.notes, [""; 0]);
 }
+
+#[test]
+fn lanes_that_their_masks_leave_out_take_part_with_those_that_are_there() {
+    let mut device = Device::load("by_hand_masks");
+    let out = device.zeros::<u32>(64);
+    device.launch("votes_below", 1, 64, &[out.into()]);
+    let wanted: Vec<u32> = (0..64).map(|t| t % 32 / 2).collect();
+    assert_eq!(device.download::<u32>(out, 64), wanted);
+    assert_eq!(device.notes.len(), 1, "{:?}", device.notes);
+    let mut device = Device::load("by_hand_masks");
+    let out = device.zeros::<u32>(32);
+    device.launch("votes_apart", 1, 32, &[out.into()]);
+    let wanted: Vec<u32> = (0..32u32)
+        .map(|t| match t {
+            0..16 => (0xffff & !(1 << t)) + 1,
+            _ => 0xffff_0000 & !(1 << t),
+        })
+        .collect();
+    assert_eq!(device.download::<u32>(out, 32), wanted);
+}
