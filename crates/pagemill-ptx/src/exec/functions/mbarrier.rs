@@ -37,7 +37,7 @@ fn next(state: u64) -> u64 {
 }
 
 /// An object for `count` arrivals a phase.
-pub(crate) fn init(_: u64, count: u64, _: u64) -> u64 {
+pub(crate) fn init(count: u64, _: u64, _: u64, _: u32) -> u64 {
     object(count, count, 0, 0)
 }
 

@@ -1,7 +1,7 @@
 //! Barriers that are objects in memory: `mbarrier`, and the arrival of asynchronous copies at them.
 //!
-//! Every operation is one atomic change of the object's 64 bits, and waiting is a load. The state that an arrival returns
-//! is the object as it was. See [`functions::mbarrier`](crate::exec::functions::mbarrier).
+//! Making an object is a store, every other operation one atomic change of its 64 bits, and waiting is a load. The state that
+//! an arrival returns is the object as it was. See [`functions::mbarrier`](crate::exec::functions::mbarrier).
 
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, Value};
@@ -74,6 +74,20 @@ fn count(decoder: &mut Decoder<'_>, index: usize, default: u64) -> Result<Value,
     })
 }
 
+/// Makes an object of what was there, for as many arrivals as operand `index` says.
+fn set(
+    decoder: &mut Decoder<'_>,
+    index: usize,
+    (base, offset, space): (Value, i64, Space),
+) -> Result<(), Fail> {
+    let arrivals = count(decoder, index, 0)?;
+    let object = decoder.scalar_fresh(state::init, 0, Class::Wide, &[arrivals]);
+    let (kind, class, hint) = (AccessKind::Store, Class::Wide, CacheHint::Default);
+    let aux = memory_aux(decoder, kind, space, offset, Type::B64, class, 1, hint)?;
+    decoder.push(Op::Store, &[], &[base, object], Aux::Memory(aux));
+    Ok(())
+}
+
 pub(super) fn mbarrier(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
@@ -114,8 +128,7 @@ pub(super) fn mbarrier(
     let first = usize::from(returns);
     let object = object(decoder, first, space)?;
     let (apply, default): (fn(u64, u64, u64) -> u64, u64) = match (operation, expects) {
-        ("init", _) => (state::init, 0),
-        ("inval", _) => (state::init, 0),
+        ("init" | "inval", _) => return set(decoder, first + 1, object),
         ("arrive", false) => (state::arrive, 1),
         ("arrive", true) => (state::arrive_expecting, 0),
         ("arrive_drop", false) => (state::drop, 1),
