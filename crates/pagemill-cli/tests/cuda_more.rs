@@ -7,22 +7,30 @@ mod common;
 #[path = "common/cuda.rs"]
 mod toolkit;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::{Finished, pagemill};
 use toolkit::Toolkit;
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}.cu"))
+}
+
+fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
+    let mut command = pagemill(&std::env::temp_dir());
+    command.arg("cuda").args(options).arg("--");
+    command.arg(program).args(arguments);
+    Finished::from(command.output().expect("the command starts"))
+}
 
 /// Compiles with `flags` and runs a program under each of `options`, which has to find nothing wrong.
 fn finds_nothing_wrong(name: &str, flags: &[&str], options: &[&[&str]]) {
     let Some(toolkit) = Toolkit::find() else {
         return;
     };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}.cu"));
-    let program = toolkit.compile(&source, name, flags);
+    let program = toolkit.compile(&source(name), name, flags);
     for options in options {
-        let mut command = pagemill(&std::env::temp_dir());
-        command.arg("cuda").args(*options).arg("--").arg(&program);
-        let finished = Finished::from(command.output().expect("the command starts"));
+        let finished = run(&program, options, &[]);
         let said = format!("{options:?}: {}{}", finished.stdout, finished.stderr);
         assert_eq!(finished.code, Some(0), "{said}");
         assert!(finished.stdout.contains("0 wrong"), "{said}");
@@ -52,4 +60,36 @@ fn processes_share_memory_and_events() {
 #[test]
 fn blocks_meet_by_calls_of_the_device_runtime() {
     finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
+}
+
+#[test]
+fn bulk_copies_arrive_before_they_are_used() {
+    let flags = [
+        "-gencode",
+        "arch=compute_90,code=compute_90",
+        "-std=c++17",
+        "-lineinfo",
+    ];
+    let machine = ["--machine", "h100"];
+    let functional = ["--machine", "h100", "--functional"];
+    let check = ["--machine", "h100", "--check"];
+    finds_nothing_wrong("bulk_copy", &flags, &[&machine, &functional, &check]);
+    // Without a wait, threads read what is not there yet, and the copy changes what they have read.
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("bulk_copy"), "bulk_copy_early", &flags);
+    let finished = run(&program, &check, &["early"]);
+    let text = std::fs::read_to_string(source("bulk_copy")).expect("the source");
+    let line = text
+        .lines()
+        .position(|line| line.ends_with("// HERE early"));
+    let early = format!(
+        "uninitialized at bulk_copy.cu:{},",
+        line.expect("its line") + 1
+    );
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    for found in [&early[..], "shared-race at bulk_copy.cu:"] {
+        assert!(finished.stderr.contains(found), "{}", finished.stderr);
+    }
 }

@@ -219,6 +219,8 @@ pub(crate) struct MemoryInst {
     pub atomic: Option<Atomic>,
     pub slot: Option<u8>,
     pub hint: CacheHint,
+    /// Whether an access before it stands for it in simulated time.
+    pub untimed: bool,
     pub site: u32,
 }
 

@@ -66,7 +66,8 @@ impl Site {
         let parts: Vec<&str> = info.opcode.split('.').collect();
         let has = |names: &[&str]| parts.iter().any(|part| names.contains(part));
         let is_barrier_object = has(&["mbarrier"]);
-        let is_atomic = matches!(parts[0], "atom" | "red");
+        let is_atomic =
+            matches!(parts[0], "atom" | "red") || info.opcode.starts_with("cp.reduce.async.bulk");
         let orders = [
             "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio",
         ];

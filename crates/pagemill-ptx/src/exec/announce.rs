@@ -33,7 +33,7 @@ impl Stores<'_> {
         mask: u32,
         access: &mut MemoryAccess,
     ) -> Result<Option<Due>, Box<Fault>> {
-        if matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
+        if inst.untimed || matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
             return Ok(None);
         }
         let mut addresses = lane_addresses(frame, inst);

@@ -45,7 +45,7 @@ impl Stores<'_> {
         let data = match target {
             Target::Shared => {
                 let place = self.place_in_cluster(inst, lane, address)?;
-                self.remote_accesses += u64::from(place.rank.is_some());
+                self.remote_accesses += u64::from(place.rank.is_some() && !inst.untimed);
                 &mut self.shared_at(place)[place.offset..place.offset + bytes]
             }
             Target::Memory => {

@@ -39,7 +39,7 @@ impl Stores<'_> {
                 _ => store_lane(frame, inst, lane, data),
             }
         }
-        self.remote_accesses += u64::from(is_remote);
+        self.remote_accesses += u64::from(is_remote && !inst.untimed);
         Ok(())
     }
 

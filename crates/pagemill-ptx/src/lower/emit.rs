@@ -527,6 +527,7 @@ impl Tables<'_> {
             atomic: aux.atomic,
             slot: aux.slot,
             hint: aux.hint,
+            untimed: aux.untimed,
             site,
         }
     }

@@ -122,6 +122,8 @@ pub(super) struct MemoryAux {
     pub atomic: Option<Atomic>,
     pub slot: Option<u8>,
     pub hint: CacheHint,
+    /// Whether an access before it stands for it in simulated time.
+    pub untimed: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -16,7 +16,8 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
     for micro in &mut program.micros {
         let place = match &mut micro.aux {
             Aux::Memory(memory)
-                if matches!(memory.space, Space::Global | Space::Local | Space::Generic) =>
+                if !memory.untimed
+                    && matches!(memory.space, Space::Global | Space::Local | Space::Generic) =>
             {
                 &mut memory.slot
             }
@@ -67,6 +68,13 @@ impl Late<'_> {
             .starts_with("cp.async")
     }
 
+    fn is_bulk_load(&self, micro: &Micro) -> bool {
+        micro.op == Op::Load
+            && self.infos[micro.info as usize]
+                .opcode
+                .starts_with("cp.async.bulk")
+    }
+
     /// Slots that the operation waits for: those of registers that it reads or overwrites. An asynchronous copy does not wait
     /// for its own load; a wait for copies does.
     fn waits_of(&self, micro: &Micro) -> u64 {
@@ -83,7 +91,8 @@ impl Late<'_> {
         if matches!(micro.op, Op::Call | Op::Return) {
             return u64::MAX;
         }
-        if micro.op == Op::Store && self.is_copy(micro) {
+        // Nor does the next step of a bulk copy.
+        if micro.op == Op::Store && self.is_copy(micro) || self.is_bulk_load(micro) {
             return 0;
         }
         let sources = micro.sources();

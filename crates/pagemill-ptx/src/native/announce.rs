@@ -16,7 +16,8 @@ impl Emitter<'_> {
     pub(super) fn can_announce(&self, inst: &Inst) -> bool {
         let memory = &self.code.memory[inst.aux as usize];
         let lane_bytes = memory.lane_bytes();
-        memory.space != Space::Local
+        !memory.untimed
+            && memory.space != Space::Local
             && matches!(memory.address, AddressOperand::Wide(_))
             && lane_bytes.is_power_of_two()
             && lane_bytes <= 32

@@ -6,6 +6,7 @@
 mod approximate;
 mod atomics;
 mod barrier;
+mod bulk;
 mod calls;
 mod clusters;
 mod compare;

@@ -11,7 +11,7 @@ const PLACES: u64 = 3;
 const BUDGET: u32 = 40;
 
 /// Kernels whose result or instruction count depends on the order in which warps run.
-const ORDER_DEPENDENT: [&str; 19] = [
+const ORDER_DEPENDENT: [&str; 22] = [
     "exchange",
     "swap",
     "shared_swap",
@@ -31,6 +31,9 @@ const ORDER_DEPENDENT: [&str; 19] = [
     "cluster_lock",
     "cluster_messages",
     "cluster_async",
+    "bulk_stages",
+    "bulk_guarded",
+    "bulk_exchange",
 ];
 
 /// One resident block.

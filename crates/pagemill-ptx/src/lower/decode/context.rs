@@ -305,6 +305,35 @@ impl<'a> Decoder<'a> {
             .ok_or_else(|| self.fail(format!("label `{name}` is not defined in this function")))
     }
 
+    /// A label of the decoder's own, to be set.
+    pub(super) fn new_label(&mut self) -> Label {
+        self.program.labels.push(usize::MAX);
+        Label(self.program.labels.len() as u32 - 1)
+    }
+
+    /// `label` stands before what is emitted next.
+    pub(super) fn set_label(&mut self, label: Label) {
+        self.program.labels[label.0 as usize] = self.program.micros.len();
+    }
+
+    /// Lanes that the instruction's guard leaves out go on at `label`; what follows has no guard.
+    pub(super) fn skip_unless_guarded(&mut self, label: Label) {
+        if let Some((register, negated)) = self.guard.take() {
+            self.push_guarded(Op::Branch, Aux::Target(label), Some((register, !negated)));
+        }
+    }
+
+    /// What follows counts, waits and orders as an instruction `opcode` of its own.
+    pub(super) fn continue_as(&mut self, opcode: &str) {
+        let info = InstructionInfo {
+            opcode: Arc::from(opcode),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            ..self.info().clone()
+        };
+        self.infos.push(info);
+    }
+
     // Emission.
 
     pub(super) fn push(&mut self, op: Op, dsts: &[VReg], srcs: &[Value], aux: Aux) {
@@ -358,6 +387,14 @@ impl<'a> Decoder<'a> {
             .extend(micro.sources().map(|register| register.0));
         entry.writes.extend(dsts.iter().map(|register| register.0));
         self.program.micros.push(micro);
+    }
+
+    pub(super) fn class(&self, value: Value) -> Class {
+        match value {
+            Value::Reg(register) => self.program.class(register),
+            Value::Narrow(_) => Class::Narrow,
+            Value::Wide(_) => Class::Wide,
+        }
     }
 
     /// `dst = op(srcs)`.

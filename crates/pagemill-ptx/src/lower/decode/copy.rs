@@ -5,6 +5,7 @@
 
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::bulk;
 use super::context::Decoder;
 use super::mbarrier;
 use super::memory::{Place, memory_aux, place, space_of};
@@ -14,7 +15,14 @@ use crate::code::{AccessKind, CacheHint};
 use crate::exec::op::Op;
 
 pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let reduces = modifiers.take("reduce");
     if !modifiers.take("async") {
+        return Err(decoder.bad_form());
+    }
+    if modifiers.take("bulk") {
+        return bulk::cp(decoder, modifiers, reduces);
+    }
+    if reduces {
         return Err(decoder.bad_form());
     }
     if modifiers.take("mbarrier") {

@@ -403,6 +403,7 @@ pub(super) fn memory_aux(
         atomic: None,
         slot: None,
         hint,
+        untimed: false,
     })
 }
 

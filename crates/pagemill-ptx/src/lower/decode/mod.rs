@@ -2,6 +2,7 @@
 
 mod atomic;
 mod bits;
+mod bulk;
 mod call_params;
 mod calls;
 mod carry;
@@ -100,7 +101,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
-    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64"),
+    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64 | [reduce] async.bulk of global and shared memory, by groups or mbarrier, without tensor, multicast and masks"),
     row("createpolicy", Class::Integer, moves::create_policy, "{fractional range cvt} b64: no effect"),
     row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; {e4m3x2 e5m2x2}.{f32 f16x2} and back to f16x2; rna tf32.f32; pack.sat"),
     row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
