@@ -1,6 +1,6 @@
 //! The lane addresses of one warp instruction to the 128-byte segments they lie in.
 
-use super::SEGMENT_SHIFT;
+use super::{SECTOR_SHIFT, SEGMENT_SHIFT};
 
 /// Segments of one warp-wide access, ascending and distinct. Naturally aligned lanes touch at most 32.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +14,23 @@ impl Segments {
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u64] {
         &self.numbers[..self.count as usize]
+    }
+
+    /// Which 32-byte sectors of each segment the active lanes' accesses of `width` bytes touch, a bit each.
+    pub(crate) fn sectors(&self, addresses: &[u64; 32], mask: u32, width: u32) -> [u8; 32] {
+        let mut sectors = [0; 32];
+        for (lane, &address) in addresses.iter().enumerate() {
+            if mask >> lane & 1 == 0 {
+                continue;
+            }
+            let segment = address >> SEGMENT_SHIFT;
+            if let Some(place) = self.as_slice().iter().position(|&held| held == segment) {
+                let sector = |address: u64| address >> SECTOR_SHIFT & 3;
+                let last = sector(address + u64::from(width.max(1)) - 1);
+                sectors[place] |= 1 << sector(address) | 1 << last;
+            }
+        }
+        sectors
     }
 
     #[inline]
@@ -134,6 +151,28 @@ mod tests {
             let addresses: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * stride);
             check(&addresses, mask)?;
         }
+    }
+
+    /// The segments of a warp whose lanes read `width` bytes each, `stride` apart, and their sectors.
+    fn sectors(base: u64, stride: u64, width: u32, mask: u32) -> Vec<(u64, u8)> {
+        let addresses: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * stride);
+        let mut segments = Segments::default();
+        segments.coalesce(&addresses, mask);
+        let sectors = segments.sectors(&addresses, mask, width);
+        segments.as_slice().iter().copied().zip(sectors).collect()
+    }
+
+    #[test]
+    fn sectors_are_what_lanes_touch() {
+        let all = u32::MAX;
+        assert_eq!(sectors(256, 4, 4, all), [(2, 0b1111)]);
+        assert_eq!(sectors(256 + 32, 4, 4, all), [(2, 0b1110), (3, 0b0001)]);
+        assert_eq!(sectors(256 + 4, 4, 4, all), [(2, 0b1111), (3, 0b0001)]);
+        assert_eq!(sectors(0, 4, 4, 0x0100_0001), [(0, 0b1001)]);
+        assert_eq!(sectors(0, 16, 16, 0b1111), [(0, 0b0011)]);
+        let own_lines = sectors(32, 128, 4, all);
+        assert_eq!(own_lines.len(), 32);
+        assert!(own_lines.iter().all(|&(_, touched)| touched == 0b0010));
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) struct Request {
     pub(crate) route: Route,
     pub(crate) slot: u8,
     pub(crate) lanes: u8,
+    /// The sectors of its segment that it touches, a bit each.
+    pub(crate) sectors: u8,
     pub(crate) stage: Stage,
     /// The instruction of its kernel.
     pub(crate) instruction: u32,

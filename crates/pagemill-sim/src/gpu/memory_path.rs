@@ -15,7 +15,7 @@ use super::stream::AccessKind;
 use super::touched::TouchedSegments;
 use super::translator::Translator;
 use super::wires::Wires;
-use super::{SEGMENT_BYTES, SEGMENT_SHIFT};
+use super::{SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, Lookup};
 use crate::parts::link::Direction;
 use crate::parts::ports::Port;
@@ -132,6 +132,12 @@ impl MemoryPath {
         }
     }
 
+    /// Whether accesses may go over a link that reads CPU memory by sectors.
+    pub(crate) fn reads_sectors(&self) -> bool {
+        let in_place = !self.remote.is_empty() || matches!(self.pages, Pages::Driver(_));
+        in_place && self.wires.link.reads_in_place()
+    }
+
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
     pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
         self.managed_segments = (end - MANAGED_BASE).div_ceil(SEGMENT_BYTES);
@@ -218,9 +224,10 @@ impl MemoryPath {
                     Progress::Later(free_at, Stage::Translated)
                 }
                 Touch::InPlace(known) => {
-                    self.remote_bytes += SEGMENT_BYTES;
+                    let (_, bytes) = reads(request.sectors);
+                    self.remote_bytes += bytes;
                     let address = request.segment << SEGMENT_SHIFT;
-                    self.wires.ledger.remote(address, SEGMENT_BYTES);
+                    self.wires.ledger.remote(address, bytes);
                     self.over_the_link(known, request)
                 }
                 Touch::Waits => Progress::Waits,
@@ -312,17 +319,18 @@ impl MemoryPath {
     /// A request for CPU memory that the GPU uses in place: L1 keeps its lines for the kernel, nothing else does.
     #[cold]
     fn over_the_link(&mut self, at: Picos, request: &Request) -> Progress {
-        let bytes = SEGMENT_BYTES;
+        let (requests, bytes) = reads(request.sectors);
         let sm = &mut self.sms[request.sm as usize];
         match request.kind {
             AccessKind::Load if request.route == Route::PastL1 => {
-                Progress::Done(self.wires.link.read(at, 1, bytes))
+                Progress::Done(self.wires.link.read(at, requests, bytes))
             }
-            AccessKind::Load => match sm.l1.load(at, request.segment) {
+            AccessKind::Load => match sm.l1.load_sectors(at, request.segment, request.sectors) {
                 Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
                 Lookup::Blocked(free_at) => Progress::Blocked(free_at),
                 Lookup::Miss(miss) => {
-                    let done = self.wires.link.read(at, 1, bytes);
+                    let (requests, bytes) = reads(miss.sectors);
+                    let done = self.wires.link.read(at, requests, bytes);
                     self.sms[request.sm as usize].l1.fill(miss, done);
                     self.write_local_back(at, request.sm, miss.writeback);
                     Progress::Done(done)
@@ -334,7 +342,7 @@ impl MemoryPath {
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 sm.l1.invalidate(request.segment);
-                let read = self.wires.link.read(at, 1, bytes);
+                let read = self.wires.link.read(at, requests, bytes);
                 Progress::Done(self.wires.link.transfer(read, Direction::ToCpu, bytes).done)
             }
         }
@@ -362,7 +370,8 @@ impl MemoryPath {
     /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
         if self.remote.holds(request.segment) || self.is_in_place(request.segment) {
-            return self.wires.link.read(at, 1, SEGMENT_BYTES);
+            let (requests, bytes) = reads(request.sectors);
+            return self.wires.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize]
@@ -555,6 +564,13 @@ impl MemoryPath {
     }
 }
 
+/// How many reads bring `sectors` of a segment over the link, and how many bytes: a read for those in a row.
+fn reads(sectors: u8) -> (u64, u64) {
+    let first_of_row = sectors & !(sectors << 1);
+    let bytes = u64::from(sectors.count_ones()) << SECTOR_SHIFT;
+    (u64::from(first_of_row.count_ones()), bytes)
+}
+
 /// Number of the managed 4 KiB page of a segment, if it is one of the `managed_segments`.
 #[inline]
 fn managed_page(segment: u64, managed_segments: u64) -> Option<u32> {
@@ -593,5 +609,19 @@ fn forget_lines(
             .for_each(|line| cache.invalidate(line));
     } else {
         cache.invalidate_where(|line| segments.contains(&segment_of(line)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reads;
+
+    #[test]
+    fn sectors_in_a_row_are_one_read() {
+        assert_eq!(reads(0b1111), (1, 128));
+        assert_eq!(reads(0b0001), (1, 32));
+        assert_eq!(reads(0b1110), (1, 96));
+        assert_eq!(reads(0b1011), (2, 96));
+        assert_eq!(reads(0), (0, 0));
     }
 }

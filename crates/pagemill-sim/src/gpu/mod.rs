@@ -69,3 +69,7 @@ pub use translation::TranslationSpec;
 /// Bytes of a coalesced memory request, and of a cache line.
 pub const SEGMENT_BYTES: u64 = 1 << SEGMENT_SHIFT;
 pub(crate) const SEGMENT_SHIFT: u32 = 7;
+/// Log2 of the least that memory delivers of a segment.
+pub(crate) const SECTOR_SHIFT: u32 = 5;
+/// All sectors of a segment, a bit each.
+pub(crate) const ALL_SECTORS: u8 = 0xf;

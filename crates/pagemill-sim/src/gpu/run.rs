@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     /// The last time anything asked for is done.
     last_done: Picos,
     waits: Waits,
+    /// Whether accesses may go over a link that reads by sectors.
+    by_sectors: bool,
 }
 
 /// Where a resident warp lives.
@@ -137,6 +139,7 @@ impl Engine {
             stop: None,
             last_done: Picos::ZERO,
             waits: Waits::default(),
+            by_sectors: false,
         }
     }
 
@@ -159,6 +162,7 @@ impl Engine {
             return Err(RunError::DoesNotFit(occupancy));
         }
         path.start_kernel();
+        self.by_sectors = path.reads_sectors();
         self.lay_out(at, &shape, occupancy, instruction_limit);
         if shape.blocks > 0 && self.clusters.groups() == 0 {
             return Err(RunError::DoesNotFit(occupancy));
@@ -377,7 +381,7 @@ impl Engine {
         let state = &mut self.warps[warp as usize];
         match self.step.end {
             StepEnd::Memory => {
-                state.access.set(&self.step.access);
+                state.access.set(&self.step.access, self.by_sectors);
                 self.execution.memory_instructions += 1;
                 self.execution.segments += state.access.segments.as_slice().len() as u64;
                 state.phase = Phase::Access;

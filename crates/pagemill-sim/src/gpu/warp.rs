@@ -1,5 +1,6 @@
 //! State of one resident warp between its steps.
 
+use super::ALL_SECTORS;
 use super::coalesce::Segments;
 use super::deferred::{Request, Route, Stage};
 use super::stream::{AccessKind, MemoryAccess};
@@ -54,6 +55,8 @@ pub(crate) struct Warp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingAccess {
     pub(crate) segments: Segments,
+    /// Of each of them, the sectors that are touched.
+    sectors: [u8; 32],
     /// First segment that is not issued yet.
     pub(crate) next: u32,
     pub(crate) kind: AccessKind,
@@ -71,6 +74,7 @@ impl Default for PendingAccess {
     fn default() -> Self {
         Self {
             segments: Segments::default(),
+            sectors: [ALL_SECTORS; 32],
             next: 0,
             kind: AccessKind::Load,
             route: Route::Cached,
@@ -83,10 +87,16 @@ impl Default for PendingAccess {
 }
 
 impl PendingAccess {
-    /// Coalesces a warp-wide access.
+    /// Coalesces a warp-wide access. Its sectors are looked at if it may go over a link that brings them one by one.
     #[inline]
-    pub(crate) fn set(&mut self, access: &MemoryAccess) {
+    pub(crate) fn set(&mut self, access: &MemoryAccess, by_sectors: bool) {
         self.segments.coalesce(&access.addresses, access.mask);
+        self.sectors = match by_sectors {
+            true => self
+                .segments
+                .sectors(&access.addresses, access.mask, access.lane_bytes),
+            false => [ALL_SECTORS; 32],
+        };
         self.next = 0;
         self.kind = access.kind;
         self.route = Route::of(access);
@@ -105,7 +115,7 @@ impl PendingAccess {
 }
 
 impl PendingAccess {
-    /// The request for one of its segments.
+    /// The request for `segment`, the next of its segments.
     #[inline]
     pub(crate) fn request(&self, segment: u64, sm: u32, warp: u32) -> Request {
         let Self {
@@ -124,6 +134,7 @@ impl PendingAccess {
             route,
             slot,
             lanes,
+            sectors: self.sectors[self.next as usize],
             stage: Stage::Resident,
             instruction,
         }

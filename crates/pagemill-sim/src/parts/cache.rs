@@ -34,6 +34,8 @@ impl CacheSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Miss {
     slot: u32,
+    /// The parts of the line that have to come, a bit each.
+    pub sectors: u8,
     /// A dirty line that had to make room.
     pub writeback: Option<u64>,
 }
@@ -68,12 +70,28 @@ pub struct CacheCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     data_at: Picos,
-    /// Number of the last use, and in the lowest bit whether the line is dirty.
+    /// Number of the last use, in steps of [`Line::USE`]; below that, whether the line is dirty and which of its sectors
+    /// are not there.
     last_use: u64,
 }
 
+/// The sectors of a line, a bit each.
+const ALL_SECTORS: u8 = 0xf;
+
 impl Line {
     const DIRTY: u64 = 1;
+    const ABSENT_SHIFT: u32 = 1;
+    const USE: u64 = 32;
+    const STATE: u64 = Self::USE - 1;
+
+    fn absent(self) -> u8 {
+        (self.last_use >> Self::ABSENT_SHIFT) as u8 & ALL_SECTORS
+    }
+
+    fn set_absent(&mut self, sectors: u8) {
+        let others = self.last_use & !(u64::from(ALL_SECTORS) << Self::ABSENT_SHIFT);
+        self.last_use = others | u64::from(sectors & ALL_SECTORS) << Self::ABSENT_SHIFT;
+    }
 
     fn is_dirty(self) -> bool {
         self.last_use & Self::DIRTY != 0
@@ -162,10 +180,41 @@ impl Cache {
         match self.reserve(at, line) {
             Ok((slot, writeback)) => {
                 self.counts.load_misses += 1;
-                Lookup::Miss(Miss { slot, writeback })
+                Lookup::Miss(Miss {
+                    slot,
+                    sectors: ALL_SECTORS,
+                    writeback,
+                })
             }
             Err(free_at) => Lookup::Blocked(free_at),
         }
+    }
+
+    /// As [`Cache::load`], of a line that comes in parts: a miss is of those `sectors` that are not there.
+    pub fn load_sectors(&mut self, at: Picos, line: u64, sectors: u8) -> Lookup {
+        let Some(slot) = self.find(line) else {
+            let mut looked_up = self.load(at, line);
+            if let Lookup::Miss(miss) = &mut looked_up {
+                miss.sectors = sectors & ALL_SECTORS;
+                self.lines[miss.slot as usize].set_absent(!sectors);
+            }
+            return looked_up;
+        };
+        let missing = sectors & self.lines[slot as usize].absent();
+        if missing == 0 {
+            return self.load(at, line);
+        }
+        if let Err(free_at) = self.misses.try_admit(at) {
+            return Lookup::Blocked(free_at);
+        }
+        self.counts.load_misses += 1;
+        let line = self.touch(slot);
+        line.set_absent(line.absent() & !missing);
+        Lookup::Miss(Miss {
+            slot,
+            sectors: missing,
+            writeback: None,
+        })
     }
 
     /// Looks `line` up without time, for counting only: whether it was there. It is afterwards.
@@ -280,9 +329,9 @@ impl Cache {
 
     #[inline]
     fn touch(&mut self, slot: u32) -> &mut Line {
-        self.uses += 2;
+        self.uses += Line::USE;
         let line = &mut self.lines[slot as usize];
-        line.last_use = self.uses | (line.last_use & Line::DIRTY);
+        line.last_use = self.uses | (line.last_use & Line::STATE);
         line
     }
 
@@ -310,7 +359,7 @@ impl Cache {
         let writeback = dirty.then_some(self.tags[slot]);
         self.counts.writebacks += u64::from(dirty);
         self.tags[slot] = line;
-        self.uses += 2;
+        self.uses += Line::USE;
         self.lines[slot] = Line {
             data_at: at,
             last_use: self.uses,
@@ -357,6 +406,34 @@ mod tests {
                 victim.and_then(|(line, dirty)| dirty.then_some(line)),
             )
         }
+    }
+
+    #[test]
+    fn a_line_that_comes_in_parts_misses_what_is_not_there() {
+        let mut cache = Cache::new(&spec(1, 1, 2));
+        let mut load = |at: u64, line, sectors| match cache.load_sectors(Picos(at), line, sectors) {
+            Lookup::Hit(_) => Ok(0),
+            Lookup::Miss(miss) => {
+                cache.fill(miss, Picos(at + 10));
+                Ok(miss.sectors)
+            }
+            Lookup::Blocked(free_at) => Err(free_at.0),
+        };
+        assert_eq!(load(0, 7, 0b0011), Ok(0b0011));
+        assert_eq!(load(1, 7, 0b0010), Ok(0), "there, or on the way");
+        assert_eq!(
+            load(2, 7, 0b0110),
+            Ok(0b0100),
+            "the rest of what is asked for"
+        );
+        assert_eq!(load(3, 7, 0b1000), Err(10), "two misses are in flight");
+        assert_eq!(load(20, 7, 0b1111), Ok(0b1000));
+        assert_eq!(
+            load(40, 8, 0b0001),
+            Ok(0b0001),
+            "another line makes the first leave"
+        );
+        assert_eq!(load(60, 7, 0b0001), Ok(0b0001));
     }
 
     proptest! {

@@ -130,6 +130,11 @@ impl Link {
         Transfer { start, done }
     }
 
+    /// Whether it has reads of its own.
+    pub fn reads_in_place(&self) -> bool {
+        self.spec.reads.is_some()
+    }
+
     /// `requests` reads, of at most 128 bytes each, bring `bytes` from CPU memory; returns when the last data are there.
     /// Where the link has no reads of its own, they are a transfer.
     #[inline]

@@ -5,7 +5,7 @@ use pagemill_policy::residency::{PAGE_BYTES, WarpRead};
 const SEGMENT_BYTES: u64 = 128;
 
 /// Bytes of the least that memory delivers.
-pub(super) const SECTOR_BYTES: u64 = 32;
+pub(super) const SECTOR_BYTES: u64 = 1 << crate::gpu::SECTOR_SHIFT;
 
 /// The part of a step's reads that lies in one 4 KiB page, without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

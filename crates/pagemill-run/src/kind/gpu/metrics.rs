@@ -91,7 +91,7 @@ const RUN: &[Metric<Report>] = &[
         |report| of_driver(report, |moves| moves.populated_bytes).or_else(|| unless_zero(moves(report).populated_bytes))),
     Metric::sometimes("dropped_bytes", Bytes, "under a driver: left the GPU without a copy, because CPU memory had them too",
         |report| of_driver(report, |moves| moves.dropped_bytes)),
-    Metric::sometimes("remote_bytes", Bytes, "under a driver: used by the GPU in CPU memory, in segments of 128 bytes",
+    Metric::sometimes("remote_bytes", Bytes, "under a driver: used by the GPU in CPU memory, in sectors of 32 bytes",
         |report| of_driver(report, |moves| moves.remote_bytes)),
     Metric::sometimes("host_remote_bytes", Bytes, "where the GPU walks the host's page tables: used by the CPU in GPU memory, over the link; left out where it is 0",
         |report| report.driven.then(|| unless_zero(moves(report).host_remote_bytes))?),

@@ -1,9 +1,9 @@
 //! The page traffic of launches that are executed only: what they touched first, in that order, as requests of SMs in turn.
 
 use super::{BASE_SEGMENT, MemoryPath};
-use crate::gpu::SEGMENT_SHIFT;
 use crate::gpu::deferred::{Request, Route, Stage};
 use crate::gpu::pages::{Pages, Touch as Answer, page_of};
+use crate::gpu::{ALL_SECTORS, SEGMENT_SHIFT};
 use pagemill_ptx::Touch;
 use pagemill_types::Picos;
 use std::collections::BTreeSet;
@@ -44,6 +44,7 @@ impl MemoryPath {
                 route: Route::Cached,
                 slot: 0,
                 lanes: 1,
+                sectors: ALL_SECTORS,
                 stage: Stage::Issued,
                 instruction: touch.instruction,
             };
