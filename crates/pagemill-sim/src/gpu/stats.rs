@@ -100,6 +100,7 @@ fieldwise!(MigrationCounts {
     faults,
     batches,
     block_services,
+    fault_entries,
     driver_busy,
     throttles,
     pins,

@@ -97,6 +97,8 @@ const RUN: &[Metric<Report>] = &[
         |report| report.driven.then(|| unless_zero(moves(report).host_remote_bytes))?),
     Metric::sometimes("faults", Count, "under a driver: accesses that faulted and slept",
         |report| of_driver(report, |moves| moves.faults)),
+    Metric::sometimes("fault_entries", Count, "under a driver: entries of the fault buffer that batches held: a page for each first-level TLB that faulted on it",
+        |report| of_driver(report, |moves| moves.fault_entries)),
     Metric::sometimes("batches", Count, "under a driver: batches of faults and reports served",
         |report| of_driver(report, |moves| moves.batches)),
     Metric::sometimes("block_services", Count, "under a driver: blocks of 2 MiB served, over all batches",

@@ -329,6 +329,7 @@ impl DriverCounts {
             populated_bytes: self.populated_bytes,
             dropped_bytes: self.dropped_bytes,
             faults: self.faults,
+            fault_entries: did.entries,
             batches: did.batches,
             block_services: did.blocks,
             driver_busy: did.busy,

@@ -178,6 +178,8 @@ pub struct MigrationCounts {
     pub dropped_bytes: u64,
     /// Accesses that faulted and slept for the driver.
     pub faults: u64,
+    /// Entries of the fault buffer that batches held, over all of them.
+    pub fault_entries: u64,
     /// Batches that the driver served.
     pub batches: u64,
     /// Blocks of 2 MiB served, over all batches.
