@@ -98,6 +98,34 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
         "streams",
         &[("elements", 1024), ("reads", 3), ("writes", 1), ("seed", 4)],
     ),
+    (
+        "line-reads",
+        &[("lines", 1), ("blocks", 1), ("threads", 32)],
+    ),
+    (
+        "line-reads",
+        &[("lines", 1000), ("blocks", 3), ("threads", 96), ("seed", 2)],
+    ),
+    (
+        "line-reads",
+        &[("lines", 1000), ("access", 1), ("blocks", 5), ("seed", 3)],
+    ),
+    (
+        "line-reads",
+        &[("lines", 1000), ("access", 2), ("blocks", 5)],
+    ),
+    ("page-touch", &[("pages_log2", 0)]),
+    ("page-touch", &[("pages_log2", 11), ("threads", 96)]),
+    ("page-touch", &[("pages_log2", 11), ("scattered", 1)]),
+    ("fdtd-2d", &[("size", 2), ("steps", 1)]),
+    ("fdtd-2d", &[("size", 45), ("steps", 3), ("seed", 6)]),
+    ("hotspot", &[("size", 1), ("launches", 1)]),
+    ("hotspot", &[("size", 31), ("launches", 3), ("seed", 6)]),
+    ("matrix-product", &[("size", 128)]),
+    (
+        "matrix-product",
+        &[("size", 384), ("depth", 24), ("columns", 64), ("seed", 5)],
+    ),
     ("sto", &[("file_bytes", 4), ("window_bytes", 4)]),
     ("sto", &[("file_bytes", 1040), ("window_bytes", 52)]),
     (

@@ -123,7 +123,7 @@ const RUN: &[Metric<Report>] = &[
 const LAST_LAUNCH: &[Metric<LastLaunch>] = &[
     Metric::sometimes("cycles_per_access", Number, "of `pointer-chase`: core cycles of the last launch over its loads, each of which needs the one before",
         |last| (last.accesses > 0).then(|| last.cycles_per_access().into())),
-    Metric::sometimes("bandwidth_bytes_per_second", BytesPerSecond, "of `streams`: what the last launch read and wrote over its time",
+    Metric::sometimes("bandwidth_bytes_per_second", BytesPerSecond, "of `streams` and `line-reads`: what the last launch read and wrote over its time",
         |last| (last.streamed_bytes > 0).then(|| last.bytes_per_second().into())),
 ];
 
