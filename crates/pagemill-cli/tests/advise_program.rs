@@ -462,6 +462,7 @@ fn what_cannot_be_advised_on_is_refused() {
         (plain.as_path(), "chmod +x"),
         (folder.path(), "it is a folder"),
         (Path::new("pagemill-has-no-such-program"), "as ./NAME"),
+        (Path::new("/bin/true"), "name a program that uses CUDA"),
     ] {
         for (command, options) in [
             ("advise", &[][..]),

@@ -642,7 +642,7 @@ fn the_command_ends_as_the_program_does() {
     let crashed = run(&program, &[], &["crash"]);
     assert_eq!(crashed.code, Some(128 + 11), "{}", crashed.stderr);
     let other = run(Path::new("/bin/true"), &[], &[]);
-    assert_eq!(other.code, Some(1));
+    assert_eq!(other.code, Some(2));
     assert!(
         other
             .stderr

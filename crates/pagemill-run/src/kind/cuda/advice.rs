@@ -29,8 +29,8 @@ pub fn advice(program: &Path, has_own_runtime: bool) -> &'static str {
         }
         Runtime::Static => STRIPPED,
         Runtime::Unknown => {
-            "if it has a CUDA runtime inside and no symbols, link it with `nvcc -cudart shared`; a program that is linked with \
-             `-static` cannot be given another runtime"
+            "name a program that uses CUDA; if this one has a CUDA runtime inside and no symbols, link it with \
+             `nvcc -cudart shared`; a program that is linked with `-static` cannot be given another runtime"
         }
     }
 }

@@ -64,7 +64,7 @@ pub fn run(
             folder.path().join(STRIPPED_NOTE).exists(),
         );
         if exit_code == 0 {
-            return Err(PointError::Failed(format!(
+            return Err(PointError::Refused(format!(
                 "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
             )));
         }
