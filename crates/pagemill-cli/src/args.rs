@@ -9,7 +9,7 @@ use pagemill_run::mrc::policies::CacheSize;
 
 use crate::values;
 
-/// Simulates page-level memory management: what moves, when, and what it costs.
+/// Simulates page-level memory management: which pages move, when, and at what cost.
 #[derive(Parser, Debug)]
 #[command(
     name = "pagemill",
@@ -29,23 +29,23 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario and show its results
     Run(RunArguments),
-    /// Run a scenario point by point into a folder; a killed run goes on where it stopped
+    /// Run a scenario point by point into a folder; a killed run resumes where it stopped
     Sweep(SweepArguments),
-    /// Say which calls speed a CUDA program up, or rank placements of data by simulation
+    /// Find the memory hints that make a CUDA program faster, or rank placements of data
     Advise(Box<crate::advise::AdviseArguments>),
     /// Search for the settings that come nearest to published values
     Fit(crate::fit::FitArguments),
     /// Rank policies by their time over several programs, with confidence
     Rank(crate::rank::RankArguments),
-    /// Show two results side by side, with the error of each point
+    /// Compare two results, with the error of each point
     Compare(CompareArguments),
     /// Show where the pages of a run were, when and why: one HTML page that needs no network
     View(ViewArguments),
     /// Make a static site of several runs, which filters and compares them in the browser
     Report(ReportArguments),
-    /// List what can be named in a scenario
+    /// List machines, workloads, policies and scenarios
     List(ListArguments),
-    /// Show which real backends this machine has, and what would enable the others
+    /// Show which real backends this machine has, and how to enable the others
     Doctor(DoctorArguments),
     /// Run an unmodified CUDA program on a simulated GPU
     Cuda(CudaArguments),
@@ -56,13 +56,13 @@ pub enum Command {
     /// Run benchmarks on the real GPU of this machine
     #[command(subcommand)]
     Gpu(GpuCommand),
-    /// Show how the misses of a trace follow its share of a cache
+    /// Compute the miss curve of a trace or a program
     Mrc(MrcArguments),
-    /// Huge pages that are clean before anyone waits for them
+    /// Use or serve huge pages that are cleared in advance
     Zero(crate::zero::ZeroArguments),
-    /// Programs with more memory than frames
+    /// Run programs with less memory than they use
     Pager(crate::pager::PagerArguments),
-    /// Programs that keep to their own part of a shared cache
+    /// Give programs their own part of a shared cache
     Color(crate::color::ColorArguments),
     /// Write the completions of a shell, such as bash
     Completions {
@@ -138,8 +138,8 @@ pub struct SweepArguments {
     pub format: RunFormat,
 }
 
-/// The program is started with pagemill's CUDA runtime in its library path; it has to be linked with `-cudart shared`
-/// and to have PTX in it. Its exit code is that of the command.
+/// The program is started with pagemill's CUDA libraries in its library path. It has to contain PTX, which nvcc includes by default;
+/// its runtime may be shared or linked statically. The exit code is the program's.
 #[derive(Args, Debug)]
 pub struct CudaArguments {
     /// The machine, by name or by file
@@ -173,25 +173,25 @@ pub struct CudaArguments {
     #[arg(long, conflicts_with = "oversubscribe")]
     pub functional: bool,
 
-    /// Look for mistakes of kernels: memory that is out of bounds, freed or uninitialized, races, lanes that miss each other
+    /// Find bugs in kernels: out-of-bounds, freed and uninitialized memory, races, lanes that miss a barrier
     ///
     /// Each is a line of standard error, once for each source line, and the exit code is 1 if there are any. Compile with
     /// -lineinfo to see source lines. Without simulated time, as with --functional.
     #[arg(long, conflicts_with = "oversubscribe")]
     pub check: bool,
 
-    /// How much to time: every launch; a part of them, for an estimate with an error bar; or page traffic alone, with a
-    /// lower bound for time
+    /// How much to time: full (every launch), sampled (some of them, for an estimate with an error bar), or pages (page
+    /// traffic alone, with a lower bound for time)
     #[arg(long, value_name = "DETAIL", value_parser = ["full", "sampled", "pages"], default_value = "full", conflicts_with_all = ["functional", "check"])]
     pub detail: String,
 
-    /// Say on standard error which environment variables the program gets
+    /// Print the environment variables of the program to standard error
     #[arg(long)]
     pub verbose: bool,
 
     /// Write results to standard output in this form, and the program's output to standard error
     ///
-    /// Otherwise the program keeps standard output, and a table goes to standard error.
+    /// Without it, standard output is the program's, and a table goes to standard error.
     #[arg(long, value_enum)]
     pub format: Option<RunFormat>,
 
@@ -213,14 +213,14 @@ pub enum RunFormat {
     Csv,
 }
 
-/// Rows meet where all parameters that both files have are equal. An error is the first value over the second, less one.
+/// Rows are matched by the parameters that both files have. An error is the first value over the second, minus one.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// A results.json: what is judged, such as a simulation
+    /// The results.json to judge, such as that of a simulation
     #[arg(value_name = "FIRST.json")]
     pub first: PathBuf,
 
-    /// A results.json: what it is judged by, such as a measurement
+    /// The results.json to judge it by, such as that of a measurement
     #[arg(value_name = "SECOND.json")]
     pub second: PathBuf,
 
@@ -228,7 +228,7 @@ pub struct CompareArguments {
     #[arg(long = "metric", value_name = "COLUMN")]
     pub metrics: Vec<String>,
 
-    /// A parameter that may differ between rows that meet; may be repeated
+    /// A parameter to ignore in matching rows; may be repeated
     #[arg(long = "ignore", value_name = "COLUMN")]
     pub ignored: Vec<String>,
 
@@ -237,14 +237,14 @@ pub struct CompareArguments {
     pub format: RunFormat,
 }
 
-/// `run --out` and `cuda --out` record the pages where they migrate; their report.html shows the same.
+/// `run --out` and `cuda --out` record where pages are if pages migrate; their report.html shows the same map.
 #[derive(Args, Debug)]
 pub struct ViewArguments {
     /// A folder of results, or a page map
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// Where the page goes [default: beside RESULT]
+    /// The HTML file to write [default: beside RESULT]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
@@ -256,11 +256,11 @@ pub struct ViewArguments {
 /// The site needs no server and no network.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// A folder whose folders hold results.json, at any depth
+    /// A folder with runs (results.json) at any depth
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Where the site goes; files of an earlier site are replaced
+    /// The folder of the site; files of an earlier site are replaced
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
@@ -280,23 +280,23 @@ pub enum GpuCommand {
 /// Exit code 3: there is no GPU or no driver; the message says what is missing and how to get it.
 #[derive(Args, Debug)]
 pub struct GpuBenchArguments {
-    /// What is read [default: all patterns]
+    /// Access pattern [default: all patterns]
     #[arg(long = "pattern", value_name = "NAME,..", value_delimiter = ',', value_parser = values::pattern)]
     pub patterns: Vec<AccessPattern>,
 
-    /// How the warps of a block keep together: lock-step, free-running
+    /// Whether warps of a block wait for each other: lock-step, free-running
     #[arg(long = "variant", value_name = "NAME,..", value_delimiter = ',', value_parser = values::variant, default_value = "lock-step")]
     pub variants: Vec<Variant>,
 
-    /// How the data is placed: on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
+    /// Placement of the data: on-demand, zero-copy, stripe, stripe-even, bulk-prefetch, read-mostly
     #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy, default_value = "on-demand,zero-copy,stripe,bulk-prefetch")]
     pub strategies: Vec<&'static StrategyEntry>,
 
-    /// Size of the data over the GPU memory that is left to it
+    /// Size of the data divided by the GPU memory available to it
     #[arg(long = "factor", value_name = "F,..", value_delimiter = ',', value_parser = values::factor, default_value = "0.5,1,1.5")]
     pub factors: Vec<f64>,
 
-    /// Granule that striping deals out: 4KiB, 64KiB, 2MiB
+    /// Size of a stripe: 4KiB, 64KiB, 2MiB
     #[arg(long = "stripe", value_name = "SIZE,..", value_delimiter = ',', value_parser = values::size, default_value = "2MiB")]
     pub stripes_bytes: Vec<u64>,
 
@@ -313,15 +313,15 @@ pub struct GpuBenchArguments {
     #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size)]
     pub gpu_memory_bytes: Option<u64>,
 
-    /// What to call this machine in the rows, such as the simulated machine to compare with [default: the GPU's name]
+    /// Name of this machine in the rows, such as the simulated machine to compare with [default: the GPU's name]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
 
-    /// Added to the thread numbers that random reads start from
+    /// Seed of random reads: added to thread numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// Cut a random run short where the rest of a loop would take longer, in seconds
+    /// Shorten a random run if the rest of a loop would take longer than this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = values::factor, default_value = "60")]
     pub time_limit: f64,
 
@@ -382,15 +382,15 @@ pub struct MpiArguments {
     #[arg(long, default_value = "pni")]
     pub machine: String,
 
-    /// Show what each process' interface counted, on standard error
+    /// Print the counters of each rank's interface to standard error
     #[arg(long)]
     pub report: bool,
 
-    /// Ranks of a node: they share one simulated interface, and messages between them go through shared memory
+    /// Ranks per node: they share one simulated interface, and exchange messages through shared memory
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: u32,
 
-    /// Nanoseconds for which a message between ranks of a node is under way, beside copies and overheads
+    /// Latency in nanoseconds of a message between ranks of a node, without copies and overheads
     #[arg(long = "node-latency", value_name = "NS", default_value_t = 220, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub node_latency_ns: u64,
 
@@ -398,24 +398,24 @@ pub struct MpiArguments {
     #[arg(long, value_enum, default_value_t = Clock::Mpi)]
     pub clock: Clock,
 
-    /// Virtual time of computing between calls: none, measured (its CPU time), or a file that --compute-out wrote, for the same times in every run
+    /// Virtual time of computation between calls: none, measured (its CPU time), or a file written by --compute-out, for the same times in every run
     #[arg(long, value_name = "none|measured|FILE", default_value = "none")]
     pub compute: ComputeArgument,
 
-    /// With --compute measured: virtual seconds for a second of CPU time; 2 is a processor of half the speed [default: 1]
+    /// With --compute measured: virtual seconds per second of CPU time; 2 stands for a processor of half the speed [default: 1]
     #[arg(long, value_name = "FACTOR")]
     pub cpu_factor: Option<f64>,
 
-    /// Write the times of computing to a file
+    /// Write the times of computation to a file
     #[arg(long, value_name = "FILE")]
     pub compute_out: Option<PathBuf>,
 
-    /// Write what each rank did when to a file for ui.perfetto.dev: calls, waits with their causes, messages
+    /// Write a timeline of all ranks for ui.perfetto.dev: calls, waits with their causes, messages
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
-    /// Real seconds to wait for processes that make no progress before their order is given up, or, if they are stopped, the job [default: 20;
-    /// 600 where computing takes time]
+    /// Real seconds to wait for a process that makes no progress; then others go on without it, or, if it is stopped, the job ends [default: 20;
+    /// 600 with --compute]
     #[arg(long = "patience", value_name = "SECONDS")]
     pub patience_seconds: Option<u64>,
 
@@ -462,7 +462,7 @@ pub enum TextFormat {
 }
 
 /// Without --policy: exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
-/// curve by stack distances is an approximation, and --stack-distance shows it beside. With --policy: the misses of replacement
+/// curve by stack distances is an approximation, which --stack-distance adds. With --policy: the misses of replacement
 /// policies for a list of sizes, exact or of a sample.
 #[derive(Args, Debug)]
 pub struct MrcArguments {
@@ -470,7 +470,7 @@ pub struct MrcArguments {
     #[arg(required_unless_present = "program", conflicts_with = "program")]
     pub trace: Option<PathBuf>,
 
-    /// Instead of a trace, a program and its arguments: it is run in the virtual machine, and its heap watched
+    /// Instead of a trace, a program and its arguments, whose heap is traced in a virtual machine
     ///
     /// It has to be dynamically linked. Its libraries, and files that its arguments name, are copied into the virtual machine,
     /// which has no network and no disk. What it writes goes to standard error.
@@ -481,11 +481,11 @@ pub struct MrcArguments {
     #[arg(long, value_name = "FILE", requires = "program")]
     pub stdin: Option<PathBuf>,
 
-    /// A file or folder that the program reads, though no argument names it
+    /// A further file or folder that the program reads
     #[arg(long, value_name = "PATH", requires = "program")]
     pub with: Vec<PathBuf>,
 
-    /// Record every reference, not those only that miss a first cache of 32 KiB, 8 ways
+    /// Record every reference, not only those that miss a first cache of 32 KiB, 8 ways
     #[arg(long, requires = "program")]
     pub all_references: bool,
 
@@ -493,7 +493,7 @@ pub struct MrcArguments {
     #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, default_value = "1GiB", requires = "program")]
     pub memory_bytes: u64,
 
-    /// The virtual machine is ended after so many seconds
+    /// End the virtual machine after this many seconds
     #[arg(
         long = "time-limit",
         value_name = "S",
@@ -502,11 +502,11 @@ pub struct MrcArguments {
     )]
     pub time_limit_s: u32,
 
-    /// Keep the trace there
+    /// Keep the trace in this file
     #[arg(long, value_name = "FILE", requires = "program")]
     pub keep_trace: Option<PathBuf>,
 
-    /// How the trace is written [default: told by its first bytes]
+    /// Format of the trace [default: recognized by its first bytes]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub trace_format: Option<TraceFormat>,
 
@@ -538,7 +538,7 @@ pub struct MrcArguments {
     )]
     pub sample_rate: Option<f64>,
 
-    /// With --policy: watch so many objects, chosen by hash; memory does not grow with the trace
+    /// With --policy: watch this many objects, chosen by hash; memory does not grow with the trace
     #[arg(long, value_name = "N", requires = "policies")]
     pub sample_objects: Option<NonZeroUsize>,
 
@@ -558,15 +558,15 @@ pub struct MrcArguments {
     #[arg(long = "page", value_name = "SIZE", value_parser = values::size, default_value = "4KiB")]
     pub page_bytes: u64,
 
-    /// Watch every n-th line of a page only; exact for what is watched
+    /// Watch every n-th line of a page only; exact for those lines
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
 
-    /// With a sample: watch all lines or objects too, and tell how far off the sample is
+    /// With a sample: also compute the exact curve, and the error of the sample
     #[arg(long)]
     pub exact: bool,
 
-    /// Show the approximation by stack distances beside, and how far off it is
+    /// Add the approximation by stack distances, and its error
     #[arg(long)]
     pub stack_distance: bool,
 

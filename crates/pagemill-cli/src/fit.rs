@@ -18,19 +18,19 @@ use crate::output::{note, print_results};
 use crate::run::{Progress, interrupt};
 
 /// The section [fit] of the scenario names the keys and their values; targets are its claims with a published value. The table has
-/// the settings that no other one beats, nearest to all targets first. The same for any number of jobs.
+/// the settings that no other setting beats, nearest to all targets first. Results are the same for any number of jobs.
 ///
-/// Ctrl-C shows what was found so far and ends with exit code 130; with --out, the same command goes on from there.
+/// Ctrl-C shows what was found so far and ends with exit code 130; with --out, the same command resumes from there.
 #[derive(Args, Debug)]
 pub struct FitArguments {
     /// A scenario file, or the name of a built-in scenario
     pub scenario: String,
 
-    /// Settings to try, instead of what the scenario says; a larger number goes on where a smaller one ended
+    /// Number of settings to try [default: the scenario's]; with --out, a larger number continues a finished search
     #[arg(long, value_name = "N")]
     pub points: Option<NonZeroU64>,
 
-    /// Seed of the search, instead of what the scenario says
+    /// Seed of the search [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 

@@ -1,4 +1,4 @@
-//! `pagemill list`: what can be named in a scenario.
+//! `pagemill list`: machines, workloads, policies and scenarios.
 
 use std::fmt::Write;
 

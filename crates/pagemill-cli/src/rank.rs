@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::print_results;
 use crate::run::{Progress, Stdout, interrupt};
 
-/// Every combination of policy and program runs once; what is swept beside the policy is a program. The table has the geometric
+/// Every combination of policy and program runs once; each combination of the other swept keys is a program. The table has the geometric
 /// mean of each policy's time over that of the best one, with a 95 % interval from resampled programs.
 #[derive(Args, Debug)]
 pub struct RankArguments {

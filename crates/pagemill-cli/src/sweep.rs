@@ -1,4 +1,4 @@
-//! `pagemill sweep`: a scenario whose points are kept one by one, so that a run that was killed goes on where it stopped.
+//! `pagemill sweep`: a scenario whose points are kept one by one, so that a killed run resumes where it stopped.
 
 use pagemill_report::OutputDir;
 use pagemill_run::{PointError, RunOptions, Store, result_set, run_all, run_point, terminal_view};

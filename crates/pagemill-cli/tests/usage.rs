@@ -17,29 +17,29 @@ fn json(text: &str) -> Value {
 #[test]
 fn help() {
     assert_snapshot!(run(&["--help"]).result(), @r#"
-Simulates page-level memory management: what moves, when, and what it costs
+Simulates page-level memory management: which pages move, when, and at what cost
 
 Usage: pagemill <COMMAND>
 
 Commands:
   run          Run a scenario and show its results
-  sweep        Run a scenario point by point into a folder; a killed run goes on where it stopped
-  advise       Say which calls speed a CUDA program up, or rank placements of data by simulation
+  sweep        Run a scenario point by point into a folder; a killed run resumes where it stopped
+  advise       Find the memory hints that make a CUDA program faster, or rank placements of data
   fit          Search for the settings that come nearest to published values
   rank         Rank policies by their time over several programs, with confidence
-  compare      Show two results side by side, with the error of each point
+  compare      Compare two results, with the error of each point
   view         Show where the pages of a run were, when and why: one HTML page that needs no network
   report       Make a static site of several runs, which filters and compares them in the browser
-  list         List what can be named in a scenario
-  doctor       Show which real backends this machine has, and what would enable the others
+  list         List machines, workloads, policies and scenarios
+  doctor       Show which real backends this machine has, and how to enable the others
   cuda         Run an unmodified CUDA program on a simulated GPU
   mpi          Run an MPI program over the simulated network interface
   goal         Write the messages of a scenario in the GOAL format of other network simulators
   gpu          Run benchmarks on the real GPU of this machine
-  mrc          Show how the misses of a trace follow its share of a cache
-  zero         Huge pages that are clean before anyone waits for them
-  pager        Programs with more memory than frames
-  color        Programs that keep to their own part of a shared cache
+  mrc          Compute the miss curve of a trace or a program
+  zero         Use or serve huge pages that are cleared in advance
+  pager        Run programs with less memory than they use
+  color        Give programs their own part of a shared cache
   completions  Write the completions of a shell, such as bash
   manual       Write the manual page, for man -l -
   help         Print this message or the help of the given subcommand(s)
@@ -85,7 +85,7 @@ Options:
           Print help (see a summary with '-h')
 "#);
     assert_snapshot!(run(&["list", "--help"]).result(), @r#"
-List what can be named in a scenario
+List machines, workloads, policies and scenarios
 
 Usage: pagemill list [OPTIONS] <WHAT>
 

@@ -9,10 +9,9 @@ use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
 use crate::args::RunFormat;
 use crate::values;
 
-/// With a program after `--`: what moves for each of its allocations, and which hints make it faster. The program is run as it
-/// is, then with one change at a time, at most --runs times; its output has to stay the same. The answer is a table of
-/// allocations, and one of the calls to add, with the line and the time before and after. Lines are known from debug information
-/// (`nvcc -g`).
+/// With a program after `--`: what moves for each of its allocations, and which hints make it faster. The program is run unchanged,
+/// then with one change at a time, at most --runs times; its output has to stay the same. The answer is a table of
+/// allocations, and one of the calls to add, with the line and the time before and after. Lines need debug information (`nvcc -g`).
 ///
 /// With a language model: its table of tensors is read, and the weights of a token are simulated on demand, as zero-copy, with
 /// layers split, with prefetch across blocks and with partial pages; the answer is tokens a second on --machine NAME, or `all`.
@@ -28,11 +27,11 @@ pub struct AdviseArguments {
     #[arg(value_name = "MODEL", conflicts_with = "command")]
     pub model: Option<PathBuf>,
 
-    /// What is read: grid-stride, block-stride, random-warp
+    /// Access pattern: grid-stride, block-stride, random-warp
     #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
     pub pattern: Option<AccessPattern>,
 
-    /// Size of the data over the GPU memory that is free for it
+    /// Size of the data divided by the GPU memory free for it
     #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
     pub factor: Option<f64>,
 
@@ -40,11 +39,11 @@ pub struct AdviseArguments {
     #[arg(long, value_name = "NAME", required_unless_present = "command")]
     pub machine: Option<String>,
 
-    /// Times that the data is read
+    /// How often the data is read
     #[arg(long, value_name = "N", default_value = "1")]
     pub reuse: NonZeroU32,
 
-    /// How the warps of a block keep together: lock-step, free-running
+    /// Whether warps of a block wait for each other: lock-step, free-running
     #[arg(long, value_name = "NAME", value_parser = values::variant, default_value = "lock-step")]
     pub variant: Variant,
 
@@ -52,7 +51,7 @@ pub struct AdviseArguments {
     #[arg(long = "strategy", value_name = "NAME,..", value_delimiter = ',', value_parser = values::strategy)]
     pub strategies: Vec<&'static StrategyEntry>,
 
-    /// Granule that striping deals out
+    /// Size of a stripe
     #[arg(long = "stripe", value_name = "SIZE", value_parser = values::size, default_value = "2MiB")]
     pub stripe_bytes: u64,
 
@@ -100,11 +99,11 @@ pub struct ProgramArguments {
     #[arg(long = "ignore-lines", value_name = "TEXT", requires = "command")]
     pub ignored: Vec<String>,
 
-    /// Run the program once more with the calls that are advised; it has standard output, and the tables go to standard error
+    /// Run the program once more with the advised calls; standard output is then the program's, and the tables go to standard error
     #[arg(long, requires = "command")]
     pub apply: bool,
 
-    /// Also run it on these machines, as it is and with the calls: names, or `all` that have a driver
+    /// Also run it on these machines, unchanged and with the calls: names, or `all` (those with a driver)
     #[arg(
         long,
         value_name = "NAME,..",
@@ -117,7 +116,7 @@ pub struct ProgramArguments {
     #[arg(long, value_name = "F,..", value_delimiter = ',', value_parser = values::factor, requires = "command")]
     pub factors: Vec<f64>,
 
-    /// How many times as long as with all data on the GPU a run may take to be called bearable
+    /// Slowdown over a run with all data on the GPU up to which a time is called bearable
     #[arg(long, value_name = "X", value_parser = values::factor, default_value = "2", requires = "command")]
     pub bearable: f64,
 

@@ -16,11 +16,11 @@ pub struct ColorArguments {
 pub enum ColorCommand {
     /// Run a program whose heap is in pages of its own cache colors
     Run(RunArguments),
-    /// Give running tasks their colors, and change them when tasks come and go
+    /// Serve as coordinator: divide the colors among tasks, again whenever a task starts or ends
     Serve(ServeArguments),
     /// Show which tasks run, and which colors they have
     Status(StatusArguments),
-    /// Find out by timing whether pages of this machine have cache colors
+    /// Test by timing whether pages of this machine have cache colors
     Probe(ProbeArguments),
     /// The companion of a task
     #[command(hide = true)]
@@ -54,15 +54,15 @@ pub struct RunArguments {
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub struct NeedArguments {
-    /// So many colors, whatever others need
+    /// Number of colors, whatever other tasks need
     #[arg(long, value_name = "N")]
     pub colors: Option<NonZeroU16>,
 
-    /// What tasks of a class need: A, B (misses follow the share), C (a stream), D (few misses)
+    /// Class of the task: A, B (misses follow the share), C (a stream), D (few misses)
     #[arg(long, value_name = "CLASS", ignore_case = true, value_parser = ["A", "B", "C", "D"])]
     pub class: Option<String>,
 
-    /// What its miss curve says: results.json of `pagemill mrc --out DIR`
+    /// Its miss curve: results.json of `pagemill mrc --out DIR`
     #[arg(long, value_name = "FILE")]
     pub curve: Option<PathBuf>,
 }
@@ -82,7 +82,7 @@ pub struct MemoryArguments {
     #[arg(long, value_name = "PATH", default_value = pagemill_linux::resctrl::MOUNT, hide = true)]
     pub resctrl: PathBuf,
 
-    /// A file stands in for the module: so many colors, none of them real
+    /// For tests: use a file in place of the module, with this many colors, none of them real
     #[arg(long, value_name = "COLORS", hide = true)]
     pub stand_in: Option<NonZeroU16>,
 }
@@ -134,7 +134,7 @@ pub struct HoldArguments {
     pub memory: MemoryArguments,
 }
 
-/// Tasks run on when it ends, and come back to the next one.
+/// When it ends, tasks keep their colors and reconnect to the next coordinator.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
     /// What gives programs their colors
@@ -149,7 +149,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N")]
     pub colors: Option<NonZeroU16>,
 
-    /// How they are divided: a quota policy of `pagemill list policies`
+    /// How colors are divided: a quota policy of `pagemill list policies`
     #[arg(long, value_name = "NAME", default_value = "best-quota")]
     pub policy: String,
 
@@ -181,14 +181,14 @@ pub struct StatusArguments {
     pub format: TextFormat,
 }
 
-/// Frame numbers are seen by root only; without them it is not known whether colors follow physical addresses.
+/// Only root can read frame numbers; without them, it remains unknown whether colors follow physical addresses.
 #[derive(Args, Debug)]
 pub struct ProbeArguments {
     /// The cache to probe: 2 or 3
     #[arg(long, value_name = "LEVEL", default_value = "2")]
     pub level: NonZeroU32,
 
-    /// Pages whose colors are found out
+    /// Number of pages to sort by color
     #[arg(long, value_name = "N", default_value = "128")]
     pub pages: NonZeroU32,
 

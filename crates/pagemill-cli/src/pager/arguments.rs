@@ -16,11 +16,11 @@ pub struct PagerArguments {
 
 #[derive(Subcommand, Debug)]
 pub enum PagerCommand {
-    /// Run a program whose large memory lives beyond a budget
+    /// Run a program with a memory budget; the rest of its memory is compressed, in a folder or on a server
     Run(Box<RunArguments>),
     /// Measure what the pager costs on this computer, and write a machine file for simulations
     Probe(ProbeArguments),
-    /// Keep memory of other programs and machines
+    /// Serve as page server: keep memory of other programs and machines
     Serve(ServeArguments),
     /// Show the pagers that run on this computer: faults, bytes each way, waiting
     Top(TopArguments),
@@ -32,7 +32,7 @@ pub enum PagerCommand {
 /// answer page faults, or the kernel is too old; the message says what would help.
 #[derive(Args, Debug)]
 pub struct RunArguments {
-    /// Frames for paged memory
+    /// The budget: frames for paged memory
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub memory: u64,
 
@@ -40,11 +40,11 @@ pub struct RunArguments {
     #[arg(long, value_name = "WHERE", default_value = "compressed")]
     pub to: String,
 
-    /// Most bytes that it may take up there
+    /// Most bytes that the rest may take up
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub limit: Option<u64>,
 
-    /// What is evicted as one, 64 KiB to 2 MiB
+    /// Unit of eviction, 64 KiB to 2 MiB
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64KiB")]
     pub page_size: u64,
 
@@ -52,19 +52,19 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME", default_value = "multi-range")]
     pub policy: String,
 
-    /// Gaps of fewer bytes than this move along
+    /// Also move gaps smaller than this
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub gap_threshold: Option<u64>,
 
-    /// What else of a page moves with a fault: host-page, big-page, density-tree
+    /// How a fault grows within its page: host-page, big-page, density-tree
     #[arg(long, value_name = "NAME", default_value = "host-page")]
     pub growth: String,
 
-    /// What moves before it is asked for: streams, none
+    /// Read-ahead policy: streams, none
     #[arg(long, value_name = "NAME", default_value = "streams")]
     pub read_ahead: String,
 
-    /// Which page leaves: an eviction policy
+    /// Eviction policy
     #[arg(long, value_name = "NAME", default_value = "migration-order")]
     pub eviction: String,
 
@@ -147,7 +147,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub quota: Option<u64>,
 
-    /// Keep what a client kept for so long after its connection broke
+    /// How long to keep a client's memory after its connection broke
     #[arg(long = "grace", value_name = "SECONDS", default_value_t = 60)]
     pub grace_seconds: u64,
 

@@ -1,4 +1,4 @@
-//! `pagemill pager`: programs with more memory than frames.
+//! `pagemill pager`: runs programs with less memory than they use.
 
 mod arguments;
 mod counts;

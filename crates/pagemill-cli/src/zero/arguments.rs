@@ -14,15 +14,15 @@ pub struct ZeroArguments {
 
 #[derive(Subcommand, Debug)]
 pub enum ZeroCommand {
-    /// Keep huge pages clean, and lend them over a socket
+    /// Serve as pool: clear huge pages in advance, and lend them over a socket
     Serve(ServeArguments),
-    /// Show how the pool stands
+    /// Show the state of the pool
     Status(StatusArguments),
     /// Measure what clearing costs on this machine
     Bench(BenchArguments),
-    /// Run a program whose large allocations come from the pool
+    /// Run a program whose large allocations are served by the pool
     Run(PreloadArguments),
-    /// Run a program on each kind of pages, and say which to use
+    /// Run a program on each kind of pages, and recommend one
     Advise(AdviseArguments),
 }
 
@@ -37,7 +37,7 @@ pub struct ServeArguments {
     #[arg(long, conflicts_with_all = ["pages", "size", "socket", "socket_mode", "shelves", "quota", "no_recycle", "reserve"])]
     pub kernel: bool,
 
-    /// With --kernel: look at the ring without ever sleeping, which takes a whole CPU
+    /// With --kernel: poll the ring without sleeping, which takes a whole CPU
     #[arg(long, conflicts_with = "pages")]
     pub busy: bool,
 
@@ -67,15 +67,15 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N")]
     pub quota: Option<NonZeroUsize>,
 
-    /// Who clears what is returned; see `pagemill zero bench`
+    /// Engine that clears returned memory; see `pagemill zero bench`
     #[arg(long, default_value = "auto")]
     pub engine: String,
 
-    /// Give all returned memory back to the kernel, rather than lend it to the same user again
+    /// Return all memory to the kernel, rather than lend it to the same user again
     #[arg(long)]
     pub no_recycle: bool,
 
-    /// Add the pages to the kernel's stock, and take them away at the end (root)
+    /// Add the pages to the kernel's stock, and remove them at the end (root)
     #[arg(long)]
     pub reserve: bool,
 }
@@ -145,7 +145,7 @@ pub enum MemorySource {
     Hugetlb,
     /// The kernel, with transparent huge pages
     Thp,
-    /// The kernel, there and cleared when the allocation returns
+    /// The kernel, populated and cleared when the allocation returns
     Populate,
 }
 
@@ -161,7 +161,7 @@ impl MemorySource {
     }
 }
 
-/// The program reads nothing, and what it writes to standard output is thrown away.
+/// The program's standard input is empty, and its standard output is discarded.
 #[derive(Args, Debug)]
 pub struct AdviseArguments {
     /// Runs on each kind of pages
@@ -176,7 +176,7 @@ pub struct AdviseArguments {
     #[arg(long, value_name = "N")]
     pub pages: Option<NonZeroUsize>,
 
-    /// A pool that serves already [default: the usual one if it serves, else one of this command]
+    /// Socket of a running pool [default: the usual one if it serves, else a pool of this command]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 

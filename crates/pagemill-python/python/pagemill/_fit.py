@@ -41,7 +41,7 @@ def fit(
     seed:
         Seed of the search, instead of what the scenario says.
     out:
-        A folder that keeps each point, as that of `sweep`: a search that was killed goes on where it stopped, and a larger
+        A folder that keeps each point, as that of `sweep`: a killed search resumes where it stopped, and a larger
         `points` goes on where a smaller one ended. ``results/`` holds the results at the end. If not given: nothing is kept.
     executor, workers:
         As for `sweep`.
