@@ -213,6 +213,21 @@ static void hosts_events_and_variables(const char *path) {
     remove(path);
 }
 
+// A graph that the program knows need not be asked for at the end of a capture into it.
+static void captured_into_a_graph() {
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaStream_t stream;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    OK(cudaMemsetAsync(device, 1, bytes, stream));
+    OK(cudaStreamEndCapture(stream, nullptr));
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    launch(executable);
+    EXPECT(all(0x01010101));
+}
+
 int main() {
     char path[64];
     snprintf(path, sizeof path, "/tmp/pagemill-graph-%p.dot", (void *)&path);
@@ -220,6 +235,7 @@ int main() {
     kernels_and_fills();
     attributes();
     hosts_events_and_variables(path);
+    captured_into_a_graph();
     printf("graph_parameters: %d wrong\n", wrong);
     return wrong != 0;
 }
