@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
 
 #include "expect.cuh"
 
@@ -229,12 +231,13 @@ static void captured_into_a_graph() {
 }
 
 int main() {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/pagemill-graph-%p.dot", (void *)&path);
+    char name[64];
+    snprintf(name, sizeof name, "pagemill-graph-%p.dot", (void *)&name);
+    std::string path = std::filesystem::temp_directory_path() / name;
     OK(cudaMalloc(&device, bytes));
     kernels_and_fills();
     attributes();
-    hosts_events_and_variables(path);
+    hosts_events_and_variables(path.c_str());
     captured_into_a_graph();
     printf("graph_parameters: %d wrong\n", wrong);
     return wrong != 0;

@@ -23,7 +23,7 @@ impl Meetings<'_> {
         warp.split();
         let inst = &self.code.warp_wide[index as usize];
         let mut members = warp_wide::members(frame, inst, mask);
-        // Who is left out by its own mask waits for nobody but itself.
+        // A lane that its own mask leaves out waits only for itself.
         lanes_of(warp_wide::left_out(&members, mask)).for_each(|lane| members[lane] = 1 << lane);
         let mut rest = mask;
         while rest != 0 {

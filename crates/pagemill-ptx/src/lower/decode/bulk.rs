@@ -31,26 +31,9 @@ pub(super) fn cp(
     modifiers: &mut Modifiers<'_>,
     reduces: bool,
 ) -> Result<(), Fail> {
-    match modifiers.take_one(&["commit_group", "wait_group", "prefetch", "tensor"]) {
-        Some("commit_group") => {
-            decoder.push(Op::Nop, &[], &[], Aux::None);
-            return Ok(());
-        }
-        Some("wait_group") => {
-            modifiers.take("read");
-            decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
-            return Ok(());
-        }
-        Some("prefetch") => {
-            while modifiers
-                .take_one(&["L2", "global", "L2::cache_hint"])
-                .is_some()
-            {}
-            decoder.push(Op::Nop, &[], &[], Aux::None);
-            return Ok(());
-        }
-        Some(_) => return Err(decoder.bad_form()),
-        None => {}
+    if let Some(aux) = beside(decoder, modifiers)? {
+        decoder.push(Op::Nop, &[], &[], aux);
+        return Ok(());
     }
     let spaces = (modifiers.take_map(space_of), modifiers.take_map(space_of));
     let (Some(to_space), Some(from_space)) = spaces else {
@@ -97,6 +80,24 @@ pub(super) fn cp(
     }
     decoder.set_label(skip);
     Ok(())
+}
+
+/// What is no copy: groups, of which waiting for some waits for all, and prefetches, which change nothing.
+fn beside(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Option<Aux>, Fail> {
+    match modifiers.take_one(&["commit_group", "wait_group", "prefetch", "tensor"]) {
+        None => Ok(None),
+        Some("commit_group") => Ok(Some(Aux::None)),
+        Some("wait_group") => {
+            modifiers.take("read");
+            Ok(Some(Aux::WaitForCopies))
+        }
+        Some("prefetch") => {
+            let hints = ["L2", "global", "L2::cache_hint"];
+            while modifiers.take_one(&hints).is_some() {}
+            Ok(Some(Aux::None))
+        }
+        Some(_) => Err(decoder.bad_form()),
+    }
 }
 
 /// The operation and type of a reduction.
