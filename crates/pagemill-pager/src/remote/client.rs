@@ -8,7 +8,7 @@ use super::protocol::{
     BYE, FREE, FULL, GET, MAGIC, METRICS, OK, PUT, SessionId, UNITS_MAX, VERSION, read_array,
     read_text, read_u8, read_u64,
 };
-use super::stream::{Address, Stream};
+use super::stream::{Address, Connection as _, Stream};
 use crate::UNIT_BYTES;
 use crate::store::{NO_SLOT, Slot, Store, StoreError, Unit, Usage};
 

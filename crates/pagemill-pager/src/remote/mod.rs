@@ -2,6 +2,7 @@
 
 mod auth;
 mod client;
+mod host;
 mod protocol;
 mod server;
 mod sessions;

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::auth::Token;
+use super::host::{Host, Kernel};
 use super::protocol::{
     BYE, CHANGE, DIFFERS, FAILED, FREE, FULL, GET, LINE_BYTES, MAGIC, METRICS, NAME_BYTES_MAX, OK,
     PUT, REFUSED, SessionId, UNITS_MAX, VERSION, read_array, read_text, read_u8, read_u64,
 };
 use super::sessions::{Refusal, Session, Sessions, Tenant};
-use super::stream::{Address, Incoming, Stream};
+use super::stream::{Address, Connection, Incoming, Stream};
 use crate::UNIT_BYTES;
 use crate::store::{Slot, Store};
 
@@ -66,6 +67,7 @@ struct Shared {
     sessions: Sessions,
     tenants: Vec<(Arc<Tenant>, Token)>,
     store: Arc<dyn Store>,
+    host: Box<dyn Host>,
     grace: Duration,
     is_stopping: AtomicBool,
     connections: AtomicU64,
@@ -109,7 +111,12 @@ impl Server {
         }
         let incoming = Incoming::bind(&config.address).map_err(failed)?;
         let address = incoming.address(&config.address);
-        let shared = Arc::new(Shared::new(config.tenants, config.grace, store));
+        let shared = Arc::new(Shared::new(
+            config.tenants,
+            config.grace,
+            store,
+            Box::new(Kernel),
+        ));
         let listener = Arc::clone(&shared);
         let reaper = Arc::clone(&shared);
         let threads = vec![
@@ -171,7 +178,7 @@ impl Drop for Server {
 /// protocol behind the greeting, without sockets and clocks. For tests.
 pub fn converse(requests: &[u8], store: &Arc<dyn Store>, quota_bytes: u64) -> (Vec<u8>, u64) {
     let tenants = vec![("tenant".to_owned(), Token::empty(), quota_bytes)];
-    let shared = Shared::new(tenants, Duration::ZERO, Arc::clone(store));
+    let shared = Shared::new(tenants, Duration::ZERO, Arc::clone(store), Box::new(Kernel));
     let (id, tenant) = ([1; 16], Arc::clone(&shared.tenants[0].0));
     let session = shared.sessions.open(id, &tenant, &shared.store);
     let mut answers = Vec::new();
@@ -179,12 +186,17 @@ pub fn converse(requests: &[u8], store: &Arc<dyn Store>, quota_bytes: u64) -> (V
     let _ = shared.answer_all(&mut BufReader::new(requests), &mut answers, id, &session);
     drop(session);
     shared.sessions.end(id);
-    shared.sessions.leave(id);
+    shared.leave(id);
     (answers, tenant.units.load(Ordering::Relaxed))
 }
 
 impl Shared {
-    fn new(tenants: Vec<(String, Token, u64)>, grace: Duration, store: Arc<dyn Store>) -> Self {
+    fn new(
+        tenants: Vec<(String, Token, u64)>,
+        grace: Duration,
+        store: Arc<dyn Store>,
+        host: Box<dyn Host>,
+    ) -> Self {
         let tenants = tenants.into_iter().map(|(name, token, quota)| {
             let tenant = Tenant {
                 name,
@@ -197,6 +209,7 @@ impl Shared {
             sessions: Sessions::default(),
             tenants: tenants.collect(),
             store,
+            host,
             grace,
             is_stopping: AtomicBool::new(false),
             connections: AtomicU64::new(0),
@@ -216,8 +229,16 @@ impl Shared {
     fn reap(&self) {
         while !self.is_stopping() {
             std::thread::sleep(TICK);
-            self.sessions.expire(self.grace);
+            self.expire();
         }
+    }
+
+    fn expire(&self) {
+        self.sessions.expire(self.host.now(), self.grace);
+    }
+
+    fn leave(&self, id: SessionId) {
+        self.sessions.leave(id, self.host.now());
     }
 
     fn listen(self: &Arc<Self>, incoming: &Incoming) {
@@ -255,9 +276,9 @@ impl Shared {
     }
 
     /// Greets a client, and answers it until it leaves.
-    fn serve(&self, mut stream: Stream) -> io::Result<()> {
+    fn serve(&self, mut stream: impl Connection) -> io::Result<()> {
         stream.prepare(Some(HELLO_PATIENCE))?;
-        let challenge = random::<32>()?;
+        let challenge = self.random::<32>()?;
         stream.write_all(&[&MAGIC[..], &VERSION.to_le_bytes(), &challenge].concat())?;
         let asked: SessionId = read_array(&mut stream)?;
         let proof: [u8; 32] = read_array(&mut stream)?;
@@ -280,7 +301,7 @@ impl Shared {
             .and_then(|()| stream.prepare(None))
             .and_then(|()| self.answer_stream(stream, id, &session));
         drop(session);
-        self.sessions.leave(id);
+        self.leave(id);
         greeted
     }
 
@@ -299,11 +320,24 @@ impl Shared {
             let lost = "the server does not have this session any more: what it kept is lost";
             return session.map(|session| (asked, session)).ok_or(lost);
         }
-        let id = random().map_err(|_| "the server has no random numbers")?;
+        let id = self
+            .random()
+            .map_err(|_| "the server has no random numbers")?;
         Ok((id, self.sessions.open(id, tenant, &self.store)))
     }
 
-    fn answer_stream(&self, stream: Stream, id: SessionId, session: &Session) -> io::Result<()> {
+    fn random<const BYTES: usize>(&self) -> io::Result<[u8; BYTES]> {
+        let mut bytes = [0; BYTES];
+        self.host.fill_random(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn answer_stream(
+        &self,
+        stream: impl Connection,
+        id: SessionId,
+        session: &Session,
+    ) -> io::Result<()> {
         let mut input = BufReader::with_capacity(128 << 10, stream.duplicate()?);
         let mut output = BufWriter::with_capacity(128 << 10, stream);
         self.answer_all(&mut input, &mut output, id, session)
@@ -503,10 +537,4 @@ fn status(result: Result<(), Refusal>) -> u8 {
 
 fn read_slots(input: &mut impl Read, count: usize) -> io::Result<Vec<Slot>> {
     (0..count).map(|_| read_u64(input)).collect()
-}
-
-fn random<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
-    let mut bytes = [0; BYTES];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(bytes)
 }

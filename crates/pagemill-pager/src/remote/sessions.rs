@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::protocol::SessionId;
 use crate::store::{NO_SLOT, Slot, Store, StoreError, Unit};
@@ -34,7 +34,7 @@ struct Entry {
     session: Arc<Session>,
     connections: u32,
     /// Since when it has no connection.
-    left: Option<Instant>,
+    left: Option<Duration>,
     has_ended: bool,
 }
 
@@ -182,14 +182,14 @@ impl Sessions {
     }
 
     /// A connection has ended.
-    pub fn leave(&self, id: SessionId) {
+    pub fn leave(&self, id: SessionId, now: Duration) {
         let mut sessions = self.lock();
         let Some(entry) = sessions.get_mut(&id) else {
             return;
         };
         entry.connections -= 1;
         if entry.connections == 0 {
-            entry.left = Some(Instant::now());
+            entry.left = Some(now);
             if entry.has_ended {
                 sessions.remove(&id);
             }
@@ -204,9 +204,10 @@ impl Sessions {
     }
 
     /// Ends sessions whose clients stayed away.
-    pub fn expire(&self, grace: Duration) {
+    pub fn expire(&self, now: Duration, grace: Duration) {
+        let is_awaited = |left: Duration| now.saturating_sub(left) < grace;
         self.lock()
-            .retain(|_, entry| entry.left.is_none_or(|left| left.elapsed() < grace));
+            .retain(|_, entry| entry.left.is_none_or(is_awaited));
     }
 
     /// How many there are.

@@ -51,6 +51,21 @@ impl fmt::Display for Address {
     }
 }
 
+/// One end of a connection, as far as a server knows it. [`Stream`] is the kernel's; a test may have a simulated one.
+pub trait Connection: Read + Write + Sized {
+    /// From now on a read or a write fails that waits for longer than `patience`.
+    ///
+    /// # Errors
+    /// The connection broke.
+    fn prepare(&self, patience: Option<Duration>) -> io::Result<()>;
+
+    /// The same end once more.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    fn duplicate(&self) -> io::Result<Self>;
+}
+
 /// A connection of either kind.
 #[derive(Debug)]
 pub enum Stream {
@@ -83,7 +98,19 @@ impl Stream {
         Ok(stream)
     }
 
-    pub fn prepare(&self, patience: Option<Duration>) -> io::Result<()> {
+    /// Ends the connection for both sides.
+    pub fn shut_down(&self) {
+        let both = std::net::Shutdown::Both;
+        // It may be at its end already.
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(both),
+            Self::Unix(stream) => stream.shutdown(both),
+        };
+    }
+}
+
+impl Connection for Stream {
+    fn prepare(&self, patience: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => {
                 stream.set_nodelay(true)?;
@@ -97,17 +124,7 @@ impl Stream {
         }
     }
 
-    /// Ends the connection for both sides.
-    pub fn shut_down(&self) {
-        let both = std::net::Shutdown::Both;
-        // It may be at its end already.
-        let _ = match self {
-            Self::Tcp(stream) => stream.shutdown(both),
-            Self::Unix(stream) => stream.shutdown(both),
-        };
-    }
-
-    pub fn duplicate(&self) -> io::Result<Self> {
+    fn duplicate(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
             Self::Unix(stream) => Self::Unix(stream.try_clone()?),
