@@ -62,6 +62,24 @@ pub struct Server {
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
+/// Reads what a client says of itself, until a moment.
+struct Greeting<'a, C> {
+    stream: &'a mut C,
+    host: &'a dyn Host,
+    until: Duration,
+}
+
+impl<C: Connection> Read for Greeting<'_, C> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_sub(self.host.now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.prepare(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     sessions: Sessions,
@@ -277,16 +295,22 @@ impl Shared {
 
     /// Greets a client, and answers it until it leaves.
     fn serve(&self, mut stream: impl Connection) -> io::Result<()> {
+        let until = self.host.now() + HELLO_PATIENCE;
         stream.prepare(Some(HELLO_PATIENCE))?;
         let challenge = self.random::<32>()?;
         stream.write_all(&[&MAGIC[..], &VERSION.to_le_bytes(), &challenge].concat())?;
-        let asked: SessionId = read_array(&mut stream)?;
-        let proof: [u8; 32] = read_array(&mut stream)?;
-        let bytes = usize::from(read_u8(&mut stream)?);
+        let mut greeting = Greeting {
+            stream: &mut stream,
+            host: &*self.host,
+            until,
+        };
+        let asked: SessionId = read_array(&mut greeting)?;
+        let proof: [u8; 32] = read_array(&mut greeting)?;
+        let bytes = usize::from(read_u8(&mut greeting)?);
         if bytes > NAME_BYTES_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let name = read_text(&mut stream, bytes)?;
+        let name = read_text(&mut greeting, bytes)?;
         let (id, session) = match self.admit(asked, &proof, &challenge, &name) {
             Ok(admitted) => admitted,
             Err(message) => {
