@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::auth::Token;
 use super::protocol::{
-    BYE, FREE, FULL, GET, MAGIC, METRICS, OK, PUT, SessionId, UNITS_MAX, VERSION, read_array,
+    BYE, CUT, FREE, FULL, GET, MAGIC, METRICS, OK, PUT, SessionId, UNITS_MAX, VERSION, read_array,
     read_text, read_u8, read_u64,
 };
 use super::stream::{Address, Connection as _, Stream};
@@ -71,6 +71,8 @@ struct Numbers {
 struct Client {
     id: SessionId,
     idle: Mutex<Vec<Connection>>,
+    /// Numbers of connections that broke, and that the server may still read from.
+    broken: Mutex<Vec<u64>>,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,13 @@ struct Connection {
     input: BufReader<Stream>,
     output: BufWriter<Stream>,
     id: SessionId,
+    number: u64,
+}
+
+impl Client {
+    fn broken(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Connection {
@@ -111,15 +120,17 @@ impl Connection {
             return Err(RemoteError::Refused { address, message });
         }
         let id = read_array(&mut stream).map_err(unreachable)?;
+        let number = read_u64(&mut stream).map_err(unreachable)?;
         let copy = stream.duplicate().map_err(unreachable)?;
         Ok(Self {
             input: BufReader::with_capacity(256 << 10, copy),
             output: BufWriter::with_capacity(256 << 10, stream),
             id,
+            number,
         })
     }
 
-    fn request(&mut self, what: u8, slots: &[Slot]) -> io::Result<()> {
+    fn request(&mut self, what: u8, slots: &[u64]) -> io::Result<()> {
         self.output.write_all(&[what, slots.len() as u8])?;
         for slot in slots {
             self.output.write_all(&slot.to_le_bytes())?;
@@ -166,6 +177,16 @@ impl Connection {
         requests().try_for_each(|slots| self.request(FREE, slots))?;
         self.output.flush()?;
         requests().try_for_each(|_| read_u8(&mut self.input).map(drop))
+    }
+
+    /// The server no longer does what was asked for on the connections of these numbers.
+    fn cut(&mut self, broken: &[u64]) -> io::Result<()> {
+        for numbers in broken.chunks(UNITS_MAX) {
+            self.request(CUT, numbers)?;
+            self.output.flush()?;
+            read_u8(&mut self.input)?;
+        }
+        Ok(())
     }
 }
 
@@ -218,6 +239,7 @@ impl Remote {
         let client = Client {
             id: first.id,
             idle: Mutex::new(vec![first]),
+            broken: Mutex::default(),
         };
         let mut sessions = self
             .sessions
@@ -259,14 +281,31 @@ impl Remote {
                     idle().push(connection);
                     return Err(error);
                 }
-                // All others are likely broken as well.
-                Err(_) => idle().clear(),
+                // All others are likely broken as well, but nothing that they were asked for is under way.
+                Err(_) => {
+                    client.broken().push(connection.number);
+                    idle().clear();
+                }
             }
         }
+        let mut connection = self.replace_broken(&client)?;
+        let result = act(&mut connection);
+        match &result {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                client.broken().push(connection.number);
+            }
+            _ => idle().push(connection),
+        }
+        result
+    }
+
+    /// A new connection. What the broken ones were asked for cannot happen after this.
+    fn replace_broken(&self, client: &Client) -> io::Result<Connection> {
         let mut connection = self.open(client.id).map_err(io::Error::other)?;
-        let result = act(&mut connection)?;
-        idle().push(connection);
-        Ok(result)
+        let mut broken = client.broken();
+        connection.cut(&broken)?;
+        broken.clear();
+        Ok(connection)
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | server | `PMPG`, version (u32), a challenge of 32 bytes |
 //! | client | session (16 bytes, zeros for a new one), proof (32 bytes), length of the tenant's name (u8), the name |
-//! | server | status (u8); [`OK`]: the session; else length (u16) and text of a message |
+//! | server | status (u8); [`OK`]: the session, the number of this connection in it (u64); else length (u16) and text of a message |
 //!
 //! Then requests, each answered in order; a client may send several before it reads the answers.
 //!
@@ -16,11 +16,14 @@
 //! | [`CHANGE`], count (u8), for each unit: slot (u64), lines that changed (u64), hash of all (16 bytes), the lines | status of each |
 //! | [`METRICS`], 0 | length (u32) and text |
 //! | [`BYE`], 0 | status, and the session ends with its connections |
+//! | [`CUT`], count (u8), connections of the session (u64 each) | status; what these had asked for and was not done is not done any more |
+//!
+//! A client whose connection broke cuts it on the next one before it repeats a request: the old one may still be on its way.
 
 use std::io::{self, Read};
 
 pub const MAGIC: [u8; 4] = *b"PMPG";
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 pub const PUT: u8 = 1;
 pub const GET: u8 = 2;
@@ -28,6 +31,7 @@ pub const FREE: u8 = 3;
 pub const CHANGE: u8 = 4;
 pub const METRICS: u8 = 5;
 pub const BYE: u8 = 6;
+pub const CUT: u8 = 7;
 
 pub const OK: u8 = 0;
 /// The tenant's quota or the server's memory is used up.
@@ -36,7 +40,7 @@ pub const FULL: u8 = 1;
 pub const FAILED: u8 = 2;
 /// The changed unit is not what its hash says: nothing was changed.
 pub const DIFFERS: u8 = 3;
-/// A wrong token, or a session that is not this tenant's.
+/// A wrong token, a session that is not this tenant's, or a connection that was cut.
 pub const REFUSED: u8 = 4;
 
 /// Most units in one request.

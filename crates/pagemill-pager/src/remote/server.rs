@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::auth::Token;
 use super::host::{Host, Kernel};
 use super::protocol::{
-    BYE, CHANGE, DIFFERS, FAILED, FREE, FULL, GET, LINE_BYTES, MAGIC, METRICS, NAME_BYTES_MAX, OK,
-    PUT, REFUSED, SessionId, UNITS_MAX, VERSION, read_array, read_text, read_u8, read_u64,
+    BYE, CHANGE, CUT, DIFFERS, FAILED, FREE, FULL, GET, LINE_BYTES, MAGIC, METRICS, NAME_BYTES_MAX,
+    OK, PUT, REFUSED, SessionId, UNITS_MAX, VERSION, read_array, read_text, read_u8, read_u64,
 };
-use super::sessions::{Refusal, Session, Sessions, Tenant};
+use super::sessions::{Line, Refusal, Sessions, Tenant};
 use super::stream::{Address, Connection, Incoming, Stream};
 use crate::UNIT_BYTES;
-use crate::store::{Slot, Store};
+use crate::store::Store;
 
 /// How long a client may take to say who it is.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -198,13 +198,12 @@ pub fn converse(requests: &[u8], store: &Arc<dyn Store>, quota_bytes: u64) -> (V
     let tenants = vec![("tenant".to_owned(), Token::empty(), quota_bytes)];
     let shared = Shared::new(tenants, Duration::ZERO, Arc::clone(store), Box::new(Kernel));
     let (id, tenant) = ([1; 16], Arc::clone(&shared.tenants[0].0));
-    let session = shared.sessions.open(id, &tenant, &shared.store);
+    let line = shared.sessions.open(id, &tenant, &shared.store);
     let mut answers = Vec::new();
     // What ends a connection is the client's affair.
-    let _ = shared.answer_all(&mut BufReader::new(requests), &mut answers, id, &session);
-    drop(session);
+    let _ = shared.answer_all(&mut BufReader::new(requests), &mut answers, id, &line);
     shared.sessions.end(id);
-    shared.leave(id);
+    shared.leave(id, line);
     (answers, tenant.units.load(Ordering::Relaxed))
 }
 
@@ -255,8 +254,8 @@ impl Shared {
         self.sessions.expire(self.host.now(), self.grace);
     }
 
-    fn leave(&self, id: SessionId) {
-        self.sessions.leave(id, self.host.now());
+    fn leave(&self, id: SessionId, line: Line) {
+        self.sessions.leave(id, line, self.host.now());
     }
 
     fn listen(self: &Arc<Self>, incoming: &Incoming) {
@@ -311,7 +310,7 @@ impl Shared {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let name = read_text(&mut greeting, bytes)?;
-        let (id, session) = match self.admit(asked, &proof, &challenge, &name) {
+        let (id, line) = match self.admit(asked, &proof, &challenge, &name) {
             Ok(admitted) => admitted,
             Err(message) => {
                 self.counts.refused.fetch_add(1, Ordering::Relaxed);
@@ -321,11 +320,10 @@ impl Shared {
         };
         self.counts.connections.fetch_add(1, Ordering::Relaxed);
         let greeted = stream
-            .write_all(&[&[OK], &id[..]].concat())
+            .write_all(&[&[OK], &id[..], &line.number.to_le_bytes()].concat())
             .and_then(|()| stream.prepare(None))
-            .and_then(|()| self.answer_stream(stream, id, &session));
-        drop(session);
-        self.leave(id);
+            .and_then(|()| self.answer_stream(stream, id, &line));
+        self.leave(id, line);
         greeted
     }
 
@@ -335,14 +333,14 @@ impl Shared {
         proof: &[u8; 32],
         challenge: &[u8],
         name: &str,
-    ) -> Result<(SessionId, Arc<Session>), &'static str> {
+    ) -> Result<(SessionId, Line), &'static str> {
         let known = self.tenants.iter().find(|(tenant, _)| tenant.name == name);
         let admitted = known.filter(|(_, token)| token.accepts(proof, challenge, name));
         let (tenant, _) = admitted.ok_or("the tenant or its token is wrong")?;
         if asked != SessionId::default() {
-            let session = self.sessions.join(asked, tenant);
+            let line = self.sessions.join(asked, tenant);
             let lost = "the server does not have this session any more: what it kept is lost";
-            return session.map(|session| (asked, session)).ok_or(lost);
+            return line.map(|line| (asked, line)).ok_or(lost);
         }
         let id = self
             .random()
@@ -356,15 +354,10 @@ impl Shared {
         Ok(bytes)
     }
 
-    fn answer_stream(
-        &self,
-        stream: impl Connection,
-        id: SessionId,
-        session: &Session,
-    ) -> io::Result<()> {
+    fn answer_stream(&self, stream: impl Connection, id: SessionId, line: &Line) -> io::Result<()> {
         let mut input = BufReader::with_capacity(128 << 10, stream.duplicate()?);
         let mut output = BufWriter::with_capacity(128 << 10, stream);
-        self.answer_all(&mut input, &mut output, id, session)
+        self.answer_all(&mut input, &mut output, id, line)
     }
 
     fn answer_all(
@@ -372,7 +365,7 @@ impl Shared {
         input: &mut BufReader<impl Read>,
         output: &mut impl Write,
         id: SessionId,
-        session: &Session,
+        line: &Line,
     ) -> io::Result<()> {
         loop {
             if input.buffer().is_empty() {
@@ -386,13 +379,17 @@ impl Shared {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             match request {
-                PUT => self.put(session, count, input, output)?,
-                GET => self.get(session, count, input, output)?,
+                PUT => self.put(line, count, input, output)?,
+                GET => self.get(line, count, input, output)?,
                 FREE => {
-                    session.free(&read_slots(input, count)?);
-                    output.write_all(&[OK])?;
+                    let freed = line.free(&read_numbers(input, count)?);
+                    output.write_all(&[status(freed)])?;
                 }
-                CHANGE => self.change(session, count, input, output)?,
+                CHANGE => self.change(line, count, input, output)?,
+                CUT => {
+                    let cut = line.cut(&read_numbers(input, count)?);
+                    output.write_all(&[status(cut)])?;
+                }
                 METRICS => {
                     let text = self.metrics();
                     output.write_all(&(text.len() as u32).to_le_bytes())?;
@@ -409,35 +406,35 @@ impl Shared {
 
     fn put(
         &self,
-        session: &Session,
+        line: &Line,
         count: usize,
         input: &mut impl Read,
         output: &mut impl Write,
     ) -> io::Result<()> {
-        let slots = read_slots(input, count)?;
+        let slots = read_numbers(input, count)?;
         let mut bytes = vec![0; count * UNIT_BYTES];
         input.read_exact(&mut bytes)?;
-        let status = status(session.put(&slots, &bytes));
+        let status = status(line.put(&slots, &bytes));
         match status {
             OK => &self.counts.put_units,
             _ => &self.counts.full,
         }
         .fetch_add(count as u64, Ordering::Relaxed);
-        let used = session.tenant.units.load(Ordering::Relaxed) * UNIT_BYTES as u64;
+        let used = line.session.tenant.units.load(Ordering::Relaxed) * UNIT_BYTES as u64;
         output.write_all(&[status])?;
         output.write_all(&used.to_le_bytes())
     }
 
     fn get(
         &self,
-        session: &Session,
+        line: &Line,
         count: usize,
         input: &mut impl Read,
         output: &mut impl Write,
     ) -> io::Result<()> {
-        let slots = read_slots(input, count)?;
+        let slots = read_numbers(input, count)?;
         let mut bytes = vec![0; count * UNIT_BYTES];
-        let status = status(session.get(&slots, &mut bytes));
+        let status = status(line.get(&slots, &mut bytes));
         output.write_all(&[status])?;
         if status == OK {
             let units = &self.counts.got_units;
@@ -449,7 +446,7 @@ impl Shared {
 
     fn change(
         &self,
-        session: &Session,
+        line: &Line,
         count: usize,
         input: &mut impl Read,
         output: &mut impl Write,
@@ -462,7 +459,7 @@ impl Shared {
             input.read_exact(&mut bytes)?;
             let put = &self.counts.put_lines;
             put.fetch_add(u64::from(lines.count_ones()), Ordering::Relaxed);
-            output.write_all(&[status(session.change(slot, lines, hash, &bytes))])?;
+            output.write_all(&[status(line.change(slot, lines, hash, &bytes))])?;
         }
         Ok(())
     }
@@ -556,9 +553,10 @@ fn status(result: Result<(), Refusal>) -> u8 {
         Err(Refusal::Full) => FULL,
         Err(Refusal::Failed) => FAILED,
         Err(Refusal::Differs) => DIFFERS,
+        Err(Refusal::Cut) => REFUSED,
     }
 }
 
-fn read_slots(input: &mut impl Read, count: usize) -> io::Result<Vec<Slot>> {
+fn read_numbers(input: &mut impl Read, count: usize) -> io::Result<Vec<u64>> {
     (0..count).map(|_| read_u64(input)).collect()
 }

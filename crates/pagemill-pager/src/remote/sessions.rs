@@ -21,6 +21,23 @@ pub struct Session {
     pub tenant: Arc<Tenant>,
     store: Arc<dyn Store>,
     slots: Mutex<BTreeMap<Slot, Slot>>,
+    connections: Mutex<Connections>,
+}
+
+/// The connections of a session by number.
+#[derive(Debug, Default)]
+struct Connections {
+    last: u64,
+    /// Whether each was cut.
+    live: BTreeMap<u64, bool>,
+}
+
+/// A session on one connection.
+#[derive(Debug)]
+pub struct Line {
+    pub session: Arc<Session>,
+    /// Of the connection.
+    pub number: u64,
 }
 
 /// The sessions of a server by name.
@@ -32,7 +49,6 @@ pub struct Sessions {
 #[derive(Debug)]
 struct Entry {
     session: Arc<Session>,
-    connections: u32,
     /// Since when it has no connection.
     left: Option<Duration>,
     has_ended: bool,
@@ -47,6 +63,8 @@ pub enum Refusal {
     Failed,
     /// The hash is of other bytes.
     Differs,
+    /// The connection was cut.
+    Cut,
 }
 
 impl From<StoreError> for Refusal {
@@ -59,8 +77,34 @@ impl From<StoreError> for Refusal {
 }
 
 impl Session {
+    fn new(tenant: &Arc<Tenant>, store: &Arc<dyn Store>) -> Self {
+        Self {
+            tenant: Arc::clone(tenant),
+            store: Arc::clone(store),
+            slots: Mutex::default(),
+            connections: Mutex::default(),
+        }
+    }
+
     fn slots(&self) -> MutexGuard<'_, BTreeMap<Slot, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connections(&self) -> MutexGuard<'_, Connections> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connect(self: &Arc<Self>) -> Line {
+        let mut connections = self.connections();
+        connections.last += 1;
+        let number = connections.last;
+        connections.live.insert(number, false);
+        Line {
+            session: Arc::clone(self),
+            number,
+        }
     }
 
     /// Books units for the tenant, unless that would exceed its quota.
@@ -71,9 +115,41 @@ impl Session {
         booked.map(drop).map_err(|_| Refusal::Full)
     }
 
+    fn give_up(&self, known: &mut BTreeMap<Slot, Slot>, slots: &[Slot]) {
+        let inner: Vec<Slot> = slots.iter().filter_map(|slot| known.remove(slot)).collect();
+        self.store.free(&inner);
+        self.tenant
+            .units
+            .fetch_sub(inner.len() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Line {
+    /// The session's slots, for as long as a request takes, unless this connection was cut.
+    fn slots(&self) -> Result<MutexGuard<'_, BTreeMap<Slot, Slot>>, Refusal> {
+        let slots = self.session.slots();
+        let is_cut = self.session.connections().live.get(&self.number).copied();
+        is_cut
+            .is_some_and(|is_cut| !is_cut)
+            .then_some(slots)
+            .ok_or(Refusal::Cut)
+    }
+
+    /// What `connections` of this session ask for from now on is not done, whenever they asked.
+    pub fn cut(&self, connections: &[u64]) -> Result<(), Refusal> {
+        let _none_is_under_way = self.slots()?;
+        let mut all = self.session.connections();
+        for number in connections {
+            if let Some(is_cut) = all.live.get_mut(number) {
+                *is_cut = true;
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps a unit for each of `slots`; the last one where a slot is named more than once.
     pub fn put(&self, slots: &[Slot], bytes: &[u8]) -> Result<(), Refusal> {
-        let mut known = self.slots();
+        let mut known = self.slots()?;
         let (units, _) = bytes.as_chunks::<UNIT_BYTES>();
         let last: BTreeMap<Slot, &Unit> = slots.iter().copied().zip(units).collect();
         let (slots, units): (Vec<Slot>, Vec<&Unit>) = last.into_iter().unzip();
@@ -82,8 +158,8 @@ impl Session {
             .map(|slot| known.get(slot).copied().unwrap_or(NO_SLOT))
             .collect();
         let fresh = inner.iter().filter(|slot| **slot == NO_SLOT).count() as u64;
-        self.book(fresh)?;
-        let result = self.store.put(&units, &mut inner);
+        self.session.book(fresh)?;
+        let result = self.session.store.put(&units, &mut inner);
         for (slot, inner) in slots.iter().zip(&inner) {
             if *inner != NO_SLOT {
                 known.insert(*slot, *inner);
@@ -91,15 +167,21 @@ impl Session {
         }
         if result.is_err() {
             let missing = inner.iter().filter(|slot| **slot == NO_SLOT).count() as u64;
-            self.tenant.units.fetch_sub(missing, Ordering::Relaxed);
+            self.session
+                .tenant
+                .units
+                .fetch_sub(missing, Ordering::Relaxed);
         }
         Ok(result?)
     }
 
     pub fn get(&self, slots: &[Slot], bytes: &mut [u8]) -> Result<(), Refusal> {
-        let known = self.slots();
+        let known = self.slots()?;
         let inner: Option<Vec<Slot>> = slots.iter().map(|slot| known.get(slot).copied()).collect();
-        Ok(self.store.get(&inner.ok_or(Refusal::Failed)?, bytes)?)
+        Ok(self
+            .session
+            .store
+            .get(&inner.ok_or(Refusal::Failed)?, bytes)?)
     }
 
     /// Replaces `lines` of a unit, lowest first, if all of it has this hash then.
@@ -111,10 +193,10 @@ impl Session {
         bytes: &[u8],
     ) -> Result<(), Refusal> {
         const LINE: usize = super::protocol::LINE_BYTES;
-        let known = self.slots();
+        let known = self.slots()?;
         let mut inner = [*known.get(&slot).ok_or(Refusal::Failed)?];
         let mut unit: Unit = [0; UNIT_BYTES];
-        self.store.get(&inner, &mut unit)?;
+        self.session.store.get(&inner, &mut unit)?;
         let changed = (0..64).filter(|line| lines >> line & 1 != 0);
         for (line, bytes) in changed.zip(bytes.chunks_exact(LINE)) {
             unit[line * LINE..(line + 1) * LINE].copy_from_slice(bytes);
@@ -122,23 +204,21 @@ impl Session {
         if record::hash(&unit, 0) != hash {
             return Err(Refusal::Differs);
         }
-        Ok(self.store.put(&[&unit], &mut inner)?)
+        Ok(self.session.store.put(&[&unit], &mut inner)?)
     }
 
-    pub fn free(&self, slots: &[Slot]) {
-        let mut known = self.slots();
-        let inner: Vec<Slot> = slots.iter().filter_map(|slot| known.remove(slot)).collect();
-        self.store.free(&inner);
-        self.tenant
-            .units
-            .fetch_sub(inner.len() as u64, Ordering::Relaxed);
+    pub fn free(&self, slots: &[Slot]) -> Result<(), Refusal> {
+        let mut known = self.slots()?;
+        self.session.give_up(&mut known, slots);
+        Ok(())
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let slots: Vec<Slot> = self.slots().keys().copied().collect();
-        self.free(&slots);
+        let mut known = self.slots();
+        let slots: Vec<Slot> = known.keys().copied().collect();
+        self.give_up(&mut known, &slots);
     }
 }
 
@@ -147,52 +227,47 @@ impl Sessions {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new session of `tenant`.
-    pub fn open(
-        &self,
-        id: SessionId,
-        tenant: &Arc<Tenant>,
-        store: &Arc<dyn Store>,
-    ) -> Arc<Session> {
-        let session = Arc::new(Session {
-            tenant: Arc::clone(tenant),
-            store: Arc::clone(store),
-            slots: Mutex::default(),
-        });
+    /// A new session of `tenant`, and its first connection.
+    pub fn open(&self, id: SessionId, tenant: &Arc<Tenant>, store: &Arc<dyn Store>) -> Line {
+        let session = Arc::new(Session::new(tenant, store));
+        let line = session.connect();
         let entry = Entry {
-            session: Arc::clone(&session),
-            connections: 1,
+            session,
             left: None,
             has_ended: false,
         };
         self.lock().insert(id, entry);
-        session
+        line
     }
 
     /// One more connection to a session, if it is this tenant's.
-    pub fn join(&self, id: SessionId, tenant: &Arc<Tenant>) -> Option<Arc<Session>> {
+    pub fn join(&self, id: SessionId, tenant: &Arc<Tenant>) -> Option<Line> {
         let mut sessions = self.lock();
         let entry = sessions.get_mut(&id)?;
         if !Arc::ptr_eq(&entry.session.tenant, tenant) {
             return None;
         }
-        entry.connections += 1;
         entry.left = None;
-        Some(Arc::clone(&entry.session))
+        Some(entry.session.connect())
     }
 
     /// A connection has ended.
-    pub fn leave(&self, id: SessionId, now: Duration) {
+    pub fn leave(&self, id: SessionId, line: Line, now: Duration) {
         let mut sessions = self.lock();
         let Some(entry) = sessions.get_mut(&id) else {
             return;
         };
-        entry.connections -= 1;
-        if entry.connections == 0 {
-            entry.left = Some(now);
-            if entry.has_ended {
-                sessions.remove(&id);
-            }
+        let is_last = {
+            let live = &mut entry.session.connections().live;
+            live.remove(&line.number);
+            live.is_empty()
+        };
+        if !is_last {
+            return;
+        }
+        entry.left = Some(now);
+        if entry.has_ended {
+            sessions.remove(&id);
         }
     }
 
