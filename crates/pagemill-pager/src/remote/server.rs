@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod simulated;
+
 use std::fmt::Write as _;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
