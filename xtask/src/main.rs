@@ -65,6 +65,9 @@ enum Command {
         /// What is looked for.
         #[arg(value_enum, default_value = "address")]
         sanitizer: sanitize::Sanitizer,
+        /// Write the counts to validation/sanitize/counts.csv.
+        #[arg(long)]
+        keep: bool,
         /// Only crates whose name contains one of these.
         names: Vec<String>,
     },
@@ -145,7 +148,11 @@ fn run(command: Command) -> Result<bool> {
             keep,
             names,
         } => Ok(passed(&fuzz::run(seconds, &names, keep)?)),
-        Command::Sanitize { sanitizer, names } => Ok(passed(&sanitize::run(sanitizer, &names)?)),
+        Command::Sanitize {
+            sanitizer,
+            keep,
+            names,
+        } => Ok(passed(&sanitize::run(sanitizer, &names, keep)?)),
         Command::Python => {
             let mut tally = tally::Tally::default();
             let environment = python::provide()?;

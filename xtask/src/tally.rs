@@ -85,6 +85,11 @@ impl Tally {
         self.failed.is_empty()
     }
 
+    /// How many passed.
+    pub fn passes(&self) -> usize {
+        self.passed
+    }
+
     /// How many failed.
     pub fn failures(&self) -> usize {
         self.failed.len()
