@@ -3,6 +3,7 @@
 
 mod client;
 mod kernel;
+mod plan;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,15 +16,12 @@ use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, Wai
 
 use self::client::Client;
 use self::kernel::{Kernel, Opening, SharedKernel, SimulatedFile, failure};
+use self::plan::{Defect, MS, PAGE_BYTES};
 use super::super::cleaner::{Cleaner, Finished, Order, Outcome, Work};
 use super::super::config::{Config, Quota, Recycle, ShelfSpec};
 use super::{Books, Pool};
 
-const MS: u64 = 1_000_000;
-const PAGE_BYTES: usize = HugeSize::Mib2.bytes();
 const CLIENTS: u64 = 6;
-/// Most pages that a client asks for.
-const PAGES_MAX: u64 = 7;
 const TIMES: Times = Times {
     quiet_ns: 2000 * MS,
     end_ns: 4500 * MS,
@@ -32,21 +30,6 @@ const TIMES: Times = Times {
 const LEAVE_NS: u64 = 3500 * MS;
 /// A daemon that has more rounds to do than this does not sleep.
 const ROUNDS_MAX: usize = 20_000;
-
-/// What is wrong with a world or a daemon on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Defect {
-    /// The proof that no process holds a file always succeeds.
-    BelievesThatNoneHolds,
-    /// Returned files are called clean as they are.
-    SkipsTheScrub,
-    /// A user goes on to pay for what was proven free.
-    ForgetsToReleaseAQuota,
-    /// A connection's leases are forgotten.
-    ForgetsLeases,
-    /// A message that could not be sent counts as sent.
-    BelievesThatAllIsSent,
-}
 
 /// A request for a lease that a daemon has taken and not answered.
 #[derive(Clone, Copy)]

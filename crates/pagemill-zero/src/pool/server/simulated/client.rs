@@ -6,7 +6,7 @@ use pagemill_testkit::simulated::{Network, Random};
 use pagemill_zero_client::protocol::{Answer, Ask, Reason, WaitFor};
 
 use super::kernel::{Content, FilePath, Opening};
-use super::{MS, PAGE_BYTES, PAGES_MAX};
+use super::plan::{MS, PAGE_BYTES, PAGES_MAX};
 
 /// Users; none is root, and none runs the pool.
 pub const USERS: u32 = 3;

@@ -10,7 +10,7 @@ use pagemill_linux::hugetlb::Holders;
 use pagemill_linux::{OsError, Result};
 use pagemill_testkit::simulated::Random;
 
-use super::{Defect, PAGE_BYTES};
+use super::plan::{Defect, PAGE_BYTES};
 use crate::pool::file::File;
 
 /// What a page holds.
