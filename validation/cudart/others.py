@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,9 @@ import tempfile
 import tomllib
 
 HERE = pathlib.Path(__file__).parent
+# The machine has other work: how long a program may take for each second of CPU time that it may use.
+SECONDS_PER_CPU_SECOND = 12
+MADE_WITH = re.compile(r"-l(cublas|cusparse|cusolver|cufft|curand|cudnn|nccl|mpi|gsl|boost_\w+)|\b(mpicc|mpicxx)\b")
 LIBRARIES = ["cublas", "cufft", "curand", "cusolver", "cusparse", "npp", "nvjpeg", "NVSCI", "LLVM"]
 GRAPHICS = ["OpenGL", "GLUT", "EGL", "Vulkan", "X11", "FreeImage"]
 PASSED = re.compile(r"\bpass|success|\bok\b|are identical|correct|test_?passed|fail[a-z]* count: 0|: 0$", re.I | re.M)
@@ -28,6 +32,15 @@ FAILED = re.compile(r"\bfail(ed|ure)?\b(?! count: 0)|mismatch|incorrect|cuda err
 def programs(suite, root):
     """Yields a dictionary for each program of a suite: those listed, and those that CMakeLists.txt files name."""
     listed = {entry["name"]: entry for entry in suite.get("program", [])}
+    if "make" in suite:
+        for makefile in sorted(root.glob(suite["make"] + "/Makefile")):
+            name = makefile.parent.name.removesuffix(suite.get("ending", ""))
+            entry = {"name": name, "folder": str(makefile.parent.relative_to(root)), "make": suite.get("variables", [])}
+            library = sorted({a or b for a, b in MADE_WITH.findall(makefile.read_text(errors="replace"))})
+            if library:
+                entry["skip"] = "needs " + ", ".join(library)
+            entry.update(listed.pop(name, {}))
+            yield entry
     if "cmake" in suite:
         for lists in sorted(root.glob(suite["cmake"] + "/CMakeLists.txt")):
             text = lists.read_text()
@@ -107,9 +120,40 @@ def compile_program(suite, entry, root, build, options):
                 return done.stderr
     if "before" in entry:
         subprocess.run(entry["before"], cwd=work, shell=True, check=True)
+    if "make" in entry:
+        return make_program(entry, work, flags, options)
     command = [options.nvcc, "-w", "-o", "program", *entry["sources"], *options.flags, *flags]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else None
+
+
+def make_program(entry, work, flags, options):
+    """Makes what the first rule of a Makefile says, as `program`; arguments are those of its rule `run`, unless the entry has some."""
+    folder = str(pathlib.Path(options.nvcc).parent)
+    places = os.environ["PATH"] if folder == "." else f"{folder}:{os.environ['PATH']}"
+    command = ["make", f"EXTRA_CFLAGS={shlex.join(['-w', *options.flags, *flags])}", *entry["make"]]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, env={**os.environ, "PATH": places})
+    if done.returncode:
+        return done.stdout + done.stderr
+    run = first_run(entry, work)
+    if run is None:
+        return "error: no rule `run` that starts a program"
+    if run[0] != "./program":
+        (work / "program").unlink(missing_ok=True)
+        (work / "program").symlink_to(run[0])
+    return None
+
+
+def first_run(entry, work):
+    """The first command of a Makefile's rule `run` that starts a program of the folder."""
+    command = ["make", "-n", *entry["make"], "run"]
+    shown = subprocess.run(command, cwd=work, capture_output=True, text=True).stdout
+    for line in shown.replace("\\\n", " ").splitlines():
+        for part in re.split(r"[;&|>]", line):
+            words = part.split()
+            if words and words[0].startswith("./") and not words[0].endswith((".sh", ".py")):
+                return words
+    return None
 
 
 def driver_stub(build):
@@ -131,17 +175,59 @@ def limit(seconds):
     return apply
 
 
-def run(entry, work, options):
+def shrunk(args, level):
+    """Arguments for less work: at level 1 the last number, mostly one of repetitions, is 2; then large numbers are divided."""
+    args = list(args)
+    numbers = [i for i, word in enumerate(args) if re.fullmatch(r"\d+", word)]
+    if level and numbers and int(args[numbers[-1]]) >= 10:
+        args[numbers[-1]] = "2"
+    for i in numbers:
+        if level > 1 and int(args[i]) >= 512:
+            args[i] = str(max(int(args[i]) >> (4 * (level - 1)), 256))
+    return args
+
+
+def arguments(entry, work):
+    """Those of the list, or of the Makefile's rule `run`."""
+    if "args" in entry or "make" not in entry:
+        return entry.get("args", [])
+    return (first_run(entry, work) or [""])[1:]
+
+
+def run_smaller(entry, work, options):
+    """Runs a program with the arguments of its Makefile, with fewer repetitions, and with less data until it ends in time."""
+    given = arguments(entry, work)
+    if "args" in entry or "make" not in entry:
+        return run(entry, work, options, given)
+    tried = []
+    for level in (1, 2, 3):
+        args = shrunk(given, level)
+        if args in tried:
+            continue
+        tried.append(args)
+        found = run(entry, work, options, args)
+        if not found[2].startswith("more than"):
+            break
+    # Fewer repetitions may be what the program cannot do.
+    if found[1] != "yes" and not found[2].startswith("more than") and args != given and found[0] == "no":
+        tried.append(given)
+        found = run(entry, work, options, given)
+    if tried[-1] != given:
+        found = (*found[:2], "; ".join(filter(None, [found[2], "with the arguments " + " ".join(tried[-1])])))
+    return found
+
+
+def run(entry, work, options, args):
     """Runs a program; gives (ended, right, reason)."""
-    command = [options.pagemill, "cuda", "--functional", *options.cuda, *entry.get("pagemill", []), "--", "./program", *entry.get("args", [])]
+    command = [options.pagemill, "cuda", "--functional", *options.cuda, *entry.get("pagemill", []), "--", "./program", *args]
     text = entry.get("input")
     try:
         done = subprocess.run(
-            command, cwd=work, capture_output=True, input=text.encode() if text else b"", timeout=8 * options.seconds,
+            command, cwd=work, capture_output=True, input=text.encode() if text else b"", timeout=SECONDS_PER_CPU_SECOND * options.seconds,
             preexec_fn=limit(options.seconds),
         )
     except subprocess.TimeoutExpired:
-        return "no", "", f"more than {8 * options.seconds} s"
+        return "no", "", f"more than {SECONDS_PER_CPU_SECOND * options.seconds} s"
     out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     (work / "stdout.txt").write_text(out)
     (work / "stderr.txt").write_text(err)
@@ -197,7 +283,7 @@ def main():
                 if error:
                     row[5] = next((l.strip() for l in error.splitlines() if "error" in l.lower()), error.strip()[:200])
                 elif not options.compile_only:
-                    row[3:] = run(entry, work, options)
+                    row[3:] = run_smaller(entry, work, options)
                 if error is None and entry.get("note"):
                     row[5] = "; ".join(filter(None, [row[5], entry["note"]]))
             row[5] = row[5].strip()[:240]
