@@ -2,13 +2,14 @@
 //!
 //! One `key=value` a line, in integers: no unit to convert, nothing to round. It never outlives a job.
 
+mod translation;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use pagemill_policy::translation::{AttSpec, ORGANIZATIONS, TableLayout};
+use pagemill_policy::translation::{AttSpec, LargePages, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, TablePlace, TableSpec,
-    WireSpec,
+    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, WireSpec,
 };
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
@@ -52,12 +53,7 @@ pub fn write(machine: &NicMachine) -> String {
     writer.put("ports.on_chip", ports.on_chip);
     put_engine(&mut writer, engine);
     put_att(&mut writer, att);
-    writer.put(
-        "table.in_main_memory",
-        u8::from(table.place == TablePlace::MainMemory),
-    );
-    writer.put("table.lookup_latency", table.lookup_latency.0);
-    writer.put("table.fetches_in_flight", table.fetches_in_flight);
+    translation::put_table(&mut writer, table);
     put_wire(&mut writer, wire);
     put_messages(&mut writer, messages);
     writer.text
@@ -82,14 +78,7 @@ pub fn read(text: &str) -> Result<NicMachine, MachineTextError> {
         },
         engine: engine(&reader)?,
         att: att(&reader)?,
-        table: TableSpec {
-            place: match reader.get::<u8>("table.in_main_memory")? {
-                0 => TablePlace::OwnMemory,
-                _ => TablePlace::MainMemory,
-            },
-            lookup_latency: reader.time("table.lookup_latency")?,
-            fetches_in_flight: reader.get("table.fetches_in_flight")?,
-        },
+        table: translation::table(&reader)?,
         wire: wire(&reader)?,
         network: None,
         messages: messages(&reader)?,
@@ -232,10 +221,19 @@ fn put_att(writer: &mut Writer, att: &AttSpec) {
     } = att;
     let TableLayout {
         page,
+        large,
         entry_bytes,
         group_entries,
     } = layout;
     writer.put("att.page_bytes", page.bytes());
+    if let Some(LargePages {
+        page,
+        share_percent,
+    }) = large
+    {
+        writer.put("att.large_page_bytes", page.bytes());
+        writer.put("att.large_share_percent", share_percent);
+    }
     writer.put("att.entry_bytes", entry_bytes);
     writer.put("att.group_entries", group_entries);
     writer.put("att.organization", organization.name);
@@ -250,6 +248,7 @@ fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
         layout: TableLayout {
             page: PageSize::new(reader.get("att.page_bytes")?)
                 .map_err(|_| wrong("att.page_bytes"))?,
+            large: large(reader)?,
             entry_bytes: reader.get("att.entry_bytes")?,
             group_entries: reader.get("att.group_entries")?,
         },
@@ -258,6 +257,17 @@ fn att(reader: &Reader<'_>) -> Result<AttSpec, MachineTextError> {
         ways: reader.get("att.ways")?,
         prefetch_groups: reader.get("att.prefetch_groups")?,
     })
+}
+
+fn large(reader: &Reader<'_>) -> Result<Option<LargePages>, MachineTextError> {
+    const PAGE: &str = "att.large_page_bytes";
+    if !reader.values.contains_key(PAGE) {
+        return Ok(None);
+    }
+    Ok(Some(LargePages {
+        page: PageSize::new(reader.get(PAGE)?).map_err(|_| wrong(PAGE))?,
+        share_percent: reader.get("att.large_share_percent")?,
+    }))
 }
 
 fn put_wire(writer: &mut Writer, wire: &WireSpec) {
@@ -296,6 +306,7 @@ fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
         short_bytes,
         eager_bytes,
         copy_bandwidth,
+        registration,
     } = messages;
     writer.put("messages.send_overhead", send_overhead.0);
     writer.put("messages.receive_overhead", receive_overhead.0);
@@ -303,6 +314,7 @@ fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
     writer.put("messages.short_bytes", short_bytes);
     writer.put("messages.eager_bytes", eager_bytes);
     writer.put("messages.copy_bandwidth", copy_bandwidth.bytes_per_second());
+    translation::put_registration(writer, registration.as_ref());
 }
 
 fn messages(reader: &Reader<'_>) -> Result<MessageSpec, MachineTextError> {
@@ -313,12 +325,16 @@ fn messages(reader: &Reader<'_>) -> Result<MessageSpec, MachineTextError> {
         short_bytes: reader.get("messages.short_bytes")?,
         eager_bytes: reader.get("messages.eager_bytes")?,
         copy_bandwidth: reader.rate("messages.copy_bandwidth")?,
+        registration: translation::registration(reader)?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagemill_sim::nic::{
+        IommuSpec, KeySpec, PagingSpec, RegistrationMode, RegistrationSpec, TablePlace,
+    };
 
     #[test]
     fn a_machine_survives_as_text() {
@@ -327,6 +343,55 @@ mod tests {
         machine.engine.descriptors = DescriptorPath::Fetched;
         machine.table.place = TablePlace::OwnMemory;
         assert_eq!(read(&write(&machine)), Ok(machine));
+    }
+
+    #[test]
+    fn what_interfaces_of_today_have_survives_too() {
+        let machine = today();
+        assert_eq!(read(&write(&machine)), Ok(machine));
+    }
+
+    /// The interface with every section that a machine may leave out.
+    fn today() -> NicMachine {
+        let mut machine = NicMachine::pni();
+        machine.att.prefetch_groups = 0;
+        machine.att.layout.large = Some(LargePages {
+            page: PageSize::MIB_2,
+            share_percent: 40,
+        });
+        machine.table.place = TablePlace::Iommu;
+        machine.table.keys = Some(KeySpec {
+            entries: 16,
+            ways: 4,
+            entry_bytes: 64,
+        });
+        machine.table.iommu = Some(IommuSpec {
+            entries: 64,
+            ways: 64,
+            walk_latency: Picos(1),
+            walkers: 2,
+            has_device_tlb: true,
+            request_latency: Picos(3),
+        });
+        machine.table.paging = Some(PagingSpec {
+            is_on_demand: true,
+            fault_latency: Picos(4),
+            page_latency: Picos(5),
+            fault_pages: 6,
+            handlers: 7,
+            resend_latency: Picos(8),
+            resident_bytes: 9,
+            first_use_faults: true,
+        });
+        machine.messages.registration = Some(RegistrationSpec {
+            mode: RegistrationMode::Cached,
+            register_latency: Picos(10),
+            page_latency: Picos(11),
+            deregister_latency: Picos(12),
+            cache_regions: 13,
+            cache_bytes: 14,
+        });
+        machine
     }
 
     #[test]

@@ -18,6 +18,7 @@ fn specs() -> impl Strategy<Value = AttSpec> {
         |(organization, group, groups, ways, page)| {
             let layout = TableLayout {
                 page: PageSize::new(1 << page).expect("a power of two"),
+                large: None,
                 entry_bytes: 8,
                 group_entries: 1 << group,
             };

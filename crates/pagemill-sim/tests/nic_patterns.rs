@@ -142,6 +142,7 @@ fn runs_are_equal_to_the_last_picosecond() {
         bytes: 64,
         writes: 20,
         span_bytes: 1 << 20,
+        regions: 1,
         seed: 3,
     };
     assert_eq!(

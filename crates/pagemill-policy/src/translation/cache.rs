@@ -112,6 +112,21 @@ impl AttCache {
         self.tags.get(set).is_some_and(|set| set.contains(&line))
     }
 
+    /// Forgets the line of `entry`; returns whether it was here.
+    pub fn forget(&mut self, entry: u64) -> bool {
+        let line = self.line_of(entry);
+        let first = (self.organization.set_of(line) * self.ways) as usize;
+        let set = first..(first + self.ways as usize).min(self.tags.len());
+        let Some(slot) = set.into_iter().find(|&slot| self.tags[slot] == line) else {
+            return false;
+        };
+        self.tags[slot] = EMPTY;
+        if let Some(last_use) = self.last_use.get_mut(slot) {
+            *last_use = 0;
+        }
+        true
+    }
+
     /// Forgets every line that holds an entry from `first` to `last`, both included. Returns how many there were.
     pub fn invalidate(&mut self, first: u64, last: u64) -> u32 {
         let lines = self.line_of(first)..=self.line_of(last);

@@ -1,4 +1,5 @@
-//! How a network interface finds the physical page behind a virtual address when its table lies in main memory.
+//! How a network interface finds the physical page behind a virtual address when its table lies in main memory, and what
+//! interfaces of today do instead: caches of memory keys, translations of an IOMMU, pages mapped on demand, registrations.
 //!
 //! The address translation table (ATT) holds one entry for each page. An [`AttCache`] keeps copies of some entries on
 //! the chip; an [`Organization`] says where an entry may lie and how much a miss brings (Guo et al. 2011, section 2.2).
@@ -21,18 +22,24 @@
 mod cache;
 mod direct_mapped;
 mod hashed;
+mod hashed_sets;
+mod on_demand;
 mod per_entry;
 mod prefetch;
+mod registration;
 mod registry;
 mod set_associative;
+mod single_entries;
 mod spec;
 mod table;
 
 pub use cache::{AttCache, Lookup, Slot};
+pub use on_demand::OnDemand;
 pub use prefetch::lines_ahead;
+pub use registration::{Registered, RegistrationCache};
 pub use registry::{ORGANIZATIONS, OrganizationEntry};
 pub use spec::{AttSpec, AttSpecError};
-pub use table::TableLayout;
+pub use table::{LargePages, TableLayout};
 
 /// Where the cache keeps which entries of the table.
 ///

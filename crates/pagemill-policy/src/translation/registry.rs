@@ -8,6 +8,7 @@ pub static ORGANIZATIONS: Registry<OrganizationEntry> = Registry::new("ATT cache
     super::direct_mapped::DirectMapped::ENTRY,
     super::hashed::Hashed::ENTRY,
     super::set_associative::SetAssociative::ENTRY,
+    super::hashed_sets::HashedSets::ENTRY,
     super::per_entry::PerEntry::ENTRY,
 ]);
 

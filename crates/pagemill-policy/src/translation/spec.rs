@@ -1,5 +1,7 @@
 use std::fmt;
 
+use pagemill_types::PageSize;
+
 use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped::DirectMapped};
 
 /// An ATT and the cache before it: plain values, checked once by [`AttSpec::build`].
@@ -76,6 +78,22 @@ impl AttSpec {
                 "a power of two from 1 to 64",
             );
         }
+        if let Some(large) = layout.large {
+            if large.page.bytes() <= layout.page.bytes() {
+                return error("large_page", kib(large.page), "larger than the page");
+            }
+            if large.share_percent > 100 {
+                return error("large_share", large.share_percent, "at most 100 percent");
+            }
+            if self.prefetch_groups > 0 {
+                // Entries of both sizes do not follow each other.
+                return error(
+                    "prefetch_groups",
+                    self.prefetch_groups,
+                    "0 with pages of two sizes",
+                );
+            }
+        }
         let whole_groups = self.cache_bytes.is_multiple_of(layout.group_bytes());
         if !whole_groups || !power_of_two(self.groups(), 1, 1 << 24) {
             return error(
@@ -93,6 +111,11 @@ impl AttSpec {
         }
         Ok(())
     }
+}
+
+/// The size of a page in KiB, as an error shows it.
+fn kib(page: PageSize) -> u32 {
+    (page.bytes() >> 10) as u32
 }
 
 fn power_of_two(value: u32, least: u32, most: u32) -> bool {

@@ -5,6 +5,8 @@ use pagemill_types::{PageSize, VirtAddr};
 pub struct TableLayout {
     /// Page that one entry translates.
     pub page: PageSize,
+    /// Larger pages that a part of memory has; `None` where all pages are equal.
+    pub large: Option<LargePages>,
     /// Bytes of an entry, a power of two.
     pub entry_bytes: u32,
     /// Entries that lie together in one line of the processor's cache, a power of two. Reading them all takes as long as
@@ -12,11 +14,36 @@ pub struct TableLayout {
     pub group_entries: u32,
 }
 
+/// Pages of a second size: which of them memory really has, a machine with free memory in large pieces decides by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargePages {
+    /// Their size, more than that of the other pages.
+    pub page: PageSize,
+    /// How much of memory they hold, in percent.
+    pub share_percent: u32,
+}
+
+impl LargePages {
+    /// Whether `address` lies in a large page: drawn from the number of the page.
+    #[inline]
+    pub fn holds(&self, address: VirtAddr) -> bool {
+        // SplitMix64's finalizer (Steele, Lea, Flood 2014): neighbors are independent of each other.
+        let mut mixed = (self.page.page_of(address).0).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % 100 < u64::from(self.share_percent)
+    }
+}
+
 impl TableLayout {
+    /// The first number of entries of large pages; no other page has so large a number.
+    pub const LARGE: u64 = 1 << 43;
+
     /// The published table: 8-byte entries for pages of 8 KiB, eight to a 64-byte line (Guo et al. 2011, section 2.2).
     pub fn published() -> Self {
         Self {
             page: PageSize::KIB_8,
+            large: None,
             entry_bytes: 8,
             group_entries: 8,
         }
@@ -32,10 +59,14 @@ impl TableLayout {
         self.page.bytes() * u64::from(self.group_entries)
     }
 
-    /// Number of the entry for `address`, counted from the first entry of its table.
+    /// Number of the entry for `address`, counted from the first entry of its table. Entries of large pages are numbered from
+    /// [`TableLayout::LARGE`] on.
     #[inline]
     pub fn entry_of(&self, address: VirtAddr) -> u64 {
-        self.page.page_of(address).0
+        match self.large {
+            Some(large) if large.holds(address) => Self::LARGE | large.page.page_of(address).0,
+            _ => self.page.page_of(address).0,
+        }
     }
 
     /// Numbers of the first and the last entry that `bytes` bytes from `start` on need. Nothing needs what its first byte would.
@@ -43,6 +74,17 @@ impl TableLayout {
     pub fn entries_of(&self, start: VirtAddr, bytes: u64) -> (u64, u64) {
         let last = VirtAddr(start.0.saturating_add(bytes.saturating_sub(1)));
         (self.entry_of(start), self.entry_of(last))
+    }
+
+    /// Numbers that the entries of `bytes` bytes from `start` on may have, first and last of each size of pages.
+    pub fn spans(&self, start: VirtAddr, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+        let last = VirtAddr(start.0.saturating_add(bytes.saturating_sub(1)));
+        let small = (self.page.page_of(start).0, self.page.page_of(last).0);
+        let large = self.large.map(|large| {
+            let number = |address| Self::LARGE | large.page.page_of(address).0;
+            (number(start), number(last))
+        });
+        std::iter::once(small).chain(large)
     }
 
     /// Bytes of table for `bytes` of memory, whole groups.
@@ -62,6 +104,31 @@ mod tests {
         assert_eq!(layout.group_reach_bytes(), 64 << 10);
         assert_eq!(layout.table_bytes(128 << 20), 128 << 10);
         assert_eq!(layout.table_bytes(1), 64);
+    }
+
+    #[test]
+    fn a_share_of_memory_has_large_pages() {
+        let layout = |share_percent| TableLayout {
+            large: Some(LargePages {
+                page: PageSize::MIB_2,
+                share_percent,
+            }),
+            page: PageSize::KIB_4,
+            ..TableLayout::published()
+        };
+        let entries = |share_percent| {
+            let layout = layout(share_percent);
+            let pages = (0..1_000 * 512).map(|page| layout.entry_of(VirtAddr(page * 4096)));
+            pages.collect::<std::collections::BTreeSet<u64>>().len()
+        };
+        assert_eq!(entries(0), 512_000);
+        assert_eq!(entries(100), 1_000);
+        // Half of the blocks, within four standard deviations.
+        assert!((256_500 - 33_000..256_500 + 33_000).contains(&entries(50)));
+        assert_eq!(
+            layout(100).entry_of(VirtAddr(1 << 21)),
+            TableLayout::LARGE | 1
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::path::Path;
 use pagemill_sim::nic::NicMachine;
 use pagemill_sim::nic::goal::{self, Goal};
 use pagemill_sim::nic::pattern::{
-    AddressOrder, Addresses, BandwidthSpec, ExchangePattern, ExchangeSpec, LatencySpec, Level,
-    PortsSpec,
+    AddressOrder, Addresses, BandwidthSpec, DmaSpec, ExchangePattern, ExchangeSpec, LatencySpec,
+    Level, PortsSpec,
 };
 use pagemill_sim::nic::traffic::TrafficSpec;
 use pagemill_types::Picos;
@@ -42,6 +42,8 @@ pub enum NicWorkload {
     Bandwidth(BandwidthSpec),
     /// Many ports of one node.
     Ports(PortsSpec),
+    /// One interface and its own memory.
+    Dma(DmaSpec),
     /// A generated program of many ranks.
     Exchange(ExchangeSpec),
     /// A generated program of a larger kind.
@@ -54,6 +56,7 @@ const LATENCY: &str = "latency";
 const BANDWIDTH: &str = "bandwidth";
 const BIDIRECTIONAL: &str = "bidirectional";
 const PORTS: &str = "ports";
+const DMA: &str = "dma";
 const RING: &str = "ring";
 const ALL_TO_ALL: &str = "all-to-all";
 const HALO: &str = "halo";
@@ -73,6 +76,10 @@ pub const NIC_WORKLOADS: &[(&str, &str)] = &[
     (
         PORTS,
         "many processes of a node, each with its own port, write to another node",
+    ),
+    (
+        DMA,
+        "an interface reads or writes random places of its own memory",
     ),
     (RING, "each rank sends to the next"),
     (
@@ -118,6 +125,7 @@ impl NicWorkload {
             Self::Bandwidth(spec) if spec.both_ways => BIDIRECTIONAL,
             Self::Bandwidth(_) => BANDWIDTH,
             Self::Ports(_) => PORTS,
+            Self::Dma(_) => DMA,
             Self::Exchange(spec) => match spec.pattern {
                 ExchangePattern::Ring => RING,
                 ExchangePattern::AllToAll => ALL_TO_ALL,
@@ -152,6 +160,7 @@ fn read_workload(mut section: Section<'_>, seed: u64) -> Option<NicWorkload> {
         BANDWIDTH => read_bandwidth(&mut section, false, seed).map(NicWorkload::Bandwidth),
         BIDIRECTIONAL => read_bandwidth(&mut section, true, seed).map(NicWorkload::Bandwidth),
         PORTS => read_ports(&mut section, seed).map(NicWorkload::Ports),
+        DMA => read_dma(&mut section, seed).map(NicWorkload::Dma),
         GOAL => section.required("file", read_goal).map(NicWorkload::Goal),
         name if traffic::WORKLOADS.iter().any(|known| known.0 == name) => {
             traffic::read(name, &mut section, seed).map(NicWorkload::Traffic)
@@ -248,11 +257,35 @@ fn read_ports(section: &mut Section<'_>, seed: u64) -> Option<PortsSpec> {
     let bytes = section.or("bytes", 64, message_bytes);
     let writes = section.or("writes", 1000, quantity::count(1..=ITERATIONS_MAX));
     let span_bytes = section.or("span", 1 << 20, memory_bytes);
+    let regions = section.or("regions", 1, quantity::count(1..=1 << 20));
     Some(PortsSpec {
         ports: ports? as u32,
         bytes: bytes?,
         writes: writes?,
         span_bytes: span_bytes?,
+        regions: regions? as u32,
+        seed,
+    })
+}
+
+fn read_dma(section: &mut Section<'_>, seed: u64) -> Option<DmaSpec> {
+    let operation = section.or(
+        "operation",
+        "read".to_owned(),
+        quantity::choice("operations", &["read", "write"]),
+    );
+    let bytes = section.or("bytes", 64, message_bytes);
+    let span_bytes = section.or("span", 1 << 20, memory_bytes);
+    let accesses = section.or("accesses", 10_000, quantity::count(1..=ITERATIONS_MAX));
+    let warmup = section.or("warmup", 1000, quantity::count(0..=ITERATIONS_MAX));
+    let depth = section.or("depth", 64, quantity::count(1..=1 << 20));
+    Some(DmaSpec {
+        is_write: operation? == "write",
+        bytes: bytes?,
+        span_bytes: span_bytes?,
+        accesses: accesses?,
+        warmup: warmup?,
+        depth: depth? as u32,
         seed,
     })
 }

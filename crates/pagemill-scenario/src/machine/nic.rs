@@ -1,10 +1,11 @@
 //! The values of a simulated network interface and its node.
 
+mod translation;
+
 use pagemill_policy::routing::{ROUTINGS, TopologySpec};
-use pagemill_policy::translation::{AttSpec, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
     DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
-    TablePlace, TableSpec, WireSpec,
+    TableSpec, WireSpec,
 };
 
 use super::gpu::{bytes, number};
@@ -57,6 +58,7 @@ pub(crate) fn read(file: &MachineFile, reader: &Reader) -> Option<Machine<NicMac
 fn file_key(key: &str) -> String {
     match key {
         "att.cache_bytes" => "att.cache".to_owned(),
+        "keys.entry_bytes" => "keys.entry".to_owned(),
         _ => key.trim_end_matches("_bytes").to_owned(),
     }
 }
@@ -72,7 +74,9 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
         })
     });
     let engine = root.section("engine").and_then(read_engine);
-    let att = root.section("att").and_then(read_att);
+    let att = root.section("att").and_then(translation::read_att);
+    let (keys, iommu, paging) = translation::read_optional(root);
+    let registration = translation::optional(root, "registration", translation::read_registration);
     let wire = root.section("wire").and_then(read_wire);
     let network = match root.contains("network") {
         true => root.section("network").and_then(read_network).map(Some),
@@ -80,6 +84,16 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
     };
     let messages = root.section("messages").and_then(read_messages);
     let (att, table) = att?;
+    let table = TableSpec {
+        keys: keys?,
+        iommu: iommu?,
+        paging: paging?,
+        ..table
+    };
+    let messages = MessageSpec {
+        registration: registration?,
+        ..messages?
+    };
     Some(NicMachine {
         name,
         host: host?,
@@ -89,7 +103,7 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
         table,
         wire: wire?,
         network: network?,
-        messages: messages?,
+        messages,
     })
 }
 
@@ -145,43 +159,6 @@ fn read_engine(mut engine: SourcedSection<'_>) -> Option<EngineSpec> {
         translate_ahead: translate_ahead?,
         segment_bytes: segment_bytes?,
     })
-}
-
-fn read_att(mut att: SourcedSection<'_>) -> Option<(AttSpec, TableSpec)> {
-    let places = [
-        ("main-memory", TablePlace::MainMemory),
-        ("own-memory", TablePlace::OwnMemory),
-    ];
-    let page = att.value("page", quantity::page_size);
-    let entry_bytes = att.value("entry", bytes);
-    let group_entries = att.value("group_entries", number);
-    let organization = att.value(
-        "organization",
-        registered("organizations of an ATT cache", &ORGANIZATIONS),
-    );
-    let cache_bytes = att.value("cache", bytes);
-    let ways = att.value("ways", number);
-    let prefetch_groups = att.value("prefetch_groups", number);
-    let place = att.value("table", one_of("places of a table", &places));
-    let lookup_latency = att.value("lookup_latency", quantity::time);
-    let fetches_in_flight = att.value("fetches_in_flight", number);
-    let spec = AttSpec {
-        layout: TableLayout {
-            page: page?,
-            entry_bytes: entry_bytes?,
-            group_entries: group_entries?,
-        },
-        organization: organization?,
-        cache_bytes: cache_bytes?,
-        ways: ways?,
-        prefetch_groups: prefetch_groups?,
-    };
-    let table = TableSpec {
-        place: place?,
-        lookup_latency: lookup_latency?,
-        fetches_in_flight: fetches_in_flight?,
-    };
-    Some((spec, table))
 }
 
 fn read_wire(mut wire: SourcedSection<'_>) -> Option<WireSpec> {
@@ -276,5 +253,6 @@ fn read_messages(mut messages: SourcedSection<'_>) -> Option<MessageSpec> {
         short_bytes: short_bytes?,
         eager_bytes: eager_bytes?,
         copy_bandwidth: copy_bandwidth?,
+        registration: None,
     })
 }

@@ -13,6 +13,12 @@ pub struct TranslationCounts {
     pub misses: u64,
     /// Lines that an RDMA read before it needed them.
     pub prefetches: u64,
+    /// Memory keys that were not cached.
+    pub key_misses: u64,
+    /// Walks of the processor's page tables.
+    pub walks: u64,
+    /// Pages that were not mapped: faults that the host handled.
+    pub faults: u64,
     /// Lines forgotten because their memory was deregistered.
     pub invalidated: u64,
     /// Time from look-up to physical address, summed.
@@ -74,6 +80,12 @@ pub struct NicCounts {
     pub rejected: ErrorCounts,
     /// Port states that had to be read from memory.
     pub port_misses: u64,
+    /// Buffers that were registered for messages, and the processor time that took.
+    pub registrations: u64,
+    /// See [`NicCounts::registrations`].
+    pub registering: Picos,
+    /// Bytes of translations that an interface holds or can hold itself; of several interfaces the most.
+    pub card_bytes: u64,
     /// The translation table.
     pub translation: TranslationCounts,
 }
@@ -88,10 +100,16 @@ impl NicCounts {
         self.refused.merge(&other.refused);
         self.rejected.merge(&other.rejected);
         self.port_misses += other.port_misses;
+        self.registrations += other.registrations;
+        self.registering += other.registering;
+        self.card_bytes = self.card_bytes.max(other.card_bytes);
         let (own, theirs) = (&mut self.translation, &other.translation);
         own.lookups += theirs.lookups;
         own.misses += theirs.misses;
         own.prefetches += theirs.prefetches;
+        own.key_misses += theirs.key_misses;
+        own.walks += theirs.walks;
+        own.faults += theirs.faults;
         own.invalidated += theirs.invalidated;
         own.waited += theirs.waited;
     }

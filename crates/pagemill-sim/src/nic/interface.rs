@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pagemill_types::Picos;
 
-use super::att::{Side, TranslationUnit};
+use super::ahead::Ahead;
+use super::att::{FetchLatencies, Side, TranslationUnit};
 use super::counts::{NicCounts, TranslationCounts};
 use super::descriptor::{
     Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
@@ -62,12 +63,15 @@ impl Nic {
     pub(super) fn of_checked(machine: &Arc<NicMachine>) -> Result<Self, SpecError> {
         let segment_bytes = u64::from(machine.engine.segment_bytes);
         let host = HostPath::new(&machine.host, segment_bytes);
-        let group_bytes = u64::from(machine.att.layout.group_bytes());
-        let fetch_latency = host.read_small(Picos::ZERO, group_bytes);
+        let reading = |bytes: u32| host.read_small(Picos::ZERO, u64::from(bytes));
+        let latencies = FetchLatencies {
+            group: reading(machine.att.layout.group_bytes()),
+            key: reading(machine.table.keys.map_or(0, |keys| keys.entry_bytes)),
+        };
         Ok(Self {
             ports: Ports::new(&machine.ports),
             regions: Regions::default(),
-            translation: TranslationUnit::new(&machine.att, &machine.table, fetch_latency)?,
+            translation: TranslationUnit::new(&machine.att, &machine.table, latencies)?,
             host,
             mp_engine: Port::default(),
             rdma_engine: Port::default(),
@@ -92,6 +96,7 @@ impl Nic {
     pub fn counts(&self) -> NicCounts {
         NicCounts {
             translation: self.translation.counts,
+            card_bytes: self.translation.card_bytes(self.regions.bytes()),
             ..self.counts
         }
     }
@@ -188,6 +193,38 @@ impl Nic {
         };
         self.counts.sent += 1;
         posted
+    }
+
+    /// Accesses `bytes` at `place` of `port` for a descriptor that is there at `at`, and nothing crosses the wire; returns when the engine
+    /// takes it and when its data is here, or on the way to memory.
+    pub(super) fn access(
+        &mut self,
+        at: Picos,
+        port: PortId,
+        place: Place,
+        bytes: u64,
+        is_write: bool,
+    ) -> (Picos, Picos) {
+        let started = (self.rdma_engine).book(at, self.machine.engine.rdma_gap);
+        let side = if is_write { Side::Receive } else { Side::Send };
+        let mut walk =
+            (self.translation).walk(side, port, place.address, bytes, key_number(place.key));
+        let (mut asked, mut own) = (started, None);
+        for segment in self.segments(place, place, bytes) {
+            let known = (self.translation).translate(asked, &mut walk, segment.from);
+            let done = match is_write {
+                true => self.host.write(known, segment.bytes, Lane::Bulk, own),
+                false => {
+                    let read = self.host.read(known, segment.bytes, Lane::Bulk, own);
+                    asked = read.asked_at;
+                    read.done
+                }
+            };
+            own = Some(done);
+        }
+        self.counts.sent += 1;
+        self.counts.sent_bytes += bytes;
+        (started, own.unwrap_or(started))
     }
 
     /// Sends the data that the read request `request` asked for; it arrived at `at` and was accepted. Returns with it when the
@@ -372,24 +409,36 @@ impl Nic {
         remote: Place,
         bytes: u64,
     ) -> Stream<M> {
-        let mut walk = self
-            .translation
-            .walk(Side::Send, port, local.address, bytes);
+        let mut walk = self.translation.walk(
+            Side::Send,
+            port,
+            local.address,
+            bytes,
+            key_number(local.key),
+        );
         let is_translated = local.key != MemoryKey::Physical;
         let mut asked_at = at;
+        let mut ahead = (self.machine.engine.translate_ahead)
+            .then(|| Ahead::new(at, self.machine.table.fetches_in_flight));
         let mut heads: Option<(Picos, M)> = None;
         let (mut own_read, mut own_wire) = (None, None);
         for segment in self.segments(local, remote, bytes) {
-            if is_translated {
-                if !self.machine.engine.translate_ahead {
-                    asked_at = self.host.admit(asked_at, segment.bytes, lane, own_read);
+            match &mut ahead {
+                _ if !is_translated => {}
+                Some(ahead) => {
+                    let known = (self.translation).translate(ahead.next(), &mut walk, segment.from);
+                    asked_at = asked_at.later(known);
                 }
-                asked_at = self
-                    .translation
-                    .translate(asked_at, &mut walk, segment.from);
+                None => {
+                    asked_at = self.host.admit(asked_at, segment.bytes, lane, own_read);
+                    asked_at = (self.translation).translate(asked_at, &mut walk, segment.from);
+                }
             }
             let read = self.host.read(asked_at, segment.bytes, lane, own_read);
             (asked_at, own_read) = (read.asked_at, Some(read.done));
+            if let Some(ahead) = &mut ahead {
+                ahead.has_read(asked_at);
+            }
             let head = self.inject(read.done, lane, segment.bytes, &mut own_wire);
             heads = Some((heads.map_or(head.at(), |(first, _)| first), head));
         }
@@ -524,9 +573,13 @@ impl Nic {
         let (from, to) = (flight.from.after(part.offset), flight.to.after(part.offset));
         // What is prefetched for a part may reach into those that follow.
         let left = flight.bytes - part.offset;
-        let mut walk = self
-            .translation
-            .walk(Side::Receive, flight.port, to.address, left);
+        let mut walk = self.translation.walk(
+            Side::Receive,
+            flight.port,
+            to.address,
+            left,
+            key_number(to.key),
+        );
         let is_translated = to.key != MemoryKey::Physical;
         let segments = self.segments(from, to, part.bytes);
         let departure = part.departure;
@@ -544,8 +597,15 @@ impl Nic {
             own_wire = Some(here);
             if is_translated {
                 // The address is in the header: translation goes on while the data arrives.
-                let asked_at = head.later(known_at);
-                known_at = (self.translation).translate(asked_at, &mut walk, segment.to);
+                known_at = match self.machine.engine.translate_ahead {
+                    true => {
+                        known_at.later((self.translation).translate(head, &mut walk, segment.to))
+                    }
+                    false => {
+                        let asked_at = head.later(known_at);
+                        (self.translation).translate(asked_at, &mut walk, segment.to)
+                    }
+                };
             }
             let ready =
                 (here.later(known_at)).after(self.machine.engine.receive_latency, Cause::Interface);
@@ -603,6 +663,14 @@ impl Memo {
                 span
             }
         }
+    }
+}
+
+/// The number of a registration among those whose entries the interface caches. A library has one for all of its buffers.
+fn key_number(key: MemoryKey) -> u64 {
+    match key {
+        MemoryKey::Registered(key) => key.0,
+        MemoryKey::Trusted | MemoryKey::Physical => 0,
     }
 }
 

@@ -91,7 +91,8 @@ pub struct EngineSpec {
     pub send_latency: Picos,
     /// From an arrived packet to its write to memory.
     pub receive_latency: Picos,
-    /// Whether a segment is translated while the one before is asked for, instead of when there is room for its own read.
+    /// Whether translations are asked for ahead of reads, for as many segments as there may be reads of the table, and where data arrives
+    /// without waiting for earlier ones; otherwise each is asked for when there is room for its own read, and after the one before.
     pub translate_ahead: bool,
     /// Most bytes that an RDMA handles as one: it is cut at pages and at multiples of this.
     pub segment_bytes: u32,
@@ -104,6 +105,8 @@ pub enum TablePlace {
     MainMemory,
     /// In memory of the interface's own: no cache is needed.
     OwnMemory,
+    /// The page tables of the process itself, behind the processor's IOMMU ([`TableSpec::iommu`]).
+    Iommu,
 }
 
 /// Reading the address translation table.
@@ -115,6 +118,98 @@ pub struct TableSpec {
     pub lookup_latency: Picos,
     /// Reads of the table that may be under way, for what is sent and for what is received each.
     pub fetches_in_flight: u32,
+    /// Memory keys have entries of their own, which the interface caches; `None` where a key costs nothing.
+    pub keys: Option<KeySpec>,
+    /// The processor's IOMMU, for [`TablePlace::Iommu`].
+    pub iommu: Option<IommuSpec>,
+    /// What happens at a page that is not mapped; `None` where all pages are pinned.
+    pub paging: Option<PagingSpec>,
+}
+
+/// Memory keys: what a registration allows is in a table of the host, of which the interface caches some entries (Mellanox calls
+/// it MPT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Keys that the cache holds.
+    pub entries: u32,
+    /// Keys of a set.
+    pub ways: u32,
+    /// Bytes of a key's entry, which a miss reads.
+    pub entry_bytes: u32,
+}
+
+impl KeySpec {
+    /// Bytes of the cache.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.entries) * u64::from(self.entry_bytes)
+    }
+}
+
+/// An IOMMU between the interface and memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IommuSpec {
+    /// Translations that it keeps.
+    pub entries: u32,
+    /// Translations of a set.
+    pub ways: u32,
+    /// Time of a walk of the page tables.
+    pub walk_latency: Picos,
+    /// Walks that may be under way, for what is sent and for what is received each.
+    pub walkers: u32,
+    /// Whether the interface asks for translations and keeps them in the cache of `att` (PCIe's address translation services);
+    /// otherwise the IOMMU translates each access on its way.
+    pub has_device_tlb: bool,
+    /// From the interface's request for a translation to the answer, without the walk.
+    pub request_latency: Picos,
+}
+
+/// Page faults of an interface: PCIe's page requests, or on-demand paging by a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagingSpec {
+    /// Whether pages are mapped when they are first used; otherwise all are pinned, and the other values have no effect.
+    pub is_on_demand: bool,
+    /// From a fault to its end, without what each page takes.
+    pub fault_latency: Picos,
+    /// What each page of a fault takes.
+    pub page_latency: Picos,
+    /// Most pages that a fault maps: those that the transfer needs next.
+    pub fault_pages: u32,
+    /// Faults that the host handles at once, for what is sent and for what is received each.
+    pub handlers: u32,
+    /// What a fault costs in addition where data arrives: the sender sends it again.
+    pub resend_latency: Picos,
+    /// Most memory that is mapped at once, in bytes.
+    pub resident_bytes: u64,
+    /// Whether pages fault when they are used for the first time; otherwise they have been used before, as far as they fit.
+    pub first_use_faults: bool,
+}
+
+/// What it costs to let the interface use a buffer, where the message-passing library does that when it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegistrationSpec {
+    /// When a buffer is registered.
+    pub mode: RegistrationMode,
+    /// Processor time of a registration, without its pages.
+    pub register_latency: Picos,
+    /// Processor time of each of its pages.
+    pub page_latency: Picos,
+    /// Processor time of taking one back.
+    pub deregister_latency: Picos,
+    /// Registrations that the cache holds.
+    pub cache_regions: u32,
+    /// Memory of the registrations that the cache holds, in bytes.
+    pub cache_bytes: u64,
+}
+
+/// When a message-passing library registers the buffers of long messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationMode {
+    /// Before the program begins, at no cost.
+    Once,
+    /// For each message, and takes it back after.
+    Each,
+    /// When no cached registration covers it.
+    Cached,
 }
 
 /// The link and the network between two interfaces.
@@ -164,6 +259,8 @@ pub struct MessageSpec {
     pub eager_bytes: u32,
     /// Rate of copies between a program's buffer and a copy buffer.
     pub copy_bandwidth: Bandwidth,
+    /// What registering the buffers of longer messages costs; `None`: nothing.
+    pub registration: Option<RegistrationSpec>,
 }
 
 impl WireSpec {

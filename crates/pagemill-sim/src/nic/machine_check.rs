@@ -1,8 +1,10 @@
 //! Finds values that no interface can have.
 
+use pagemill_policy::translation::AttSpec;
 use pagemill_types::Picos;
 
-use super::machine::NicMachine;
+use super::iommu::spec_error;
+use super::machine::{NicMachine, TablePlace};
 use crate::SpecError;
 
 const SECOND: Picos = Picos(1_000_000_000_000);
@@ -16,6 +18,7 @@ impl NicMachine {
         self.check_sizes()?;
         self.check_spans()?;
         self.check_network()?;
+        self.check_translation()?;
         self.att.check().map_err(|error| {
             SpecError::new(
                 format!("att.{}", error.key),
@@ -81,16 +84,7 @@ impl NicMachine {
                 1 << 24,
             ),
         ];
-        for (key, value, least, most) in sizes {
-            if !(least..=most).contains(&value) {
-                return Err(SpecError::new(
-                    key,
-                    value,
-                    format!("must be from {least} to {most}"),
-                ));
-            }
-        }
-        Ok(())
+        check_counts(&sizes)
     }
 
     fn check_spans(&self) -> Result<(), SpecError> {
@@ -109,12 +103,7 @@ impl NicMachine {
             ("messages.receive_overhead", self.messages.receive_overhead),
             ("messages.rma_overhead", self.messages.rma_overhead),
         ];
-        for (key, span) in spans {
-            if span > SECOND {
-                let given = format!("{} ns", span.0 / 1000);
-                return Err(SpecError::new(key, given, "must be at most a second"));
-            }
-        }
+        check_spans(&spans)?;
         let rates = [
             ("host.to_memory", self.host.to_memory),
             ("host.from_memory", self.host.from_memory),
@@ -136,6 +125,49 @@ impl NicMachine {
             ));
         }
         Ok(())
+    }
+
+    /// What interfaces of today have beside the table.
+    fn check_translation(&self) -> Result<(), SpecError> {
+        let mut counts = Vec::new();
+        let mut spans = Vec::new();
+        if let Some(keys) = &self.table.keys {
+            counts.push(("keys.entry_bytes", keys.entry_bytes, 1, 4096));
+            check_cache("keys", keys.entries, keys.ways)?;
+        }
+        match &self.table.iommu {
+            Some(iommu) => {
+                counts.push(("iommu.walkers", iommu.walkers, 1, 1 << 16));
+                spans.push(("iommu.walk_latency", iommu.walk_latency));
+                spans.push(("iommu.request_latency", iommu.request_latency));
+                check_cache("iommu", iommu.entries, iommu.ways)?;
+            }
+            None if self.table.place == TablePlace::Iommu => {
+                let allowed = "such a table needs a section [iommu]";
+                return Err(SpecError::new("att.table", "\"iommu\"", allowed));
+            }
+            None => {}
+        }
+        if let Some(paging) = &self.table.paging {
+            counts.push(("paging.fault_pages", paging.fault_pages, 1, 1 << 20));
+            counts.push(("paging.handlers", paging.handlers, 1, 1 << 16));
+            spans.push(("paging.fault_latency", paging.fault_latency));
+            spans.push(("paging.page_latency", paging.page_latency));
+            spans.push(("paging.resend_latency", paging.resend_latency));
+        }
+        if let Some(registration) = &self.messages.registration {
+            spans.push((
+                "registration.register_latency",
+                registration.register_latency,
+            ));
+            spans.push(("registration.page_latency", registration.page_latency));
+            spans.push((
+                "registration.deregister_latency",
+                registration.deregister_latency,
+            ));
+        }
+        check_counts(&counts)?;
+        check_spans(&spans)
     }
 
     fn check_network(&self) -> Result<(), SpecError> {
@@ -179,5 +211,32 @@ impl NicMachine {
             ));
         }
         Ok(())
+    }
+}
+
+fn check_counts(counts: &[(&str, u32, u32, u32)]) -> Result<(), SpecError> {
+    for &(key, value, least, most) in counts {
+        if !(least..=most).contains(&value) {
+            let allowed = format!("must be from {least} to {most}");
+            return Err(SpecError::new(key, value, allowed));
+        }
+    }
+    Ok(())
+}
+
+fn check_spans(spans: &[(&str, Picos)]) -> Result<(), SpecError> {
+    for &(key, span) in spans {
+        if span > SECOND {
+            let given = format!("{} ns", span.0 / 1000);
+            return Err(SpecError::new(key, given, "must be at most a second"));
+        }
+    }
+    Ok(())
+}
+
+fn check_cache(section: &str, entries: u32, ways: u32) -> Result<(), SpecError> {
+    match AttSpec::of_entries(entries, ways).check() {
+        Ok(()) => Ok(()),
+        Err(error) => Err(spec_error(section, &error)),
     }
 }

@@ -5,12 +5,14 @@
 //! [`Rank`] puts tagged messages on top. Both know nothing of other nodes: a driver carries [`Packet`]s between them.
 //! [`World`] is the driver in simulation: one [`Program`] for each rank, and the switches between them if the machine has any.
 
+mod ahead;
 mod att;
 mod counts;
 mod descriptor;
 pub mod goal;
 mod host_path;
 mod interface;
+mod iommu;
 mod machine;
 mod machine_check;
 mod matching;
@@ -18,13 +20,16 @@ mod moment;
 mod network;
 mod node;
 mod packet;
+mod paging;
 pub mod pattern;
 mod presets;
 mod program;
 mod rank;
 mod region;
+mod registration;
 mod slab;
 mod split;
+mod timed_cache;
 pub mod traffic;
 mod vport;
 mod wire;
@@ -38,8 +43,8 @@ pub use descriptor::{
 };
 pub use interface::Nic;
 pub use machine::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
-    TablePlace, TableSpec, WireSpec,
+    DescriptorPath, EngineSpec, HostSpec, IommuSpec, KeySpec, MessageSpec, NetworkSpec, NicMachine,
+    PagingSpec, PortSpec, RegistrationMode, RegistrationSpec, TablePlace, TableSpec, WireSpec,
 };
 pub use moment::{Cause, Moment, Moments, Sent, Traced};
 pub use network::NetworkCounts;

@@ -46,6 +46,9 @@ impl NicMachine {
                 place: TablePlace::MainMemory,
                 lookup_latency: Picos::from_nanos(8),
                 fetches_in_flight: 8,
+                keys: None,
+                iommu: None,
+                paging: None,
             },
             wire: WireSpec {
                 bandwidth: rate(8_000_000_000),
@@ -63,6 +66,7 @@ impl NicMachine {
                 short_bytes: 128,
                 eager_bytes: 16384,
                 copy_bandwidth: rate(6_000_000_000),
+                registration: None,
             },
         }
     }

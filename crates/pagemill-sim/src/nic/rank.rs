@@ -1,5 +1,7 @@
 //! One process of a message-passing program over its interface: matching, eager and rendezvous messages, RMA.
 
+mod registered;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,8 +9,8 @@ use pagemill_types::Picos;
 
 use super::counts::NicCounts;
 use super::descriptor::{
-    Arrived, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Operation, Part, Place, PortId,
-    Post, Posted, Status,
+    Arrived, Departure, Flight, FlightKind, Lane, MemoryKey, Operation, Part, Place, PortId, Post,
+    Posted, Status,
 };
 use super::interface::Nic;
 use super::machine::{MessageSpec, NicMachine};
@@ -16,6 +18,7 @@ use super::matching::{self, Matching, Unexpected};
 use super::moment::{Cause, Moment, Moments, Sent, Traced};
 use super::node::{NicCall, NodeSpec, described};
 use super::packet::{Body, Completion, Packet, Receive, Request, Rma, Send, Step};
+use super::registration::Registrations;
 use crate::SpecError;
 
 /// A process, its port, and its interface. It is asked in non-decreasing time; packets are handed over in the order of
@@ -36,6 +39,9 @@ pub struct Rank<M = Picos> {
     node: NodeSpec,
     /// What it asked of its interface since the other ranks of its node were informed.
     calls: Vec<NicCall>,
+    /// What the library registered for long messages, and how often and how long it did.
+    registrations: Option<Registrations>,
+    registered: (u64, Picos),
 }
 
 /// What is remembered about an operation until its answer comes.
@@ -117,6 +123,11 @@ impl<M: Moment> Rank<M> {
             next_sequence: 0,
             busy_until: Picos::ZERO,
             moments: Moments::default(),
+            registrations: Registrations::new(
+                machine.messages.registration.as_ref(),
+                machine.att.layout.page.bytes(),
+            ),
+            registered: (0, Picos::ZERO),
         })
     }
 
@@ -133,31 +144,17 @@ impl<M: Moment> Rank<M> {
 
     /// What its interface counted.
     pub fn counts(&self) -> NicCounts {
-        self.nic.counts()
+        NicCounts {
+            registrations: self.registered.0,
+            registering: self.registered.1,
+            ..self.nic.counts()
+        }
     }
 
     /// Receives that wait for a message, messages that wait for a receive, operations that wait for an answer.
     pub fn waiting(&self) -> (usize, usize, usize) {
         let (posted, unexpected) = self.matching.waiting();
         (posted, unexpected, self.pending.len())
-    }
-
-    /// Lets other ranks access `bytes` bytes at `address`.
-    pub fn register(&mut self, address: u64, bytes: u64) -> Key {
-        self.nic.register(self.port, address, bytes)
-    }
-
-    /// Takes a registration back; returns whether there was one.
-    pub fn deregister(&mut self, key: Key) -> bool {
-        let region = self.nic.take_back(key);
-        if let Some((port, address, bytes)) = region {
-            self.has_called(|| NicCall::Forget {
-                port,
-                address,
-                bytes,
-            });
-        }
-        region.is_some()
     }
 
     /// What it asked of its interface since it was last asked for this, for the other ranks of its node. Empty where it has one of
@@ -202,6 +199,8 @@ impl<M: Moment> Rank<M> {
                 bytes: send.bytes,
                 send: request,
             };
+            let rung = self.register_buffer(rung, send.address, send.bytes);
+            self.busy_until = rung;
             self.short(rung, send.dest, 0, body, steps);
         }
         request
@@ -453,7 +452,9 @@ impl<M: Moment> Rank<M> {
                 address: posted.receive.address,
                 bytes,
             };
-            self.short(at + self.messages.send_overhead, source, 0, body, steps);
+            let registered = self.register_buffer(at, posted.receive.address, bytes);
+            let rung = registered + self.messages.send_overhead;
+            self.short(rung, source, 0, body, steps);
             return;
         }
         steps.push(Step::Deliver {

@@ -20,6 +20,8 @@ struct Slot {
 pub(crate) struct Regions {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Bytes of all of them; each may be as large as an address space.
+    bytes: u128,
 }
 
 const GENERATION_SHIFT: u32 = 32;
@@ -44,7 +46,13 @@ impl Regions {
         let slot = &mut self.slots[place];
         slot.generation += 1;
         slot.region = region;
+        self.bytes += u128::from(bytes);
         Key(u64::from(slot.generation) << GENERATION_SHIFT | place as u64)
+    }
+
+    /// Bytes of all registrations.
+    pub fn bytes(&self) -> u64 {
+        u64::try_from(self.bytes).unwrap_or(u64::MAX)
     }
 
     /// Takes a registration back; returns whose and what it was.
@@ -56,6 +64,7 @@ impl Regions {
             .filter(|slot| slot.generation == generation)?;
         let region = slot.region.take()?;
         self.free.push(place as u32);
+        self.bytes -= u128::from(region.bytes);
         Some((region.port, region.address, region.bytes))
     }
 

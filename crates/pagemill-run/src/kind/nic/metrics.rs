@@ -1,7 +1,7 @@
 //! What a network run is measured by. `docs/results.md` describes the same columns.
 
 use pagemill_report::{ColumnKind, Row};
-use pagemill_sim::nic::pattern::{BandwidthSpec, LatencySpec, PortsReport};
+use pagemill_sim::nic::pattern::{BandwidthSpec, DmaReport, DmaSpec, LatencySpec, PortsReport};
 use pagemill_sim::nic::{NetworkCounts, NicCounts, WorldReport};
 use pagemill_types::Picos;
 
@@ -18,7 +18,7 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
     (
         "message_time_ns",
         ColumnKind::TimeNs,
-        "latency: half of a round trip; ports: from doorbell to completion entry, mean; else time_ns / messages",
+        "latency: half of a round trip; ports: from doorbell to completion entry, mean; dma: from start to data, mean; else time_ns / messages",
     ),
     (
         "bandwidth_bytes_per_second",
@@ -63,6 +63,36 @@ pub const METRICS: &[(&str, ColumnKind, &str)] = &[
         "att_wait_time_ns",
         ColumnKind::TimeNs,
         "from lookup to physical address, mean",
+    ),
+    (
+        "key_misses",
+        ColumnKind::Count,
+        "memory keys that were not cached on the interface",
+    ),
+    (
+        "page_walks",
+        ColumnKind::Count,
+        "walks of the processor's page tables by its IOMMU",
+    ),
+    (
+        "page_faults",
+        ColumnKind::Count,
+        "faults of the interface at pages that were not mapped",
+    ),
+    (
+        "registrations",
+        ColumnKind::Count,
+        "buffers that the library registered for a message",
+    ),
+    (
+        "registration_time_ns",
+        ColumnKind::TimeNs,
+        "processor time of a registration, with what it drives out, mean",
+    ),
+    (
+        "card_bytes",
+        ColumnKind::Bytes,
+        "memory for translations on the interface: its caches, or the table where the interface holds it",
     ),
     (
         "link_wait_time_ns",
@@ -148,6 +178,20 @@ impl Measured {
         }
     }
 
+    pub fn of_dma(report: &DmaReport, spec: &DmaSpec) -> Self {
+        Self {
+            time: report.time,
+            message_time: Picos(report.latency.0 / spec.accesses.max(1)),
+            messages: spec.accesses,
+            payload_bytes: spec.accesses.saturating_mul(spec.bytes),
+            packets: 0,
+            packets_in_flight: 0,
+            counts: report.counts,
+            rank_rate: 0.0,
+            network: NetworkCounts::default(),
+        }
+    }
+
     pub fn of_program(messages: u64, payload_bytes: u64, report: &WorldReport) -> Self {
         Self {
             time: report.end,
@@ -198,6 +242,18 @@ impl Measured {
                 "att_wait_time_ns",
                 quotient(nanoseconds(translation.waited), translation.lookups),
             )
+            .metric("key_misses", translation.key_misses)
+            .metric("page_walks", translation.walks)
+            .metric("page_faults", translation.faults)
+            .metric("registrations", self.counts.registrations)
+            .metric(
+                "registration_time_ns",
+                quotient(
+                    nanoseconds(self.counts.registering),
+                    self.counts.registrations,
+                ),
+            )
+            .metric("card_bytes", self.counts.card_bytes)
             .metric(
                 "link_wait_time_ns",
                 quotient(nanoseconds(self.network.waited), self.network.passed),

@@ -5,7 +5,7 @@ mod plots;
 
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{NicPoint, NicWorkload, Point};
-use pagemill_sim::nic::pattern::run_ports;
+use pagemill_sim::nic::pattern::{run_dma, run_ports};
 
 use super::View;
 use super::metric::described;
@@ -53,6 +53,10 @@ fn measure(spec: &NicPoint) -> Result<Measured, String> {
         NicWorkload::Ports(ports) => {
             let report = run_ports(ports, machine).map_err(|error| error.to_string())?;
             Measured::of_ports(&report, ports.bytes)
+        }
+        NicWorkload::Dma(dma) => {
+            let report = run_dma(dma, machine).map_err(|error| error.to_string())?;
+            Measured::of_dma(&report, dma)
         }
         NicWorkload::Exchange(exchange) => {
             let (report, rate) = exchange.run(machine).map_err(|error| error.to_string())?;

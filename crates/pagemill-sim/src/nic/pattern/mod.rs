@@ -4,6 +4,7 @@
 
 mod addresses;
 mod bandwidth;
+mod dma;
 mod exchange;
 mod latency;
 mod ports;
@@ -11,6 +12,7 @@ mod shuffle;
 
 pub use addresses::{AddressOrder, Addresses};
 pub use bandwidth::{BandwidthRank, BandwidthSpec};
+pub use dma::{DmaReport, DmaSpec, run_dma};
 pub use exchange::{ExchangePattern, ExchangeRank, ExchangeSpec};
 pub use latency::{LatencyRank, LatencySpec};
 pub use ports::{PortsReport, PortsSpec, run_ports};

@@ -21,6 +21,8 @@ pub struct PortsSpec {
     pub writes: u64,
     /// Memory of each process that writes go to, in bytes.
     pub span_bytes: u64,
+    /// Registrations that the memory of a process is divided into, on either side.
+    pub regions: u32,
     /// Seed of the addresses.
     pub seed: u64,
 }
@@ -45,6 +47,11 @@ pub struct PortsReport {
 /// # Errors
 /// A value of the machine is impossible, or it has fewer ports.
 pub fn run_ports(spec: &PortsSpec, machine: &NicMachine) -> Result<PortsReport, SpecError> {
+    let most = spec.span_bytes.max(spec.bytes) / spec.bytes.max(1);
+    if u64::from(spec.regions) > most {
+        let allowed = format!("each registration has to hold a write: at most {most}");
+        return Err(SpecError::new("workload.regions", spec.regions, allowed));
+    }
     let mut processes = Processes::open(spec, machine)?;
     let mut queue: BinaryHeap<Reverse<(Picos, u32)>> = (0..spec.ports)
         .map(|process| Reverse((Picos::ZERO, process)))
@@ -76,10 +83,56 @@ struct Processes {
 
 struct Process {
     port: PortId,
-    keys: (Key, Key),
+    keys: (Keys, Keys),
     source: Addresses,
     target: Addresses,
     writes_left: u64,
+}
+
+/// The registrations of a process' memory, side by side.
+struct Keys {
+    start: u64,
+    bytes: u64,
+    region_bytes: u64,
+    keys: Vec<Key>,
+}
+
+impl Keys {
+    /// Registers `bytes` bytes from `start` on for `port`, in `regions` equal parts; the last one takes the rest.
+    fn register(nic: &mut Nic, port: PortId, (start, bytes): (u64, u64), regions: u32) -> Self {
+        let regions = u64::from(regions.max(1));
+        let region_bytes = bytes / regions;
+        let keys = (0..regions).map(|region| {
+            let offset = region * region_bytes;
+            let is_last = region + 1 == regions;
+            let length = if is_last {
+                bytes - offset
+            } else {
+                region_bytes
+            };
+            nic.register(port, start + offset, length)
+        });
+        Self {
+            keys: keys.collect(),
+            start,
+            bytes,
+            region_bytes,
+        }
+    }
+
+    /// The place of `bytes` bytes near `address` within one registration: one that would cross into the next ends with its own.
+    fn place(&self, address: u64, bytes: u64) -> Place {
+        let last = self.keys.len() as u64 - 1;
+        let region = ((address - self.start) / self.region_bytes.max(1)).min(last);
+        let end = match region == last {
+            true => self.start + self.bytes,
+            false => self.start + (region + 1) * self.region_bytes,
+        };
+        Place {
+            address: address.min(end - bytes),
+            key: MemoryKey::Registered(self.keys[region as usize]),
+        }
+    }
 }
 
 impl Processes {
@@ -101,10 +154,9 @@ impl Processes {
             let addresses =
                 |seed| Addresses::new(AddressOrder::Random, spec.bytes, spec.span_bytes, seed);
             let (source, target) = (addresses(seed), addresses(!seed));
-            let (start, bytes) = source.extent();
             let keys = (
-                near.register(port, start, bytes),
-                far.register(port, start, bytes),
+                Keys::register(&mut near, port, source.extent(), spec.regions),
+                Keys::register(&mut far, port, target.extent(), spec.regions),
             );
             all.push(Process {
                 port,
@@ -126,14 +178,11 @@ impl Processes {
     /// Process `number` posts a write at `at`; returns when it is in memory and when the process can go on.
     fn write(&mut self, at: Picos, number: u32, report: &mut PortsReport) -> (Picos, Picos) {
         let process = &mut self.all[number as usize];
-        let place = |address, key| Place {
-            address,
-            key: MemoryKey::Registered(key),
-        };
+        let bytes = self.bytes;
         let operation = Operation::Write {
-            local: place(process.source.next_address(), process.keys.0),
-            remote: place(process.target.next_address(), process.keys.1),
-            bytes: self.bytes,
+            local: (process.keys.0).place(process.source.next_address(), bytes),
+            remote: (process.keys.1).place(process.target.next_address(), bytes),
+            bytes,
             lane: Lane::Bulk,
         };
         let post = Post {
