@@ -13,7 +13,7 @@ use pagemill_run::result_set;
 use pagemill_scenario::{SCENARIOS, Scenario, load};
 
 /// A document: the beginning of its scenarios' names, the title of its page, and where its rows are kept.
-const DOCUMENTS: [(&str, &str, &str); 5] = [
+const DOCUMENTS: [(&str, &str, &str); 6] = [
     ("ppm", "Partial page migration", "validation/ppm"),
     ("uvm", "Data larger than GPU memory", "validation/uvm"),
     (
@@ -21,6 +21,7 @@ const DOCUMENTS: [(&str, &str, &str); 5] = [
         "A network interface with its translation table in main memory",
         "validation/pni",
     ),
+    ("nic", "Network interfaces of today", "validation/pni"),
     ("zero", "Clearing huge pages", "validation/zero"),
     ("cachepm", "Colors of a shared cache", "validation/coloring"),
 ];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Machine, NicPoint, NicWorkload, PointSpec, load_nic_machine, load_text};
-use pagemill_sim::nic::NicMachine;
+use pagemill_sim::nic::{NicMachine, TablePlace};
 
 const SOUND: &str = r#"
 title = "A test"
@@ -50,6 +50,61 @@ fn every_machine_is_sound_and_every_value_has_a_source() {
 }
 
 #[test]
+fn machines_of_today_are_sound_and_every_value_has_a_source() {
+    for name in ["card-400g", "slingshot-11", "efa-hpc6a"] {
+        assert_eq!(sourced(name).settings.len(), 44, "{name}");
+    }
+    let machine = sourced("connectx-7").spec;
+    assert!(machine.table.keys.is_some() && machine.messages.registration.is_some());
+    assert_eq!(machine.table.place, TablePlace::MainMemory);
+    let ats = sourced("card-400g-ats").spec.table;
+    assert_eq!(ats.place, TablePlace::Iommu);
+    assert!(ats.iommu.is_some_and(|iommu| iommu.has_device_tlb));
+    let demand = sourced("card-400g-on-demand").spec.table.paging;
+    assert!(demand.is_some_and(|paging| paging.is_on_demand));
+    for name in [
+        "card-400g-main-memory",
+        "chip-400g-main-memory",
+        "nfp-6000-broadwell",
+    ] {
+        sourced(name);
+    }
+}
+
+#[test]
+fn what_translates_is_one_key_apart_and_wrong_values_are_refused() {
+    let card = r#"machine="connectx-7""#;
+    let point = load(SOUND, &[card, r#"machine.att.table="iommu""#]).unwrap();
+    assert_eq!(point.machine.spec.table.place, TablePlace::Iommu);
+    let mixed = [
+        card,
+        r#"machine.att.large_page="2 MiB""#,
+        "machine.att.large_share=50",
+    ];
+    let large = load(SOUND, &mixed).unwrap().machine.spec.att.layout.large;
+    assert_eq!(large.map(|large| large.share_percent), Some(50));
+    let cases: [(&[&str], &str); 6] = [
+        (&[r#"machine.att.table="iommu""#], "[iommu]"),
+        (&[card, "machine.keys.entries=1000"], "machine.keys.entries"),
+        (&[card, "machine.iommu.ways=128"], "machine.iommu.ways"),
+        (&[card, r#"machine.paging.pages="lazy""#], "on-demand"),
+        (&[card, r#"machine.registration.mode="never""#], "cached"),
+        (
+            &[
+                card,
+                r#"machine.att.large_page="4 KiB""#,
+                "machine.att.large_share=50",
+            ],
+            "larger than the page",
+        ),
+    ];
+    for (sets, expected) in cases {
+        let error = load(SOUND, sets).unwrap_err();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
 fn machines_with_switches_say_where_they_are_from() {
     for name in ["pni-clos-2", "pni-clos-3", "pni-dragonfly"] {
         assert!(sourced(name).spec.network.is_some(), "{name}");
@@ -78,6 +133,7 @@ fn every_workload_can_be_named() {
         "name=\"bandwidth\", level=\"rdma\", bytes=\"1 KiB\", window=4",
         "name=\"bidirectional\", level=\"mpi\", bytes=\"1 KiB\", target=\"first-touch\"",
         "name=\"ports\", ports=4096",
+        "name=\"dma\", operation=\"write\", bytes=\"128 B\", span=\"1 GiB\", accesses=10, warmup=1, depth=2",
         "name=\"ring\", ranks=4, bytes=\"8 B\"",
         "name=\"all-to-all\", ranks=4, bytes=\"8 B\"",
         "name=\"shift\", ranks=4, bytes=\"8 B\", distance=3",
