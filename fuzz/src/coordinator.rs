@@ -178,6 +178,6 @@ pub fn coordinator(bytes: &[u8]) {
         .round(&mut buffer)
         .expect("the port never fails")
     {
-        super::no_color_is_shared(coordinator.roster(), COLORS);
+        super::no_color_is_shared(coordinator.task_table(), COLORS);
     }
 }

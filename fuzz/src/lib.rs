@@ -9,7 +9,7 @@ mod maps;
 mod pager;
 
 use pagemill_color::protocol as color;
-use pagemill_color::{Roster, Task};
+use pagemill_color::{Task, TaskTable};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_ptx::Module;
 use pagemill_scenario::document::SourceText;
@@ -156,7 +156,7 @@ fn same_again<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
 fn coordinate(bytes: &[u8]) {
     const COLORS: u16 = 16;
     let policy = QUOTA_POLICIES.find("best-quota").expect("it is registered");
-    let mut roster = Roster::new(COLORS, policy);
+    let mut task_table = TaskTable::new(COLORS, policy);
     for (number, line) in bytes.split(|byte| *byte == b'\n').take(40).enumerate() {
         let number = number as u64;
         match serde_json::from_slice::<color::Ask>(line) {
@@ -167,7 +167,7 @@ fn coordinate(bytes: &[u8]) {
                     continue;
                 };
                 let colors = has.and_then(color::Colors::range);
-                let _ = roster.join(
+                let _ = task_table.join(
                     number,
                     Task {
                         wish,
@@ -176,20 +176,20 @@ fn coordinate(bytes: &[u8]) {
                     },
                 );
             }
-            Ok(color::Ask::Holds { pages, .. }) => roster.note_pages(number % 4, pages),
-            Ok(color::Ask::Status {}) => roster.reassign().clear(),
+            Ok(color::Ask::Holds { pages, .. }) => task_table.note_pages(number % 4, pages),
+            Ok(color::Ask::Status {}) => task_table.reassign().clear(),
             Err(_) => {
-                roster.leave(number % 8);
+                task_table.leave(number % 8);
             }
         }
     }
-    roster.reassign();
-    no_color_is_shared(&roster, COLORS);
+    task_table.reassign();
+    no_color_is_shared(&task_table, COLORS);
 }
 
-fn no_color_is_shared(roster: &Roster, colors: u16) {
+fn no_color_is_shared(task_table: &TaskTable, colors: u16) {
     let ranges: Vec<_> = (0..64)
-        .filter_map(|number| roster.task(number)?.colors)
+        .filter_map(|number| task_table.task(number)?.colors)
         .collect();
     for (index, range) in ranges.iter().enumerate() {
         assert!(range.end().0 <= colors);

@@ -12,7 +12,7 @@ use pagemill_policy::coloring::quota::QuotaPolicyEntry;
 use crate::protocol::{
     Answer, Ask, Colors, Counters, MESSAGE_BYTES_MAX, Need, Reason, Status, TaskStatus,
 };
-use crate::roster::{Roster, Task};
+use crate::task_table::{Task, TaskTable};
 
 const LIMITS: Limits = Limits {
     connections: 512,
@@ -52,7 +52,7 @@ struct Member {
 pub struct Coordinator<P: Port = SocketPort> {
     /// A connection has no member until its task joins.
     server: Server<P, Option<Member>>,
-    roster: Roster,
+    task_table: TaskTable,
     counters: Counters,
     settle_ns: u64,
     /// Colors do not change before.
@@ -85,7 +85,7 @@ impl<P: Port> Coordinator<P> {
         Self {
             frozen_until_ns: port.now_ns() + config.grace.as_nanos() as u64,
             server: Server::new(port, LIMITS),
-            roster: Roster::new(config.colors, config.policy),
+            task_table: TaskTable::new(config.colors, config.policy),
             counters: Counters::default(),
             settle_ns: config.settle.as_nanos() as u64,
             reassign_at_ns: None,
@@ -104,8 +104,8 @@ impl<P: Port> Coordinator<P> {
     }
 
     /// Who has which colors.
-    pub fn roster(&self) -> &Roster {
-        &self.roster
+    pub fn task_table(&self) -> &TaskTable {
+        &self.task_table
     }
 
     /// Serves until stopped. Tasks run on without it, with the colors that they have.
@@ -178,7 +178,7 @@ impl<P: Port> Coordinator<P> {
                 };
                 member.has = Some(has);
                 member.planned = planned;
-                self.roster.note_pages(number, pages);
+                self.task_table.note_pages(number, pages);
                 Ok(true)
             }
             Ask::Join {
@@ -209,11 +209,11 @@ impl<P: Port> Coordinator<P> {
             return Err("a task has joined on this connection already".to_owned());
         }
         let task = Task {
-            wish: member.wish.wish(self.roster.colors())?,
+            wish: member.wish.wish(self.task_table.colors())?,
             colors: member.has.and_then(Colors::range),
             pages,
         };
-        if let Err(error) = self.roster.join(number, task) {
+        if let Err(error) = self.task_table.join(number, task) {
             self.counters.refused += 1;
             let full = refusal(Reason::Full, error.to_string());
             return Ok(self.server.say(number, &full));
@@ -232,7 +232,7 @@ impl<P: Port> Coordinator<P> {
             return;
         }
         self.reassign_at_ns = None;
-        self.roster.reassign();
+        self.task_table.reassign();
         for (number, colors) in self.news() {
             self.counters.changes += 1;
             if !self.server.say(number, &Answer::Colors(colors)) {
@@ -249,7 +249,7 @@ impl<P: Port> Coordinator<P> {
     fn news(&self) -> Vec<(u64, Colors)> {
         let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
             let member = session.state.as_ref()?;
-            let colors = Colors::from(self.roster.task(number)?.colors?);
+            let colors = Colors::from(self.task_table.task(number)?.colors?);
             (member.told != Some(colors)).then_some((number, colors))
         };
         self.server.sessions().filter_map(of_member).collect()
@@ -257,7 +257,7 @@ impl<P: Port> Coordinator<P> {
 
     fn end(&mut self, number: u64) {
         self.server.end(number);
-        if self.roster.leave(number) {
+        if self.task_table.leave(number) {
             self.counters.left += 1;
             if let Some(action) = &mut self.after_leave {
                 action();
@@ -270,7 +270,7 @@ impl<P: Port> Coordinator<P> {
     fn status(&self) -> Status {
         let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
             let member = session.state.as_ref()?;
-            let task = self.roster.task(number)?;
+            let task = self.task_table.task(number)?;
             Some(TaskStatus {
                 name: member.name.clone(),
                 process: member.process,
@@ -285,8 +285,8 @@ impl<P: Port> Coordinator<P> {
         let mut tasks: Vec<TaskStatus> = self.server.sessions().filter_map(of_member).collect();
         tasks.sort_by_key(|task| task.given.map(|colors| colors.first));
         Status {
-            colors: self.roster.colors(),
-            policy: self.roster.policy().to_owned(),
+            colors: self.task_table.colors(),
+            policy: self.task_table.policy().to_owned(),
             tasks,
             counters: self.counters,
         }

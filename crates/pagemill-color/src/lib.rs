@@ -16,8 +16,8 @@ mod link;
 pub mod probe;
 pub mod protocol;
 mod resctrl;
-mod roster;
 mod space;
+mod task_table;
 
 use std::path::PathBuf;
 
@@ -25,8 +25,8 @@ pub use coordinator::{Coordinator, CoordinatorConfig};
 pub use holder::{HoldError, Holder, HolderConfig};
 pub use link::{AskError, status};
 pub use resctrl::{ResctrlSpace, way_palette};
-pub use roster::{Roster, Task};
 pub use space::{ColorSpace, ModuleSpace, StandInSpace};
+pub use task_table::{Task, TaskTable};
 
 /// Names the coordinator's socket.
 pub const SOCKET_VARIABLE: &str = "PAGEMILL_COLOR_SOCKET";

@@ -5,7 +5,7 @@ use std::io::{Error, Result};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pagemill_color::{ColorSpace, ResctrlSpace, Roster, Task};
+use pagemill_color::{ColorSpace, ResctrlSpace, Task, TaskTable};
 use pagemill_linux::process::Identity;
 use pagemill_linux::resctrl::{CacheInfo, Tree, remove_abandoned};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
@@ -415,7 +415,7 @@ proptest! {
     ) {
         let policy = &QUOTA_POLICIES[policy];
         let colors = (ways / ways_min) as u16;
-        let mut roster = Roster::new(colors, policy);
+        let mut task_table = TaskTable::new(colors, policy);
         // Each task has a kernel of its own, as all of them are this process.
         let mut tasks: BTreeMap<u64, (StandIn, ResctrlSpace)> = BTreeMap::new();
         for (number, step) in steps.into_iter().enumerate() {
@@ -423,7 +423,7 @@ proptest! {
             match step {
                 Step::Joins(class) => {
                     let wish = Wish::Curve(class.typical_curve(colors));
-                    if roster.join(number, Task { wish, colors: None, pages: 1 }).is_ok() {
+                    if task_table.join(number, Task { wish, colors: None, pages: 1 }).is_ok() {
                         let kernel = StandIn::new(ways, ways_min, 2);
                         let space = kernel.space().expect("there is room");
                         prop_assert_eq!(space.colors(), colors);
@@ -432,12 +432,12 @@ proptest! {
                 }
                 Step::Leaves(place) => {
                     if let Some(number) = tasks.keys().nth(place).copied() {
-                        roster.leave(number);
+                        task_table.leave(number);
                         tasks.remove(&number);
                     }
                 }
             }
-            for (number, range) in roster.reassign() {
+            for (number, range) in task_table.reassign() {
                 let (_, space) = tasks.get_mut(&number).expect("a running task");
                 space.recolor(range).expect("the kernel takes the mask");
             }

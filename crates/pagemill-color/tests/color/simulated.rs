@@ -150,7 +150,7 @@ impl simulated::World for World {
 
 /// Colors that the coordinator says its tasks have, in order; `None` for a task without.
 fn given(coordinator: &Coordinator<SimulatedPort<World>>) -> Vec<Option<Colors>> {
-    let tasks = (0..1000).filter_map(|number| coordinator.roster().task(number));
+    let tasks = (0..1000).filter_map(|number| coordinator.task_table().task(number));
     tasks.map(|task| task.colors.map(Colors::from)).collect()
 }
 

@@ -7,11 +7,11 @@ mod order;
 mod payloads;
 mod remote_key;
 mod requests;
+mod rings;
 mod sharing;
 mod steps;
 mod trail;
 mod turns;
-mod wires;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,9 +31,9 @@ use crate::memory::{Buffer, Memory};
 use frame::Frame;
 use payloads::Payloads;
 use requests::{Open, Requests};
+use rings::Rings;
 use trail::Trail;
 use turns::Locking;
-use wires::Wires;
 
 pub use pagemill_sim::nic::{SpecError, Status};
 pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
@@ -104,7 +104,7 @@ pub struct Station {
     settings: Settings,
     memory: Box<dyn Memory>,
     addresses: AddressMap,
-    wires: Wires,
+    rings: Rings,
     counters: Counters,
     events: Option<Events>,
     requests: Requests,
@@ -173,7 +173,7 @@ impl Station {
             settings,
             memory,
             addresses: AddressMap::new(machine.att.layout.page.bytes()),
-            wires: Wires::new(board, index, machine.lookahead().0),
+            rings: Rings::new(board, index, machine.lookahead().0),
             counters: Counters::new(board, index),
             events: (settings.events_max > 0).then(|| Events::new(settings.events_max)),
             requests: Requests::default(),

@@ -48,7 +48,7 @@ impl Station {
     /// Sends what is on its way out, and leaves the board.
     pub fn leave(&mut self) {
         let patience = Patience::new(self.settings.patience);
-        while !self.wires.is_flushed() && !patience.is_out() {
+        while !self.rings.is_flushed() && !patience.is_out() {
             let seen = self.board.news(self.index);
             self.pump();
             self.board.wait_for_news(self.index, Seen::news(seen));
@@ -107,7 +107,7 @@ impl Station {
 
     /// Whether a message that is not known yet may arrive before the program acts.
     fn is_open(&self) -> bool {
-        self.horizon_ps.min(self.wires.earliest_partial()) <= self.acting_ps()
+        self.horizon_ps.min(self.rings.earliest_partial()) <= self.acting_ps()
     }
 
     /// Waits until no message can come any more that arrives before the program acts; returns whether the others went on in time.
@@ -145,7 +145,7 @@ impl Station {
             let (arrival, ready) = (self.next_arrival(), self.next_ready());
             let next = arrival.min(ready);
             let is_certain = !self.is_started || next < self.horizon_ps;
-            if next == NEVER || !is_certain || self.wires.earliest_partial() <= next {
+            if next == NEVER || !is_certain || self.rings.earliest_partial() <= next {
                 return;
             }
             if ready < arrival {
@@ -177,7 +177,7 @@ impl Station {
             if next > until_ps
                 || next == NEVER
                 || !is_certain
-                || self.wires.earliest_partial() <= next
+                || self.rings.earliest_partial() <= next
             {
                 return;
             }
@@ -213,7 +213,7 @@ impl Station {
 
     fn pump(&mut self) {
         let (inbox, repeats) = (&mut self.inbox, &mut self.repeats);
-        self.wires
+        self.rings
             .pump(&mut |frame| Self::sort_in(inbox, repeats, frame));
     }
 
@@ -222,12 +222,12 @@ impl Station {
         for _ in 0..DRAIN_TRIES {
             self.pump();
             let held = self.board.lock();
-            if !self.wires.is_drained() {
+            if !self.rings.is_drained() {
                 continue;
             }
             // What is not in a ring yet counts as not sent yet.
-            let unsent = self.wires.earliest_unsent();
-            let known = self.next_arrival().min(self.wires.earliest_partial());
+            let unsent = self.rings.earliest_unsent();
+            let known = self.next_arrival().min(self.rings.earliest_partial());
             let base = next_ps
                 .min(known)
                 .min(unsent.saturating_sub(self.lookahead_ps));
@@ -408,7 +408,7 @@ mod tests {
             // A ring is too small for the first one already.
             sender.send(0, TAG, None, &Buffer::new(0, 300_000), Ticket(ticket));
         }
-        let arrival_ps = sender.wires.earliest_unsent();
+        let arrival_ps = sender.rings.earliest_unsent();
         assert!(arrival_ps < NEVER);
         // It has taken the first, and waits.
         waits();

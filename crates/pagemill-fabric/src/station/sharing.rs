@@ -69,7 +69,7 @@ impl Station {
     /// The earliest arrival at another station of the node that does not know of it yet. It may ask the interface then.
     pub(super) fn earliest_unsent_to_mates(&self) -> u64 {
         match self.node.is_shared() {
-            true => self.wires.earliest_unsent_to(&self.node.mates(self.index)),
+            true => self.rings.earliest_unsent_to(&self.node.mates(self.index)),
             false => NEVER,
         }
     }
@@ -105,7 +105,7 @@ impl Station {
                     flight,
                     body,
                 };
-                self.wires.send(Frame {
+                self.rings.send(Frame {
                     packet,
                     data: None,
                     payload: Vec::new(),

@@ -112,7 +112,7 @@ impl Station {
         if packet.dest == self.index {
             self.inbox.insert(key_of(&packet), frame);
         } else {
-            self.wires.send(frame);
+            self.rings.send(frame);
         }
     }
 

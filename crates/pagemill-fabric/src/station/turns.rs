@@ -104,6 +104,6 @@ impl Station {
     fn turn_ps(&self) -> u64 {
         let held = self.board.lock();
         let turn_ps = self.board.turn(&held, self.index);
-        turn_ps.min(self.wires.earliest_unsent())
+        turn_ps.min(self.rings.earliest_unsent())
     }
 }

@@ -1,12 +1,12 @@
 //! The pool: files of huge pages, cleared ahead of requests, lent over a Unix socket.
 //!
-//! One thread talks to clients and keeps the books ([`pagemill_policy::zeroing::Ledger`]); another clears. See
+//! One thread talks to clients and keeps the inventory ([`pagemill_policy::zeroing::Ledger`]); another clears. See
 //! `docs/zeroing.md` for what is promised to whom.
 
-mod books;
 mod cleaner;
 mod config;
 mod file;
+mod inventory;
 mod metrics;
 mod programs;
 mod server;

@@ -12,10 +12,10 @@ use pagemill_zero_client::protocol::{
     Answer, Ask, MESSAGE_BYTES_MAX, Reason, Status, WAIT_MS_MAX, WaitFor,
 };
 
-use super::books::{Books, Lent, Refusal, refusal};
 use super::cleaner::{Cleaner, CleanerThread};
 use super::config::{Config, ConfigError};
 use super::file::File;
+use super::inventory::{Inventory, Lent, Refusal, refusal};
 use super::metrics;
 use super::programs::{Ended, count_refusal, first_use};
 use super::session::{Lending, Session, Waiting, refused};
@@ -39,7 +39,7 @@ const LIMITS: Limits = Limits {
 pub struct Pool<P: Port = SocketPort, C: Cleaner = CleanerThread> {
     server: Server<P, Lending>,
     next_lease: u64,
-    books: Books<C::File>,
+    inventory: Inventory<C::File>,
     cleaner: C,
     orders: usize,
     /// Until then nothing is ordered: the last order failed.
@@ -94,7 +94,7 @@ where
         Self {
             server: Server::new(port, LIMITS),
             next_lease: 1,
-            books: Books::new(config),
+            inventory: Inventory::new(config),
             cleaner,
             orders: 0,
             order_again_ns: 0,
@@ -134,7 +134,7 @@ where
     fn settle(&mut self, tell: &mut dyn FnMut(&str)) {
         while let Some(finished) = self.cleaner.next_finished() {
             self.orders -= 1;
-            match self.books.finish(finished) {
+            match self.inventory.finish(finished) {
                 Ok(()) => self.told = None,
                 Err(why) => {
                     self.order_again_ns = self.server.port.now_ns() + LOOK_AGAIN_NS;
@@ -145,14 +145,14 @@ where
                 }
             }
         }
-        if self.books.awaits_proof() {
-            self.books.prove();
+        if self.inventory.awaits_proof() {
+            self.inventory.prove();
         }
         self.serve_waiting();
         if self.is_cleaning() {
             let awaited = self.awaited_pages();
             while self.orders < ORDERS_MAX
-                && let Some(order) = self.books.order(awaited)
+                && let Some(order) = self.inventory.order(awaited)
             {
                 self.orders += 1;
                 self.cleaner.order(order);
@@ -189,7 +189,10 @@ where
             Some(session.state.waiting.as_ref()?.until_ns)
         };
         let deadlines = self.server.sessions().filter_map(waiting);
-        let look = self.books.awaits_proof().then_some(now_ns + LOOK_AGAIN_NS);
+        let look = self
+            .inventory
+            .awaits_proof()
+            .then_some(now_ns + LOOK_AGAIN_NS);
         let order = Some(self.order_again_ns).filter(|again_ns| *again_ns > now_ns);
         deadlines.chain(look).chain(order).min()
     }
@@ -221,7 +224,7 @@ where
 
     /// Refuses a message that makes no sense, which ends the connection.
     fn refuse_garbage(&mut self, number: u64, why: String) -> bool {
-        self.books.counters.garbage += 1;
+        self.inventory.counters.garbage += 1;
         self.refuse(number, refusal(Reason::Garbage, why));
         false
     }
@@ -251,7 +254,7 @@ where
                 let session = self.server.get_mut(number);
                 match session.and_then(|session| session.state.leases.remove(&lease)) {
                     Some(places) => {
-                        self.books.take_back(places);
+                        self.inventory.take_back(places);
                         Answer::Returned { lease }
                     }
                     None => Answer::Refused {
@@ -290,30 +293,30 @@ where
         } = request;
         let peer = session.peer;
         let used = (session.state.used).get_or_insert_with(|| first_use(peer.process));
-        let books = &mut self.books;
-        let places = match books.lend(peer, bytes, page_bytes, single_file, claimed_pages) {
+        let inventory = &mut self.inventory;
+        let places = match inventory.lend(peer, bytes, page_bytes, single_file, claimed_pages) {
             Ok(places) => places,
             Err(refusal) => {
                 let is_exhausted = refusal.reason == Reason::Exhausted;
                 let wanted_pages = request.pages().saturating_add(claimed_pages);
                 let is_hopeful =
-                    wait_for == WaitFor::Any || books.idle_pages(is_cleaning) >= wanted_pages;
+                    wait_for == WaitFor::Any || inventory.idle_pages(is_cleaning) >= wanted_pages;
                 if is_exhausted && is_hopeful && now_ns < until_ns {
                     session.state.waiting = Some(request);
                     return true;
                 }
-                books.counters.exhausted += u64::from(is_exhausted);
+                inventory.counters.exhausted += u64::from(is_exhausted);
                 count_refusal(used, refusal.reason, request.pages() as u64);
                 return self.refuse(number, refusal);
             }
         };
-        used.lent_pages += books.pages_in(&places) as u64;
+        used.lent_pages += inventory.pages_in(&places) as u64;
         let lease = self.next_lease;
         self.next_lease += 1;
-        let handed_out = match self.books.hand_out(peer, &places) {
+        let handed_out = match self.inventory.hand_out(peer, &places) {
             Ok(lent) => self.hand_out(number, lease, &lent),
             Err(message) => {
-                self.books.take_back(places);
+                self.inventory.take_back(places);
                 return self.refuse(number, refusal(Reason::Failed, message));
             }
         };
@@ -361,7 +364,7 @@ where
     fn end(&mut self, number: u64) {
         if let Some(session) = self.server.end(number) {
             for places in session.state.leases.into_values() {
-                self.books.take_back(places);
+                self.inventory.take_back(places);
             }
             self.ended.remember(session.state.used);
         }
@@ -372,17 +375,17 @@ where
         Status {
             page_bytes: self.page_bytes,
             engine: self.cleaner.engine().to_owned(),
-            pages: self.books.page_counts(),
+            pages: self.inventory.page_counts(),
             leases: sessions().map(|state| state.leases.len() as u64).sum(),
             connections: sessions().count() as u64,
             waiting: sessions().filter(|state| state.waiting.is_some()).count() as u64,
-            users: self.books.users(),
+            users: self.inventory.users(),
             programs: (sessions().filter_map(|state| state.used.as_ref()))
                 .chain(self.ended.programs())
                 .take(PROGRAMS_MAX)
                 .cloned()
                 .collect(),
-            counters: self.books.counters,
+            counters: self.inventory.counters,
         }
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use pagemill_linux::server;
 use pagemill_zero_client::protocol::{Answer, ProgramUse, WaitFor};
 
-use super::books::{Places, Refusal};
+use super::inventory::{Places, Refusal};
 
 /// One connection.
 pub(super) type Session<C> = server::Session<C, Lending>;

@@ -19,7 +19,7 @@ use self::kernel::{Kernel, Opening, SharedKernel, SimulatedFile, failure};
 use self::plan::{Defect, MS, PAGE_BYTES};
 use super::super::cleaner::{Cleaner, Finished, Order, Outcome, Work};
 use super::super::config::{Config, Quota, Recycle, ShelfSpec};
-use super::{Books, Pool};
+use super::{Inventory, Pool};
 
 const CLIENTS: u64 = 6;
 const TIMES: Times = Times {
@@ -360,7 +360,7 @@ fn plant(pool: &mut SimulatedPool, defect: Defect, charged_pages: BTreeMap<u32, 
     match defect {
         Defect::ForgetsToReleaseAQuota => {
             for (user, pages) in charged_pages {
-                let charged = pool.books.charged_pages.entry(user).or_default();
+                let charged = pool.inventory.charged_pages.entry(user).or_default();
                 *charged = pages.max(*charged);
             }
         }
@@ -439,7 +439,7 @@ fn wrong_in(seed: u64, defect: Option<Defect>) -> Option<String> {
     let mut pool = start();
     let mut buffer = vec![0; MESSAGE_BYTES_MAX];
     for _ in 0..ROUNDS_MAX {
-        let charged_pages = pool.books.charged_pages.clone();
+        let charged_pages = pool.inventory.charged_pages.clone();
         let goes_on = pool.round(&mut buffer, &mut |_| {}).expect("it can wait");
         world.borrow_mut().serving = None;
         if let Some(defect) = defect {
@@ -510,8 +510,8 @@ fn a_file_that_is_longer_than_asked_for_is_left_to_those_with_a_claim() {
         file_pages: 2,
         files: 1,
     }];
-    let mut books = Books::new(&config);
-    let order = books.order(None).expect("a file to fill");
+    let mut inventory = Inventory::new(&config);
+    let order = inventory.order(None).expect("a file to fill");
     let finished = Finished {
         shelf: order.shelf,
         job: order.job,
@@ -521,14 +521,14 @@ fn a_file_that_is_longer_than_asked_for_is_left_to_those_with_a_claim() {
         wall_ns: 0,
         cpu_ns: 0,
     };
-    books.finish(finished).expect("it is clean");
+    inventory.finish(finished).expect("it is clean");
     let peer = Peer {
         process: 0,
         user: 0,
         group: 0,
     };
     let page_bytes = PAGE_BYTES as u64;
-    let mut lend = |claimed_pages| books.lend(peer, 1, page_bytes, false, claimed_pages);
+    let mut lend = |claimed_pages| inventory.lend(peer, 1, page_bytes, false, claimed_pages);
     // Its only file would be lent, and the page that another request waits for with it.
     assert!(lend(1).is_err());
     assert!(lend(0).is_ok());

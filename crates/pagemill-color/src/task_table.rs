@@ -19,14 +19,14 @@ pub struct Task {
 
 /// The running tasks by number.
 #[derive(Debug)]
-pub struct Roster {
+pub struct TaskTable {
     colors: u16,
     policy: &'static QuotaPolicyEntry,
     tasks: BTreeMap<u64, Task>,
 }
 
-impl Roster {
-    /// A roster without tasks, for a cache of `colors`.
+impl TaskTable {
+    /// A table without tasks, for a cache of `colors`.
     pub fn new(colors: u16, policy: &'static QuotaPolicyEntry) -> Self {
         Self {
             colors,
@@ -109,7 +109,7 @@ impl Roster {
     }
 }
 
-impl Invariants for Roster {
+impl Invariants for TaskTable {
     fn broken_invariant(&self) -> Option<String> {
         let ranges: Vec<ColorRange> = self.tasks.values().filter_map(|task| task.colors).collect();
         let overlaps = |(index, range): (usize, &ColorRange)| {
@@ -149,35 +149,37 @@ mod tests {
         }
     }
 
-    fn roster() -> Roster {
-        Roster::new(64, QUOTA_POLICIES.find("best-quota").expect("it is there"))
+    fn task_table() -> TaskTable {
+        TaskTable::new(64, QUOTA_POLICIES.find("best-quota").expect("it is there"))
     }
 
     #[test]
     fn a_sensitive_task_gets_the_most_and_all_when_it_is_alone_again() {
-        let mut roster = roster();
-        roster.join(1, task(Sensitivity::High, None)).expect("room");
-        assert_eq!(roster.reassign(), [(1, range(0, 64))]);
-        roster
+        let mut task_table = task_table();
+        task_table
+            .join(1, task(Sensitivity::High, None))
+            .expect("room");
+        assert_eq!(task_table.reassign(), [(1, range(0, 64))]);
+        task_table
             .join(2, task(Sensitivity::LowManyMisses, None))
             .expect("room");
-        let changed = roster.reassign();
+        let changed = task_table.reassign();
         assert_eq!(changed.len(), 2);
         assert!(changed[0].1.count() >= 48, "{changed:?}");
-        assert!(roster.leave(2));
-        assert_eq!(roster.reassign(), [(1, range(0, 64))]);
-        assert!(!roster.leave(2));
+        assert!(task_table.leave(2));
+        assert_eq!(task_table.reassign(), [(1, range(0, 64))]);
+        assert!(!task_table.leave(2));
     }
 
     #[test]
     fn tasks_that_come_back_after_a_restart_keep_what_they_have() {
-        let mut before = roster();
+        let mut before = task_table();
         for number in 0..4 {
             let class = Sensitivity::ALL[number as usize];
             before.join(number, task(class, None)).expect("room");
         }
         before.reassign();
-        let mut after = roster();
+        let mut after = task_table();
         for number in [2, 0, 3, 1] {
             let class = Sensitivity::ALL[number as usize];
             let has = before.task(number).expect("it runs").colors;
@@ -188,28 +190,28 @@ mod tests {
 
     #[test]
     fn colors_that_are_taken_or_not_there_do_not_count() {
-        let mut roster = roster();
+        let mut task_table = task_table();
         let ends = [Some(range(0, 10)), Some(range(5, 10)), Some(range(60, 10))];
         for (number, has) in ends.into_iter().enumerate() {
-            roster
+            task_table
                 .join(number as u64, task(Sensitivity::Medium, has))
                 .expect("room");
         }
-        let had = |number| roster.task(number).expect("it runs").colors;
+        let had = |number| task_table.task(number).expect("it runs").colors;
         assert_eq!((had(0), had(1), had(2)), (Some(range(0, 10)), None, None));
     }
 
     #[test]
     fn a_task_too_many_is_refused_and_changes_nothing() {
-        let mut roster = roster();
+        let mut task_table = task_table();
         let fixed = |count| Task {
             wish: Wish::Colors(count),
             colors: None,
             pages: 0,
         };
-        roster.join(1, fixed(60)).expect("room");
-        roster.reassign();
-        let error = roster.join(2, fixed(5)).expect_err("only 4 are left");
+        task_table.join(1, fixed(60)).expect("room");
+        task_table.reassign();
+        let error = task_table.join(2, fixed(5)).expect_err("only 4 are left");
         assert_eq!(
             error,
             AssignError::Full {
@@ -217,8 +219,8 @@ mod tests {
                 colors: 64
             }
         );
-        assert_eq!(roster.reassign(), []);
-        roster.join(3, fixed(4)).expect("room");
-        assert_eq!(roster.reassign(), [(3, range(60, 4))]);
+        assert_eq!(task_table.reassign(), []);
+        task_table.join(3, fixed(4)).expect("room");
+        assert_eq!(task_table.reassign(), [(3, range(60, 4))]);
     }
 }

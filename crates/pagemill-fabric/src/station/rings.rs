@@ -31,7 +31,7 @@ struct Incoming {
 }
 
 /// All rings of one station.
-pub struct Wires {
+pub struct Rings {
     board: Board,
     own: u32,
     lookahead_ps: u64,
@@ -39,7 +39,7 @@ pub struct Wires {
     incoming: Vec<Incoming>,
 }
 
-impl Wires {
+impl Rings {
     pub fn new(board: Board, own: u32, lookahead_ps: u64) -> Self {
         Self {
             board,

@@ -25,7 +25,7 @@ pub(super) struct Refusal {
     pub message: String,
 }
 
-pub(super) struct Books<F> {
+pub(super) struct Inventory<F> {
     size: HugeSize,
     /// The longest files first.
     shelves: Vec<Shelf<F>>,
@@ -37,7 +37,7 @@ pub(super) struct Books<F> {
     pub counters: Counters,
 }
 
-impl<F: File> Books<F> {
+impl<F: File> Inventory<F> {
     pub fn new(config: &Config) -> Self {
         let mut specs = config.shelves.clone();
         specs.sort_by(|a, b| b.cmp(a));
@@ -290,7 +290,7 @@ impl<F: File> Books<F> {
             .find_map(|index| self.shelves[index].order(index))
     }
 
-    /// Books a finished order. `Err` says why there is no clean file.
+    /// Notes a finished order. `Err` says why there is no clean file.
     pub fn finish(&mut self, finished: Finished<F>) -> Result<(), String> {
         let Finished {
             shelf,
