@@ -89,13 +89,14 @@ fn assemble(bytes: &[u8]) -> Option<Module> {
     while !source.0.is_empty() && lines.len() < INSTRUCTIONS_MAX {
         lines.push(instruction(&mut source));
     }
+    drop_refused(&mut lines);
     for _ in 0..TRIES {
-        let text = text(&lines);
+        let text = format!("{TARGET}{}", kernel("k", &lines));
         let refused = match Module::load("fuzz", &text) {
             Ok(module) => return Some(module),
             Err(error) => error.line as usize,
         };
-        let first = HEAD.lines().count() + 1;
+        let first = TARGET.lines().count() + HEAD.lines().count() + 2;
         let index = refused.checked_sub(first)? / 2;
         if index >= lines.len() {
             return None;
@@ -105,19 +106,34 @@ fn assemble(bytes: &[u8]) -> Option<Module> {
     None
 }
 
-const HEAD: &str = ".version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 to) {
-.reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .b128 %q<2>; .reg .pred %p<4>;
+/// Tries each line in a kernel of its own, all in one module: most of what is refused is found at once.
+fn drop_refused(lines: &mut Vec<String>) {
+    let name = |number: usize| format!("k{number}");
+    let mut text = TARGET.to_owned();
+    for (number, line) in lines.iter().enumerate() {
+        text.push_str(&kernel(&name(number), std::slice::from_ref(line)));
+    }
+    // None where a line is no PTX at all.
+    if let Ok(module) = Module::load_partly("fuzz", &text) {
+        let mut number = 0..;
+        lines.retain(|_| {
+            let number = number.next().expect("it has no end");
+            module.kernel(&name(number)).is_some()
+        });
+    }
+}
+
+const TARGET: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
+
+const HEAD: &str = ".reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .b128 %q<2>; .reg .pred %p<4>;
 .shared .align 16 .b8 shared[256]; .local .align 16 .b8 local[64];
 ld.param.u64 %rd0, [to]; mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; mov.u64 %rd1, shared; mov.u64 %rd2, local;
 setp.lt.u32 %p0, %r0, 13; setp.eq.u32 %p1, %r1, 3; and.b32 %r2, %r0, 31; mov.b32 %r3, 0x7fc00001; mov.b32 %r4, -1;
 ";
 
 /// Two lines for each instruction: its label and itself.
-fn text(lines: &[String]) -> String {
-    let mut text = HEAD.to_owned();
+fn kernel(name: &str, lines: &[String]) -> String {
+    let mut text = format!(".visible .entry {name}(.param .u64 to) {{\n{HEAD}");
     for (number, line) in lines.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "L{number}:\n{line}");

@@ -45,24 +45,31 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// A machine in TOML, under one scenario of each kind.
+/// Kinds of machines, and scenarios that run on them.
+const KINDS: [(&str, &str); 5] = [
+    ("gpu", "smoke"),
+    ("gpu", "uvm-best"),
+    ("nic", "pni-latency"),
+    ("zeroing", "zero-latency"),
+    ("coloring", "cachepm-pairs"),
+];
+
+/// A machine in TOML, under scenarios of the kinds whose names it has in it; under the first where it has none.
 pub fn machine(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('/') {
         return;
     }
     let machines = [("fuzz".to_owned(), SourceText::given("fuzz.toml", &text))];
-    let one_of_each = [
-        "smoke",
-        "uvm-best",
-        "pni-latency",
-        "zero-latency",
-        "cachepm-pairs",
-    ];
-    for scenario in SCENARIOS
-        .iter()
-        .filter(|one| one_of_each.contains(&one.name))
-    {
+    let is_named = |kind: &str| text.contains(&format!("\"{kind}\""));
+    let no_kind = KINDS.iter().all(|(kind, _)| !is_named(kind));
+    for (number, (kind, name)) in KINDS.iter().enumerate() {
+        let is_run = is_named(kind) || no_kind && number == 0;
+        if !is_run {
+            continue;
+        }
+        let scenario = SCENARIOS.iter().find(|one| one.name == *name);
+        let scenario = scenario.expect("it is built in");
         let source = SourceText::built_in(scenario.name, scenario.text);
         let sets = ["machine=fuzz".to_owned()];
         shown(load_given(&source, &sets, &machines).map(|_| ()));

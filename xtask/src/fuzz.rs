@@ -55,6 +55,10 @@ const fn target(
 const TIMEOUT_S: u32 = 20;
 const MEMORY_MIB: u32 = 2048;
 
+/// Cargo's profile and the folder of what it builds. A long run pays for a longer build.
+const SHORT: (&str, &str) = ("dev", "debug");
+const LONG: (&str, &str) = ("fuzz", "fuzz");
+
 /// What a run of a target did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
@@ -67,34 +71,76 @@ struct Counts {
     inputs: u64,
 }
 
-/// Fuzzes each target whose name contains one of `names` for `seconds`; `keep` adds the counts to `validation/fuzz/counts.csv`.
-pub fn run(seconds: u32, names: &[String], keep: bool) -> Result<Tally> {
+/// How long, and what for.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Plan {
+    /// Seconds for each target, in each turn.
+    #[arg(long, default_value_t = 30)]
+    pub seconds: u32,
+    /// Add the counts to validation/fuzz/counts.csv.
+    #[arg(long)]
+    pub keep: bool,
+    /// Take turn after turn, and keep the counts, until they are this many executions of all targets together.
+    #[arg(long, value_name = "EXECUTIONS")]
+    pub until: Option<u64>,
+}
+
+/// Fuzzes each target whose name contains one of `names`: once, or until there are enough executions or one fails.
+pub fn run(plan: Plan, names: &[String]) -> Result<Tally> {
     let mut tally = Tally::default();
+    let counts = workspace::root().join("validation/fuzz/counts.csv");
+    let programs = build(if plan.until.is_some() { LONG } else { SHORT })?;
+    loop {
+        turn(plan, names, &programs, &counts, &mut tally)?;
+        let is_enough = plan.until.is_none_or(|most| executions(&counts) >= most);
+        if is_enough || tally.failures() > 0 {
+            return Ok(tally);
+        }
+    }
+}
+
+/// Fuzzes each target once. What one of them did is kept before the next begins: who stops a long run loses one of them.
+fn turn(
+    plan: Plan,
+    names: &[String],
+    programs: &Path,
+    kept: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
     let folder = workspace::root().join("target/fuzz");
-    let programs = build()?;
+    let seconds = plan.seconds;
     for target in &TARGETS {
         if !names.is_empty() && !names.iter().any(|name| target.name.contains(name.as_str())) {
             continue;
         }
         let mut counts = Counts::default();
         tally.check(&format!("fuzz {} for {seconds} s", target.name), || {
-            counts = fuzz(target, &programs, &folder, seconds)?;
+            counts = fuzz(target, programs, &folder, seconds)?;
             Ok(())
         });
         println!(
             "fuzz {}: {} executions, {} edges, {} features",
             target.name, counts.executions, counts.edges, counts.features
         );
-        if keep {
-            let path = workspace::root().join("validation/fuzz/counts.csv");
-            keep_counts(&path, target.name, counts)?;
+        if plan.keep || plan.until.is_some() {
+            keep_counts(kept, target.name, counts)?;
         }
     }
-    Ok(tally)
+    Ok(())
+}
+
+/// Of all targets together, as kept.
+fn executions(kept: &Path) -> u64 {
+    let text = fs::read_to_string(kept).unwrap_or_default();
+    let second = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(1));
+    second.filter_map(|number| number.parse::<u64>().ok()).sum()
 }
 
 /// Builds the programs with coverage counters in our own crates; returns their folder.
-fn build() -> Result<PathBuf> {
+fn build((profile, built): (&str, &str)) -> Result<PathBuf> {
     let wrapper = workspace::root().join("xtask/coverage-rustc.sh");
     // A folder of their own: libraries that C programs load have no hash in their names, so those with counters would take the
     // place of the plain ones.
@@ -106,6 +152,8 @@ fn build() -> Result<PathBuf> {
         "--features",
         "libfuzzer",
         "--bins",
+        "--profile",
+        profile,
     ]);
     build
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
@@ -113,7 +161,7 @@ fn build() -> Result<PathBuf> {
         // A compiler cache does not know the wrapper.
         .env("RUSTC_WRAPPER", "");
     process::run(&mut build)?;
-    Ok(target.join("debug"))
+    Ok(target.join(built))
 }
 
 fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result<Counts> {
@@ -265,6 +313,8 @@ mod tests {
             text,
             "target,executions,edges,features,inputs\nptx,1800,34,56,7\nboard,900,34,56,7\n"
         );
+        assert_eq!(executions(&path), 2700);
+        assert_eq!(executions(Path::new("not there")), 0);
         assert_eq!(counts_of("nothing"), None);
     }
 }

@@ -51,12 +51,8 @@ enum Command {
     },
     /// Fuzzes every parser and decoder with libFuzzer; what fails is kept in target/fuzz/artifacts/.
     Fuzz {
-        /// Seconds for each target.
-        #[arg(long, default_value_t = 30)]
-        seconds: u32,
-        /// Add the counts to validation/fuzz/counts.csv.
-        #[arg(long)]
-        keep: bool,
+        #[command(flatten)]
+        plan: fuzz::Plan,
         /// Only targets whose name contains one of these.
         names: Vec<String>,
     },
@@ -143,11 +139,7 @@ fn run(command: Command) -> Result<bool> {
     match command {
         Command::Check => Ok(passed(&check::run())),
         Command::Test { full } => test::run(full),
-        Command::Fuzz {
-            seconds,
-            keep,
-            names,
-        } => Ok(passed(&fuzz::run(seconds, &names, keep)?)),
+        Command::Fuzz { plan, names } => Ok(passed(&fuzz::run(plan, &names)?)),
         Command::Sanitize {
             sanitizer,
             keep,

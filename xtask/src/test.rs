@@ -69,7 +69,12 @@ fn run_others(full: bool) -> Results {
     } else {
         FUZZ_SECONDS
     };
-    results.time("fuzzing", |tally| match fuzz::run(seconds, &[], false) {
+    let plan = fuzz::Plan {
+        seconds,
+        keep: false,
+        until: None,
+    };
+    results.time("fuzzing", |tally| match fuzz::run(plan, &[]) {
         Ok(fuzzed) => tally.add(fuzzed),
         Err(error) => tally.check("fuzz targets", || Err(error)),
     });
