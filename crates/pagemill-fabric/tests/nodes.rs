@@ -103,8 +103,9 @@ fn collectives_and_windows_are_right_and_the_same_in_every_run() {
     let programs = Programs::new();
     for name in ["collectives", "windows"] {
         let program = programs.compile("mpicc", name, &[]);
-        let run = || {
-            let finished = run(PAIRS, &program, &[]);
+        let run = |node| {
+            let finished = run(node, &program, &[]);
+            assert_eq!(finished.sum(Counter::LateSteps), 0, "{name} with {node:?}");
             let clocks: Vec<u64> = finished.stations.iter().map(|one| one.clock_ps).collect();
             let misses = finished.sum(Counter::AttMisses);
             // Ranks print in any order.
@@ -112,6 +113,8 @@ fn collectives_and_windows_are_right_and_the_same_in_every_run() {
             lines.sort();
             (lines, clocks, misses)
         };
-        assert_eq!(run(), run(), "{name}");
+        for node in [PAIRS, NodeSpec::ALONE] {
+            assert_eq!(run(node), run(node), "{name} with {node:?}");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Station {
     }
 
     fn takes_turns(&self) -> bool {
-        self.is_started && self.node.is_shared()
+        self.is_started
     }
 
     /// If the program waits for a lock: lets time pass for a look at it, and returns what else happened until then.
