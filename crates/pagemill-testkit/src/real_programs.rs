@@ -146,3 +146,39 @@ pub fn missing(program: &RealProgram) -> Option<&'static str> {
     let needs = program.needs.iter().copied();
     needs.into_iter().find(|need| !Path::new(need).exists())
 }
+
+/// A test for each program: it calls `$check` with the program.
+#[macro_export]
+macro_rules! test_real_programs {
+    ($check:path) => {
+        #[test]
+        fn redis() {
+            $check(&$crate::real_programs::REDIS);
+        }
+
+        #[test]
+        fn cpython() {
+            $check(&$crate::real_programs::CPYTHON);
+        }
+
+        #[test]
+        fn git() {
+            $check(&$crate::real_programs::GIT);
+        }
+
+        #[test]
+        fn gcc() {
+            $check(&$crate::real_programs::GCC);
+        }
+
+        #[test]
+        fn sqlite() {
+            $check(&$crate::real_programs::SQLITE);
+        }
+
+        #[test]
+        fn postgresql() {
+            $check(&$crate::real_programs::POSTGRESQL);
+        }
+    };
+}

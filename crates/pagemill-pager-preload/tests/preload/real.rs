@@ -4,9 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use pagemill_pager::{SETUP_VARIABLE, Setup};
-use pagemill_testkit::real_programs::{
-    CPYTHON, GCC, GIT, POSTGRESQL, REDIS, RIGHTS, RealProgram, SQLITE, missing, run,
-};
+use pagemill_testkit::real_programs::{RIGHTS, RealProgram, missing, run};
 use pagemill_testkit::skip;
 
 use crate::{has_userfault, library};
@@ -38,35 +36,7 @@ fn prints_the_same(program: &RealProgram) {
     assert_eq!(expected, found);
 }
 
-#[test]
-fn redis() {
-    prints_the_same(&REDIS);
-}
-
-#[test]
-fn cpython() {
-    prints_the_same(&CPYTHON);
-}
-
-#[test]
-fn git() {
-    prints_the_same(&GIT);
-}
-
-#[test]
-fn gcc() {
-    prints_the_same(&GCC);
-}
-
-#[test]
-fn sqlite() {
-    prints_the_same(&SQLITE);
-}
-
-#[test]
-fn postgresql() {
-    prints_the_same(&POSTGRESQL);
-}
+pagemill_testkit::test_real_programs!(prints_the_same);
 
 /// Blocks of a program keep their bytes, in threads and children, with the allocator that it is linked with.
 fn runs_with(allocator: &str, header: &str) {

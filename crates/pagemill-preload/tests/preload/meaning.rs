@@ -3,9 +3,7 @@
 
 use std::process::Command;
 
-use pagemill_testkit::real_programs::{
-    CPYTHON, GCC, GIT, POSTGRESQL, REDIS, RealProgram, SQLITE, missing, run,
-};
+use pagemill_testkit::real_programs::{RealProgram, missing, run};
 use pagemill_testkit::{few_or_many, skip};
 
 use crate::{Memory, build, stand_in, succeed, under_library};
@@ -78,32 +76,4 @@ fn prints_the_same(program: &RealProgram) {
     assert_eq!(expected, found);
 }
 
-#[test]
-fn redis() {
-    prints_the_same(&REDIS);
-}
-
-#[test]
-fn cpython() {
-    prints_the_same(&CPYTHON);
-}
-
-#[test]
-fn git() {
-    prints_the_same(&GIT);
-}
-
-#[test]
-fn gcc() {
-    prints_the_same(&GCC);
-}
-
-#[test]
-fn sqlite() {
-    prints_the_same(&SQLITE);
-}
-
-#[test]
-fn postgresql() {
-    prints_the_same(&POSTGRESQL);
-}
+pagemill_testkit::test_real_programs!(prints_the_same);

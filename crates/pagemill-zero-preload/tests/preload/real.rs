@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use pagemill_testkit::real_programs::{
-    CPYTHON, GCC, GIT, POSTGRESQL, REDIS, RealProgram, SQLITE, missing, run,
-};
+use pagemill_testkit::real_programs::{RealProgram, missing, run};
 use pagemill_testkit::skip;
 
 use crate::pool::{TestPool, build};
@@ -31,35 +29,7 @@ fn prints_the_same(program: &RealProgram) {
     pool.wait_until_clean();
 }
 
-#[test]
-fn redis() {
-    prints_the_same(&REDIS);
-}
-
-#[test]
-fn cpython() {
-    prints_the_same(&CPYTHON);
-}
-
-#[test]
-fn git() {
-    prints_the_same(&GIT);
-}
-
-#[test]
-fn gcc() {
-    prints_the_same(&GCC);
-}
-
-#[test]
-fn sqlite() {
-    prints_the_same(&SQLITE);
-}
-
-#[test]
-fn postgresql() {
-    prints_the_same(&POSTGRESQL);
-}
+pagemill_testkit::test_real_programs!(prints_the_same);
 
 /// A program that was linked with another allocator keeps it, and that allocator's mappings are the pool's.
 fn runs_with(allocator: &str, header: &str) {
