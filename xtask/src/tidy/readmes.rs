@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// In this order.
-const HEADINGS: [&str; 5] = ["What it gives", "How it works", "Files", "Limits", "Tests"];
+const HEADINGS: [&str; 5] = ["Contents", "How it works", "Files", "Limits", "Tests"];
 
 /// Its README is the page of the Python package on the package index.
 const EXEMPT: &str = "crates/pagemill-python";
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::workspace;
 
-    const README: &str = "# x\n\n## What it gives\n\n## How it works\n\n## Files\n\n`src/lib.rs`\n\n## Limits\n\n## Tests\n";
+    const README: &str = "# x\n\n## Contents\n\n## How it works\n\n## Files\n\n`src/lib.rs`\n\n## Limits\n\n## Tests\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let found = found(workspace::root(), Path::new(path), text);

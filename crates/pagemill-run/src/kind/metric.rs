@@ -1,4 +1,4 @@
-//! A metric, declared once: the column, what it counts, and where its value comes from. `docs/results.md` is made of these declarations.
+//! A metric, declared once: the column, what it counts, and how to get its value. `docs/results.md` is made of these declarations.
 
 use pagemill_report::{Column, ColumnKind, Row, Value};
 

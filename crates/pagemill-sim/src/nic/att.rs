@@ -153,7 +153,7 @@ impl TranslationUnit {
         asked.ready.max(at)
     }
 
-    /// When the IOMMU has translated `entry`, which comes with the data at `at`.
+    /// When the IOMMU has translated `entry`, which arrives with the data at `at`.
     fn page_of_host(&mut self, at: Picos, walk: &Walk, entry: u64) -> Picos {
         let Some(iommu) = &mut self.iommu else {
             return at;

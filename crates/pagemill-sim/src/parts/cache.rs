@@ -190,7 +190,7 @@ impl Cache {
         }
     }
 
-    /// As [`Cache::load`], of a line that comes in parts: a miss is of those `sectors` that are not there.
+    /// As [`Cache::load`], of a line that is filled in parts: only `sectors` that are absent miss.
     pub fn load_sectors(&mut self, at: Picos, line: u64, sectors: u8) -> Lookup {
         let Some(slot) = self.find(line) else {
             let mut looked_up = self.load(at, line);

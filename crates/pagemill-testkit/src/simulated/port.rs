@@ -101,7 +101,7 @@ impl<W: World> Port for SimulatedPort<W> {
                 return Ok(ready);
             }
             let next_ns = network.next_ns(lets_in, links()).min(until_ns);
-            // After a jump of the clock, what is due comes at once.
+            // After a jump of the clock, events that are due happen at once.
             let soon_ns = network.now_ns + 1;
             let next_ns = next_ns.min(world.next_ns().max(soon_ns));
             world.network().now_ns = next_ns;
