@@ -28,13 +28,27 @@ pagemill_pager *pagemill_pager_open_in_thread(uint64_t memory_bytes, const char 
 /* `bytes` bytes of zeros, aligned to 2 MiB. NULL: see pagemill_pager_error(). */
 void *pagemill_pager_map(pagemill_pager *pager, size_t bytes);
 
-/* Ends what pagemill_pager_map() returned. 0, or -1: `memory` is not what it returned. */
+/* `bytes` bytes of the file at `path` from `offset` on, as memory. `mode`: "r" and "c" leave the file as it is (changes end with
+ * the memory), "r+" writes changes to it and makes it longer if it has to be, "w+" makes or empties it first and allocates its blocks.
+ * Only units of 4 KiB that changed are written: when they leave their frames, by pagemill_pager_flush(), and at the end. A process that is
+ * killed leaves each unit of the file old or new. Do not pass paged memory to a system call that reads or writes the file itself.
+ * A file that is shortened meanwhile, or cannot be written when a unit leaves its frame, stops the program with a message.
+ * NULL: see pagemill_pager_error(). */
+void *pagemill_pager_map_file(pagemill_pager *pager, const char *path, const char *mode, uint64_t offset, uint64_t bytes);
+
+/* Writes what changed to the file of `memory`, and returns once it is on the disk. 0, or -1: see pagemill_pager_error(); what was not
+ * written is written by the next call. One thread at a time for each memory. */
+int pagemill_pager_flush(pagemill_pager *pager, void *memory);
+
+/* Ends what pagemill_pager_map() or pagemill_pager_map_file() returned; changes are written to the file first. 0, or -1: `memory` is not
+ * what they returned, or its file cannot be written; then it is still there. */
 int pagemill_pager_unmap(pagemill_pager *pager, void *memory);
 
 /* A counter by its name in results: "read_faults", "fetched_units", "resident_units", ... UINT64_MAX: there is none of that name. */
 uint64_t pagemill_pager_count(pagemill_pager *pager, const char *name);
 
-/* Ends the pager and all its memory. NULL is allowed. */
+/* Ends the pager and all its memory; changes are written to their files. NULL is allowed. A process that ends without this loses changes
+ * since the last flush. */
 void pagemill_pager_close(pagemill_pager *pager);
 
 /* Why the last call of this thread failed; "" if it did not. Valid until the thread's next call. */

@@ -4,11 +4,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use pagemill_pager::{Allocation, Announcement, COUNTERS, Pager, Setup};
+use pagemill_pager::{Allocation, Announcement, COUNTERS, FileMode, Pager, PagerError, Setup};
 
 /// A pager and its memory by address. Memory ends before the handlers do.
 #[derive(Debug)]
@@ -48,16 +50,41 @@ fn open(memory_bytes: u64, to: &CStr, in_thread: bool) -> Result<Box<Opened>, St
 
 impl Opened {
     fn map(&self, bytes: usize) -> Result<usize, String> {
-        let allocation = self.pager.allocate(bytes as u64);
+        self.keep(self.pager.allocate(bytes as u64))
+    }
+
+    fn map_file(&self, path: &CStr, mode: &CStr, offset: u64, bytes: u64) -> Result<usize, String> {
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let mode: FileMode = (mode.to_string_lossy().parse())
+            .map_err(|error: pagemill_pager::FileError| error.to_string())?;
+        self.keep(self.pager.map_file(path, mode, offset, bytes))
+    }
+
+    fn keep(&self, allocation: Result<Allocation, PagerError>) -> Result<usize, String> {
         let allocation = allocation.map_err(|error| error.to_string())?;
-        let start = allocation.range().start as usize;
+        let start = allocation.start() as usize;
         self.allocations().insert(start, allocation);
         Ok(start)
     }
 
+    fn flush(&self, start: usize) -> Result<(), String> {
+        // Taken out, so that memory is mapped and unmapped meanwhile.
+        let allocation = self.taken(start)?;
+        let flushed = allocation.flush();
+        self.allocations().insert(start, allocation);
+        flushed.map(drop).map_err(|error| error.to_string())
+    }
+
     fn unmap(&self, start: usize) -> Result<(), String> {
+        self.taken(start)?.close().map_err(|(allocation, error)| {
+            self.allocations().insert(start, allocation);
+            error.to_string()
+        })
+    }
+
+    fn taken(&self, start: usize) -> Result<Allocation, String> {
         let allocation = self.allocations().remove(&start);
-        (allocation.map(drop)).ok_or_else(|| format!("{start:#x} is not mapped by this pager"))
+        allocation.ok_or_else(|| format!("{start:#x} is not mapped by this pager"))
     }
 
     fn count(&self, name: &CStr) -> Result<u64, String> {
@@ -109,6 +136,37 @@ pub unsafe extern "C" fn pagemill_pager_map(pager: *mut Opened, bytes: usize) ->
     // SAFETY: the caller's promise.
     let start = noted(unsafe { &*pager }.map(bytes));
     start.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open; `path` and `mode` are texts of C.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_map_file(
+    pager: *mut Opened,
+    path: *const c_char,
+    mode: *const c_char,
+    offset: u64,
+    bytes: u64,
+) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let (opened, path, mode) = unsafe { (&*pager, CStr::from_ptr(path), CStr::from_ptr(mode)) };
+    let start = noted(opened.map_file(path, mode, offset, bytes));
+    start.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
+}
+
+/// See the header.
+///
+/// # Safety
+/// `pager` is open.
+// SAFETY: the name is ours alone in any program that links this library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pagemill_pager_flush(pager: *mut Opened, memory: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    let result = noted(unsafe { &*pager }.flush(memory.addr()));
+    if result.is_some() { 0 } else { -1 }
 }
 
 /// See the header.

@@ -7,6 +7,7 @@
 
 mod config;
 mod counters;
+mod file;
 mod gate;
 mod in_thread;
 mod pager;
@@ -20,9 +21,11 @@ mod setup;
 mod shard;
 pub mod store;
 mod worker;
+mod write_back;
 
 pub use config::{Config, ConfigError, WhenStoreFails};
 pub use counters::{COUNTERS, Count, Counters};
+pub use file::{FileError, FileMode};
 pub use pager::{Allocation, Pager, PagerError};
 pub use running::{Announcement, Running, running};
 pub use setup::{Place, SETUP_VARIABLE, Setup, SetupError};

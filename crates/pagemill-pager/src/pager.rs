@@ -1,6 +1,8 @@
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -8,11 +10,12 @@ use std::time::Duration;
 use pagemill_linux::OsError;
 use pagemill_linux::process::{SignalsHeld, end_now};
 use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault};
-use pagemill_policy::paging::TraceEvent;
+use pagemill_policy::paging::{Move, TraceEvent};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
 use crate::config::{Config, ConfigError, WhenStoreFails};
 use crate::counters::{Count, Counters};
+use crate::file::{FileError, FileMode, MappedFile};
 use crate::gate::Gate;
 use crate::in_thread;
 use crate::record::Record;
@@ -40,6 +43,9 @@ pub enum PagerError {
     /// The store is of no use.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file cannot be memory, or cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A child has no threads that answer faults in the parent.
     #[error("a child of fork has no paged memory where threads answer their own faults")]
     InThread,
@@ -70,7 +76,9 @@ pub struct Core {
     /// Readable from when the pager stops.
     stop: OwnedFd,
     /// Units in frames, by shard.
-    resident: Vec<std::sync::atomic::AtomicU32>,
+    resident: Vec<AtomicU32>,
+    /// The process that has the memory: a child of `fork` may inherit this value alone.
+    process: AtomicU32,
 }
 
 impl fmt::Debug for Core {
@@ -86,6 +94,7 @@ impl fmt::Debug for Core {
 pub struct Allocation {
     core: Arc<Core>,
     region: Arc<Region>,
+    is_closed: bool,
 }
 
 impl Pager {
@@ -121,6 +130,7 @@ impl Pager {
             config: config.clone(),
             userfault: RwLock::new(userfault),
             stop,
+            process: AtomicU32::new(std::process::id()),
         });
         let pager = Self {
             core,
@@ -178,11 +188,34 @@ impl Pager {
     /// # Errors
     /// There is too little address space.
     pub fn allocate(&self, bytes: u64) -> Result<Allocation, PagerError> {
-        let region = self.map(bytes)?;
-        Ok(Allocation {
+        let region = self.map(bytes, None)?;
+        Ok(self.allocation(region))
+    }
+
+    /// Memory that has `bytes` bytes of the file at `path` from `offset` on, from [`Allocation::start`] on. Units that changed are
+    /// written to the file when they leave their frames, by [`Allocation::flush`], and at the end, where `mode` says so; a process that
+    /// is killed leaves each unit of the file old or new. What others write to the file is seen by units that come from it later.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is too short or cannot be made long enough, or there is too little address space.
+    pub fn map_file(
+        &self,
+        path: &Path,
+        mode: FileMode,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<Allocation, PagerError> {
+        let file = MappedFile::open(path, mode, offset, bytes)?;
+        let region = self.map(file.memory_bytes(), Some(file))?;
+        Ok(self.allocation(region))
+    }
+
+    fn allocation(&self, region: Arc<Region>) -> Allocation {
+        Allocation {
             core: Arc::clone(&self.core),
             region,
-        })
+            is_closed: false,
+        }
     }
 
     /// As [`Pager::allocate`], for memory that is known by its address alone and ends with [`Pager::forget`].
@@ -190,14 +223,14 @@ impl Pager {
     /// # Errors
     /// There is too little address space.
     pub fn map_raw(&self, bytes: u64) -> Result<u64, PagerError> {
-        Ok(self.map(bytes)?.memory.range().start)
+        Ok(self.map(bytes, None)?.memory.range().start)
     }
 
-    fn map(&self, bytes: u64) -> Result<Arc<Region>, PagerError> {
+    fn map(&self, bytes: u64, file: Option<MappedFile>) -> Result<Arc<Region>, PagerError> {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         let memory = Paged::map(&self.core.userfault(), bytes.max(1))?;
-        Ok(self.core.enter(memory))
+        Ok(self.core.enter(memory, file))
     }
 
     /// The paged memory around `address`, if it is such.
@@ -207,12 +240,14 @@ impl Pager {
         Some(region.memory.range())
     }
 
-    /// Forgets the bytes of `range` as far as it is paged: they are zeros at the next touch, as after `MADV_DONTNEED`.
+    /// Forgets the bytes of `range` as far as it is paged and of no file: they are zeros at the next touch, as after `MADV_DONTNEED`.
     pub fn discard(&self, range: Range<u64>) {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         for (part, region) in self.core.regions.touched(&range) {
-            self.core.discard(&region, part, Fate::Zeros);
+            if region.file.is_none() {
+                self.core.discard(&region, part, Fate::Zeros);
+            }
         }
     }
 
@@ -278,7 +313,11 @@ impl Pager {
             .for_each(|shard| shard.lock().end_record());
         core.store.enter_child()?;
         let userfault = Arc::new(open(&core.config)?);
+        core.process.store(std::process::id(), Ordering::Relaxed);
         for region in core.regions.all() {
+            if region.file.is_some() {
+                region.memory.forget(region.memory.range());
+            }
             region.memory.adopt(&userfault)?;
         }
         core.inherit(false);
@@ -307,6 +346,40 @@ impl Drop for Pager {
 }
 
 impl Allocation {
+    /// Where its bytes start: behind the start of its addresses, where a file is mapped from within a unit on.
+    pub fn start(&self) -> u64 {
+        let file = self.region.file.as_ref();
+        self.range().start + file.map_or(0, MappedFile::lead_bytes)
+    }
+
+    /// Writes units that changed to their file, and returns once they are on the disk; how many were written now. Memory of no file and
+    /// private changes have nothing to write.
+    ///
+    /// # Errors
+    /// The file cannot be written, or this is a child of `fork`. What was not written is written by the next call.
+    pub fn flush(&self) -> Result<u64, PagerError> {
+        let Some(file) = self.region.written_file() else {
+            return Ok(0);
+        };
+        let written = self.core.write_back(&self.region)?;
+        file.sync()?;
+        Ok(written)
+    }
+
+    /// Ends the memory once what changed is in its file.
+    ///
+    /// # Errors
+    /// The file cannot be written: then the memory is still there.
+    pub fn close(mut self) -> Result<(), (Self, PagerError)> {
+        match self.core.write_back(&self.region) {
+            Ok(_) => {
+                self.is_closed = true;
+                Ok(())
+            }
+            Err(error) => Err((self, error)),
+        }
+    }
+
     /// The addresses.
     pub fn range(&self) -> Range<u64> {
         self.region.memory.range()
@@ -320,6 +393,14 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        let is_of_child =
+            |error: &PagerError| matches!(error, PagerError::File(FileError::Child { .. }));
+        if !self.is_closed
+            && let Err(error) = self.core.write_back(&self.region)
+            && !is_of_child(&error)
+        {
+            eprintln!("pagemill pager: {error}; the changes since then are lost");
+        }
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         self.core.release(&self.region);
@@ -355,10 +436,9 @@ impl Core {
     }
 
     pub fn note_resident(&self, shard: usize, units: u32) {
-        use std::sync::atomic::Ordering::Relaxed;
-        self.resident[shard].store(units, Relaxed);
+        self.resident[shard].store(units, Ordering::Relaxed);
         let all: u64 = (self.resident.iter())
-            .map(|units| u64::from(units.load(Relaxed)))
+            .map(|units| u64::from(units.load(Ordering::Relaxed)))
             .sum();
         self.counters.set(Count::ResidentUnits, all);
         self.counters.raise(Count::ResidentUnitsMax, all);
@@ -370,8 +450,8 @@ impl Core {
         self.counters.set(Count::StoredBytes, usage.bytes);
     }
 
-    fn enter(&self, memory: Paged) -> Arc<Region> {
-        let region = self.regions.insert(memory);
+    fn enter(&self, memory: Paged, file: Option<MappedFile>) -> Arc<Region> {
+        let region = self.regions.insert(memory, file);
         let range = region.memory.range();
         let bytes = range.end - range.start;
         self.counters.add(Count::MappedBytes, bytes);
@@ -458,7 +538,7 @@ impl Core {
             drop(state);
             let record = records.first().copied().unwrap_or_default();
             if resident.is_empty() {
-                crate::worker::fill(self, &mut buffer.0, &[record]);
+                crate::worker::fill(self, region, address, &mut buffer.0, &mut [record]);
                 region.memory.place(&userfault, address, &buffer.0);
             } else {
                 userfault.wake(address..address + unit);
@@ -467,6 +547,47 @@ impl Core {
                 self.store.free(&[record.own_slot()]);
             }
         }
+    }
+
+    /// Writes what has changed to the region's file, page by page; returns how many units.
+    fn write_back(self: &Arc<Self>, region: &Arc<Region>) -> Result<u64, PagerError> {
+        let file = region.written_file();
+        let Some(file) = file.filter(|_| region.memory.is_mapped()) else {
+            return Ok(0);
+        };
+        if self.process.load(Ordering::Relaxed) != std::process::id() {
+            return Err(file.of_parent().into());
+        }
+        let _held = SignalsHeld::new();
+        let _inside = self.gate.enter();
+        let mut worker = Worker::new(self, &self.userfault())?;
+        let page_bytes = self.page_units as usize * UNIT_BYTES;
+        let mut written = 0;
+        for address in region.memory.range().step_by(page_bytes) {
+            written += self.flush_page(&mut worker, self.site(region, address))?;
+        }
+        Ok(written)
+    }
+
+    fn flush_page(&self, worker: &mut Worker, site: Site) -> Result<u64, PagerError> {
+        let (shard, page) = (&self.shards[site.shard], site.page);
+        let mut state = shard.lock();
+        while state.ledger.is_in_transit(page) {
+            state = shard.wait(state);
+        }
+        let units = state.ledger.resident(page);
+        let job = state.job(&Move { page, units });
+        let Some(mut job) = job.filter(|_| !units.is_empty()) else {
+            return Ok(0);
+        };
+        state.ledger.hold(page);
+        drop(state);
+        let (here, written) = worker.flush(&mut job);
+        let mut state = shard.lock();
+        state.note(page, &job.records);
+        state.ledger.put_back(page, here);
+        shard.notify(state);
+        Ok(u64::from(written?))
     }
 
     fn release(&self, region: &Arc<Region>) {
@@ -494,7 +615,8 @@ impl Core {
     }
 
     fn inherit(&self, is_inherited: bool) {
-        for region in self.regions.all() {
+        let of_no_file = |region: &Arc<Region>| region.file.is_none();
+        for region in self.regions.all().into_iter().filter(of_no_file) {
             region.memory.set_inherited(is_inherited);
         }
     }

@@ -5,7 +5,10 @@ use crate::store::{NO_SLOT, Slot, Unit};
 /// A slot that a parent or a child of `fork` reads as well: it is neither written nor freed.
 const FROZEN: Slot = 1 << 63;
 
-/// Where the bytes of a unit are kept that has no frame, and their hash. The bytes of a unit without a slot are zeros.
+/// No store's slot: the bytes are those of the file that the memory is of.
+const IN_FILE: Slot = 1 << 62;
+
+/// Where the bytes of a unit are kept that has no frame, and their hash. The bytes of a unit without a slot are zeros, or those of its file.
 ///
 /// The hash of 128 bits says two things: whether a unit has changed since it was kept, and whether the store returned what it was given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,12 +20,17 @@ pub struct Record {
 impl Record {
     /// Where the bytes are kept, if anywhere.
     pub fn slot(&self) -> Option<Slot> {
-        Some(self.slot & !FROZEN).filter(|slot| *slot != NO_SLOT)
+        Some(self.slot & !FROZEN).filter(|slot| *slot != NO_SLOT && *slot != IN_FILE)
+    }
+
+    /// Whether nothing is known of the unit.
+    pub fn is_empty(&self) -> bool {
+        self.slot == NO_SLOT
     }
 
     /// The slot that new bytes may be put into.
     pub fn own_slot(&self) -> Slot {
-        if self.slot & FROZEN == 0 {
+        if self.slot & (FROZEN | IN_FILE) == 0 {
             self.slot
         } else {
             NO_SLOT
@@ -34,8 +42,13 @@ impl Record {
         *self = Self { slot, hash };
     }
 
+    /// The bytes of the unit's file have this hash.
+    pub fn keep_in_file(&mut self, hash: [u64; 2]) {
+        self.keep(IN_FILE, hash);
+    }
+
     pub fn freeze(&mut self) {
-        if self.slot != NO_SLOT {
+        if self.slot().is_some() {
             self.slot |= FROZEN;
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use pagemill_linux::userfault::Paged;
 
+use crate::file::MappedFile;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
 
 /// One piece of paged memory, and the numbers of its blocks.
@@ -11,12 +12,19 @@ use crate::{BLOCK_BYTES, UNIT_BYTES};
 pub struct Region {
     pub memory: Paged,
     pub first_block: u64,
+    /// Where the bytes are that no store keeps. Without a file, they are zeros.
+    pub file: Option<MappedFile>,
 }
 
 impl Region {
     pub fn blocks(&self) -> Range<u64> {
         let bytes = self.memory.range().end - self.memory.range().start;
         self.first_block..self.first_block + bytes.div_ceil(BLOCK_BYTES)
+    }
+
+    /// The file that gets the changes.
+    pub fn written_file(&self) -> Option<&MappedFile> {
+        self.file.as_ref().filter(|file| file.is_written())
     }
 
     /// Number of the unit at `address`, counted through all blocks.
@@ -51,7 +59,7 @@ pub type Part = (Range<u64>, Arc<Region>);
 
 impl Regions {
     /// Enters memory under block numbers of its own.
-    pub fn insert(&self, memory: Paged) -> Arc<Region> {
+    pub fn insert(&self, memory: Paged, file: Option<MappedFile>) -> Arc<Region> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let range = memory.range();
         let blocks = (range.end - range.start).div_ceil(BLOCK_BYTES);
@@ -59,6 +67,7 @@ impl Regions {
         let region = Arc::new(Region {
             memory,
             first_block,
+            file,
         });
         inner
             .parts

@@ -61,6 +61,16 @@ impl Job {
         u64::from(self.units.count()) * UNIT_BYTES as u64
     }
 
+    /// Where unit `index` of the page starts.
+    pub fn address_of(&self, index: u32) -> u64 {
+        self.address + u64::from(index) * UNIT_BYTES as u64
+    }
+
+    /// Where the page starts in its region.
+    pub fn offset(&self) -> u64 {
+        self.address - self.region.memory.range().start
+    }
+
     /// Whether the unit at `address` moves.
     pub fn holds(&self, address: u64) -> bool {
         let within = address.checked_sub(self.address);
@@ -213,7 +223,7 @@ impl State {
         let noted = &mut self.records[page as usize];
         match noted {
             Some(noted) => noted.copy_from_slice(records),
-            None if records.iter().all(|record| record.slot().is_none()) => {}
+            None if records.iter().all(Record::is_empty) => {}
             None => *noted = Some(records.into()),
         }
     }
@@ -228,7 +238,7 @@ impl State {
             .take_while(|unit| *unit < self.page_units)
             .map(|unit| std::mem::take(&mut records[unit as usize]))
             .collect();
-        if records.iter().all(|record| record.slot().is_none()) {
+        if records.iter().all(Record::is_empty) {
             self.records[page as usize] = None;
         }
         taken

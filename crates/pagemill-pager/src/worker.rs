@@ -7,11 +7,14 @@ use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
 
 use crate::counters::{Count, Counters};
+use crate::file::FileError;
 use crate::in_thread::Serve;
 use crate::pager::Core;
 use crate::record::{self, Record};
+use crate::regions::Region;
 use crate::shard::{Job, Shard};
 use crate::store::{NO_SLOT, Slot, Unit};
+use crate::write_back;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
 
 /// Frames that a worker keeps from one fault to the next, in bytes.
@@ -122,14 +125,14 @@ impl Worker {
         let evicts: Vec<Job> = (self.plan.evict.iter())
             .filter_map(|planned| state.job(planned))
             .collect();
-        let fetches: Vec<Job> = (self.plan.fetch.iter())
+        let mut fetches: Vec<Job> = (self.plan.fetch.iter())
             .filter_map(|planned| state.job(planned))
             .collect();
         let resident = state.ledger.resident_units();
         drop(state);
         core.note_resident(site.shard, resident);
         let is_fetched = fetches.iter().any(|job| job.holds(fault.address));
-        self.carry_out(shard, evicts, &fetches);
+        self.carry_out(shard, evicts, &mut fetches);
         self.frames.shrink_to(KEPT_BYTES);
         if !is_fetched {
             // It has just left the pager: the touch is the kernel's to answer.
@@ -141,11 +144,11 @@ impl Worker {
     }
 
     /// Fetches before it evicts where there are frames enough: the program need not wait for what leaves.
-    fn carry_out(&mut self, shard: &Shard, evicts: Vec<Job>, fetches: &[Job]) {
+    fn carry_out(&mut self, shard: &Shard, evicts: Vec<Job>, fetches: &mut [Job]) {
         let needed: u64 = fetches.iter().map(Job::bytes).sum();
         let is_room_left = needed <= self.frames.len() && !self.core.is_recording();
         if is_room_left {
-            fetches.iter().for_each(|job| self.fetch(shard, job));
+            fetches.iter_mut().for_each(|job| self.fetch(shard, job));
         }
         for job in evicts {
             self.evict(shard, job);
@@ -154,33 +157,16 @@ impl Worker {
             shard.lock().write_record();
         }
         if !is_room_left {
-            fetches.iter().for_each(|job| self.fetch(shard, job));
+            fetches.iter_mut().for_each(|job| self.fetch(shard, job));
         }
     }
 
     /// Takes the frames of a page, and keeps the bytes of those that have changed.
     fn evict(&mut self, shard: &Shard, mut job: Job) {
         let core = Arc::clone(&self.core);
-        let mut kept = PageMask::EMPTY;
-        let first = self.frames.len();
-        if first + job.units.count() as u64 * UNIT_BYTES as u64 > ROOM_BYTES {
-            self.frames.shrink_to(0);
-        }
-        let mut taken = Vec::with_capacity(job.units.count() as usize);
-        let of = |address: u64| ((address - job.address) / UNIT_BYTES as u64) as u32;
         let mut freed = Vec::new();
-        for stretch in job.units.stretches() {
-            let range = job.address + u64::from(stretch.start) * UNIT_BYTES as u64
-                ..job.address + u64::from(stretch.end) * UNIT_BYTES as u64;
-            self.frames.take(&job.region.memory, range, &mut self.taken);
-            taken.extend(self.taken.taken.iter().map(|&address| of(address)));
-            kept = kept.or(&self.taken.held.iter().map(|&address| of(address)).collect());
-            for &address in &self.taken.missing {
-                let record = std::mem::take(&mut job.records[of(address) as usize]);
-                freed.push(record.own_slot());
-            }
-        }
-        let (changed, zero) = self.keep(&taken, &mut job.records, &mut freed);
+        let (taken, kept) = self.take(&mut job, &mut freed);
+        let (changed, zero) = self.keep(&taken, &mut job, &mut freed);
         freed.retain(|slot| *slot != NO_SLOT);
         core.counters.add(Count::EvictedPages, 1);
         core.counters.add(Count::EvictedUnits, taken.len() as u64);
@@ -197,24 +183,77 @@ impl Worker {
         core.store.free(&freed);
     }
 
+    /// Takes the frames of a page: which, and those that cannot leave. Slots of units that the program gave up are `freed`.
+    fn take(&mut self, job: &mut Job, freed: &mut Vec<Slot>) -> (Vec<u32>, PageMask) {
+        if self.frames.len() + job.bytes() > ROOM_BYTES {
+            self.frames.shrink_to(0);
+        }
+        let mut taken = Vec::with_capacity(job.units.count() as usize);
+        let mut kept = PageMask::EMPTY;
+        let start = job.address;
+        let of = |address: u64| ((address - start) / UNIT_BYTES as u64) as u32;
+        for stretch in job.units.stretches() {
+            let range = job.address_of(stretch.start)..job.address_of(stretch.end);
+            self.frames.take(&job.region.memory, range, &mut self.taken);
+            taken.extend(self.taken.taken.iter().map(|&address| of(address)));
+            kept = kept.or(&self.taken.held.iter().map(|&address| of(address)).collect());
+            for &address in &self.taken.missing {
+                let record = std::mem::take(&mut job.records[of(address) as usize]);
+                freed.push(record.own_slot());
+            }
+        }
+        (taken, kept)
+    }
+
+    /// Writes to its file what has changed of a page; returns its units that are in frames still, and how many were written.
+    pub fn flush(&mut self, job: &mut Job) -> (PageMask, Result<u32, FileError>) {
+        let (taken, held) = self.take(job, &mut Vec::new());
+        let (units, _) = (self.frames)
+            .top(taken.len() as u64 * UNIT_BYTES as u64)
+            .as_chunks::<UNIT_BYTES>();
+        let of = (&self.core.counters, self.core.seed);
+        let written = write_back::changed(of, units, &taken, job).and_then(|of_taken| {
+            let of_held = write_back::held(of, held, job)?;
+            Ok(of_taken.count() + of_held)
+        });
+        let follows = |a: &u32, b: &u32| a + 1 == *b;
+        for run in taken.chunk_by(follows).rev() {
+            let range = job.address_of(run[0])..job.address_of(run[run.len() - 1] + 1);
+            self.frames.give(&job.region.memory, range);
+        }
+        self.frames.shrink_to(0);
+        (held.or(&taken.into_iter().collect()), written)
+    }
+
     /// Puts the units on top of the frames into the store where they differ from what is there; returns those, and those of zeros.
     /// Those without a slot any more are `freed`.
     fn keep(
         &mut self,
         taken: &[u32],
-        records: &mut [Record],
+        job: &mut Job,
         freed: &mut Vec<Slot>,
     ) -> (PageMask, PageMask) {
         let core = &*self.core;
         let bytes = self.frames.top(taken.len() as u64 * UNIT_BYTES as u64);
         let (all, _) = bytes.as_chunks::<UNIT_BYTES>();
+        if job.region.written_file().is_some() {
+            let mut written = PageMask::EMPTY;
+            core.until_it_works(|| {
+                written = write_back::changed((&core.counters, core.seed), all, taken, job)?;
+                Ok::<_, FileError>(())
+            });
+            let clean = taken.len() as u64 - u64::from(written.count());
+            core.counters.add(Count::CleanUnits, clean);
+            return (written, PageMask::EMPTY);
+        }
+        let (records, is_zeros) = (&mut job.records, job.region.file.is_none());
         let mut units: Vec<&Unit> = Vec::new();
         let mut slots = Vec::new();
         let mut changed = Vec::new();
         let mut zero = PageMask::EMPTY;
         for (unit, &index) in all.iter().zip(taken) {
             let record = &mut records[index as usize];
-            if record::is_zero(unit) {
+            if is_zeros && record::is_zero(unit) {
                 zero.insert(index);
                 freed.push(std::mem::take(record).own_slot());
                 continue;
@@ -242,32 +281,44 @@ impl Worker {
     }
 
     /// Fills frames with the bytes of units, and makes them the program's.
-    fn fetch(&mut self, shard: &Shard, job: &Job) {
+    fn fetch(&mut self, shard: &Shard, job: &mut Job) {
         let core = Arc::clone(&self.core);
         for stretch in job.units.stretches() {
             let bytes = u64::from(stretch.end - stretch.start) * UNIT_BYTES as u64;
             core.until_it_works(|| self.frames.grow_to(bytes));
-            let records = &job.records[stretch.start as usize..stretch.end as usize];
-            fill(&core, self.frames.top(bytes), records);
-            let start = job.address + u64::from(stretch.start) * UNIT_BYTES as u64;
+            let start = job.address_of(stretch.start);
+            let records = &mut job.records[stretch.start as usize..stretch.end as usize];
+            fill(&core, &job.region, start, self.frames.top(bytes), records);
             self.frames.give(&job.region.memory, start..start + bytes);
         }
         let mut state = shard.lock();
+        if job.region.file.is_some() {
+            state.note(job.page, &job.records);
+        }
         state.ledger.arrived(job.page);
         shard.notify(state);
     }
 }
 
-/// Writes what each record keeps, or zeros.
-pub fn fill(core: &Core, bytes: &mut [u8], records: &[Record]) {
+/// Writes what each record keeps, or else what the file has, or zeros. `address` is that of the first unit in `region`.
+pub fn fill(core: &Core, region: &Region, address: u64, bytes: &mut [u8], records: &mut [Record]) {
     let mut done = 0;
     while done < records.len() {
         let is_kept = records[done].slot().is_some();
         let alike = |record: &&Record| record.slot().is_some() == is_kept;
         let count = records[done..].iter().take_while(alike).count();
         let bytes = &mut bytes[done * UNIT_BYTES..(done + count) * UNIT_BYTES];
+        let records = &mut records[done..done + count];
         if is_kept {
-            read(core, bytes, &records[done..done + count]);
+            read(core, bytes, records);
+        } else if let Some(file) = &region.file {
+            let at = address - region.memory.range().start + (done * UNIT_BYTES) as u64;
+            core.until_it_works(|| file.read(at, bytes));
+            core.counters.add(Count::FetchedUnits, count as u64);
+            let (units, _) = bytes.as_chunks::<UNIT_BYTES>();
+            for (unit, record) in units.iter().zip(records) {
+                record.keep_in_file(record::hash(unit, core.seed));
+            }
         } else {
             bytes.fill(0);
             core.counters.add(Count::ZeroUnits, count as u64);

@@ -23,6 +23,11 @@ enum Event {
         page: u32,
         units: std::ops::Range<u32>,
     },
+    /// A page is held and put back without some units.
+    Hold {
+        page: u32,
+        lost: std::ops::Range<u32>,
+    },
 }
 
 fn event(page_units: u32) -> impl Strategy<Value = Event> {
@@ -30,6 +35,8 @@ fn event(page_units: u32) -> impl Strategy<Value = Event> {
         8 => (0..PAGES, 0..page_units).prop_map(|(page, unit)| Event::Fault { page, unit }),
         1 => (0..PAGES, 0..page_units, 1..=page_units)
             .prop_map(|(page, start, units)| Event::Discard { page, units: start..start + units }),
+        1 => (0..PAGES, 0..page_units, 0..page_units)
+            .prop_map(|(page, start, units)| Event::Hold { page, lost: start..start + units }),
     ]
 }
 
@@ -116,6 +123,13 @@ proptest! {
                     let gone = ledger.discard(page, units);
                     let expected: Vec<_> = set(page, units).filter(|unit| model.remove(unit)).collect();
                     prop_assert_eq!(set(page, gone).collect::<Vec<_>>(), expected);
+                }
+                Event::Hold { page, lost } => {
+                    ledger.hold(page);
+                    prop_assert_eq!(ledger.fault(page, 0, &mut plan), Fault::InTransit);
+                    let lost = PageMask::range(lost);
+                    ledger.put_back(page, PageMask::FULL.without(&lost));
+                    model.retain(|unit| unit.0 != page || !lost.contains(unit.1));
                 }
             }
             prop_assert_eq!(ledger.resident_units() as usize, model.len());

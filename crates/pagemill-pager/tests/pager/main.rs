@@ -1,6 +1,7 @@
 //! Programs over paged memory against the same programs over plain memory.
 
 mod failing;
+mod files;
 mod forks;
 mod in_thread;
 mod memory;

@@ -234,6 +234,23 @@ impl Ledger {
         self.end_transit(page);
     }
 
+    /// Puts `page`, which is not in transit, in transit as it is, until [`Ledger::put_back`].
+    pub fn hold(&mut self, page: u32) {
+        let place = &mut self.pages[page as usize];
+        debug_assert!(!place.in_transit);
+        place.in_transit = true;
+        self.chunks.remove(page);
+    }
+
+    /// Ends [`Ledger::hold`]: only `units` of those in frames still are.
+    pub fn put_back(&mut self, page: u32, units: PageMask) {
+        let place = &mut self.pages[page as usize];
+        let before = place.resident.count();
+        place.resident = place.resident.and(&units);
+        self.resident_units -= before - place.resident.count();
+        self.end_transit(page);
+    }
+
     fn end_transit(&mut self, page: u32) {
         let place = &mut self.pages[page as usize];
         debug_assert!(place.in_transit);
