@@ -10,6 +10,7 @@
 //! * [`replacement`]: which object leaves a cache when another needs its room.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
 //! * [`routing`]: which way a message takes through a network of switches.
+//! * [`surroundings`]: what lies around a page, for the policies that look there.
 //! * [`coloring`]: which part of a shared cache a task may occupy.
 //! * [`zeroing`]: when pages are cleared, by whom, and when they may be handed out.
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod paging;
 pub mod replacement;
 pub mod residency;
 pub mod routing;
+pub mod surroundings;
 pub mod translation;
 pub mod zeroing;
 

@@ -4,6 +4,7 @@ use pagemill_policy::migration::{
     CpuDecision, FullSlotRule, GpuDecision, MigrationSpec, MigrationSpecError, POLICIES, Page,
     PageState,
 };
+use pagemill_policy::surroundings::Alone;
 use pagemill_types::{PageRange, PageSize};
 
 const KIB: u32 = 1024;
@@ -231,7 +232,7 @@ fn a_plan_leaves_the_page_as_it_is() {
     page.arrive(&migration, kib(30, 31));
     let before = page.clone();
     let mut planned = Vec::new();
-    let decision = page.plan(&migration, kib(10, 11), &mut planned);
+    let decision = page.plan(&migration, kib(10, 11), &Alone, &mut planned);
     assert_eq!(planned, [kib(10, 30)]);
     assert_eq!(
         decision,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pagemill_policy::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, GROWTHS, GrowthContext, PageMask};
+use pagemill_policy::surroundings::Alone;
 use proptest::prelude::*;
 
 /// For every faulted 64 KiB the largest of its aligned power-of-two neighborhoods that is dense enough, page by page.
@@ -34,6 +35,7 @@ fn grow(name: &str, percent: u32, resident: &BTreeSet<u32>, faulted: &BTreeSet<u
         faulted: faulted.iter().copied().collect(),
         barred: PageMask::EMPTY,
         host_page_pages: 1,
+        around: &Alone,
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pagemill_policy::migration::{MigrationPolicy, MigrationSpec, PolicyEntry};
+use pagemill_policy::surroundings::Surroundings;
 use pagemill_scenario::Transfer;
 use pagemill_types::{PageRange, RangeSet};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -213,6 +214,7 @@ impl MigrationPolicy for Asked {
         page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         if !self.shared.stop.load(Ordering::Relaxed)

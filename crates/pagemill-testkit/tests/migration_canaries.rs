@@ -1,6 +1,7 @@
 //! The contract has teeth: each of these policies is wrong in one way, and is caught for that.
 
 use pagemill_policy::migration::{MigrationPolicy, PolicyEntry};
+use pagemill_policy::surroundings::Surroundings;
 use pagemill_testkit::migration_policy_contract;
 use pagemill_types::{PageRange, RangeSet};
 
@@ -17,6 +18,7 @@ impl MigrationPolicy for Canary {
         page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         fetch.extend((self.what)(page_bytes, valid, request));
@@ -78,6 +80,7 @@ impl MigrationPolicy for Forgetful {
         page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         let calls = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -109,7 +112,14 @@ fn hidden_memory() {
 struct Eraser;
 
 impl MigrationPolicy for Eraser {
-    fn plan(&self, _: u32, valid: &RangeSet, request: PageRange, fetch: &mut Vec<PageRange>) {
+    fn plan(
+        &self,
+        _: u32,
+        valid: &RangeSet,
+        request: PageRange,
+        _: &dyn Surroundings,
+        fetch: &mut Vec<PageRange>,
+    ) {
         fetch.clear();
         fetch.extend(valid.missing(request));
     }

@@ -33,6 +33,7 @@ mod whole_page;
 
 use pagemill_types::{PageRange, RangeSet};
 
+use crate::surroundings::Surroundings;
 pub use full_slot_rule::{FullSlotRule, UnknownFullSlotRule};
 pub use page::{CpuDecision, GpuDecision, Page, PageState};
 pub use registry::{BuildPolicy, POLICIES, PolicyEntry};
@@ -46,14 +47,21 @@ pub trait MigrationPolicy: Send + Sync + std::fmt::Debug {
     ///
     /// The ranges are ascending, disjoint, on unit boundaries, and hold no byte that is valid already. `request` is
     /// on unit boundaries, lies in the page, and is missing at least one byte. `valid` is what earlier plans of
-    /// the same policy led to.
+    /// the same policy led to. `around` shows the page's number, its allocation, the other pages and the faults before this one.
+    /// The same arguments have the same answer.
     fn plan(
         &self,
         page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        around: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     );
+
+    /// Whether [`Surroundings::faults`] is to be kept for this policy.
+    fn tracks_faults(&self) -> bool {
+        false
+    }
 
     /// The most valid ranges a page ever holds under this policy; `None` for no limit.
     fn range_limit(&self) -> Option<u32> {

@@ -1,6 +1,7 @@
 use pagemill_types::{PageRange, RangeSet};
 
 use super::{FullSlotRule, MigrationPolicy, MigrationSpec, PolicyEntry};
+use crate::surroundings::Surroundings;
 
 /// Keeps several valid ranges: a gap under the threshold moves too, a wider one starts another range
 /// (Zhang et al. 2019, section 4.2). When the range slots are taken, a [`FullSlotRule`] picks a gap to move.
@@ -62,6 +63,7 @@ impl MigrationPolicy for MultiRange {
         _page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         let touched = valid.touching(request);

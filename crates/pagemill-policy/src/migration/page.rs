@@ -3,6 +3,7 @@ use std::fmt;
 use pagemill_types::{PageRange, RangeSet};
 
 use super::Migration;
+use crate::surroundings::{Alone, Surroundings};
 
 /// Where the bytes of a page may be used in place (Zhang et al. 2019, fig. 1b).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -83,7 +84,8 @@ impl Page {
         &self.valid
     }
 
-    /// Decides a GPU access to the bytes `request`, and appends to `fetch` what moves for it, ascending and disjoint.
+    /// Decides a GPU access to the bytes `request` of a page with nothing around it, and appends to `fetch` what moves for it,
+    /// ascending and disjoint.
     ///
     /// # Panics
     /// If `request` is empty or reaches past the page, or if the policy leaves part of it behind.
@@ -94,23 +96,30 @@ impl Page {
         fetch: &mut Vec<PageRange>,
     ) -> GpuDecision {
         let planned = fetch.len();
-        if self.plan(migration, request, fetch) == GpuDecision::Local {
-            return GpuDecision::Local;
+        let decision = self.plan(migration, request, &Alone, fetch);
+        if decision != GpuDecision::Local {
+            self.commit(migration, request, &fetch[planned..]);
         }
-        let bytes = fetch[planned..]
-            .iter()
-            .map(|&range| self.insert(migration, range))
-            .sum();
+        decision
+    }
+
+    /// The ranges `planned` for `request` are valid from now on.
+    ///
+    /// # Panics
+    /// If the policy leaves part of the request behind.
+    pub fn commit(&mut self, migration: &Migration, request: PageRange, planned: &[PageRange]) {
+        for &range in planned {
+            self.insert(migration, range);
+        }
         assert!(
             self.valid.contains(request),
             "policy {} left part of request {request} in CPU memory",
             migration.spec().policy.name
         );
-        GpuDecision::Fetch { bytes }
     }
 
-    /// Decides a GPU access as [`Page::gpu_request`] does, and leaves the page as it is: for those who change its state when a
-    /// migration ends, by [`Page::arrive`].
+    /// Decides a GPU access to the bytes `request`, appends to `fetch` what moves for it, and leaves the page as it is, until
+    /// [`Page::commit`], or [`Page::arrive`] where ranges become valid when their migration ends.
     ///
     /// # Panics
     /// If `request` is empty or reaches past the page.
@@ -118,6 +127,7 @@ impl Page {
         &self,
         migration: &Migration,
         request: PageRange,
+        around: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) -> GpuDecision {
         let page_bytes = migration.page_bytes();
@@ -129,9 +139,8 @@ impl Page {
             return GpuDecision::Local;
         }
         let planned = fetch.len();
-        migration
-            .policy()
-            .plan(page_bytes, &self.valid, migration.round_out(request), fetch);
+        let (policy, units) = (migration.policy(), migration.round_out(request));
+        policy.plan(page_bytes, &self.valid, units, around, fetch);
         let bytes = fetch[planned..].iter().map(|&range| range.bytes()).sum();
         GpuDecision::Fetch { bytes }
     }
@@ -152,15 +161,14 @@ impl Page {
         }
     }
 
-    /// `range` is valid from now on. Returns how many of its bytes were not.
-    fn insert(&mut self, migration: &Migration, range: PageRange) -> u64 {
-        let bytes = self.valid.insert(range);
+    /// `range` is valid from now on.
+    fn insert(&mut self, migration: &Migration, range: PageRange) {
+        self.valid.insert(range);
         self.state = if self.valid.covered_bytes() == u64::from(migration.page_bytes()) {
             PageState::ValidInGpu
         } else {
             PageState::PartialValid
         };
-        bytes
     }
 
     /// Decides a CPU access: afterwards the page is wholly in CPU memory.

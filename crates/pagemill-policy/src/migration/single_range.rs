@@ -1,6 +1,7 @@
 use pagemill_types::{PageRange, RangeSet};
 
 use super::{MigrationPolicy, PolicyEntry};
+use crate::surroundings::Surroundings;
 
 /// Keeps one contiguous valid range: the gap between it and a request moves too (Zhang et al. 2019, section 4.1).
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,7 @@ impl MigrationPolicy for SingleRange {
         _page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         let hull = valid.hull().map_or(request, |hull| hull.hull(request));

@@ -36,11 +36,11 @@ impl MigrationSpec {
         }
     }
 
-    /// The rules made of these values.
+    /// Checks what no policy can work with.
     ///
     /// # Errors
     /// A unit that does not divide the page, or no range slot at all.
-    pub fn build(&self) -> Result<Migration, MigrationSpecError> {
+    pub fn check(&self) -> Result<(), MigrationSpecError> {
         let page_bytes = page_bytes(self.page);
         if !page_bytes.is_multiple_of(self.unit_bytes) {
             let unit_bytes = self.unit_bytes;
@@ -52,9 +52,18 @@ impl MigrationSpec {
         if self.range_slots == Some(0) {
             return Err(MigrationSpecError::NoRangeSlot);
         }
+        Ok(())
+    }
+
+    /// The rules made of these values.
+    ///
+    /// # Errors
+    /// As [`MigrationSpec::check`].
+    pub fn build(&self) -> Result<Migration, MigrationSpecError> {
+        self.check()?;
         Ok(Migration {
             spec: self.clone(),
-            page_bytes,
+            page_bytes: page_bytes(self.page),
             policy: (self.policy.build)(self),
         })
     }

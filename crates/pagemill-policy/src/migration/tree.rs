@@ -1,6 +1,7 @@
 use pagemill_types::{PageRange, RangeSet};
 
 use super::{MigrationPolicy, PolicyEntry};
+use crate::surroundings::Surroundings;
 
 /// What moves at least, where pages are larger: a basic block of the published prefetcher.
 const BASIC_BLOCK_BYTES: u32 = 64 << 10;
@@ -26,6 +27,7 @@ impl MigrationPolicy for Tree {
         page_bytes: u32,
         valid: &RangeSet,
         request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         let missing = |range| valid.missing(range).map(PageRange::bytes).sum::<u64>();

@@ -1,6 +1,7 @@
 use pagemill_types::{PageRange, RangeSet};
 
 use super::{MigrationPolicy, PolicyEntry};
+use crate::surroundings::Surroundings;
 
 /// Moves the whole page at its first request: what unified memory does today (Zhang et al. 2019, fig. 1a).
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,7 @@ impl MigrationPolicy for WholePage {
         page_bytes: u32,
         valid: &RangeSet,
         _request: PageRange,
+        _: &dyn Surroundings,
         fetch: &mut Vec<PageRange>,
     ) {
         let page = PageRange {

@@ -4,6 +4,7 @@ use super::read_ahead::ReadAhead;
 use super::{PagingSpec, PagingSpecError, UNIT_BYTES};
 use crate::migration::Migration;
 use crate::residency::{BLOCK_PAGES, ChunkList, Eviction, Growth, GrowthContext, PageMask};
+use crate::surroundings::{FaultHistory, Surroundings};
 
 /// No page is to be kept: what is in transit is no candidate anyway.
 const NO_PAGE: u32 = u32::MAX;
@@ -62,6 +63,9 @@ pub struct Ledger {
     chunks: ChunkList,
     valid: RangeSet,
     ranges: Vec<PageRange>,
+    /// Empty unless a policy tracks faults.
+    faults: FaultHistory,
+    tracks_faults: bool,
 }
 
 impl Ledger {
@@ -71,9 +75,13 @@ impl Ledger {
     /// As [`PagingSpec::check`].
     pub fn new(spec: &PagingSpec) -> Result<Self, PagingSpecError> {
         spec.check()?;
+        let migration = spec.migration.build().map_err(PagingSpecError::Migration)?;
+        let growth = (spec.growth.build)(spec.density_percent);
         Ok(Self {
-            migration: spec.migration.build().map_err(PagingSpecError::Migration)?,
-            growth: (spec.growth.build)(spec.density_percent),
+            tracks_faults: migration.policy().tracks_faults() || growth.tracks_faults(),
+            faults: FaultHistory::new(),
+            migration,
+            growth,
             eviction: (spec.eviction.build)(),
             read_ahead: (spec.read_ahead.build)(),
             page_units: spec.page_units(),
@@ -141,6 +149,9 @@ impl Ledger {
         let first = u64::from(page) * u64::from(self.page_units) + u64::from(unit);
         let ahead = self.read_ahead.faulted(first);
         self.plan_fetches(page, unit, ahead, plan);
+        if self.tracks_faults {
+            self.faults.note(page);
+        }
         self.make_room(plan);
         Fault::Planned
     }
@@ -171,11 +182,20 @@ impl Ledger {
         if in_transit || faulted.is_empty() {
             return;
         }
+        let around = Around {
+            page,
+            pages: &self.pages,
+            page_units: self.page_units,
+            budget_units: self.budget_units,
+            resident_units: self.resident_units,
+            faults: &self.faults,
+        };
         let context = GrowthContext {
             resident,
             faulted,
             barred: absent,
             host_page_pages: 1,
+            around: &around,
         };
         let grown = self.growth.grow(&context).without(&absent);
         self.valid.clear();
@@ -191,7 +211,7 @@ impl Ledger {
             self.ranges.clear();
             let page_bytes = self.page_units * UNIT_BYTES;
             let policy = self.migration.policy();
-            policy.plan(page_bytes, &self.valid, request, &mut self.ranges);
+            policy.plan(page_bytes, &self.valid, request, &around, &mut self.ranges);
             for &range in &self.ranges {
                 self.valid.insert(range);
                 units = units.or(&units_of(range));
@@ -271,6 +291,59 @@ impl Ledger {
             self.chunks.remove(page);
         }
         gone
+    }
+}
+
+/// What lies around a page in frames.
+#[derive(Debug)]
+struct Around<'a> {
+    page: u32,
+    pages: &'a [Page],
+    page_units: u32,
+    budget_units: u32,
+    resident_units: u32,
+    faults: &'a FaultHistory,
+}
+
+impl Around<'_> {
+    fn holds_memory(&self, page: &Page) -> bool {
+        !PageMask::range(0..self.page_units)
+            .without(&page.absent)
+            .is_empty()
+    }
+}
+
+impl Surroundings for Around<'_> {
+    fn page(&self) -> u32 {
+        self.page
+    }
+
+    fn allocation(&self) -> std::ops::Range<u32> {
+        let (before, from) = self.pages.split_at(self.page as usize);
+        let held = |page: &&Page| self.holds_memory(page);
+        let below = before.iter().rev().take_while(held).count() as u32;
+        let above = from.iter().take_while(held).count() as u32;
+        self.page - below..self.page + above.max(1)
+    }
+
+    fn valid_bytes(&self, page: u32) -> u64 {
+        let page = self.pages.get(page as usize);
+        page.map_or(0, |page| {
+            u64::from(page.resident.count()) * u64::from(UNIT_BYTES)
+        })
+    }
+
+    fn frames(&self) -> Option<u64> {
+        Some(u64::from(self.budget_units / self.page_units))
+    }
+
+    fn free_frames(&self) -> Option<u64> {
+        let free = self.budget_units.saturating_sub(self.resident_units);
+        Some(u64::from(free / self.page_units))
+    }
+
+    fn faults(&self) -> &FaultHistory {
+        self.faults
     }
 }
 

@@ -1,4 +1,5 @@
 mod advice;
+mod around;
 mod host;
 mod host_tables;
 
@@ -7,7 +8,7 @@ use std::ops::Range;
 
 use pagemill_types::Picos;
 
-use super::ahead::{Ahead, AheadContext};
+use super::ahead::Ahead;
 use super::contents::Masks;
 use super::counters::Counters;
 use super::eviction::Eviction;
@@ -18,6 +19,7 @@ use super::{
     BLOCK_BYTES, BLOCK_PAGES, Call, ChunkList, DriverPolicy, DriverSpec, DriverSpecError,
     PAGE_BYTES, PageMask, PageTables, ThrashingHint,
 };
+use crate::surroundings::FaultHistory;
 use advice::Advice;
 pub use advice::PageAdvice;
 
@@ -146,6 +148,9 @@ pub struct Driver {
     thrashing: Option<Thrashing>,
     counters: Option<Counters>,
     traffic: Traffic,
+    /// Empty unless a policy tracks faults.
+    faults: FaultHistory,
+    tracks_faults: bool,
 }
 
 impl Driver {
@@ -162,10 +167,15 @@ impl Driver {
 
     /// A driver without an allocation, which has `gpu_bytes` of GPU memory, at least a block.
     pub fn empty(gpu_bytes: u64, policy: &DriverPolicy) -> Self {
+        let growth = (policy.growth.build)(policy.density_percent);
+        let ahead = (policy.ahead.build)();
         Self {
-            growth: (policy.growth.build)(policy.density_percent),
+            tracks_faults: growth.tracks_faults()
+                || ahead.as_ref().is_some_and(|it| it.tracks_faults()),
+            faults: FaultHistory::new(),
+            growth,
             eviction: (policy.eviction.build)(),
-            ahead: (policy.ahead.build)(),
+            ahead,
             allocations: Vec::new(),
             places: Places::new(),
             advice: Vec::new(),
@@ -318,6 +328,9 @@ impl Driver {
             self.bring(block, &fetched, written, effects);
             self.note_migrated(block, now, effects);
         }
+        if self.tracks_faults {
+            self.faults.note(block);
+        }
     }
 
     /// The GPU writes to `written` pages of `block`: copies in CPU memory are void.
@@ -451,6 +464,7 @@ impl Driver {
             faulted: *moving,
             barred,
             host_page_pages: self.policy.host_page.pages(),
+            around: &self.around(block),
         });
         let grown = grown
             .or(moving)
@@ -511,21 +525,9 @@ impl Driver {
 
     /// Appends the blocks that come ahead of faults now that `block` was served; for [`Driver::service_ahead`].
     pub fn ahead(&self, block: u32, ahead: &mut Vec<u32>) {
-        let Some(policy) = &self.ahead else {
-            return;
-        };
-        let after = self.allocations.partition_point(|it| it.start <= block);
-        let allocation = after.checked_sub(1).map(|it| self.allocations[it].clone());
-        policy.blocks(
-            &AheadContext {
-                block,
-                allocation: allocation.unwrap_or(block..block + 1),
-                resident_pages: self.places.resident(block).count(),
-                chunk_limit: self.chunk_limit,
-                holds_chunk: &|block| self.chunks.contains(block),
-            },
-            ahead,
-        );
+        if let Some(policy) = &self.ahead {
+            policy.blocks(&self.around(block), ahead);
+        }
     }
 
     /// Brings all of `block` that is in CPU memory, unmapped and welcome on the GPU, without a fault.
@@ -551,7 +553,7 @@ impl Driver {
         self.duplicates.remove(block, &dropped);
         let copied = leaving.without(&dropped);
         if self.places.send_back(block, leaving) {
-            self.chunks.remove(block);
+            self.give_chunk_back(block);
         }
         let stays_mapped = if self.counters.is_some() {
             *leaving
@@ -567,6 +569,11 @@ impl Driver {
             copied,
             dropped,
         }
+    }
+
+    fn give_chunk_back(&mut self, block: u32) {
+        self.chunks.remove(block);
+        self.eviction.left(block);
     }
 
     /// The pages of `block` that belong to an allocation.

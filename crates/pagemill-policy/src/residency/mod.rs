@@ -38,11 +38,11 @@ mod spec;
 mod strategies;
 mod thrashing;
 
-pub use ahead::{AHEADS, Ahead, AheadContext, AheadEntry};
+pub use ahead::{AHEADS, Ahead, AheadEntry, BuildAhead};
 pub use chunk_list::ChunkList;
 pub use driver::{Driver, Effects, Evicted, PageAdvice, Touch, Traffic};
-pub use eviction::{EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed};
-pub use growth::{GROWTHS, Growth, GrowthContext, GrowthEntry};
+pub use eviction::{BuildEviction, EVICTIONS, Eviction, EvictionEntry, LeastRecentlyUsed};
+pub use growth::{BuildGrowth, GROWTHS, Growth, GrowthContext, GrowthEntry};
 pub use page_mask::PageMask;
 pub use pattern::{
     AccessPattern, ELEMENT_BYTES, PatternError, PatternSpec, Variant, WARP_LANES, WarpRead,

@@ -316,7 +316,7 @@ fn manager(
         Mechanism::PartialPages => {
             let migration = point.partial.build().map_err(UvmError::Partial)?;
             let mut ranges = Ranges::new(RangesSpec::free(gpu_bytes), migration, 0);
-            ranges.grow(allocation_bytes);
+            ranges.allocate(0, allocation_bytes, allocation_bytes);
             Ok(PageManager::Partial(Box::new(ranges)))
         }
     }

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use pagemill_policy::migration::{
     CpuDecision, GpuDecision, Migration, MigrationSpec, Page, PageState, PolicyEntry,
 };
+use pagemill_policy::surroundings::Alone;
 use pagemill_types::{PageRange, RangeSet};
 
 use super::{every_range, small_specs};
@@ -111,6 +112,7 @@ impl Step<'_> {
                 self.migration.page_bytes(),
                 self.before.valid(),
                 self.request,
+                &Alone,
                 &mut fetch,
             );
             fetch

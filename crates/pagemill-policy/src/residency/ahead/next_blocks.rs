@@ -1,5 +1,6 @@
-use super::{Ahead, AheadContext, AheadEntry};
-use crate::residency::BLOCK_PAGES;
+use super::{Ahead, AheadEntry};
+use crate::residency::BLOCK_BYTES;
+use crate::surroundings::Surroundings;
 
 /// Blocks that come ahead. The publication speaks of several contiguous blocks; how many is our choice.
 const BLOCKS: u32 = 4;
@@ -15,17 +16,20 @@ impl NextBlocks {
     pub const ENTRY: AheadEntry = AheadEntry {
         name: "next-blocks",
         summary: "the next 4 blocks of the allocation come once half of a block is there",
-        build: || Some(Box::new(Self)),
+        build: &|| Some(Box::new(Self)),
     };
 }
 
 impl Ahead for NextBlocks {
-    fn blocks(&self, context: &AheadContext<'_>, ahead: &mut Vec<u32>) {
-        if 2 * context.resident_pages < BLOCK_PAGES || context.chunk_limit < 4 * BLOCKS {
+    fn blocks(&self, around: &dyn Surroundings, ahead: &mut Vec<u32>) {
+        let holds_few = |frames: u64| frames < u64::from(4 * BLOCKS);
+        if 2 * around.valid_bytes(around.page()) < BLOCK_BYTES
+            || around.frames().is_some_and(holds_few)
+        {
             return;
         }
-        let next = context.block + 1;
-        let end = context.allocation.end.min(next.saturating_add(BLOCKS));
-        ahead.extend((next..end).filter(|&block| !(context.holds_chunk)(block)));
+        let next = around.page() + 1;
+        let end = around.allocation().end.min(next.saturating_add(BLOCKS));
+        ahead.extend((next..end).filter(|&block| around.valid_bytes(block) == 0));
     }
 }

@@ -4,5 +4,5 @@ use super::AheadEntry;
 pub const ENTRY: AheadEntry = AheadEntry {
     name: "none",
     summary: "no prefetch beyond the 2 MiB block of a fault",
-    build: || None,
+    build: &|| None,
 };

@@ -166,7 +166,7 @@ impl Driver {
         self.duplicates.remove(block, pages);
         let leaving = pages.and(self.places.resident(block));
         if !leaving.is_empty() && self.places.send_back(block, &leaving) {
-            self.chunks.remove(block);
+            self.give_chunk_back(block);
         }
         self.places.unmap(block, pages);
         self.places.unmap_host(block, pages);

@@ -10,7 +10,7 @@ impl AllocationOrder {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "allocation-order",
         summary: "takes the chunk that was allocated longest ago",
-        build: || Box::new(Self),
+        build: &|| Box::new(Self),
     };
 }
 

@@ -11,7 +11,7 @@ impl LeastRecentlyUsed {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "least-recently-used",
         summary: "takes the chunk that was used longest ago, which only hardware that sees every access can tell",
-        build: || Box::new(Self),
+        build: &|| Box::new(Self),
     };
 }
 
@@ -20,7 +20,7 @@ impl Eviction for LeastRecentlyUsed {
         chunks.oldest_first().find(|&block| block != keep)
     }
 
-    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+    fn brought(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 
@@ -28,7 +28,7 @@ impl Eviction for LeastRecentlyUsed {
         true
     }
 
-    fn used(&self, chunks: &mut ChunkList, block: u32) {
+    fn used(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 }

@@ -11,7 +11,7 @@ impl MigrationOrder {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "migration-order",
         summary: "takes the chunk to which no page came for longest, as NVIDIA's driver does",
-        build: || Box::new(Self),
+        build: &|| Box::new(Self),
     };
 }
 
@@ -20,7 +20,7 @@ impl Eviction for MigrationOrder {
         chunks.oldest_first().find(|&block| block != keep)
     }
 
-    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+    fn brought(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 }

@@ -31,8 +31,13 @@ pub trait Eviction: Send + Sync + fmt::Debug {
         let _ = block;
     }
 
+    /// `block` gave its chunk back, because it was evicted or for another reason. A pager of programs does not say so.
+    fn left(&mut self, block: u32) {
+        let _ = block;
+    }
+
     /// Pages came to `block`, which had its chunk already.
-    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+    fn brought(&mut self, chunks: &mut ChunkList, block: u32) {
         let _ = (chunks, block);
     }
 
@@ -42,7 +47,7 @@ pub trait Eviction: Send + Sync + fmt::Debug {
     }
 
     /// `block`, which has a chunk, was accessed.
-    fn used(&self, chunks: &mut ChunkList, block: u32) {
+    fn used(&mut self, chunks: &mut ChunkList, block: u32) {
         let _ = (chunks, block);
     }
 }
@@ -58,6 +63,9 @@ pub static EVICTIONS: Registry<EvictionEntry> = Registry::new("eviction policy",
     spare_returning::SpareReturning::ENTRY,
 ]);
 
+/// Makes a policy with nothing in memory.
+pub type BuildEviction = dyn Fn() -> Box<dyn Eviction> + Send + Sync;
+
 /// An eviction policy by name.
 #[derive(Clone, Copy)]
 pub struct EvictionEntry {
@@ -66,7 +74,7 @@ pub struct EvictionEntry {
     /// One line for listings.
     pub summary: &'static str,
     /// Makes the policy.
-    pub build: fn() -> Box<dyn Eviction>,
+    pub build: &'static BuildEviction,
 }
 
 named!(EvictionEntry);

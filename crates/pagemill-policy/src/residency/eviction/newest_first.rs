@@ -11,7 +11,7 @@ impl NewestFirst {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "newest-first",
         summary: "takes the chunk that was allocated last, so that repeated passes find the first part in place",
-        build: || Box::new(Self),
+        build: &|| Box::new(Self),
     };
 }
 

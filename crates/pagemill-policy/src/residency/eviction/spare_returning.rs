@@ -19,7 +19,7 @@ impl SpareReturning {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "spare-returning",
         summary: "takes, of the 16 oldest chunks, the one that came back least often",
-        build: || Box::<Self>::default(),
+        build: &|| Box::<Self>::default(),
     };
 }
 
@@ -35,7 +35,7 @@ impl Eviction for SpareReturning {
         times.or_insert(0);
     }
 
-    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+    fn brought(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 }

@@ -15,7 +15,7 @@ impl TreePreEviction {
     pub const ENTRY: EvictionEntry = EvictionEntry {
         name: "tree-pre-eviction",
         summary: "takes what was used longest ago, and its neighbors where less than half of them is left",
-        build: || Box::new(Self),
+        build: &|| Box::new(Self),
     };
 }
 
@@ -41,7 +41,7 @@ impl Eviction for TreePreEviction {
         more.extend(leaving.filter(|&frame| is_held(frame) && frame != keep));
     }
 
-    fn brought(&self, chunks: &mut ChunkList, block: u32) {
+    fn brought(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 
@@ -49,7 +49,7 @@ impl Eviction for TreePreEviction {
         true
     }
 
-    fn used(&self, chunks: &mut ChunkList, block: u32) {
+    fn used(&mut self, chunks: &mut ChunkList, block: u32) {
         chunks.renew(block);
     }
 }

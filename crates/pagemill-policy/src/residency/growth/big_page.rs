@@ -10,12 +10,12 @@ impl BigPage {
     pub const ENTRY: GrowthEntry = GrowthEntry {
         name: "big-page",
         summary: "moves the aligned 64 KiB around each faulted page",
-        build: |_| Box::new(Self),
+        build: &|_| Box::new(Self),
     };
 }
 
 impl Growth for BigPage {
-    fn grow(&self, context: &GrowthContext) -> PageMask {
+    fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
         context.faulted.big_pages()
     }
 }

@@ -16,13 +16,13 @@ impl DensityTree {
     pub const ENTRY: GrowthEntry = GrowthEntry {
         name: "density-tree",
         summary: "moves the largest aligned part of the 2 MiB block that is denser than the threshold",
-        build: |threshold_percent| Box::new(Self { threshold_percent }),
+        build: &|threshold_percent| Box::new(Self { threshold_percent }),
     };
 }
 
 impl Growth for DensityTree {
     /// The largest dense tree above each wanted 64 KiB; what it covers needs no look of its own.
-    fn grow(&self, context: &GrowthContext) -> PageMask {
+    fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
         let wanted = context.faulted.big_pages();
         let dense = context.resident.or(&wanted).without(&context.barred);
         let is_dense = |count: u32, pages: u32| count * 100 > pages * self.threshold_percent;

@@ -10,12 +10,12 @@ impl HostPage {
     pub const ENTRY: GrowthEntry = GrowthEntry {
         name: "host-page",
         summary: "moves the faulted pages of the host and nothing else",
-        build: |_| Box::new(Self),
+        build: &|_| Box::new(Self),
     };
 }
 
 impl Growth for HostPage {
-    fn grow(&self, context: &GrowthContext) -> PageMask {
+    fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
         context.faulted
     }
 }

@@ -9,10 +9,11 @@ use std::fmt;
 use pagemill_types::{Registry, named};
 
 use super::PageMask;
+use crate::surroundings::Surroundings;
 
 /// What a growth policy may look at.
 #[derive(Clone, Copy, Debug)]
-pub struct GrowthContext {
+pub struct GrowthContext<'a> {
     /// Pages of the block in GPU memory.
     pub resident: PageMask,
     /// Pages of this service, whole host pages each.
@@ -21,12 +22,19 @@ pub struct GrowthContext {
     pub barred: PageMask,
     /// Page size of the host in 4 KiB pages.
     pub host_page_pages: u32,
+    /// The block's number, its allocation, the other blocks, and the faults before this one. For a pager: those of its page.
+    pub around: &'a dyn Surroundings,
 }
 
 /// Decides which pages of a block move for the faulted ones.
 pub trait Growth: Send + Sync + fmt::Debug {
     /// The pages to bring, a superset of the faulted ones. The caller takes away what is barred or there already.
-    fn grow(&self, context: &GrowthContext) -> PageMask;
+    fn grow(&self, context: &GrowthContext<'_>) -> PageMask;
+
+    /// Whether [`Surroundings::faults`] is to be kept for this policy.
+    fn tracks_faults(&self) -> bool {
+        false
+    }
 }
 
 /// Every growth policy, in the order of listings. A new policy is one file and one line here.
@@ -37,6 +45,9 @@ pub static GROWTHS: Registry<GrowthEntry> = Registry::new("growth policy", &[
     density_tree::DensityTree::ENTRY,
 ]);
 
+/// Makes a policy for a density threshold in percent.
+pub type BuildGrowth = dyn Fn(u32) -> Box<dyn Growth> + Send + Sync;
+
 /// A growth policy by name.
 #[derive(Clone, Copy)]
 pub struct GrowthEntry {
@@ -45,7 +56,7 @@ pub struct GrowthEntry {
     /// One line for listings.
     pub summary: &'static str,
     /// Makes the policy; the number is the density threshold in percent, which not all heed.
-    pub build: fn(threshold_percent: u32) -> Box<dyn Growth>,
+    pub build: &'static BuildGrowth,
 }
 
 named!(GrowthEntry);

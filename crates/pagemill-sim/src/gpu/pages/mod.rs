@@ -283,7 +283,7 @@ impl Pages {
     pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
         match self {
             Self::Fixed => {}
-            Self::Ranges(ranges) => ranges.grow(end),
+            Self::Ranges(ranges) => ranges.allocate(address, bytes, end),
             Self::Driver(pages) => pages.allocate(offsets(address, bytes)),
         }
     }

@@ -3,6 +3,7 @@
 //! What moves is decided by `pagemill_policy::migration`, and what leaves a full memory by `pagemill_policy::residency`.
 //! Here it gets a migration-buffer entry and a place on the link.
 
+mod around;
 mod arrivals;
 mod blocked;
 mod first_touch;
@@ -20,13 +21,16 @@ use crate::parts::entry_pool::EntryPool;
 use crate::parts::in_flight::{Flight, InFlight};
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
+use around::{Allocations, Around};
 use arrivals::Arrivals;
 use first_touch::Untouched;
 use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
+use pagemill_policy::surroundings::FaultHistory;
 use pagemill_types::{CheckSchedule, Invariants, PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Bytes of a page to move to the GPU, and why.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +116,10 @@ pub(crate) struct Ranges {
     spec: RangesSpec,
     migration: Migration,
     pages: Vec<Page>,
+    allocations: Allocations,
+    /// Empty unless the policy tracks faults.
+    faults: FaultHistory,
+    tracks_faults: bool,
     flights: Vec<InFlight>,
     /// Pages that are wholly in GPU memory with nothing on the way: the common case, one byte a page.
     is_whole: Vec<bool>,
@@ -144,6 +152,9 @@ impl Ranges {
         let frames = spec.memory_bytes.map(|bytes| bytes / page.bytes());
         Self {
             pages: Vec::new(),
+            allocations: Allocations::default(),
+            faults: FaultHistory::new(),
+            tracks_faults: migration.policy().tracks_faults(),
             flights: Vec::new(),
             is_whole: Vec::new(),
             page_shift: page.bytes().trailing_zeros(),
@@ -166,6 +177,18 @@ impl Ranges {
             spec,
             migration,
         }
+    }
+
+    /// The `bytes` from `address` are a new allocation; nothing else is below address `end`.
+    pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
+        self.grow(end);
+        self.allocations.add(self.pages_of(address, bytes));
+    }
+
+    /// The numbers of the pages that hold the bytes from `address`.
+    fn pages_of(&self, address: u64, bytes: u64) -> Range<u32> {
+        let number = |page: u64| page.saturating_sub(self.first_page) as u32;
+        number(address >> self.page_shift)..number((address + bytes).div_ceil(1 << self.page_shift))
     }
 
     /// Makes room for every page below address `end`.
@@ -219,8 +242,7 @@ impl Ranges {
         if let Some(free_at) = self.blocked_at_request(known, index, range, request.asker, wires) {
             return Touch::LooksUpAgain(free_at);
         }
-        self.planned.clear();
-        let decision = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
+        let decision = self.decide(index, range);
         if let GpuDecision::Fetch { .. } = decision {
             self.fetch(known, index, request.asker, wires);
         }
@@ -236,6 +258,37 @@ impl Ranges {
         }
         self.counts.joined_requests += 1;
         Touch::Arrives(arrival)
+    }
+
+    /// Puts into `planned` what moves for `range` of a page.
+    #[inline]
+    fn plan(&mut self, index: usize, range: PageRange) -> GpuDecision {
+        let around = Around {
+            index,
+            pages: &self.pages,
+            allocations: &self.allocations,
+            frames: self.frames.as_ref(),
+            faults: &self.faults,
+        };
+        self.planned.clear();
+        self.pages[index].plan(&self.migration, range, &around, &mut self.planned)
+    }
+
+    /// As [`Ranges::plan`], and the page has what is planned from now on.
+    #[inline]
+    fn decide(&mut self, index: usize, range: PageRange) -> GpuDecision {
+        let decision = self.plan(index, range);
+        if decision != GpuDecision::Local {
+            self.pages[index].commit(&self.migration, range, &self.planned);
+        }
+        decision
+    }
+
+    /// A request moves bytes of a page.
+    fn note_fault(&mut self, index: usize) {
+        if self.tracks_faults {
+            self.faults.note(index as u32);
+        }
     }
 
     /// What a request asks for, within its page.
@@ -297,6 +350,7 @@ impl Ranges {
 
     /// Moves the planned ranges: an entry and a transfer each.
     fn fetch(&mut self, at: Picos, index: usize, asker: Asker, wires: &mut Wires) {
+        self.note_fault(index);
         self.make_room(at, index, wires);
         self.populate(at, index, wires);
         for place in 0..self.planned.len() {
@@ -480,7 +534,7 @@ impl Ranges {
     }
 
     /// The addresses of a page.
-    fn addresses(&self, index: usize) -> std::ops::Range<u64> {
+    fn addresses(&self, index: usize) -> Range<u64> {
         let start = (self.first_page + index as u64) << self.page_shift;
         start..start + (1 << self.page_shift)
     }

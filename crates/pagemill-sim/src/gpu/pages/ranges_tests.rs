@@ -6,8 +6,9 @@ use crate::gpu::machine::{AfterFullBuffer, CpuReturn, GpuMachine, Memory, MergeS
 use crate::gpu::wires::Wires;
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
-use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_types::{Bandwidth, PageSize, Picos};
+use pagemill_policy::migration::{MigrationPolicy, MigrationSpec, POLICIES, PolicyEntry};
+use pagemill_policy::surroundings::Surroundings;
+use pagemill_types::{Bandwidth, PageRange, PageSize, Picos, RangeSet};
 use proptest::prelude::*;
 
 const PAGE: u64 = 2048;
@@ -623,4 +624,66 @@ proptest! {
             prop_assert_eq!(bench.bytes(), (units.len() as u64 * unit, 0, units.len() as u64 * unit));
         }
     }
+}
+
+/// What a policy saw: page, allocation, bytes of pages 0 to 2, free frames, faults before.
+type Seen = (u32, std::ops::Range<u32>, [u64; 3], Option<u64>, Vec<u32>);
+
+/// Moves what is asked for, and writes down what it sees.
+#[derive(Debug)]
+struct Looker(&'static std::sync::Mutex<Vec<Seen>>);
+
+impl MigrationPolicy for Looker {
+    fn plan(
+        &self,
+        _: u32,
+        valid: &RangeSet,
+        request: PageRange,
+        around: &dyn Surroundings,
+        fetch: &mut Vec<PageRange>,
+    ) {
+        let mut seen = self.0.lock().unwrap();
+        seen.push((
+            around.page(),
+            around.allocation(),
+            [0, 1, 2].map(|page| around.valid_bytes(page)),
+            around.free_frames(),
+            around.faults().recent().collect(),
+        ));
+        fetch.extend(valid.missing(request));
+    }
+
+    fn tracks_faults(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_policy_sees_pages_allocations_frames_and_faults() {
+    static SEEN: std::sync::Mutex<Vec<Seen>> = std::sync::Mutex::new(Vec::new());
+    static ENTRY: PolicyEntry = PolicyEntry {
+        name: "looker",
+        summary: "looks",
+        parameters: &[],
+        build: &|_| Box::new(Looker(&SEEN)),
+    };
+    let mut machine = machine(CpuReturn::Valid);
+    machine.memory_bytes = Some(2 * PAGE);
+    let mut spec = MigrationSpec::new(PageSize::new(PAGE).unwrap(), &ENTRY);
+    spec.unit_bytes = UNIT as u32;
+    let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
+    ranges.allocate(0, PAGE, PAGE);
+    ranges.allocate(PAGE, 2 * PAGE, 3 * PAGE);
+    let wires = Wires::new(machine.link, Timeline::with_limit(0));
+    let mut bench = Bench { ranges, wires };
+    for (at_ms, address) in [(0, 0), (1, PAGE), (2, PAGE + UNIT), (3, 2 * PAGE)] {
+        bench.request(at_ms * 1_000_000, address, 0);
+    }
+    let expected = [
+        (0, 0..1, [0, 0, 0], Some(2), vec![]),
+        (1, 1..3, [UNIT, 0, 0], Some(1), vec![0]),
+        (1, 1..3, [UNIT, UNIT, 0], Some(0), vec![1, 0]),
+        (2, 1..3, [UNIT, 2 * UNIT, 0], Some(0), vec![1, 1, 0]),
+    ];
+    assert_eq!(*SEEN.lock().unwrap(), expected);
 }

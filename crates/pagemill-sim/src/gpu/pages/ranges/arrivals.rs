@@ -70,8 +70,7 @@ impl Ranges {
         }
         let known = at + self.spec.query;
         let range = self.range_of(request);
-        self.planned.clear();
-        let decision = self.pages[index].plan(&self.migration, range, &mut self.planned);
+        let decision = self.plan(index, range);
         if decision == GpuDecision::Local {
             return Touch::Here(known);
         }
@@ -120,6 +119,7 @@ impl Ranges {
         asker: Asker,
         wires: &mut Wires,
     ) {
+        self.note_fault(index);
         self.make_room(at, index, wires);
         let before = self.ranges_on_the_way(index, |_| true);
         self.planned.clear();

@@ -54,8 +54,7 @@ impl Ranges {
 
     /// Whether a request starts a migration, of its own bytes or once more of bytes on their way.
     fn needs_entry(&mut self, at: Picos, index: usize, range: PageRange, asker: Asker) -> bool {
-        self.planned.clear();
-        if self.pages[index].plan(&self.migration, range, &mut self.planned) != GpuDecision::Local {
+        if self.plan(index, range) != GpuDecision::Local {
             return true;
         }
         if self.spec.merge == MergeScope::Gpu {

@@ -43,6 +43,16 @@ impl Frames {
         self.held.contains(page as u32)
     }
 
+    /// How many frames there are.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Frames that hold no page.
+    pub(super) fn free(&self) -> u32 {
+        self.limit.saturating_sub(self.held.len())
+    }
+
     /// The page is used now.
     #[inline]
     pub(super) fn touch(&mut self, page: usize) {
@@ -85,20 +95,27 @@ impl Frames {
 
     /// The page gives its frame back, if it has one.
     pub(super) fn release(&mut self, page: usize) {
-        self.held.remove(page as u32);
+        if self.holds(page) {
+            self.give_back(page as u32);
+        }
+    }
+
+    fn give_back(&mut self, page: u32) {
+        self.held.remove(page);
+        self.eviction.left(page);
     }
 
     /// The next page that leaves with the last victim.
     pub(super) fn next_along(&mut self) -> Option<usize> {
         let page = self.along.pop()?;
-        self.held.remove(page);
+        self.give_back(page);
         Some(page as usize)
     }
 
     fn take_victim(&mut self, keep: u32) -> Option<usize> {
         let victim = self.eviction.victim(&self.held, KEEP_NONE)?;
         (self.eviction).along(&self.held, victim, keep, &mut self.along);
-        self.held.remove(victim);
+        self.give_back(victim);
         Some(victim as usize)
     }
 }

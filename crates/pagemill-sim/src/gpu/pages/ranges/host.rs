@@ -31,8 +31,7 @@ impl Ranges {
                 start: (from - page_start) as u32,
                 end: (end.min(page_end) - page_start) as u32,
             };
-            self.planned.clear();
-            let missing = self.pages[index].gpu_request(&self.migration, range, &mut self.planned);
+            let missing = self.decide(index, range);
             if missing != GpuDecision::Local {
                 self.make_room(at, index, wires);
                 all_done = all_done.max(self.populate(at, index, wires));
@@ -91,6 +90,7 @@ impl Ranges {
 
     /// The pages that hold the bytes from `address` are empty and in CPU memory again; nothing moves.
     pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, wires: &mut Wires) {
+        self.allocations.remove(self.pages_of(address, bytes));
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
             let leaving = self.leaving(index, wires);

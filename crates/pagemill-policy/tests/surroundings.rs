@@ -1,0 +1,154 @@
+//! What policies see around a page, against what the manager that asks says of itself.
+#![expect(
+    clippy::disallowed_types,
+    reason = "the policies of this test write down what they were asked"
+)]
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use pagemill_policy::migration::{MigrationPolicy, MigrationSpec, PolicyEntry};
+use pagemill_policy::paging::{Ledger, PagingSpec, Plan, READ_AHEADS, UNIT_BYTES};
+use pagemill_policy::residency::{
+    BLOCK_BYTES, Driver, DriverPolicy, Effects, Growth, GrowthContext, GrowthEntry, PageMask,
+};
+use pagemill_policy::surroundings::Surroundings;
+use pagemill_types::{PageRange, PageSize, Picos, RangeSet};
+
+/// What was seen at one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    page: u32,
+    allocation: Range<u32>,
+    valid_bytes: [u64; 4],
+    frames: (Option<u64>, Option<u64>),
+    faults: (u64, u32, Vec<u32>),
+}
+
+impl Seen {
+    fn of(around: &dyn Surroundings) -> Self {
+        let faults = around.faults();
+        Self {
+            page: around.page(),
+            allocation: around.allocation(),
+            valid_bytes: [0, 1, 2, 1000].map(|page| around.valid_bytes(page)),
+            frames: (around.frames(), around.free_frames()),
+            faults: (
+                faults.total(),
+                faults.of(around.page()).count,
+                faults.recent().collect(),
+            ),
+        }
+    }
+}
+
+/// Moves what is asked for, and writes down what it sees.
+#[derive(Debug)]
+struct Looker(&'static Mutex<Vec<Seen>>);
+
+impl Growth for Looker {
+    fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
+        self.0.lock().unwrap().push(Seen::of(context.around));
+        context.faulted
+    }
+
+    fn tracks_faults(&self) -> bool {
+        true
+    }
+}
+
+impl MigrationPolicy for Looker {
+    fn plan(
+        &self,
+        _: u32,
+        valid: &RangeSet,
+        request: PageRange,
+        around: &dyn Surroundings,
+        fetch: &mut Vec<PageRange>,
+    ) {
+        self.0.lock().unwrap().push(Seen::of(around));
+        fetch.extend(valid.missing(request));
+    }
+
+    fn tracks_faults(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_growth_policy_sees_the_blocks_of_the_driver() {
+    static SEEN: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
+    static ENTRY: GrowthEntry = GrowthEntry {
+        name: "looker",
+        summary: "looks",
+        build: &|_| Box::new(Looker(&SEEN)),
+    };
+    let policy = DriverPolicy {
+        growth: &ENTRY,
+        ..DriverPolicy::default()
+    };
+    let mut driver = Driver::empty(2 * BLOCK_BYTES, &policy);
+    driver.allocate(0..BLOCK_BYTES);
+    driver.allocate(BLOCK_BYTES..4 * BLOCK_BYTES);
+    driver.first_touched_by_host(0..4 * BLOCK_BYTES);
+    let mut effects = Effects::default();
+    for (block, pages) in [(0, 16), (1, 512), (1, 512), (2, 1)] {
+        let faulted = PageMask::range(0..pages);
+        driver.service(block, &faulted, Picos::ZERO, &mut effects);
+    }
+    let seen = |page, allocation, valid_bytes, free, faults| Seen {
+        page,
+        allocation,
+        valid_bytes,
+        frames: (Some(2), Some(free)),
+        faults,
+    };
+    let first = 16 * 4096;
+    let expected = [
+        seen(0, 0..1, [0; 4], 2, (0, 0, vec![])),
+        seen(1, 1..4, [first, 0, 0, 0], 1, (1, 0, vec![0])),
+        // The third service finds every page there and asks nothing.
+        seen(2, 1..4, [first, BLOCK_BYTES, 0, 0], 0, (2, 0, vec![1, 0])),
+    ];
+    assert_eq!(*SEEN.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_migration_policy_sees_the_pages_of_a_pager() {
+    static SEEN: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
+    static ENTRY: PolicyEntry = PolicyEntry {
+        name: "looker",
+        summary: "looks",
+        parameters: &[],
+        build: &|_| Box::new(Looker(&SEEN)),
+    };
+    let page_units = 16;
+    let page = PageSize::new(u64::from(page_units * UNIT_BYTES)).expect("a page size");
+    let mut spec = PagingSpec::new(0);
+    spec.migration = MigrationSpec::new(page, &ENTRY);
+    spec.migration.unit_bytes = UNIT_BYTES;
+    spec.budget_units = spec.least_budget_units();
+    let frames = u64::from(spec.budget_units / page_units);
+    spec.read_ahead = READ_AHEADS.find("none").expect("a policy");
+    let mut ledger = Ledger::new(&spec).expect("sound");
+    ledger.extend_to(6);
+    ledger.set_absent(3, PageMask::range(0..page_units));
+    let mut plan = Plan::default();
+    for (page, unit) in [(1, 0), (1, 2), (4, 1)] {
+        ledger.fault(page, unit, &mut plan);
+        ledger.arrived(page);
+    }
+    let seen = |page, allocation, units: u64, held, faults| Seen {
+        page,
+        allocation,
+        valid_bytes: [0, units * u64::from(UNIT_BYTES), 0, 0],
+        frames: (Some(frames), Some(frames - held)),
+        faults,
+    };
+    let expected = [
+        seen(1, 0..3, 0, 0, (0, 0, vec![])),
+        seen(1, 0..3, 1, 1, (1, 1, vec![1])),
+        seen(4, 4..6, 2, 1, (2, 0, vec![1, 1])),
+    ];
+    assert_eq!(*SEEN.lock().unwrap(), expected);
+}
