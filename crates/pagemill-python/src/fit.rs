@@ -50,6 +50,7 @@ impl Fit {
             Some(Loaded {
                 scenario: Arc::clone(trial.scenario.as_ref().ok()?),
                 sets: trial.sets.clone(),
+                policies: Vec::new(),
             })
         });
         let loaded = loaded.collect();

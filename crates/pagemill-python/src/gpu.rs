@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 
 use crate::loaded::{Loaded, locked};
-use crate::policy::PythonPolicy;
+use crate::policy::Policies;
 use crate::result_set::ResultSet;
 use crate::{error, interrupt, loaded};
 
@@ -23,7 +23,7 @@ pub struct Gpu {
     /// `None` when the run has ended.
     running: Arc<Mutex<Option<Running>>>,
     scenario: Arc<Scenario>,
-    policy: Option<PythonPolicy>,
+    policies: Policies,
     stop: Arc<AtomicBool>,
 }
 
@@ -61,21 +61,10 @@ type Argument<'py> = (String, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Gpu {
-    /// The machine and the transfer mode of `loaded`, a scenario of kind "cuda"; `policy` decides instead of its mode.
+    /// The machine and the transfer mode of `loaded`, a scenario of kind "cuda".
     #[new]
-    #[pyo3(signature = (loaded, policy=None))]
-    fn new(
-        py: Python<'_>,
-        loaded: PyRef<'_, Loaded>,
-        policy: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let policy = policy
-            .map(|policy| PythonPolicy::new(&policy))
-            .transpose()?;
-        let scenario = match &policy {
-            Some(policy) => Arc::new(loaded.with_policy(py, policy)?),
-            None => Arc::clone(&loaded.scenario),
-        };
+    fn new(py: Python<'_>, loaded: PyRef<'_, Loaded>) -> PyResult<Self> {
+        let (scenario, policies) = loaded.to_run(py)?;
         let PointSpec::Cuda(point) = &scenario.points[0].spec else {
             return Err(PyValueError::new_err(
                 "a scenario of kind \"cuda\" is needed",
@@ -87,9 +76,7 @@ impl Gpu {
         };
         let mut gpu = sim::Gpu::new(&point.machine.spec, point.transfer.simulated(), options)
             .map_err(|error| error::InputError::new_err(error.to_string()))?;
-        let stop = policy
-            .as_ref()
-            .map_or_else(interrupt::new_stop, PythonPolicy::stop);
+        let stop = policies.stop();
         gpu.stop_when(Arc::clone(&stop));
         let built = Self {
             running: Arc::new(Mutex::new(Some(Running {
@@ -97,10 +84,10 @@ impl Gpu {
                 modules: Vec::new(),
             }))),
             scenario,
-            policy,
+            policies,
             stop,
         };
-        built.raise_from_policy()?;
+        built.policies.raise()?;
         Ok(built)
     }
 
@@ -182,7 +169,7 @@ impl Gpu {
             gpu.map(|gpu| gpu.launch_packed(module, &kernel, &shape, &packed))
         };
         let launched = interrupt::run(py, &self.stop, work, |_| Ok(()));
-        self.raise_from_policy()?;
+        self.policies.raise()?;
         let report = launched?.ok_or_else(ended)?.map_err(error::run)?;
         let dict = PyDict::new(py);
         dict.set_item("kernel", &report.kernel)?;
@@ -221,11 +208,6 @@ impl Gpu {
             ));
         }
         act(locked(&self.running).as_mut().ok_or_else(ended)?)
-    }
-
-    fn raise_from_policy(&self) -> PyResult<()> {
-        let exception = self.policy.as_ref().and_then(PythonPolicy::take_exception);
-        exception.map_or(Ok(()), Err)
     }
 }
 

@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pagemill_report::{Row, parquet};
-use pagemill_run::{Outcome, RunOptions, available_cores, run_points};
+use pagemill_run::{Outcome, RunOptions, available_cores, run_all, run_point};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Parameter, PointSpec, Scenario, load, load_given};
+use pagemill_types::with_lent;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::policy::PythonPolicy;
+use crate::policy::{Decides, Policies};
 use crate::result_set::ResultSet;
 use crate::{error, interrupt};
 
@@ -20,6 +21,8 @@ use crate::{error, interrupt};
 pub struct Loaded {
     pub scenario: Arc<Scenario>,
     pub sets: Vec<String>,
+    /// Objects that decide, whose names the scenario may use.
+    pub policies: Vec<Py<PyAny>>,
 }
 
 /// Name, text, machines by the name they are asked by (with file name and text), overrides.
@@ -29,36 +32,48 @@ type Shipped = (String, String, Vec<(String, String, String)>, Vec<String>);
 impl Loaded {
     /// A file, or a built-in scenario by name.
     #[staticmethod]
-    fn read(py: Python<'_>, given: &str, sets: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (given, sets, policies=Vec::new()))]
+    fn read(
+        py: Python<'_>,
+        given: &str,
+        sets: Vec<String>,
+        policies: Vec<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let known = Policies::new(py, &policies)?;
         let scenario = py
-            .detach(|| load(given, &sets))
+            .detach(|| with_lent(known.lent(), || load(given, &sets)))
             .map_err(|errors| error::input(&errors))?;
         Ok(Self {
             scenario: Arc::new(scenario),
             sets,
+            policies,
         })
     }
 
     /// A text with the machines that come with it: asked-for name, file name, text.
     #[staticmethod]
+    #[pyo3(signature = (name, text, machines, sets, policies=Vec::new()))]
     fn of_text(
         py: Python<'_>,
         name: &str,
         text: &str,
         machines: Vec<(String, String, String)>,
         sets: Vec<String>,
+        policies: Vec<Py<PyAny>>,
     ) -> PyResult<Self> {
+        let known = Policies::new(py, &policies)?;
         let source = SourceText::given(name, text);
         let machines: Vec<(String, Arc<SourceText>)> = machines
             .into_iter()
             .map(|(asked, name, text)| (asked, SourceText::given(&name, &text)))
             .collect();
         let scenario = py
-            .detach(|| load_given(&source, &sets, &machines))
+            .detach(|| with_lent(known.lent(), || load_given(&source, &sets, &machines)))
             .map_err(|errors| error::input(&errors))?;
         Ok(Self {
             scenario: Arc::new(scenario),
             sets,
+            policies,
         })
     }
 
@@ -117,35 +132,41 @@ impl Loaded {
             .collect()
     }
 
+    /// The key that names what each of `policies` decides, in this scenario.
+    fn keys_of(&self, py: Python<'_>, policies: Vec<Py<PyAny>>) -> PyResult<Vec<(String, String)>> {
+        let known = Policies::new(py, &policies)?;
+        let names = known.names().iter();
+        names
+            .map(|&(decides, name)| Ok((self.key_of(decides)?.to_owned(), name.to_owned())))
+            .collect()
+    }
+
     /// Runs every point, `jobs` at a time; `progress(done, points)` is called from time to time.
-    #[pyo3(signature = (jobs=None, policy=None, progress=None))]
+    #[pyo3(signature = (jobs=None, progress=None))]
     fn run(
         &self,
         py: Python<'_>,
         jobs: Option<usize>,
-        policy: Option<Bound<'_, PyAny>>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<ResultSet> {
-        let policy = policy
-            .map(|policy| PythonPolicy::new(&policy))
-            .transpose()?;
-        let scenario = match &policy {
-            None => Arc::clone(&self.scenario),
-            Some(policy) => Arc::new(self.with_policy(py, policy)?),
-        };
-        let stop = policy
-            .as_ref()
-            .map_or_else(interrupt::new_stop, PythonPolicy::stop);
+        let (scenario, policies) = self.to_run(py)?;
+        let stop = policies.stop();
         let options = RunOptions {
             stop: Some(Arc::clone(&stop)),
             ..RunOptions::default()
         };
+        let asks_python = !self.policies.is_empty();
         let jobs = jobs.unwrap_or_else(available_cores).max(1);
         let done = Arc::new(AtomicUsize::new(0));
         let (counted, running) = (Arc::clone(&done), Arc::clone(&scenario));
         let work = move || {
-            run_points(&running.points, jobs, &options, |_| {
-                CountAtEnd(Arc::clone(&counted))
+            run_all(&running.points, jobs, |point| {
+                let _at_end = CountAtEnd(Arc::clone(&counted));
+                match asks_python {
+                    // A thread that the interpreter knows takes its lock faster than one that it meets anew each time.
+                    true => Python::attach(|py| py.detach(|| run_point(point, &options))),
+                    false => run_point(point, &options),
+                }
             })
         };
         let points = scenario.points.len();
@@ -155,9 +176,7 @@ impl Loaded {
                 .map(drop),
             None => Ok(()),
         })?;
-        if let Some(exception) = policy.as_ref().and_then(PythonPolicy::take_exception) {
-            return Err(exception);
-        }
+        policies.raise()?;
         let outcomes = outcomes.map_err(|(index, failure)| {
             error::run(format!(
                 "{} of {}: {failure}",
@@ -214,32 +233,41 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// The same scenario where `policy` decides what migrates.
-    pub fn with_policy(&self, py: Python<'_>, policy: &PythonPolicy) -> PyResult<Scenario> {
-        let kind = self.kind();
-        if !["gpu", "cuda"].contains(&kind) {
-            return Err(error::InputError::new_err(format!(
-                "{} is of kind \"{kind}\": a policy of Python decides for kind \"gpu\"",
-                self.scenario.name
-            )));
+    /// The scenario with policies that have decided nothing yet.
+    pub fn to_run(&self, py: Python<'_>) -> PyResult<(Arc<Scenario>, Policies)> {
+        let policies = Policies::new(py, &self.policies)?;
+        if self.policies.is_empty() {
+            return Ok((Arc::clone(&self.scenario), policies));
         }
-        let mut sets = self.sets.clone();
-        // A registered policy that heeds every key stands in until the scenario is read.
-        sets.push("transfer.mode=multi-range".to_owned());
         let Scenario {
             source, machines, ..
         } = &*self.scenario;
-        let mut scenario = py
-            .detach(|| load_given(source, &sets, machines))
+        let scenario = py
+            .detach(|| with_lent(policies.lent(), || load_given(source, &self.sets, machines)))
             .map_err(|errors| error::input(&errors))?;
-        for point in &mut scenario.points {
-            match &mut point.spec {
-                PointSpec::Gpu(gpu) => policy.decide_for(&mut gpu.transfer),
-                PointSpec::Cuda(cuda) => policy.decide_for(&mut cuda.transfer),
-                _ => {}
+        Ok((Arc::new(scenario), policies))
+    }
+
+    fn key_of(&self, decides: Decides) -> PyResult<&'static str> {
+        let is_driven = match &self.scenario.points[0].spec {
+            PointSpec::Gpu(point) => point.transfer.driver.is_some(),
+            PointSpec::Cuda(point) => point.transfer.driver.is_some(),
+            PointSpec::Residency(_) if decides != Decides::Migration => true,
+            _ => {
+                return Err(error::InputError::new_err(format!(
+                    "{} is of kind \"{}\": a policy of Python decides for kind \"gpu\"",
+                    self.scenario.name,
+                    self.kind()
+                )));
             }
-        }
-        Ok(scenario)
+        };
+        Ok(match decides {
+            Decides::Migration => "transfer.mode",
+            Decides::Growth => "machine.policy.growth",
+            Decides::Prefetch => "machine.policy.prefetch",
+            Decides::Eviction if is_driven => "machine.policy.eviction",
+            Decides::Eviction => "machine.gmmu.eviction",
+        })
     }
 }
 

@@ -29,6 +29,11 @@ impl Store {
     /// Opens the folder, or makes it.
     #[new]
     fn new(folder: PathBuf, loaded: Py<Loaded>) -> PyResult<Self> {
+        if !loaded.get().policies.is_empty() {
+            return Err(error::InputError::new_err(
+                "no results are kept under the name of a policy that is written in Python, whose code may change: use pagemill.run",
+            ));
+        }
         let store = pagemill_run::Store::open(&folder).map_err(error::run)?;
         Ok(Self { store, loaded })
     }

@@ -111,5 +111,10 @@ def test_build_is_told_the_keys(small):
 def test_what_is_no_policy_is_refused(small):
     with pytest.raises(TypeError, match="MigrationPolicy"):
         pagemill.run(small, policy=object())
+    with pytest.raises(TypeError, match="Nameless has no `name`"):
+        pagemill.run(small, policy=type("Nameless", (pagemill.MigrationPolicy,), {})())
+    taken = type("Taken", (pagemill.EvictionPolicy,), {"name": "newest-first"})
+    with pytest.raises(ValueError, match="Taken has the name .newest-first., which another policy has"):
+        pagemill.run(small, policy=taken())
     with pytest.raises(pagemill.InputError, match='kind "nic"'):
         pagemill.run("pni-latency", policy=WholePage())

@@ -41,7 +41,7 @@ pub fn transfer_modes() -> impl Iterator<Item = (&'static str, &'static str)> {
     ];
     fixed
         .into_iter()
-        .chain(POLICIES.iter().map(|policy| (policy.name, policy.summary)))
+        .chain(POLICIES.all().map(|policy| (policy.name, policy.summary)))
         .chain(driven().map(|strategy| (strategy.name, strategy.summary)))
 }
 
@@ -154,7 +154,7 @@ impl MigrationKeys {
             .filter(|_| heeds("when_full"))
             .unwrap_or(spec.when_full);
         // The keys were checked one by one; this is what a policy may refuse beyond that.
-        if let Err(error) = spec.build() {
+        if let Err(error) = spec.check() {
             section.report(Problem::at(section.origin(), error.to_string()));
             return None;
         }

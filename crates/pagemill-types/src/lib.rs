@@ -22,4 +22,4 @@ pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;
 pub use range::PageRange;
 pub use range_set::{Missing, RangeSet};
-pub use registry::{Named, Registry, UnknownName};
+pub use registry::{Lent, Named, Registry, UnknownName, with_lent};

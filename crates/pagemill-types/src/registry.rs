@@ -1,3 +1,5 @@
+use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::Deref;
 
@@ -32,13 +34,56 @@ impl<T> Registry<T> {
     }
 }
 
+/// An entry that a caller lends to the registry of its type, see [`with_lent`].
+pub type Lent = &'static (dyn Any + Send + Sync);
+
+thread_local! {
+    static LENT: RefCell<Vec<Lent>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Does `work`, for which the registries of this thread also find `entries` by name: policies that are no part of this program.
+///
+/// ```
+/// use pagemill_types::{Named, Registry, named, with_lent};
+///
+/// struct Shape { name: &'static str }
+/// named!(Shape);
+///
+/// static SHAPES: Registry<Shape> = Registry::new("shape", &[Shape { name: "square" }]);
+/// static CUBE: Shape = Shape { name: "cube" };
+/// assert!(with_lent(&[&CUBE], || SHAPES.find("cube")).is_ok());
+/// assert!(SHAPES.find("cube").is_err());
+/// ```
+pub fn with_lent<R>(entries: &[Lent], work: impl FnOnce() -> R) -> R {
+    /// Takes the entries back, also when `work` panics.
+    struct TakeBack(usize);
+    impl Drop for TakeBack {
+        fn drop(&mut self) {
+            LENT.with_borrow_mut(|lent| lent.truncate(self.0));
+        }
+    }
+    let _take_back = LENT.with_borrow_mut(|lent| {
+        let before = lent.len();
+        lent.extend_from_slice(entries);
+        TakeBack(before)
+    });
+    work()
+}
+
 impl<T: Named> Registry<T> {
+    /// The entries, and then those that are lent to this thread.
+    pub fn all(&self) -> impl Iterator<Item = &'static T> + use<T> {
+        let lent = LENT.with_borrow(Clone::clone).into_iter();
+        let lent = lent.filter_map(|entry| (entry as &'static dyn Any).downcast_ref::<T>());
+        self.entries.iter().chain(lent)
+    }
+
     /// The entry called `name`.
     ///
     /// # Errors
     /// There is none; the message lists those there are.
     pub fn find(&self, name: &str) -> Result<&'static T, UnknownName> {
-        let known = self.entries.iter().find(|entry| entry.name() == name);
+        let known = self.all().find(|entry| entry.name() == name);
         known.ok_or_else(|| UnknownName {
             kind: self.kind,
             name: name.to_owned(),
@@ -48,7 +93,7 @@ impl<T: Named> Registry<T> {
 
     /// Every name, in the order of listings.
     pub fn names(&self) -> Vec<&'static str> {
-        self.entries.iter().map(Named::name).collect()
+        self.all().map(Named::name).collect()
     }
 }
 

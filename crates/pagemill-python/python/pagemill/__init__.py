@@ -22,18 +22,22 @@ from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
 from pagemill._mrc import mrc
-from pagemill._native import InputError, RunError, __version__
-from pagemill._policy import MigrationPolicy
+from pagemill._native import Around, InputError, RunError, __version__
+from pagemill._policy import EvictionPolicy, GrowthPolicy, MigrationPolicy, PrefetchPolicy
 from pagemill._result import Result, concat
 from pagemill._scenario import Scenario, run
 from pagemill._sweep import sweep
 
 __all__ = [
+    "Around",
+    "EvictionPolicy",
     "Gpu",
+    "GrowthPolicy",
     "InputError",
     "Launch",
     "Managed",
     "MigrationPolicy",
+    "PrefetchPolicy",
     "Result",
     "RunError",
     "Scenario",

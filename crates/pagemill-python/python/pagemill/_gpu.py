@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pagemill import _native
-from pagemill._policy import MigrationPolicy
+from pagemill._policy import MigrationPolicy, Policy
 from pagemill._result import Result
 from pagemill._scenario import Scenario
 
@@ -83,6 +83,8 @@ class Gpu:
     policy:
         How managed arrays get to the GPU: a transfer mode (``pagemill.policies()``), or an object of a subclass of
         `MigrationPolicy`.
+    policies:
+        Objects of other policies, for the names that `overrides` gives: ``{"machine.policy.eviction": "my-eviction"}``.
     transfer:
         ``page_size``, ``unit``, ``gap_threshold``, ``range_slots`` and ``when_full`` of ``[transfer]``, such as
         ``page_size="64 KiB"``.
@@ -98,6 +100,7 @@ class Gpu:
         policy: str | MigrationPolicy = "multi-range",
         *,
         overrides: Mapping[str, Any] | None = None,
+        policies: Sequence[Policy] = (),
         **transfer: Any,
     ) -> None:
         for key in transfer:
@@ -110,10 +113,10 @@ class Gpu:
             "kind": "cuda",
             "machine": machine if isinstance(machine, Mapping) else os.path.abspath(machine) if _is_path(machine) else machine,
             "program": {"command": ["python"]},
-            "transfer": {"mode": policy if is_name else "multi-range", **transfer},
+            "transfer": {"mode": policy if is_name else getattr(policy, "name", ""), **transfer},
         }
-        loaded = Scenario(scenario, overrides)._loaded
-        self._native = _native.Gpu(loaded, None if is_name else policy)
+        known = [*policies] if isinstance(policy, str) else [policy, *policies]
+        self._native = _native.Gpu(Scenario(scenario, overrides, policies=known)._loaded)
         self._arrays = 0
 
     def managed(self, array: npt.ArrayLike, name: str | None = None) -> Managed:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from pagemill import _native, _toml
+from pagemill._policy import Policy
 from pagemill._progress import bar
 from pagemill._result import Result
 
@@ -24,6 +25,9 @@ class Scenario:
         (``"transfer.mode"``) are the same as nested dicts.
     overrides:
         Values by dotted key, which replace those of the scenario and its machine; a list sweeps, as ``--set`` does.
+    policies:
+        Objects of subclasses of `MigrationPolicy`, `GrowthPolicy`, `PrefetchPolicy` or `EvictionPolicy`. The scenario names
+        them as it names built-in ones: ``{"machine.gmmu.eviction": ["least-recently-used", "my-eviction"]}``.
 
     Raises
     ------
@@ -31,17 +35,19 @@ class Scenario:
         Everything that is wrong with the scenario, its machine and the overrides, each with its place.
     """
 
-    def __init__(self, source: Source, overrides: Overrides | None = None) -> None:
+    def __init__(self, source: Source, overrides: Overrides | None = None, *, policies: Sequence[Policy] = ()) -> None:
         self._loaded: _native.Loaded
+        self._policies = list(policies)
         sets = [f"{key}={_toml.value(item)}" for key, item in (overrides or {}).items()]
         if isinstance(source, Scenario):
             name, text, machines, before = source._loaded.shipped()
-            self._loaded = _native.Loaded.of_text(name, text, machines, before + sets)
+            self._policies = [*source._policies, *policies]
+            self._loaded = _native.Loaded.of_text(name, text, machines, before + sets, self._policies)
         elif isinstance(source, Mapping):
             name, text, machines = _written(source)
-            self._loaded = _native.Loaded.of_text(name, text, machines, sets)
+            self._loaded = _native.Loaded.of_text(name, text, machines, sets, self._policies)
         else:
-            self._loaded = _native.Loaded.read(os.fspath(source), sets)
+            self._loaded = _native.Loaded.read(os.fspath(source), sets, self._policies)
 
     @property
     def name(self) -> str:
@@ -74,6 +80,8 @@ class Scenario:
         return f"<pagemill.Scenario {self.name}: {self.title} ({count} point{'' if count == 1 else 's'})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._policies:
+            raise TypeError(f"{self.name} has policies that are written in Python, which cannot be sent to another process")
         return _shipped, (self._loaded.shipped(),)
 
 
@@ -83,6 +91,7 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any], Scenario]
 def _shipped(shipped: Any) -> Scenario:
     """A scenario from what another process sent."""
     scenario = Scenario.__new__(Scenario)
+    scenario._policies = []
     scenario._loaded = _native.Loaded.of_text(*shipped)
     return scenario
 
@@ -108,7 +117,8 @@ def run(
     scenario: Source,
     overrides: Overrides | None = None,
     *,
-    policy: Any | None = None,
+    policy: Policy | Sequence[Policy] | None = None,
+    policies: Sequence[Policy] = (),
     jobs: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
     **keys: Any,
@@ -120,8 +130,10 @@ def run(
     scenario, overrides:
         As for `Scenario`. Further overrides may be keywords, with ``__`` for the dot: ``transfer__mode="whole-page"``.
     policy:
-        An object of a subclass of `MigrationPolicy`, which decides instead of ``transfer.mode``. Slow: each decision
-        goes through the interpreter.
+        An object of a subclass of `MigrationPolicy`, `GrowthPolicy`, `PrefetchPolicy` or `EvictionPolicy`, or several: they
+        decide in every point, instead of what the scenario names.
+    policies:
+        Such objects that decide where the scenario, or an override, has their name. So a sweep compares them with others.
     jobs:
         Points that run at the same time; the number of cores if not given. The result does not depend on it.
     progress:
@@ -141,10 +153,17 @@ def run(
         A point failed: the kernel trapped, a result differs from its reference, a limit was reached.
     KeyboardInterrupt
         Ctrl-C; points that were running are stopped.
+    Exception
+        Whatever a policy raises, with the name of its class and method; ValueError or TypeError for an answer that breaks its contract.
 
     The interpreter's lock is free while points run.
     """
     keyed = {key.replace("__", "."): item for key, item in keys.items()}
-    loaded = Scenario(scenario, {**(overrides or {}), **keyed})
+    overrides = {**(overrides or {}), **keyed}
+    deciding = list(policy) if isinstance(policy, Sequence) else [policy] if policy is not None else []
+    loaded = Scenario(scenario, overrides, policies=policies)
+    if deciding:
+        keys = dict(loaded._loaded.keys_of(deciding))
+        loaded = Scenario(loaded, keys, policies=deciding)
     with bar(progress, loaded.name) as report:
-        return Result(loaded._loaded.run(jobs, policy, report))
+        return Result(loaded._loaded.run(jobs, report))
