@@ -1,6 +1,8 @@
 """Policies of eviction, growth and prefetch written in Python, beside their twins in Rust."""
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -308,3 +310,24 @@ def test_policies_of_python_stay_in_their_process(small, tmp_path):
         pagemill.sweep(scenario, out=tmp_path / "sweep")
     with pytest.raises(pagemill.InputError, match="python-least-recently-used"):
         pagemill.Scenario(small, {"machine.gmmu.eviction": "python-least-recently-used"})
+
+
+def test_a_script_with_a_broken_policy_ends_with_exit_code_1():
+    script = """
+import pagemill
+
+class Broken(pagemill.EvictionPolicy):
+    name = "broken"
+
+    def victim(self, keep):
+        return 4711
+
+scenario = {"kind": "gpu", "machine": "gtx480", "workload": {"name": "bfs", "nodes": 2048}, "transfer": {"mode": "multi-range", "page_size": "4 KiB"}}
+pagemill.run(scenario, {"machine.dram.capacity": "48 KiB"}, policy=Broken())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        'ValueError: Broken.victim answered 4711: page 4711 is not in GPU memory\nin Broken.victim, the policy "broken"\n'
+    )
+    assert "panic" not in done.stderr
