@@ -13,6 +13,10 @@ use crate::values;
 /// then with one change at a time, at most --runs times; its output has to stay the same. The answer is a table of
 /// allocations, and one of the calls to add, with the line and the time before and after. Lines need debug information (`nvcc -g`).
 ///
+/// With --memory and a program after `--`: which page size, policies and store of `pagemill pager run` are fastest with so little memory.
+/// The program is run once in an eighth of it, its page faults are replayed under each setting with costs measured on this computer,
+/// and it is run under the best settings to measure the error of the prediction. Exit code 3: this user may not answer page faults.
+///
 /// With a language model: its table of tensors is read, and the weights of a token are simulated on demand, as zero-copy, with
 /// layers split, with prefetch across blocks and with partial pages; the answer is tokens a second on --machine NAME, or `all`.
 ///
@@ -69,6 +73,53 @@ pub struct AdviseArguments {
 
     #[command(flatten)]
     pub program: ProgramArguments,
+
+    #[command(flatten)]
+    pub paging: PagingArguments,
+}
+
+/// What is asked about a program in less memory than it uses.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options for a program in less memory")]
+pub struct PagingArguments {
+    /// Frames for the program's large memory, as for pagemill pager run; --machine is then a machine of kind "pager" [default: measured]
+    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, requires = "command",
+        conflicts_with_all = ["mode", "oversubscribe", "gpu_memory_bytes", "sets", "ignored", "apply", "machines", "factors"])]
+    pub memory_bytes: Option<u64>,
+
+    /// Stores to choose from: compressed, folder
+    #[arg(long = "store", value_name = "NAME,..", value_delimiter = ',', default_value = "compressed,folder", requires = "memory_bytes", value_parser = ["compressed", "folder"])]
+    pub stores: Vec<String>,
+
+    /// Folder for the store in a file
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/var/tmp",
+        requires = "memory_bytes"
+    )]
+    pub folder: PathBuf,
+
+    /// Frames while the page faults are recorded: fewer see more of what the program touches, and take longer [default: an eighth of --memory]
+    #[arg(long = "record-memory", value_name = "SIZE", value_parser = values::size, requires = "memory_bytes")]
+    pub record_bytes: Option<u64>,
+
+    /// Bytes that costs are measured with: records, numbers, noise
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "records",
+        requires = "memory_bytes"
+    )]
+    pub data: String,
+
+    /// Run the program under the first N settings of the answer, to measure the error of the prediction
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "memory_bytes")]
+    pub checks: usize,
+
+    /// libpagemill_pager_preload.so [default: beside pagemill, or in ../lib/pagemill]
+    #[arg(long, value_name = "PATH", requires = "memory_bytes")]
+    pub library: Option<PathBuf>,
 }
 
 /// What is asked about a program.

@@ -2,8 +2,8 @@
 
 mod arguments;
 mod counts;
-mod probe;
-mod run;
+pub mod probe;
+pub mod run;
 mod serve;
 mod top;
 

@@ -29,22 +29,7 @@ struct Found {
 /// Measures, and writes what was found.
 pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     check_kernel()?;
-    let names = DataKind::ALL.map(DataKind::name);
-    let data = DataKind::ALL
-        .into_iter()
-        .find(|data| data.name() == arguments.data);
-    let data = data.ok_or_else(|| {
-        let known = names.join(", ");
-        Failure::Usage(format!("--data {}: use one of {known}", arguments.data))
-    })?;
-    let limits = limits(data);
-    let parts = part_costs(data, &limits).map_err(failed)?;
-    let found = Found {
-        data,
-        limits,
-        parts,
-        stores: stores(&arguments.folder, data)?,
-    };
+    let found = found(data_kind(&arguments.data)?, &arguments.folder)?;
     let set = results(&found);
     if let Some(path) = &arguments.machine {
         let write = std::fs::write(path, machine_file(&found));
@@ -54,6 +39,31 @@ pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
         output::write_results(out, &set)?;
     }
     output::print_results(&set, arguments.format)
+}
+
+/// Data by its name.
+pub fn data_kind(name: &str) -> Result<DataKind, Failure> {
+    let data = DataKind::ALL.into_iter().find(|data| data.name() == name);
+    data.ok_or_else(|| {
+        let known = DataKind::ALL.map(DataKind::name).join(", ");
+        Failure::Usage(format!("--data {name}: use one of {known}"))
+    })
+}
+
+/// A machine of this computer for scenarios of kind "pager", in TOML.
+pub fn machine(data: DataKind, folder: &Path) -> Result<String, Failure> {
+    Ok(machine_file(&found(data, folder)?))
+}
+
+fn found(data: DataKind, folder: &Path) -> Result<Found, Failure> {
+    let limits = limits(data);
+    let parts = part_costs(data, &limits).map_err(failed)?;
+    Ok(Found {
+        data,
+        limits,
+        parts,
+        stores: stores(folder, data)?,
+    })
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {

@@ -1,11 +1,14 @@
+use std::ffi::OsStr;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_pager::{Announcement, SETUP_VARIABLE, Setup};
+use pagemill_report::ResultSet;
 
 use super::arguments::{RunArguments, WhenStoreFails};
 use super::counts;
@@ -16,6 +19,14 @@ use crate::values;
 
 const LIBRARY: &str = "libpagemill_pager_preload.so";
 
+/// A program that has run under the pager.
+pub struct Ran {
+    /// How it ended.
+    pub status: io::Result<ExitStatus>,
+    /// What was counted.
+    pub set: ResultSet,
+}
+
 /// Runs the program with its large memory paged.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let mut setup = setup(arguments)?;
@@ -23,41 +34,58 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     // A store that cannot be used is found out before the program starts.
     drop(setup.store().map_err(usage)?);
     check_kernel()?;
-    let library = find_library(
-        arguments.library.as_deref(),
-        LIBRARY,
-        "pagemill-pager-preload",
-    )?;
-    let Some((program, rest)) = arguments.program.split_first() else {
+    let library = library(arguments.library.as_deref())?;
+    // The program hears of an interrupt itself; the counters are still to be shown.
+    let _ = ctrlc::set_handler(|| {});
+    let is_to_stderr = arguments.format.is_some();
+    let ran = ran(&mut setup, library, &arguments.program, is_to_stderr)?;
+    let status = ran.status.map_err(|error| {
+        let program = arguments.program[0].display();
+        Failure::Run(format!("cannot run {program}: {error}"))
+    })?;
+    eprint!("{}", counts::summary(&ran.set));
+    if let Some(format) = arguments.format {
+        output::print_results(&ran.set, format)?;
+    }
+    if let Some(out) = &arguments.out {
+        output::write_results(out, &ran.set)?;
+    }
+    let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// The library that pages a program's memory: `given`, or the one of this command.
+pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    find_library(given, LIBRARY, "pagemill-pager-preload")
+}
+
+/// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's.
+pub fn ran<P: AsRef<OsStr>>(
+    setup: &mut Setup,
+    library: PathBuf,
+    program: &[P],
+    is_to_stderr: bool,
+) -> Result<Ran, Failure> {
+    let Some((program, rest)) = program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
     };
+    let program = program.as_ref();
     let name = Path::new(program)
         .file_name()
         .unwrap_or(program)
         .to_string_lossy();
     let _announced =
-        Announcement::new(&name, &mut setup).map_err(|error| Failure::Run(error.to_string()))?;
+        Announcement::new(&name, setup).map_err(|error| Failure::Run(error.to_string()))?;
     let mut command = with_library(Command::new(program), library);
     command.args(rest).env(SETUP_VARIABLE, setup.to_json());
-    if arguments.format.is_some() {
-        command.stdout(Stdio::from(std::io::stderr()));
+    if is_to_stderr {
+        command.stdout(Stdio::from(io::stderr()));
     }
-    // The program hears of an interrupt itself; the counters are still to be shown.
-    let _ = ctrlc::set_handler(|| {});
     let start = Instant::now();
-    let status = children::run(&mut command, AtKill::Terminate)
-        .map_err(|error| Failure::Run(format!("cannot run {}: {error}", program.display())))?;
+    let status = children::run(&mut command, AtKill::Terminate);
     let time_ns = start.elapsed().as_nanos() as u64;
-    let set = counts::results(&setup, &name, time_ns);
-    eprint!("{}", counts::summary(&set));
-    if let Some(format) = arguments.format {
-        output::print_results(&set, format)?;
-    }
-    if let Some(out) = &arguments.out {
-        output::write_results(out, &set)?;
-    }
-    let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
-    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+    let set = counts::results(setup, &name, time_ns);
+    Ok(Ran { status, set })
 }
 
 fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
