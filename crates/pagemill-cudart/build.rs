@@ -1,5 +1,5 @@
 //! Makes the libraries that programs look for: `libcudart.so.12` and `.13` with every symbol in its version node, `libcuda.so.1`,
-//! `libnvidia-ml.so.1`, and the one that is loaded before a program. All of them jump to the functions of the cdylib.
+//! `libnvidia-ml.so.1`, `libnvJitLink.so.12` and `.13`, and the one that is loaded before a program. All of them jump to the functions of the cdylib.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,8 +8,11 @@ use std::process::Command;
 
 const VERSIONS: [&str; 2] = ["12", "13"];
 
-/// Functions of the runtime, the driver and the management library.
-const TABLES: [&str; 3] = ["api.txt", "driver.txt", "nvml.txt"];
+/// Functions of the runtime, the driver, the management library and the linker.
+const TABLES: [&str; 4] = ["api.txt", "driver.txt", "nvml.txt", "nvjitlink.txt"];
+
+/// One more than the last minor version whose names the linker's functions have.
+const MINOR_VERSIONS: u32 = 10;
 
 /// Functions of the C library that programs have to find here first: the fault handler stays installed.
 const INTERPOSED: [&str; 2] = ["sigaction", "signal"];
@@ -24,20 +27,24 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libpagemill_cudart.so");
     let out = PathBuf::from(variable("OUT_DIR"));
-    let [api, driver, nvml] = TABLES.map(|table| {
+    let [api, driver, nvml, linker_table] = TABLES.map(|table| {
         std::fs::read_to_string(table).unwrap_or_else(|error| fail(&format!("{table}: {error}")))
     });
     let stand_in = stand_in(&out);
+    let linkers = VERSIONS.map(|version| linker(version, &linker_table));
     let start = Shim {
         interposes: true,
         at_load: Some("pagemill_start"),
+        // Frameworks take a linker that is loaded already.
+        loads: linkers.iter().map(|shim| shim.name.clone()).collect(),
         ..plain("libpagemill_start.so", "", 0, "")
     };
     let mut shims = vec![
         plain("libcuda.so.1", &driver, 3, "pagemill_unsupported_driver"),
         plain("libnvidia-ml.so.1", &nvml, 1, "pagemill_unsupported_nvml"),
-        start,
     ];
+    shims.extend(linkers);
+    shims.push(start);
     shims.extend(VERSIONS.map(|version| runtime(version, &api)));
     for shim in &shims {
         build(&out, shim, &stand_in);
@@ -65,6 +72,8 @@ struct Shim {
     interposes: bool,
     /// A function of the cdylib that runs when the library is loaded.
     at_load: Option<&'static str>,
+    /// Shims made before this one that are loaded with it.
+    loads: Vec<String>,
 }
 
 /// The shim of one version of the runtime.
@@ -80,6 +89,33 @@ fn runtime(version: &str, table: &str) -> Shim {
         has_node: true,
         interposes: true,
         at_load: None,
+        loads: Vec::new(),
+    }
+}
+
+/// The shim of one version of the linker.
+fn linker(version: &str, table: &str) -> Shim {
+    let mut functions = BTreeMap::new();
+    for words in rows(table, 3) {
+        if !words[1].split(',').any(|own| own == version) {
+            continue;
+        }
+        let (name, implementation) = (words[0], words[2]);
+        functions.insert(name.to_owned(), implementation.to_owned());
+        if name != "nvJitLinkVersion" {
+            let of_minor = |minor| format!("__{name}_{version}_{minor}");
+            let names = (0..MINOR_VERSIONS).map(of_minor);
+            functions.extend(names.map(|name| (name, implementation.to_owned())));
+        }
+    }
+    Shim {
+        name: format!("libnvJitLink.so.{version}"),
+        functions,
+        unsupported: "pagemill_unsupported",
+        has_node: true,
+        interposes: false,
+        at_load: None,
+        loads: Vec::new(),
     }
 }
 
@@ -94,6 +130,7 @@ fn plain(name: &str, table: &str, word: usize, unsupported: &'static str) -> Shi
         has_node: false,
         interposes: false,
         at_load: None,
+        loads: Vec::new(),
     }
 }
 
@@ -143,12 +180,14 @@ fn build(out: &Path, shim: &Shim, stand_in: &Path) {
         script += &format!("{};\n", interposed_node());
     }
     let script = write(out, &format!("{name}.map"), &script);
-    let arguments = [
+    let mut arguments = vec![
         format!("-Wl,--version-script={}", script.display()),
         "-Wl,--no-as-needed".to_owned(),
         stand_in.display().to_string(),
         "-Wl,-rpath,$ORIGIN".to_owned(),
     ];
+    let path_of = |name| out.join(name).display().to_string();
+    arguments.extend(shim.loads.iter().map(path_of));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     link(&[&assembly], &out.join(name), name, &arguments);
 }

@@ -600,23 +600,46 @@ fn a_program_without_symbols_says_how_to_build_it() {
     );
 }
 
-#[test]
-fn a_program_of_the_driver_api() {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("driver");
+/// Compiles a C program without the toolkit's headers, if there is a compiler.
+fn compile_c(name: &str) -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiled = Command::new("gcc")
         .args(["-std=gnu11", "-Wall", "-Werror", "-o"])
         .arg(&program)
-        .arg(source("driver.c"))
+        .arg(source(&format!("{name}.c")))
         .args(["-ldl", "-lpthread"])
         .status();
-    if compiled.is_err() {
-        pagemill_testkit::skip("there is no gcc");
-        return;
+    match compiled {
+        Ok(status) => {
+            assert!(status.success(), "{name}.c does not compile");
+            Some(program)
+        }
+        Err(_) => {
+            pagemill_testkit::skip("there is no gcc");
+            None
+        }
     }
+}
+
+#[test]
+fn a_program_of_the_driver_api() {
+    let Some(program) = compile_c("driver") else {
+        return;
+    };
     let (rows, printed) = rows(&program, &[], &[]);
     assert!(printed.contains("the driver answers"), "{printed}");
     // Three ways of launching, in two contexts and in four threads four times; and one from linked code.
     assert_eq!(number(&rows[0], "launches"), 3 * (2 + 4 * 4) + 1);
+}
+
+#[test]
+fn a_program_of_the_linker() {
+    let Some(program) = compile_c("jit_link") else {
+        return;
+    };
+    let (rows, printed) = rows(&program, &[], &[]);
+    assert!(printed.contains("the linker answers"), "{printed}");
+    assert_eq!(number(&rows[0], "launches"), 4);
 }
 
 #[test]

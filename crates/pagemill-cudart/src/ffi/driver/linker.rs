@@ -16,16 +16,36 @@ use crate::linked_ptx::link;
 const HANDLE_TAG: u64 = 0x71 << 56;
 
 /// `CUjitInputType`.
-const CUBIN: c_int = 0;
-const PTX: c_int = 1;
-const FAT_BINARY: c_int = 2;
+pub(super) const CUBIN: c_int = 0;
+pub(super) const PTX: c_int = 1;
+pub(super) const FAT_BINARY: c_int = 2;
+pub(super) const LIBRARY: c_int = 4;
 
 /// The sources so far, and the linked text.
 #[derive(Default)]
-struct Link {
-    sources: Vec<String>,
-    max_registers: Option<u32>,
-    linked: Option<Vec<u8>>,
+pub(super) struct Link {
+    pub(super) sources: Vec<String>,
+    pub(super) max_registers: Option<u32>,
+    /// Ends with a NUL. It stays where it is until the link is destroyed.
+    pub(super) linked: Option<Vec<u8>>,
+}
+
+impl Link {
+    /// Takes a source; the library of the device runtime adds nothing.
+    pub(super) fn add(&mut self, kind: c_int, bytes: &[u8]) -> Done {
+        if !is_device_runtime(bytes) {
+            self.sources.push(source(kind, bytes)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn complete(&mut self) -> &mut Vec<u8> {
+        let mut text = link(&self.sources);
+        text.extend(self.max_registers.map(limit_line));
+        let mut text = text.into_bytes();
+        text.push(0);
+        self.linked.insert(text)
+    }
 }
 
 static LINKS: Mutex<(u64, BTreeMap<u64, Link>)> = Mutex::new((0, BTreeMap::new()));
@@ -76,14 +96,7 @@ fn source(kind: c_int, bytes: &[u8]) -> Result<String, Fault> {
 }
 
 fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
-    if is_device_runtime(bytes) {
-        return Ok(());
-    }
-    let source = source(kind, bytes)?;
-    with_link(handle, |link| {
-        link.sources.push(source);
-        Ok(())
-    })
+    with_link(handle, |link| link.add(kind, bytes))
 }
 
 // SAFETY, of all blocks below: see the module.
@@ -124,12 +137,7 @@ driver! { Context:
 
     fn cuLinkComplete(handle: *mut c_void, to: *mut *mut c_void, bytes: *mut usize) {
         let (at, size) = with_link(handle, |own| {
-            let mut text = link(&own.sources);
-            text.extend(own.max_registers.map(limit_line));
-            let mut text = text.into_bytes();
-            text.push(0);
-            // It stays where it is until the link is destroyed.
-            let text = own.linked.insert(text);
+            let text = own.complete();
             Ok((text.as_mut_ptr(), text.len()))
         })?;
         // SAFETY: see above.

@@ -7,6 +7,7 @@ mod context;
 mod copy;
 mod device;
 mod graph;
+mod jit_link;
 mod launch;
 mod linker;
 mod memory;
