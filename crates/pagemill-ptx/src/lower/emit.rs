@@ -154,7 +154,8 @@ impl Emitter<'_> {
         for (block, bounds) in blocks.iter().enumerate() {
             starts.push(stream.insts.len() as u32);
             let first_info = self.program.micros[bounds.start].info;
-            let mut before = first_info;
+            // An instruction of several blocks counts where it begins, not in each of them.
+            let mut before = stream.before.last().map_or(0, |&last| last.max(first_info));
             if joins[block] {
                 stream.push(Inst::new(Op::Reconverge), before, first_info);
             }
@@ -582,6 +583,7 @@ impl Tables<'_> {
                 function: operand(3),
             },
             ServiceAux::Trap => Service::Trap,
+            ServiceAux::Misuse(reason) => Service::Misuse(reason),
             ServiceAux::GrowStack => Service::GrowStack {
                 pointer: operand(0),
             },

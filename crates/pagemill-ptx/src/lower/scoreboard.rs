@@ -12,6 +12,7 @@ const SLOTS: u32 = 64;
 /// Gives every global, local or generic load, atomic with a result and texture fetch a slot, and every instruction its waits.
 pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [InstructionInfo]) {
     let mut late = vec![0u64; program.classes.len()];
+    let mut own = vec![0u64; infos.len()];
     let mut next = 0;
     for micro in &mut program.micros {
         let place = match &mut micro.aux {
@@ -31,12 +32,14 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
         next += 1;
         *place = Some(slot);
         infos[micro.info as usize].slot = Some(slot);
+        own[micro.info as usize] |= 1 << slot;
         for dst in &micro.dsts {
             late[dst.index()] |= 1 << slot;
         }
     }
     let late = Late {
         slots: late,
+        own,
         infos: &*infos,
     };
     let entry = solve(program, graph, &late);
@@ -58,6 +61,8 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
 struct Late<'a> {
     /// By register, the slots that it may be written under.
     slots: Vec<u64>,
+    /// By instruction, the slots of its own loads.
+    own: Vec<u64>,
     infos: &'a [InstructionInfo],
 }
 
@@ -68,37 +73,27 @@ impl Late<'_> {
             .starts_with("cp.async")
     }
 
-    fn is_bulk_load(&self, micro: &Micro) -> bool {
-        micro.op == Op::Load
-            && self.infos[micro.info as usize]
-                .opcode
-                .starts_with("cp.async.bulk")
-    }
-
     /// Slots that the operation waits for: those of registers that it reads or overwrites. An asynchronous copy does not wait
     /// for its own load; a wait for copies does.
     fn waits_of(&self, micro: &Micro) -> u64 {
         if matches!(micro.aux, Aux::WaitForCopies) {
-            let copies = self
-                .infos
-                .iter()
-                .filter(|info| info.opcode.starts_with("cp.async"));
+            let copies = self.infos.iter().zip(&self.own);
             return copies
-                .filter_map(|info| info.slot)
-                .fold(0, |slots, slot| slots | 1 << slot);
+                .filter(|(info, _)| info.opcode.starts_with("cp.async"))
+                .fold(0, |slots, (_, own)| slots | own);
         }
         // The other function knows nothing of what is still to arrive.
         if matches!(micro.op, Op::Call | Op::Return) {
             return u64::MAX;
         }
-        // Nor does the next step of a bulk copy.
-        if micro.op == Op::Store && self.is_copy(micro) || self.is_bulk_load(micro) {
-            return 0;
-        }
         let sources = micro.sources();
-        sources
+        let waits = sources
             .chain(micro.dsts.iter().copied())
-            .fold(0, |mask, register| mask | self.slots[register.index()])
+            .fold(0, |mask, register| mask | self.slots[register.index()]);
+        match self.is_copy(micro) {
+            true => waits & !self.own[micro.info as usize],
+            false => waits,
+        }
     }
 }
 
