@@ -62,34 +62,46 @@ fn blocks_meet_by_calls_of_the_device_runtime() {
     finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
 }
 
-#[test]
-fn bulk_copies_arrive_before_they_are_used() {
-    let flags = [
-        "-gencode",
-        "arch=compute_90,code=compute_90",
-        "-std=c++17",
-        "-lineinfo",
-    ];
+/// For programs with bulk copies.
+const HOPPER: [&str; 4] = [
+    "-gencode",
+    "arch=compute_90,code=compute_90",
+    "-std=c++17",
+    "-lineinfo",
+];
+
+/// Runs a program in each way; with the argument "early", it reads at the line that ends in `// HERE early` what a copy has not
+/// brought yet, and the copy changes what was read.
+fn copies_arrive_before_they_are_used(name: &str) {
     let machine = ["--machine", "h100"];
     let functional = ["--machine", "h100", "--functional"];
     let check = ["--machine", "h100", "--check"];
-    finds_nothing_wrong("bulk_copy", &flags, &[&machine, &functional, &check]);
-    // Without a wait, threads read what is not there yet, and the copy changes what they have read.
+    finds_nothing_wrong(name, &HOPPER, &[&machine, &functional, &check]);
     let Some(toolkit) = Toolkit::find() else {
         return;
     };
-    let program = toolkit.compile(&source("bulk_copy"), "bulk_copy_early", &flags);
+    let program = toolkit.compile(&source(name), &format!("{name}_early"), &HOPPER);
     let finished = run(&program, &check, &["early"]);
-    let text = std::fs::read_to_string(source("bulk_copy")).expect("the source");
+    let text = std::fs::read_to_string(source(name)).expect("the source");
     let line = text
         .lines()
         .position(|line| line.ends_with("// HERE early"));
     let early = format!(
-        "uninitialized at bulk_copy.cu:{},",
+        "uninitialized at {name}.cu:{},",
         line.expect("its line") + 1
     );
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    for found in [&early[..], "shared-race at bulk_copy.cu:"] {
+    for found in [&early[..], &format!("shared-race at {name}.cu:")] {
         assert!(finished.stderr.contains(found), "{}", finished.stderr);
     }
+}
+
+#[test]
+fn bulk_copies_arrive_before_they_are_used() {
+    copies_arrive_before_they_are_used("bulk_copy");
+}
+
+#[test]
+fn tiles_of_tensors_arrive_before_they_are_used() {
+    copies_arrive_before_they_are_used("tensor_copy");
 }

@@ -13,6 +13,7 @@ mod plan;
 mod results;
 mod runtime;
 mod setting;
+mod tensor_map;
 
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};

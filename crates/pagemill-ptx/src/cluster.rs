@@ -22,6 +22,14 @@ pub(crate) fn map_to_rank(address: u64, rank: u64, _: u64, _: u32) -> u64 {
     address & (OFFSET_MASK | above) | block << RANK_SHIFT
 }
 
+/// The same place in the block of `rank`, for a block of rank `own`, whose address needs no cluster.
+pub(crate) fn in_block(address: u64, rank: u64, own: u64, _: u32) -> u64 {
+    match rank == own {
+        true => address & !(0xff << RANK_SHIFT),
+        false => map_to_rank(address, rank, 0, 0),
+    }
+}
+
 /// The rank of the block that `address` lies in, for a block of rank `own`.
 pub(crate) fn rank_of(address: u64, own: u64, _: u64, _: u32) -> u64 {
     match address >> RANK_SHIFT & 0xff {

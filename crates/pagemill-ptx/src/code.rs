@@ -528,6 +528,8 @@ pub(crate) enum Service {
     },
     /// `trap` or `brkpt`.
     Trap,
+    /// Stops the kernel for a reason.
+    Misuse(&'static str),
     /// Makes room up to the stack pointer in this narrow slot.
     GrowStack { pointer: u16 },
     /// `malloc(bytes)`: a wide operand; the wide destination gets the address, or 0.

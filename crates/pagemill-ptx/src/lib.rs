@@ -25,6 +25,7 @@ mod names;
 mod native;
 mod pace;
 pub mod parse;
+mod tensor;
 mod texture;
 mod trap;
 mod turns;
@@ -47,5 +48,6 @@ pub use memory::{
 };
 pub use module::{Linked, Module};
 pub use names::{readable_name, readable_text};
+pub use tensor::{RANK_MAX, Swizzle, TENSOR_MAP_BYTES, TensorDimension, TensorElement, TensorMap};
 pub use texture::{AddressMode, ChannelKind, Image, Mipmap, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};

@@ -171,7 +171,8 @@ pub enum TrapKind {
         /// Function, file and line as the compiler recorded them.
         place: String,
     },
-    /// A launch handed a block something that belongs to another launch, or a warp that does not exist.
+    /// A launch handed a block something that belongs to another launch, or a warp that does not exist, or an instruction got
+    /// what it cannot work with.
     Misuse {
         /// What.
         reason: &'static str,

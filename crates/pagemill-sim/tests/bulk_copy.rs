@@ -1,5 +1,6 @@
 //! Bulk copies under full timing: they wait for their bytes, one request for each segment.
 
+use pagemill_ptx::{Swizzle, TensorDimension, TensorElement, TensorMap};
 use pagemill_sim::{Gpu, GpuMachine, LaunchShape, Options, TransferMode};
 use pagemill_types::Picos;
 
@@ -65,6 +66,34 @@ DONE:
     cp.async.bulk.wait_group 0;
     ret;
 }
+
+.visible .entry tile(.param .align 64 .b8 map[128], .param .u32 x, .param .u32 y, .param .u32 bytes)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<8>;
+    .reg .b64 %d<4>;
+    .shared .align 128 .b8 tile[16384];
+    .shared .align 8 .b64 object;
+    mov.b64 %d1, map;
+    cvta.param.u64 %d2, %d1;
+    ld.param.u32 %r1, [bytes];
+    ld.param.u32 %r5, [x];
+    ld.param.u32 %r6, [y];
+    mov.u32 %r2, object;
+    mov.u32 %r3, tile;
+    mov.u32 %r4, %tid.x;
+    setp.ne.u32 %p1, %r4, 0;
+    @%p1 bra WAIT;
+    mbarrier.init.shared::cta.b64 [%r2], 1;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r1;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%d2, {%r5, %r6}], [%r2];
+WAIT:
+    bar.sync 0;
+LOOP:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+    @!%p2 bra LOOP;
+    ret;
+}
 ";
 
 /// Time of one block, and the segments that its accesses touched; the copy begins `offset` bytes into the data.
@@ -125,4 +154,71 @@ fn accesses_of_a_copy_overlap() {
     let many = run("bulk", 0, 16384).0 - nothing;
     // One behind the other, they would take 128 times as long.
     assert!(many < Picos(one.0 * 32), "{many:?} for {one:?}");
+}
+
+/// The same for a box of `rows` rows of 128 bytes that begins at (`x`, `y`) of a matrix of 64 rows of 256 bytes, `pitch` apart.
+fn run_tile(rows: u32, x: i32, y: i32, pitch: u64) -> (Picos, u64) {
+    let machine = GpuMachine::gtx480();
+    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
+    let module = gpu.load_module("bulk", PTX).unwrap();
+    let data = gpu.alloc("data", 20000).unwrap();
+    let dimension = |size, stride_bytes, box_size| TensorDimension {
+        size,
+        stride_bytes,
+        box_size,
+        step: 1,
+    };
+    let map = TensorMap {
+        address: data.address.0,
+        element: TensorElement::U32,
+        dimensions: vec![dimension(64, 4, 32), dimension(64, pitch, rows)],
+        swizzle: Swizzle::Bytes128,
+        fills_with_nan: false,
+    };
+    let shape = LaunchShape {
+        grid: [1, 1, 1],
+        block: [32, 1, 1],
+        dynamic_shared_bytes: 0,
+        cooperative: false,
+        cluster: None,
+    };
+    let words: Vec<u8> = map
+        .to_words()
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let rest = [x.to_le_bytes(), y.to_le_bytes(), (rows * 128).to_le_bytes()].concat();
+    let report = gpu
+        .launch_packed(module, "tile", &shape, &[words, rest].concat())
+        .unwrap();
+    (report.time(), report.stats.execution.segments)
+}
+
+#[test]
+fn a_tile_is_one_access_for_each_segment_of_its_rows() {
+    for (rows, x, y, segments) in [
+        (16, 0, 0, 16),
+        // Each row crosses a segment's end.
+        (16, 8, 0, 32),
+        (16, 3, 5, 32),
+        // Half of a row, or half of all rows, is outside.
+        (16, 48, 0, 16),
+        (16, -16, 0, 16),
+        (16, 0, 56, 8),
+        (16, 0, 70, 0),
+    ] {
+        let found = run_tile(rows, x, y, 256).1;
+        assert_eq!(found, segments, "{rows} rows at {x}, {y}");
+    }
+}
+
+#[test]
+fn a_tile_of_neighbors_takes_as_long_as_a_copy() {
+    for rows in [1, 8, 32] {
+        let (tile, segments) = run_tile(rows, 0, 0, 128);
+        let copy = run("bulk", 0, rows * 128);
+        assert_eq!(segments, copy.1);
+        let (tile, copy) = (tile.0 as f64, copy.0.0 as f64);
+        assert!((tile / copy - 1.0).abs() < 0.05, "{tile} and {copy} ps");
+    }
 }

@@ -206,8 +206,8 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         106 => sm.max_blocks as i32,
         // The memory pool of `cudaMallocAsync`.
         115 => 1,
-        // Clusters.
-        120 => runtime.has_clusters().into(),
+        // Clusters, and tensor maps, which the same GPUs have.
+        120 | 127 => runtime.has_clusters().into(),
         _ if (1..=ATTRIBUTE_MAX).contains(&number) => {
             let limit = IMAGE_LIMITS.iter().find(|(own, _)| *own == number);
             limit.map_or(0, |&(_, most)| most)

@@ -165,7 +165,8 @@ pub(crate) fn execute(
             device_runtime::execute(call, frame, stores, mask);
             Ok(())
         }
-        Service::Trap => Err(Fault::at_lane(mask.trailing_zeros(), TrapKind::Trap)),
+        Service::Trap => stop(mask, TrapKind::Trap),
+        Service::Misuse(reason) => stop(mask, TrapKind::Misuse { reason }),
         Service::Clock { dst, part } => {
             match part {
                 ClockPart::Low => frame.set_narrow(dst, mask, [clock as u32; LANES]),
@@ -175,6 +176,11 @@ pub(crate) fn execute(
             Ok(())
         }
     }
+}
+
+/// The first lane stops the kernel.
+fn stop(mask: u32, kind: TrapKind) -> Result<(), Box<Fault>> {
+    Err(Fault::at_lane(mask.trailing_zeros(), kind))
 }
 
 /// `malloc` for each lane, lowest first.

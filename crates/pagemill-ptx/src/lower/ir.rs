@@ -146,6 +146,8 @@ pub(super) enum ServiceAux {
     Print,
     AssertFail,
     Trap,
+    /// Stops the kernel, which does what it must not.
+    Misuse(&'static str),
     Clock(ClockPart),
     /// Source: the stack pointer.
     GrowStack,

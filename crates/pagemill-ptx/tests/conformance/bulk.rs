@@ -61,6 +61,31 @@ fn blocks_of_a_cluster_send_each_other_their_tiles() {
     assert_eq!(device.download::<u32>(out, 6 * 128), wanted);
 }
 
+#[test]
+fn one_block_copies_to_several() {
+    for (mask, bytes) in [
+        (0b0001u32, 1024u32),
+        (0b1111, 1024),
+        (0b1010, 48),
+        (0b1000, 16),
+    ] {
+        let values = Random(11).words(256);
+        let mut device = Device::load(FILE);
+        device.cluster = Some([4, 1, 1]);
+        let (from, out) = (device.upload(&values), device.zeros::<u32>(1024));
+        let args = [from.into(), out.into(), bytes.into(), mask.into()];
+        device.launch("bulk_multicast", 4, 32, &args);
+        let words = bytes as usize / 4;
+        for (rank, found) in device.download::<u32>(out, 1024).chunks(256).enumerate() {
+            let mut wanted = vec![0xeeee_eeee; 256];
+            if mask >> rank & 1 != 0 {
+                wanted[..words].copy_from_slice(&values[..words]);
+            }
+            assert_eq!(found, wanted, "rank {rank} of {mask:#b}");
+        }
+    }
+}
+
 /// Reduces 64 values into 64 others twice, so that the second finds what the first has left.
 fn reduces<T: Value>(kernel: &str, values: &[T], into: &[T], combine: impl Fn(T, T) -> T) {
     assert_eq!((values.len(), into.len()), (64, 64));
@@ -151,6 +176,50 @@ fn reductions_of_floats_round_to_nearest() {
     reduces("bulk_add_bf16", &brains(&a), &brains(&b), |old, x| {
         bf16::from_f64(old.to_f64() + x.to_f64())
     });
+}
+
+#[test]
+fn of_two_halves_the_number_wins_over_what_is_none() {
+    let patterns = [
+        0u16, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x0001, 0x8001, 0x3f80,
+    ];
+    let mut random = Random(12);
+    let mut of = |at: usize| match at {
+        0..50 => (patterns[at / 5 % 10], patterns[at % 10]),
+        _ => (random.next() as u16, random.next() as u16),
+    };
+    let (a, b): (Vec<u16>, Vec<u16>) = (0..64).map(&mut of).unzip();
+    let pick = |x: f64, y: f64, is_least: bool| match (x.is_nan(), y.is_nan()) {
+        (true, true) => None,
+        (true, _) => Some(false),
+        (_, true) => Some(true),
+        _ => Some(x.total_cmp(&y).is_lt() == is_least),
+    };
+    // NaN of any pattern becomes the one of all bits.
+    let halves = |is_least| {
+        move |old: u16, x: u16| {
+            let number = |bits| f16::from_bits(bits).to_f64();
+            match pick(number(old), number(x), is_least) {
+                Some(true) => old,
+                Some(false) => x,
+                None => 0x7fff,
+            }
+        }
+    };
+    reduces("bulk_min_f16", &a, &b, halves(true));
+    reduces("bulk_max_f16", &a, &b, halves(false));
+    let brains = |is_least| {
+        move |old: u16, x: u16| {
+            let number = |bits| bf16::from_bits(bits).to_f64();
+            match pick(number(old), number(x), is_least) {
+                Some(true) => old,
+                Some(false) => x,
+                None => 0x7fff,
+            }
+        }
+    };
+    reduces("bulk_min_bf16", &a, &b, brains(true));
+    reduces("bulk_max_bf16", &a, &b, brains(false));
 }
 
 #[test]

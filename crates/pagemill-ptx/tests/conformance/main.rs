@@ -36,6 +36,7 @@ mod programs;
 mod rows;
 mod special;
 mod stepped;
+mod tensor;
 mod texture;
 mod traps;
 mod value;

@@ -11,7 +11,7 @@ const PLACES: u64 = 3;
 const BUDGET: u32 = 40;
 
 /// Kernels whose result or instruction count depends on the order in which warps run.
-const ORDER_DEPENDENT: [&str; 22] = [
+const ORDER_DEPENDENT: [&str; 24] = [
     "exchange",
     "swap",
     "shared_swap",
@@ -34,6 +34,8 @@ const ORDER_DEPENDENT: [&str; 22] = [
     "bulk_stages",
     "bulk_guarded",
     "bulk_exchange",
+    "bulk_multicast",
+    "tensor_multicast",
 ];
 
 /// One resident block.

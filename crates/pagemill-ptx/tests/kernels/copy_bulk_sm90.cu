@@ -115,3 +115,26 @@ REDUCE(add_f32, "add.f32", u32)
 REDUCE(add_f64, "add.f64", u64)
 REDUCE(add_f16, "add.noftz.f16", u16)
 REDUCE(add_bf16, "add.noftz.bf16", u16)
+REDUCE(min_f16, "min.f16", u16)
+REDUCE(max_f16, "max.f16", u16)
+REDUCE(min_bf16, "min.bf16", u16)
+REDUCE(max_bf16, "max.bf16", u16)
+
+// The block of rank 0 of a cluster of four copies to those that the mask names.
+extern "C" __global__ void __cluster_dims__(4) bulk_multicast(const u32 *in, u32 *out, u32 bytes, u32 mask) {
+    __shared__ alignas(16) u32 tile[256];
+    __shared__ u64 barrier;
+    u32 t = threadIdx.x, rank = blockIdx.x % 4, own = mask >> rank & 1;
+    for (u32 i = t; i < 256; i += blockDim.x) tile[i] = 0xeeeeeeee;
+    if (t == 0) {
+        init(&barrier, 1);
+        expect(&barrier, own ? bytes : 0);
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (t == 0 && rank == 0)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
+                     ::"r"(shared_address(tile)), "l"(in), "r"(bytes), "r"(shared_address(&barrier)), "h"((u16)mask) : "memory");
+    if (own) wait(&barrier, 0);
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    for (u32 i = t; i < 256; i += blockDim.x) out[blockIdx.x * 256 + i] = tile[i];
+}

@@ -14,6 +14,7 @@ mod memory;
 mod module;
 mod same;
 mod symbols;
+mod tensor_map;
 mod texture;
 mod virtual_memory;
 

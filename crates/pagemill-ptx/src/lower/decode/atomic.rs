@@ -84,7 +84,8 @@ fn atomic_access(
     decoder.push(Op::Atomic, &dsts, &srcs, Aux::Memory(aux));
     if counts {
         let bytes = decoder.bits(Class::Wide, ty.bytes())?;
-        mbarrier::count_bytes(decoder, 2, space, bytes)?;
+        let object = mbarrier::object(decoder, 2, space)?;
+        mbarrier::count_bytes(decoder, object, bytes)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::context::Decoder;
 use super::mbarrier;
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
+use super::tensor;
 use crate::ast::{Space, Type};
 use crate::code::{AccessKind, CacheHint};
 use crate::exec::op::Op;
@@ -20,7 +21,11 @@ pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
         return Err(decoder.bad_form());
     }
     if modifiers.take("bulk") {
-        return bulk::cp(decoder, modifiers, reduces);
+        // A prefetch of a tensor is one like any other.
+        return match !modifiers.has("prefetch") && modifiers.take("tensor") {
+            true => tensor::copy(decoder, modifiers, reduces),
+            false => bulk::cp(decoder, modifiers, reduces),
+        };
     }
     if reduces {
         return Err(decoder.bad_form());

@@ -19,12 +19,15 @@ fn space(modifiers: &mut Modifiers<'_>) -> Space {
     modifiers.take_map(space_of).unwrap_or(Space::Generic)
 }
 
+/// Where an object lies: base, offset, space.
+pub(super) type ObjectPlace = (Value, i64, Space);
+
 /// The address of the object that operand `index` names.
-fn object(
+pub(super) fn object(
     decoder: &mut Decoder<'_>,
     index: usize,
     space: Space,
-) -> Result<(Value, i64, Space), Fail> {
+) -> Result<ObjectPlace, Fail> {
     let operand = decoder.operand(index)?;
     match place(decoder, operand, space)? {
         Place::Memory {
@@ -39,7 +42,7 @@ fn object(
 /// Changes the object by `apply`, with one operand; its old value goes to destination 0 if there is one.
 fn change(
     decoder: &mut Decoder<'_>,
-    (base, offset, space): (Value, i64, Space),
+    (base, offset, space): ObjectPlace,
     apply: fn(u64, u64, u64) -> u64,
     operand: Value,
     returns: bool,
@@ -78,7 +81,7 @@ fn count(decoder: &mut Decoder<'_>, index: usize, default: u64) -> Result<Value,
 fn set(
     decoder: &mut Decoder<'_>,
     index: usize,
-    (base, offset, space): (Value, i64, Space),
+    (base, offset, space): ObjectPlace,
 ) -> Result<(), Fail> {
     let arrivals = count(decoder, index, 0)?;
     let object = decoder.scalar_fresh(state::init, 0, Class::Wide, &[arrivals]);
@@ -181,19 +184,18 @@ pub(super) fn st(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     let (space, bytes) = store(decoder, modifiers)?;
     if counts {
         let bytes = decoder.bits(Class::Wide, bytes)?;
-        count_bytes(decoder, 2, space, bytes)?;
+        let object = object(decoder, 2, space)?;
+        count_bytes(decoder, object, bytes)?;
     }
     Ok(())
 }
 
-/// Counts `bytes` at the object that operand `index` names.
+/// Counts `bytes` at an object.
 pub(super) fn count_bytes(
     decoder: &mut Decoder<'_>,
-    index: usize,
-    space: Space,
+    object: ObjectPlace,
     bytes: Value,
 ) -> Result<(), Fail> {
-    let object = object(decoder, index, space)?;
     change(decoder, object, state::complete, bytes, false)
 }
 

@@ -2,6 +2,7 @@
 
 mod atomic;
 mod bits;
+mod blocks;
 mod bulk;
 mod call_params;
 mod calls;
@@ -24,6 +25,8 @@ mod names;
 mod operands;
 mod real_calls;
 mod stack;
+mod tensor;
+mod tensor_map;
 mod texture;
 mod video;
 mod warp;
@@ -101,7 +104,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("cnot", Class::Integer, logic::cnot, "{b16 b32 b64}"),
     row("copysign", Class::Float32, float::copysign, "{f32 f64}"),
     row("cos", Class::Special, float::sine, "approx [ftz] f32"),
-    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64 | [reduce] async.bulk of global and shared memory, by groups or mbarrier, without tensor, multicast and masks"),
+    row("cp", Class::GlobalMemory, copy::cp, "async.{ca cg}.shared.global of 4, 8 or 16 bytes [and how many to read] | async.{commit_group wait_group wait_all} | async.mbarrier.arrive [noinc] [shared] b64 | [reduce] async.bulk [tensor of 1 to 5 dimensions, tile] [multicast] of global and shared memory, by groups or mbarrier, without byte masks, im2col and gathering"),
     row("createpolicy", Class::Integer, moves::create_policy, "{fractional range cvt} b64: no effect"),
     row("cvt", Class::Convert, convert::cvt, "[rn rz rm rp rna rni rzi rmi rpi] [ftz] [sat] [relu] between integers of 8 to 64 bits, f16, bf16, f32, f64; {f16x2 bf16x2}.f32; {e4m3x2 e5m2x2}.{f32 f16x2} and back to f16x2; rna tf32.f32; pack.sat"),
     row("cvta", Class::Integer, moves::cvta, "[to] {global shared local const param}.u64"),
@@ -172,6 +175,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("sust", Class::GlobalMemory, texture::sust, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),
     row("szext", Class::Integer, bits::szext, "{clamp wrap}.{u32 s32}"),
     row("tanh", Class::Special, float::tanh, "approx {f32 f16 f16x2 bf16 bf16x2}"),
+    row("tensormap", Class::GlobalMemory, tensor_map::tensormap, "replace.tile [global shared::cta] of every field | cp_fenceproxy"),
     row("testp", Class::Float32, float::testp, "{finite infinite number notanumber normal subnormal}.{f32 f64}"),
     row("tex", Class::GlobalMemory, texture::tex, "[level] {1d 2d 3d a1d a2d} v4.{u32 s32 f32}.{s32 f32} of a texture object; it has one level"),
     row("tld4", Class::GlobalMemory, texture::tld4, "{r g b a}.2d.v4.{u32 s32 f32}.f32 of a texture object"),

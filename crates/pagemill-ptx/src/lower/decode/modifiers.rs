@@ -20,6 +20,11 @@ impl<'a> Modifiers<'a> {
         }
     }
 
+    /// Whether `part` is there and not taken yet.
+    pub(super) fn has(&self, part: &str) -> bool {
+        self.parts.contains(&Some(part))
+    }
+
     /// Whether `part` is there; it then counts as understood.
     pub(super) fn take(&mut self, part: &str) -> bool {
         let found = self.parts.iter_mut().find(|slot| **slot == Some(part));
