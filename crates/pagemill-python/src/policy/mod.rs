@@ -179,11 +179,10 @@ impl Shared {
             return None;
         }
         let answer = Python::attach(|py| {
-            ask(py).map_err(|exception| {
+            ask(py).inspect_err(|exception| {
                 let note = format!("in {}.{method}, the policy {:?}", self.class, self.name);
                 // An exception that takes no note is raised without.
                 let _ = exception.value(py).call_method1("add_note", (note,));
-                exception
             })
         });
         answer
