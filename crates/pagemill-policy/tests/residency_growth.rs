@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pagemill_policy::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, GROWTHS, GrowthContext, PageMask};
-use pagemill_policy::surroundings::Alone;
+use pagemill_policy::surroundings::{Alone, FaultHistory, Surroundings};
 use proptest::prelude::*;
 
 /// For every faulted 64 KiB the largest of its aligned power-of-two neighborhoods that is dense enough, page by page.
@@ -29,13 +29,23 @@ fn brute_force(resident: &BTreeSet<u32>, faulted: &BTreeSet<u32>, percent: u32) 
 }
 
 fn grow(name: &str, percent: u32, resident: &BTreeSet<u32>, faulted: &BTreeSet<u32>) -> PageMask {
+    grow_among(name, percent, resident, faulted, &Alone)
+}
+
+fn grow_among(
+    name: &str,
+    percent: u32,
+    resident: &BTreeSet<u32>,
+    faulted: &BTreeSet<u32>,
+    around: &dyn Surroundings,
+) -> PageMask {
     let growth = (GROWTHS.find(name).expect("registered").build)(percent);
     growth.grow(&GrowthContext {
         resident: resident.iter().copied().collect(),
         faulted: faulted.iter().copied().collect(),
         barred: PageMask::EMPTY,
         host_page_pages: 1,
-        around: &Alone,
+        around,
     })
 }
 
@@ -84,4 +94,77 @@ fn a_lonely_fault_grows_to_64_kib() {
     assert_eq!(grown, PageMask::range(64..80));
     let grown = grow("host-page", 51, &BTreeSet::new(), &BTreeSet::from([77]));
     assert_eq!(grown, PageMask::range(77..78));
+}
+
+/// A block of an allocation of 100, after faults in others.
+#[derive(Debug)]
+struct After(FaultHistory);
+
+impl After {
+    fn faults(blocks: impl IntoIterator<Item = u32>) -> Self {
+        let mut history = FaultHistory::new();
+        blocks.into_iter().for_each(|block| history.note(block));
+        Self(history)
+    }
+}
+
+impl Surroundings for After {
+    fn page(&self) -> u32 {
+        50
+    }
+
+    fn allocation(&self) -> std::ops::Range<u32> {
+        0..100
+    }
+
+    fn valid_bytes(&self, _: u32) -> u64 {
+        0
+    }
+
+    fn frames(&self) -> Option<u64> {
+        None
+    }
+
+    fn free_frames(&self) -> Option<u64> {
+        None
+    }
+
+    fn faults(&self) -> &FaultHistory {
+        &self.0
+    }
+}
+
+#[test]
+fn trees_follow_the_order_of_faults() {
+    let fault = BTreeSet::from([100]);
+    // 25 of the 32 parts of 64 KiB are there: the tree of 2 MiB is dense, if there is one.
+    let most: BTreeSet<u32> = (0..400).filter(|page| !(96..112).contains(page)).collect();
+    let grown = |around: &After, resident: &BTreeSet<u32>| {
+        let grown = grow_among("access-aware", 51, resident, &fault, around);
+        grown.pages().collect::<Vec<_>>()
+    };
+    let pages = |range: std::ops::Range<u32>| range.collect::<Vec<_>>();
+    let random = |block: u32| block * 37 % 101 % 100;
+    let none = BTreeSet::new();
+    for (order, around, leaf, largest) in [
+        ("too few", After::faults(0..7), 96..112, 0..512),
+        ("linear", After::faults(20..50), 64..128, 0..512),
+        ("backward", After::faults((50..90).rev()), 64..128, 0..512),
+        ("elsewhere", After::faults(200..250), 96..112, 0..512),
+        (
+            "covering",
+            After::faults((0..60).map(random)),
+            96..112,
+            0..256,
+        ),
+        (
+            "sparse",
+            After::faults((0..60).map(|it| random(it % 9))),
+            96..112,
+            0..128,
+        ),
+    ] {
+        assert_eq!(grown(&around, &none), pages(leaf), "{order}");
+        assert_eq!(grown(&around, &most), pages(largest), "{order}");
+    }
 }

@@ -56,7 +56,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub gap_threshold: Option<u64>,
 
-    /// How a fault grows within its page: host-page, big-page, density-tree
+    /// How a fault grows within its page: host-page, big-page, access-aware, density-tree
     #[arg(long, value_name = "NAME", default_value = "host-page")]
     pub growth: String,
 

@@ -1,9 +1,6 @@
 use super::{Growth, GrowthContext, GrowthEntry};
 use crate::residency::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask};
 
-/// Pages of a tree of two leaves.
-const SMALLEST_TREE: u32 = 2 * BIG_PAGE_PAGES;
-
 /// Grows faults to 64 KiB, and from there to the largest aligned power of two that is dense enough: more than the
 /// threshold of its pages are in GPU memory or come there now (`uvm_perf_prefetch.c` of NVIDIA's driver).
 #[derive(Clone, Copy, Debug)]
@@ -21,22 +18,42 @@ impl DensityTree {
 }
 
 impl Growth for DensityTree {
-    /// The largest dense tree above each wanted 64 KiB; what it covers needs no look of its own.
     fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
         let wanted = context.faulted.big_pages();
+        let trees = Trees {
+            leaf_pages: BIG_PAGE_PAGES,
+            largest_pages: BLOCK_PAGES,
+            threshold_percent: self.threshold_percent,
+        };
+        trees.grow(context, wanted)
+    }
+}
+
+/// Aligned powers of two over leaves of one size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trees {
+    pub(super) leaf_pages: u32,
+    pub(super) largest_pages: u32,
+    pub(super) threshold_percent: u32,
+}
+
+impl Trees {
+    /// The largest dense tree above each of the `wanted` leaves; what it covers needs no look of its own.
+    pub(super) fn grow(&self, context: &GrowthContext<'_>, wanted: PageMask) -> PageMask {
         let dense = context.resident.or(&wanted).without(&context.barred);
         let is_dense = |count: u32, pages: u32| count * 100 > pages * self.threshold_percent;
         let count = dense.count();
+        let smallest_pages = 2 * self.leaf_pages;
         // Most blocks that are read at random hold too little for the smallest of trees.
-        if !is_dense(count, SMALLEST_TREE) {
+        if !is_dense(count, smallest_pages) {
             return wanted;
         }
         let mut grown = wanted;
         let mut rest = wanted;
         while let Some(page) = rest.first() {
-            let mut largest = page..page + BIG_PAGE_PAGES;
-            let mut pages = SMALLEST_TREE;
-            while pages <= BLOCK_PAGES && is_dense(count, pages) {
+            let mut largest = page..page + self.leaf_pages;
+            let mut pages = smallest_pages;
+            while pages <= self.largest_pages && is_dense(count, pages) {
                 let start = page / pages * pages;
                 if is_dense(dense.count_in(start..start + pages), pages) {
                     largest = start..start + pages;

@@ -1,5 +1,6 @@
 //! What else moves when a page faults: one file for each policy.
 
+mod access_aware;
 mod big_page;
 mod density_tree;
 mod host_page;
@@ -42,6 +43,7 @@ pub trait Growth: Send + Sync + fmt::Debug {
 pub static GROWTHS: Registry<GrowthEntry> = Registry::new("growth policy", &[
     host_page::HostPage::ENTRY,
     big_page::BigPage::ENTRY,
+    access_aware::AccessAware::ENTRY,
     density_tree::DensityTree::ENTRY,
 ]);
 
