@@ -9,7 +9,7 @@ use crate::files::{entries, make_folder};
 use crate::process;
 
 /// Where packages of other releases are fetched from.
-const MIRROR: &str = "http://deb.debian.org/debian";
+pub(crate) const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// The keys that sign them, of the package `debian-archive-keyring`.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";

@@ -60,7 +60,10 @@ fn copy_changed(from: &Path, to: &Path) -> Result<()> {
 
 fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf)> {
     let folder = mirror.join(name);
-    let mut make = Command::new("make");
+    let mut make = match &kernel.system {
+        Some(system) => system.command("make"),
+        None => Command::new("make"),
+    };
     make.arg("--silent")
         .arg("-C")
         .arg(&kernel.headers)

@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::archive::Archive;
+use crate::system::System;
 use crate::{Workshop, process};
 
 /// A kernel to boot and to build modules for.
@@ -17,8 +18,10 @@ pub struct Kernel {
     pub version: String,
     /// The compressed kernel.
     pub image: PathBuf,
-    /// Where modules are built against.
+    /// What modules are built against.
     pub headers: PathBuf,
+    /// Where they are built, if not on this machine: the headers are in it, and its compiler is the kernel's.
+    pub system: Option<System>,
 }
 
 /// What this machine can offer.
@@ -72,14 +75,15 @@ fn own_kernel(workshop: &Workshop) -> Result<Provided> {
         return Ok(Provided::Not(reason));
     }
     let folder = folder_of(workshop, &release);
-    if !image(&folder, &release).is_file() {
+    if image(&folder, &release).is_none() {
         let package = [format!("linux-image-{release}")];
         Archive::own().unpack(&package, &workshop.folder, &folder)?;
     }
-    Ok(Provided::Kernel(kernel(release, &folder, headers)?))
+    Ok(Provided::Kernel(kernel(release, &folder, headers, None)?))
 }
 
-/// The kernel of another release of Debian. It and its headers are unpacked in the folder, not installed.
+/// The kernel of another release of Debian. It and its headers are unpacked in the folder, not installed. Where they need a
+/// newer compiler than this machine has, modules are built in a minimal system of that release.
 fn kernel_of(other: &str, workshop: &Workshop) -> Result<Provided> {
     if let Some(reason) = install(workshop, &missing_packages()) {
         return Ok(Provided::Not(reason));
@@ -89,28 +93,91 @@ fn kernel_of(other: &str, workshop: &Workshop) -> Result<Provided> {
     let Some(release) = release else {
         return Ok(Provided::Not(format!("{other} has no package {NEWEST}")));
     };
+    let names = HeaderPackages::of(&archive, &release)?;
     let folder = folder_of(workshop, &release);
-    let sources = folder.join("usr/src");
-    let headers = sources.join(format!("linux-headers-{release}"));
-    if !image(&folder, &release).is_file() {
-        let names = kernel_packages(&archive, &release)?;
-        archive.unpack(&names, &workshop.folder, &folder)?;
+    let system = match names.compiler.as_deref().filter(|one| !is_program(one)) {
+        None => None,
+        Some(_) => {
+            if let Some(reason) = install(workshop, &missing_debootstrap()) {
+                return Ok(Provided::Not(reason));
+            }
+            Some(System::provide(other, &names.headers, &workshop.folder)?)
+        }
+    };
+    if image(&folder, &release).is_none() {
+        let mut packages = vec![image_package(&archive, &release)?];
+        if system.is_none() {
+            packages.push(names.headers.clone());
+            packages.extend(names.sources);
+        }
+        archive.unpack(&packages, &workshop.folder, &folder)?;
     }
-    lead_to(&headers.join("Makefile"), &sources)?;
-    Ok(Provided::Kernel(kernel(release, &folder, headers)?))
+    let sources = match &system {
+        Some(_) => PathBuf::from("/usr/src"),
+        None => folder.join("usr/src"),
+    };
+    let headers = sources.join(&names.headers);
+    if system.is_none() {
+        lead_to(&headers.join("Makefile"), &sources)?;
+    }
+    Ok(Provided::Kernel(kernel(release, &folder, headers, system)?))
 }
 
-/// A kernel, and what modules are built against.
-fn kernel_packages(archive: &Archive, release: &str) -> Result<Vec<String>> {
-    let headers = format!("linux-headers-{release}");
+/// The package that holds the kernel. Since Linux 6.19 `linux-image-*` only depends on it.
+fn image_package(archive: &Archive, release: &str) -> Result<String> {
+    let package = format!("linux-image-{release}");
     let needed = archive
-        .dependencies(&headers)
-        .with_context(|| format!("the package index does not know {headers}"))?;
-    let is_source =
-        |name: &String| name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-");
-    let mut names = vec![format!("linux-image-{release}"), headers];
-    names.extend(needed.into_iter().filter(is_source));
-    Ok(names)
+        .dependencies(&package)
+        .with_context(|| format!("the package index does not know {package}"))?;
+    let binary = format!("linux-binary-{release}");
+    Ok(match needed.contains(&binary) {
+        true => binary,
+        false => package,
+    })
+}
+
+/// What modules are built against, by package.
+struct HeaderPackages {
+    headers: String,
+    /// What these include: headers for all processors, and scripts.
+    sources: Vec<String>,
+    /// The program that the kernel was compiled with, if the headers need that very version.
+    compiler: Option<String>,
+}
+
+impl HeaderPackages {
+    fn of(archive: &Archive, release: &str) -> Result<Self> {
+        let headers = format!("linux-headers-{release}");
+        let needed = archive
+            .dependencies(&headers)
+            .with_context(|| format!("the package index does not know {headers}"))?;
+        Ok(Self::among(headers, needed))
+    }
+
+    /// `needed` is what the package `headers` depends on.
+    fn among(headers: String, needed: Vec<String>) -> Self {
+        let compiler = needed
+            .iter()
+            .find_map(|name| name.strip_suffix("-for-host"))
+            .map(str::to_owned);
+        let is_source =
+            |name: &String| name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-");
+        Self {
+            headers,
+            sources: needed.into_iter().filter(is_source).collect(),
+            compiler,
+        }
+    }
+}
+
+fn is_program(name: &str) -> bool {
+    process::succeeds(name, &["--version"])
+}
+
+fn missing_debootstrap() -> Vec<String> {
+    let is_there = is_program("debootstrap");
+    let missing = (!is_there).then(|| "debootstrap".to_owned());
+    missing.into_iter().collect()
 }
 
 /// The headers' makefile includes another by its place on a machine where it is installed.
@@ -142,7 +209,7 @@ fn install(workshop: &Workshop, missing: &[String]) -> Option<String> {
 /// What `linux-image-amd64` stands for. The index is fetched when it is empty, or names a kernel that we do not have yet.
 fn newest_release(workshop: &Workshop) -> Result<Option<String>> {
     let indexed = || Archive::own().dependencies(NEWEST).and_then(release_in);
-    let is_known = |release: &String| image(&folder_of(workshop, release), release).is_file();
+    let is_known = |release: &String| image(&folder_of(workshop, release), release).is_some();
     let known = indexed();
     let Some(packages) = workshop.packages else {
         return Ok(known);
@@ -193,23 +260,33 @@ fn folder_of(workshop: &Workshop, release: &str) -> PathBuf {
     workshop.folder.join("kernels").join(release)
 }
 
-fn image(folder: &Path, release: &str) -> PathBuf {
-    folder.join("boot").join(format!("vmlinuz-{release}"))
+/// The kernel in an unpacked package: where it has been, and where it is since Linux 6.19.
+fn image(folder: &Path, release: &str) -> Option<PathBuf> {
+    let places = [
+        folder.join("boot").join(format!("vmlinuz-{release}")),
+        folder.join("usr/lib/modules").join(release).join("vmlinuz"),
+    ];
+    places.into_iter().find(|place| place.is_file())
 }
 
-fn kernel(release: String, folder: &Path, headers: PathBuf) -> Result<Kernel> {
-    let image = image(folder, &release);
-    if !image.is_file() {
+fn kernel(
+    release: String,
+    folder: &Path,
+    headers: PathBuf,
+    system: Option<System>,
+) -> Result<Kernel> {
+    let Some(image) = image(folder, &release) else {
         bail!(
-            "the package linux-image-{release} holds no kernel: remove {} and run again",
+            "the packages of {release} hold no kernel: remove {} and run again",
             folder.display()
         );
-    }
+    };
     Ok(Kernel {
         version: version_in(&image).unwrap_or_else(|| release.clone()),
         headers,
         release,
         image,
+        system,
     })
 }
 
@@ -238,6 +315,36 @@ mod tests {
             Some("6.1.0-56-amd64")
         );
         assert_eq!(release_in(Vec::new()), None);
+    }
+
+    #[test]
+    fn headers_name_what_they_include_and_their_compiler() {
+        let of = |needed: &[&str]| {
+            let needed = needed.iter().map(|&name| name.to_owned()).collect();
+            let packages = HeaderPackages::among("linux-headers-7.2-amd64".to_owned(), needed);
+            (packages.sources, packages.compiler)
+        };
+        let (sources, compiler) = of(&[
+            "gcc-16-for-host",
+            "linux-base",
+            "linux-headers-7.2-common",
+            "linux-kbuild-7.2",
+        ]);
+        assert_eq!(sources, ["linux-headers-7.2-common", "linux-kbuild-7.2"]);
+        assert_eq!(compiler.as_deref(), Some("gcc-16"));
+        assert_eq!(of(&["linux-compiler-gcc-12-x86"]), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_kernel_is_found_where_either_package_has_it() {
+        for place in ["boot/vmlinuz-7.2", "usr/lib/modules/7.2/vmlinuz"] {
+            let folder = tempfile::tempdir().unwrap();
+            assert_eq!(image(folder.path(), "7.2"), None);
+            let path = folder.path().join(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            assert_eq!(image(folder.path(), "7.2"), Some(path));
+        }
     }
 
     #[test]

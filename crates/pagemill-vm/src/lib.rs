@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
 //! | `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
+//! | `system.rs` | a minimal Debian of another release, whose compiler builds modules for its kernel |
 //! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
 //! | `bundle.rs`, `guest.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
 //! | `qemu.rs`, `protocol.rs`, `claim.rs` | booting, what the guest reports, and what must hold of it |
@@ -22,6 +23,7 @@ pub mod process;
 mod protocol;
 mod qemu;
 mod suite;
+mod system;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,7 @@ pub use plugin::{Plugin, Traced, trace};
 pub use protocol::{Outcome, Report};
 pub use qemu::version as emulator_version;
 pub use suite::{Machine, Suite, Test};
+pub use system::System;
 
 /// How Debian's packages are installed, by who may do so.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +69,8 @@ impl Workshop {
         self.kernel_of(None)
     }
 
-    /// The same of another release of Debian, such as `bookworm-backports`. Its packages are unpacked in the folder, and
-    /// nothing of it is installed.
+    /// The same of another release of Debian, such as `bookworm-backports`. Its packages are unpacked in the folder, or
+    /// set up in it as a system of their own, and nothing of it is installed.
     ///
     /// # Errors
     /// Programs that should work do not.
