@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The interfaces of Linux 6.12, for kernels that have older ones. Modules are
+ * The interfaces of Linux 6.12 and 7.2, for kernels that have older ones. Modules are
  * written for the newest kernel they know; what differs in an older one is here.
  */
 #ifndef PAGEMILL_KCOMPAT_H

@@ -2,15 +2,17 @@
 /*
  * pagemill_color: memory in pages of chosen colors.
  *
- * For Linux 6.1 and 6.12, unmodified. See docs/coloring-kernel.md.
+ * For Linux 6.1, 6.12 and 7.2, unmodified. See docs/coloring-kernel.md.
  */
 #include <linux/version.h>
 
 #include "internal.h"
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
-	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#error "pagemill_color knows the fault path of Linux 6.1 to 6.12"
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0) && \
+	 LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#error "pagemill_color knows the fault path of Linux 6.1 to 6.12, and 7.2"
 #endif
 
 u32 pmc_colors;

@@ -70,11 +70,13 @@ void pmz_note_handoff(u64 ticks);
 struct pmz_symbols {
 	pmz_clear_fn clear;
 	void (*free)(struct folio *folio);
-	bool (*hugetlb_reserve_pages)(struct inode *inode, long from, long to,
-				      struct vm_area_struct *vma,
-				      vm_flags_t flags);
+	pmz_reserved (*hugetlb_reserve_pages)(struct inode *inode, long from,
+					      long to,
+					      struct vm_area_struct *vma,
+					      pmz_vma_flags flags);
 	struct folio *(*alloc)(struct vm_area_struct *vma,
-			       unsigned long address, int avoid_reserve);
+			       unsigned long address,
+			       pmz_avoid_reserve avoid_reserve);
 	struct hstate *(*size_to_hstate)(unsigned long bytes);
 	spinlock_t *hugetlb_lock;
 	struct hstate *hstates;

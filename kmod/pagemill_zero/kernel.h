@@ -49,6 +49,27 @@ typedef unsigned int pmz_fault_size;
 #define PMZ_FAULT_SIZE_PMD	PMD_ORDER
 #endif
 
+/* Reserving returns a count or an error, no longer whether it was done. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+typedef bool pmz_reserved;
+typedef vm_flags_t pmz_vma_flags;
+typedef int pmz_avoid_reserve;
+#define pmz_is_reserved(reserved)	(reserved)
+#else
+typedef long pmz_reserved;
+typedef vma_flags_t pmz_vma_flags;
+typedef bool pmz_avoid_reserve;
+#define pmz_is_reserved(reserved)	((reserved) >= 0)
+#endif
+
+/* A frame number to map had a type of its own. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#include <linux/pfn_t.h>
+#define pmz_pfn_to_map(pfn)	pfn_to_pfn_t(pfn)
+#else
+#define pmz_pfn_to_map(pfn)	(pfn)
+#endif
+
 /* Registers of a traced call got functions of their own after 6.1. */
 #ifndef ftrace_regs_set_instruction_pointer
 #define ftrace_regs_set_instruction_pointer(fregs, ip) \

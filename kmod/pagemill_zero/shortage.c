@@ -7,26 +7,28 @@
 
 #include "internal.h"
 
-static notrace bool reserve_or_recall(struct inode *inode, long from, long to,
-				      struct vm_area_struct *vma,
-				      vm_flags_t flags)
+static notrace pmz_reserved reserve_or_recall(struct inode *inode, long from,
+					      long to,
+					      struct vm_area_struct *vma,
+					      pmz_vma_flags flags)
 {
-	bool done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
-						      flags);
+	pmz_reserved reserved = pmz_symbols.hugetlb_reserve_pages(inode, from,
+								  to, vma,
+								  flags);
 
-	if (!done) {
+	if (!pmz_is_reserved(reserved)) {
 		pmz_pool_recall();
-		done = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma,
-							 flags);
+		reserved = pmz_symbols.hugetlb_reserve_pages(inode, from, to,
+							     vma, flags);
 		pmz_pool_go_on();
 	}
 	pmz_hook_leave();
-	return done;
+	return reserved;
 }
 
 static notrace struct folio *alloc_or_recall(struct vm_area_struct *vma,
 					    unsigned long address,
-					    int avoid_reserve)
+					    pmz_avoid_reserve avoid_reserve)
 {
 	struct folio *folio = pmz_symbols.alloc(vma, address, avoid_reserve);
 

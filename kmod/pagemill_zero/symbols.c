@@ -47,7 +47,7 @@ int pmz_symbols_find(void)
 		unsigned long address = lookup(wanted[i].name);
 
 		if (!address) {
-			pr_err("this kernel has no %s: the module is for Linux 6.1 to 6.12\n",
+			pr_err("this kernel has no %s: the module is for Linux 6.1 to 6.12, and 7.2\n",
 			       wanted[i].name);
 			return -EOPNOTSUPP;
 		}

@@ -11,7 +11,6 @@
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
-#include <linux/pfn_t.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
@@ -293,7 +292,7 @@ static vm_fault_t window_huge_fault(struct vm_fault *vmf,
 		return VM_FAULT_FALLBACK;
 	mutex_lock(&window_lock);
 	if (piece_at(vmf->pgoff, &pfn))
-		result = vmf_insert_pfn_pmd(vmf, pfn_to_pfn_t(pfn), true);
+		result = vmf_insert_pfn_pmd(vmf, pmz_pfn_to_map(pfn), true);
 	mutex_unlock(&window_lock);
 	return result;
 }

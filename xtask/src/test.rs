@@ -24,8 +24,8 @@ const PROPERTY_SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261123");
 const FUZZ_SECONDS: u32 = 2;
 const FUZZ_SECONDS_FULL: u32 = 300;
 
-/// The release of Debian whose kernel `--full` also boots.
-const NEWER_KERNEL: &str = "bookworm-backports";
+/// The releases of Debian whose kernels `--full` also boots.
+const NEWER_KERNELS: [&str; 2] = ["bookworm-backports", "sid"];
 
 /// Sets up, checks, tests; whether nothing failed. `full` adds what takes long.
 pub fn run(full: bool) -> Result<bool> {
@@ -46,9 +46,9 @@ fn run_emulated(full: bool) -> Results {
     results.time("virtual machines", |tally| {
         add_booted(vm::run(&[], false), tally);
     });
-    if full {
+    for release in NEWER_KERNELS.iter().filter(|_| full) {
         results.time("virtual machines, newer kernel", |tally| {
-            add_booted(vm::run_on_release(NEWER_KERNEL, &[]), tally);
+            add_booted(vm::run_on_release(release, &[]), tally);
         });
     }
     results

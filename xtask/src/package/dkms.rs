@@ -26,9 +26,9 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
         relations: &[("Depends", "dkms (>= 3)"), ("Enhances", "pagemill")],
         summary: "kernel modules of pagemill, built by DKMS",
         description: &[
-            "Sources of two kernel modules for Linux 6.1 and 6.12: pagemill_color gives tasks",
-            "memory in chosen colors of a shared cache, pagemill_zero clears huge pages before",
-            "they are asked for. They are built for every kernel of these series whose headers",
+            "Sources of two kernel modules for Linux 6.1, 6.12 and 7.2: pagemill_color gives",
+            "tasks memory in chosen colors of a shared cache, pagemill_zero clears huge pages",
+            "before they are asked for. They are built for every kernel of these series whose headers",
             "are installed; none is loaded.",
         ],
         license: License::Gpl2,
@@ -74,7 +74,7 @@ fn add_sources(target: &Path) -> Result<()> {
 fn dkms_conf(modules: &[String]) -> String {
     // Other kernels are left alone: the sources refuse them.
     let mut conf = format!(
-        "PACKAGE_NAME=\"pagemill\"\nPACKAGE_VERSION=\"{VERSION}\"\nAUTOINSTALL=\"yes\"\nBUILD_EXCLUSIVE_KERNEL=\"^6\\.(1|12)\\.\"\n"
+        "PACKAGE_NAME=\"pagemill\"\nPACKAGE_VERSION=\"{VERSION}\"\nAUTOINSTALL=\"yes\"\nBUILD_EXCLUSIVE_KERNEL=\"^(6\\.1|6\\.12|7\\.2)\\.\"\n"
     );
     let each = |target: &str| -> String {
         let built = "${dkms_tree}/${PACKAGE_NAME}/${PACKAGE_VERSION}/build";

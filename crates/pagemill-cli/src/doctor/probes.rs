@@ -123,14 +123,14 @@ fn kernel_modules(system: &System) -> Backend {
     if system.has(&format!("/lib/modules/{release}/build")) {
         let found =
             format!("no module of pagemill is loaded; headers of kernel {release} are installed");
-        let is_known = ["6.1.", "6.12."]
+        let is_known = ["6.1.", "6.12.", "7.2."]
             .iter()
             .any(|series| release.starts_with(series));
         let enable = if is_known {
             "make -C /lib/modules/$(uname -r)/build M=$PWD/kmod/pagemill_zero modules && \
              sudo insmod kmod/pagemill_zero/pagemill_zero.ko"
         } else {
-            "none for this kernel: pagemill_zero is for Linux 6.1 and 6.12, and `cargo xtask vm` runs it in a virtual machine"
+            "none for this kernel: pagemill_zero is for Linux 6.1, 6.12 and 7.2, and `cargo xtask vm` runs it in a virtual machine"
         };
         return Backend::limited(name, &found, enable);
     }
