@@ -384,6 +384,8 @@ impl Block {
         match stop {
             Stop::Memory => Ok((StepEnd::Memory, 0)),
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
+            Stop::Arrival { slots: 0, phase } => Ok((StepEnd::Phase(phase), 0)),
+            Stop::Arrival { slots, phase } => Ok((StepEnd::Copies { slots, phase }, 0)),
             Stop::Budget => {
                 self.pause(launch, number, memory)
                     .map_err(|fault| self.trap(launch, number, *fault))?;

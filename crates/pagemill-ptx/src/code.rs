@@ -18,6 +18,7 @@ pub(crate) struct Code {
     pub memory: Vec<MemoryInst>,
     pub textures: Vec<TextureInst>,
     pub barriers: Vec<BarrierInst>,
+    pub arrivals: Vec<ArrivalInst>,
     pub warp_wide: Vec<WarpWideInst>,
     pub matrices: Vec<MatrixInst>,
     pub scalars: Vec<ScalarInst>,
@@ -327,6 +328,17 @@ pub(crate) struct BarrierInst {
     pub reduction: Option<BarrierReduction>,
     /// Whether it is the barrier of the cluster, at which arriving and waiting are apart.
     pub is_of_cluster: bool,
+}
+
+/// Where the bytes of copies count, or are waited for.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrivalInst {
+    /// The barrier object: as an access.
+    pub object: MemoryInst,
+    /// Slots of the copies' loads.
+    pub slots: u64,
+    /// What says which phase is waited for: its parity in 32 bits, or a state of that phase in 64.
+    pub phase: Option<AddressOperand>,
 }
 
 /// `bar.red`.

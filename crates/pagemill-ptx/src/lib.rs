@@ -38,7 +38,7 @@ pub use cost::InstructionCosts;
 pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows};
 pub use error::PtxError;
 pub use exec::service::Output;
-pub use exec::step::{AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
+pub use exec::step::{AccessSpace, BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals};
 pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, Kernel, Param};
 pub use launch::{Executor, FunctionalTotals, Launch, LaunchError, run_functional};
 pub use lower::{SupportedOpcode, supported_opcodes};

@@ -537,7 +537,10 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64, Vec<Seen>
                 }
                 StepEnd::Wait { slots } => assert_ne!(slots, 0),
                 StepEnd::Budget => {}
-                StepEnd::Barrier { .. } | StepEnd::ClusterBarrier { .. } => {
+                StepEnd::Copies { .. }
+                | StepEnd::Phase(_)
+                | StepEnd::Barrier { .. }
+                | StepEnd::ClusterBarrier { .. } => {
                     panic!("there is no barrier in these programs")
                 }
             }

@@ -67,6 +67,45 @@ DONE:
     ret;
 }
 
+.visible .entry ahead(.param .u64 data, .param .u32 bytes, .param .u32 rounds)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<12>;
+    .reg .f32 %f<3>;
+    .reg .b64 %d<4>;
+    .shared .align 16 .b8 tile[16384];
+    .shared .align 8 .b64 object;
+    ld.param.u64 %d1, [data];
+    ld.param.u32 %r1, [bytes];
+    ld.param.u32 %r5, [rounds];
+    mov.u32 %r2, object;
+    mov.u32 %r3, tile;
+    mov.u32 %r4, %tid.x;
+    // The translation of the page is known before the copy begins.
+    ld.global.u32 %r8, [%d1];
+    and.b32 %r9, %r8, 0;
+    setp.ne.u32 %p1, %r4, %r9;
+    @%p1 bra WORK;
+    mbarrier.init.shared::cta.b64 [%r2], 1;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r1;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%d1], %r1, [%r2];
+WORK:
+    bar.sync 0;
+    mov.f32 %f1, 0f3F800000;
+    mov.u32 %r6, 0;
+NEXT:
+    setp.ge.u32 %p3, %r6, %r5;
+    @%p3 bra LOOP;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    add.u32 %r6, %r6, 1;
+    bra NEXT;
+LOOP:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+    @!%p2 bra LOOP;
+    st.global.f32 [%d1], %f1;
+    ret;
+}
+
 .visible .entry tile(.param .align 64 .b8 map[128], .param .u32 x, .param .u32 y, .param .u32 bytes)
 {
     .reg .pred %p<3>;
@@ -221,4 +260,55 @@ fn a_tile_of_neighbors_takes_as_long_as_a_copy() {
         let (tile, copy) = (tile.0 as f64, copy.0.0 as f64);
         assert!((tile / copy - 1.0).abs() < 0.05, "{tile} and {copy} ps");
     }
+}
+
+/// Time of a block that copies 16 KiB, if it does, works for `rounds` rounds, and only then waits for the copy.
+fn run_ahead(bytes: u32, rounds: u32) -> f64 {
+    let machine = GpuMachine::gtx480();
+    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
+    let module = gpu.load_module("bulk", PTX).unwrap();
+    let data = gpu.alloc("data", 20000).unwrap();
+    let shape = LaunchShape {
+        grid: [1, 1, 1],
+        block: [32, 1, 1],
+        dynamic_shared_bytes: 0,
+        cooperative: false,
+        cluster: None,
+    };
+    let arguments = [
+        &data.address.0.to_le_bytes()[..],
+        &bytes.to_le_bytes(),
+        &rounds.to_le_bytes(),
+    ]
+    .concat();
+    let report = gpu
+        .launch_packed(module, "ahead", &shape, &arguments)
+        .unwrap();
+    report.time().0 as f64
+}
+
+#[test]
+fn a_warp_works_while_its_copy_is_under_way() {
+    let nothing = run_ahead(0, 0);
+    // From the issue of the last access to its arrival, a few hundred cycles.
+    let flight = run_ahead(128, 0) - nothing;
+    let rounds = 2;
+    let work = run_ahead(0, rounds) - nothing;
+    assert!(
+        work > 0.1 * flight && work < 0.9 * flight,
+        "{work} and {flight} ps"
+    );
+    // The work fits into the flight.
+    let both = run_ahead(128, rounds) - nothing;
+    assert!(
+        both < flight + 0.1 * work,
+        "{both} for {flight} and {work} ps"
+    );
+    // And a copy hides behind longer work, but for its issue.
+    let long = run_ahead(0, 400) - nothing;
+    let both = run_ahead(128, 400) - nothing;
+    assert!(
+        both < long + 0.2 * flight,
+        "{both} for {flight} and {long} ps"
+    );
 }

@@ -1,11 +1,13 @@
 //! Accesses to the shared memory of other blocks of the cluster.
 
-use super::access::{Stores, window_fault};
+use super::access::{Stores, Target, lane_addresses, resolve, window_fault};
+use super::functions::mbarrier;
 use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern;
-use super::transfer::{load_lane, store_lane};
+use super::step::BarrierPhase;
+use super::transfer::{little_endian, load_lane, store_lane};
 use crate::cluster::{self, Seat};
-use crate::code::{AccessKind, MemoryInst};
+use crate::code::{AccessKind, AddressOperand, ArrivalInst, MemoryInst};
 use crate::trap::{Fault, TrapKind};
 
 /// A block of the cluster and an offset in its shared memory; no rank for the own block.
@@ -73,6 +75,34 @@ impl Stores<'_> {
             }),
             Err(stray) => Err(window_fault(inst, mask, &addresses, "shared", size, stray)),
         }
+    }
+
+    /// The phase that lane `lane` means: the one that the object is in, or the one that is waited for.
+    pub(super) fn barrier_phase(
+        &mut self,
+        frame: &Frame<'_>,
+        arrival: &ArrivalInst,
+        lane: usize,
+    ) -> Result<BarrierPhase, Box<Fault>> {
+        let mut addresses = Line::splat(lane_addresses(frame, &arrival.object)[lane]);
+        if resolve(arrival.object.space, &mut addresses, LANE_BITS[lane]) != Target::Shared {
+            let reason = "an mbarrier object lies in shared memory";
+            return Err(Fault::at_lane(lane as u32, TrapKind::Misuse { reason }));
+        }
+        let place = self.place_in_cluster(&arrival.object, lane, addresses[lane])?;
+        let is_odd = match arrival.phase {
+            Some(AddressOperand::Narrow(parity)) => frame.narrow(parity)[lane] & 1 != 0,
+            Some(AddressOperand::Wide(state)) => mbarrier::is_odd(frame.wide(state)[lane]),
+            None => {
+                let object = &self.shared_at(place)[place.offset..place.offset + 8];
+                mbarrier::is_odd(little_endian(object))
+            }
+        };
+        Ok(BarrierPhase {
+            rank: place.rank,
+            offset: place.offset as u32,
+            is_odd,
+        })
     }
 
     /// The shared memory of the block that was found.

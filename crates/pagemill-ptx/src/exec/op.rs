@@ -121,6 +121,8 @@ operations! {
         Return,
         /// Waits for the loads in mask `aux` of the wait table.
         Wait,
+        /// Entry `aux` of the arrival table: copies count at a barrier object, or a thread has seen that a phase is over.
+        Arrival,
         /// Access `aux` of the memory table.
         Load,
         Store,

@@ -10,7 +10,7 @@ use super::op::{Inst, Op, lane_operation};
 use super::path::Path;
 use super::pattern::Pattern;
 use super::service::{self, Output};
-use super::step::{MemoryAccess, StepTotals};
+use super::step::{BarrierPhase, MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
@@ -34,6 +34,12 @@ pub(crate) enum Stop {
     Budget,
     /// The lanes of a split warp have come to a meeting point, and let others take their turn.
     Yield,
+    /// Copies count at a barrier object as soon as the loads of these slots are there; or, without slots, a lane has seen that
+    /// the phase is over.
+    Arrival {
+        slots: u64,
+        phase: BarrierPhase,
+    },
     /// The lanes of `mask` stand before entry `index` of the warp-operation table, which names lanes that are elsewhere.
     Meet {
         index: u32,
@@ -341,6 +347,7 @@ impl Engine<'_, '_> {
                 }
             }
             Op::Wait => return Ok(self.wait(inst)),
+            Op::Arrival => return self.arrival(inst, frame, mask),
             Op::Load | Op::Store | Op::Atomic => return self.access(inst, frame, mask),
             Op::Texture => return self.texture(inst, frame, mask),
             Op::Barrier => {
@@ -544,6 +551,25 @@ impl Engine<'_, '_> {
         self.pc += 1;
         self.meter.close(self.pc, self.warp.path.mask);
         Flow::Stop(Stop::Wait(slots))
+    }
+
+    /// Leaves what copies count at, and what is waited for, to time. Lanes that copy together wait for their bytes.
+    #[inline(never)]
+    fn arrival(&mut self, inst: &Inst, frame: &Frame<'_>, mask: u32) -> Result<Flow, Box<Fault>> {
+        let arrival = &self.code.arrivals[inst.aux as usize];
+        let slots = arrival.slots & self.warp.pending;
+        if arrival.phase.is_none() && slots == 0 {
+            return Ok(Flow::Next);
+        }
+        let lane = mask.trailing_zeros() as usize & (LANES - 1);
+        let phase = self.stores.barrier_phase(frame, arrival, lane)?;
+        // They stay pending: the same copy may count in several blocks.
+        self.pc += 1;
+        self.meter.close(self.pc, self.warp.path.mask);
+        Ok(Flow::Stop(match arrival.phase {
+            None if mask.count_ones() > 1 => Stop::Wait(slots),
+            _ => Stop::Arrival { slots, phase },
+        }))
     }
 
     #[inline(always)]

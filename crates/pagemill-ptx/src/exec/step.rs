@@ -22,6 +22,16 @@ pub enum StepEnd {
         /// Whether the barrier is complete.
         released: bool,
     },
+    /// The loads of these slots count at a barrier object in this phase as soon as all have arrived. The warp goes on.
+    Copies {
+        /// Scoreboard slots, one bit each.
+        slots: u64,
+        /// Where they count.
+        phase: BarrierPhase,
+    },
+    /// A lane has seen that a phase of a barrier object is over, which it is not before the copies that count there have
+    /// arrived.
+    Phase(BarrierPhase),
     /// The warp was at the barrier of its cluster.
     ClusterBarrier {
         /// Whether it arrived there; if not, it wants to leave it.
@@ -34,6 +44,17 @@ pub enum StepEnd {
     /// The instruction budget of this advance is used up.
     #[default]
     Budget,
+}
+
+/// A phase of a barrier object in shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BarrierPhase {
+    /// Which block of the cluster it lies in; `None` for the own one.
+    pub rank: Option<u32>,
+    /// Where it lies there.
+    pub offset: u32,
+    /// Whether it is an odd one.
+    pub is_odd: bool,
 }
 
 /// What happened since the warp was last advanced.

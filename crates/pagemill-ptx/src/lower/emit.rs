@@ -5,11 +5,12 @@ use super::cfg::Graph;
 use super::ir::{Aux, CallAux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
 use super::liveness::Liveness;
 use super::saved;
+use crate::ast::Space;
 use crate::code::{
-    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, CallInst, CallTarget, Code,
-    Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct, MemoryInst, ProductForm,
-    RuntimeCall, SINK, ScalarInst, Service, StackSlots, Stream, Subroutine, TextureForm,
-    TextureInst, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, CacheHint,
+    CallInst, CallTarget, Code, Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct,
+    MemoryInst, ProductForm, RuntimeCall, SINK, ScalarInst, Service, StackSlots, Stream,
+    Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -80,6 +81,7 @@ pub(super) fn emit(
         slots,
         infos,
         indices: &indices,
+        has_copies: has_copies(program),
     };
     code.functional = emitter.stream(false)?;
     code.stepped = emitter.stream(true)?;
@@ -134,6 +136,12 @@ fn zeroed(program: &Program, slots: &Slots, live: &Liveness) -> [Vec<u16>; 3] {
     zeroed
 }
 
+/// Whether copies count at barrier objects.
+fn has_copies(program: &Program) -> bool {
+    let counts = |micro: &Micro| matches!(micro.aux, Aux::Arrival { .. }) && micro.srcs.len() == 1;
+    program.micros.iter().any(counts)
+}
+
 struct Emitter<'a> {
     program: &'a Program,
     graph: &'a Graph,
@@ -141,6 +149,8 @@ struct Emitter<'a> {
     infos: &'a [InstructionInfo],
     /// Index in its side table, by micro-operation.
     indices: &'a [u32],
+    /// Whether copies count at barrier objects.
+    has_copies: bool,
 }
 
 impl Emitter<'_> {
@@ -163,7 +173,7 @@ impl Emitter<'_> {
             for at in bounds.start..bounds.end {
                 let micro = &self.program.micros[at];
                 let continues = last_info == Some(micro.info);
-                if !self.is_needed(block, at, continues) {
+                if !self.is_needed(block, at, continues) || micro.op == Op::Arrival && !waits {
                     continue;
                 }
                 // A branch may be the same instruction as what precedes it in another block.
@@ -232,6 +242,8 @@ impl Emitter<'_> {
             Op::Branch if micro.guard.is_none() => {
                 self.graph.blocks[block].successors != [block + 1]
             }
+            // Nothing counts later than its instruction says.
+            Op::Arrival => self.has_copies,
             Op::Move32 | Op::Move64 => match micro.srcs[0] {
                 Value::Reg(source) => {
                     let (dst, source) = (micro.dsts[0], source);
@@ -438,6 +450,20 @@ impl Tables<'_> {
                 };
                 push(&mut code.matrices, MatrixInst::Load(load))
             }
+            Aux::Arrival {
+                space,
+                offset,
+                slots,
+            } => {
+                let phase = micro.srcs.get(1).map(|value| self.address(*value));
+                let object = self.memory(micro, &object(*space, *offset), 0);
+                let inst = ArrivalInst {
+                    object,
+                    slots: *slots,
+                    phase,
+                };
+                push(&mut code.arrivals, inst)
+            }
             Aux::Scalar {
                 function,
                 immediate,
@@ -605,6 +631,23 @@ impl Tables<'_> {
             }
             ServiceAux::Clock(part) => Service::Clock { dst, part },
         }
+    }
+}
+
+/// The 64 bits of a barrier object, as an access without registers.
+fn object(space: Space, offset: i64) -> MemoryAux {
+    MemoryAux {
+        kind: AccessKind::Load,
+        space,
+        offset,
+        element_bytes: 8,
+        signed: false,
+        wide: true,
+        count: 1,
+        atomic: None,
+        slot: None,
+        hint: CacheHint::Volatile,
+        untimed: true,
     }
 }
 

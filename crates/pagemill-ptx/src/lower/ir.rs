@@ -108,6 +108,13 @@ pub(super) enum Aux {
     },
     /// Waits for the loads of asynchronous copies.
     WaitForCopies,
+    /// Copies, whose loads have these slots, count at the barrier object that the source names; with a second source, the phase
+    /// that it says is over. In simulated time, a phase is not over before the bytes are there.
+    Arrival {
+        space: Space,
+        offset: i64,
+        slots: u64,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ const SLOTS: u32 = 64;
 pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [InstructionInfo]) {
     let mut late = vec![0u64; program.classes.len()];
     let mut own = vec![0u64; infos.len()];
+    let mut counted = vec![false; infos.len()];
     let mut next = 0;
     for micro in &mut program.micros {
         let place = match &mut micro.aux {
@@ -37,9 +38,20 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
             late[dst.index()] |= 1 << slot;
         }
     }
+    for micro in &mut program.micros {
+        // It belongs to the copy before it, which is the instruction before it.
+        if let Aux::Arrival { slots, .. } = &mut micro.aux
+            && micro.srcs.len() == 1
+        {
+            let copy = (micro.info as usize).saturating_sub(1);
+            *slots = own[copy];
+            counted[copy] = true;
+        }
+    }
     let late = Late {
         slots: late,
         own,
+        counted,
         infos: &*infos,
     };
     let entry = solve(program, graph, &late);
@@ -63,6 +75,8 @@ struct Late<'a> {
     slots: Vec<u64>,
     /// By instruction, the slots of its own loads.
     own: Vec<u64>,
+    /// By instruction, whether it is a copy that counts at a barrier object, for which groups do not wait.
+    counted: Vec<bool>,
     infos: &'a [InstructionInfo],
 }
 
@@ -77,10 +91,10 @@ impl Late<'_> {
     /// for its own load; a wait for copies does.
     fn waits_of(&self, micro: &Micro) -> u64 {
         if matches!(micro.aux, Aux::WaitForCopies) {
-            let copies = self.infos.iter().zip(&self.own);
+            let copies = self.infos.iter().zip(self.own.iter().zip(&self.counted));
             return copies
-                .filter(|(info, _)| info.opcode.starts_with("cp.async"))
-                .fold(0, |slots, (_, own)| slots | own);
+                .filter(|(info, (_, counted))| !**counted && info.opcode.starts_with("cp.async"))
+                .fold(0, |slots, (_, (own, _))| slots | own);
         }
         // The other function knows nothing of what is still to arrive.
         if matches!(micro.op, Op::Call | Op::Return) {

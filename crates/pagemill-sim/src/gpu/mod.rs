@@ -2,6 +2,7 @@
 //! and the host's view of it all.
 
 mod allocated;
+mod arrivals;
 mod children;
 mod clusters;
 mod coalesce;

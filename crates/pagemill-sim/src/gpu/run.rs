@@ -1,5 +1,6 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
+use super::arrivals::Arrivals;
 use super::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
 use super::deferred::{DeferredQueue, Request, Stage};
 use super::machine::{GpuMachine, SmSpec};
@@ -66,6 +67,7 @@ pub(crate) struct Engine {
     clusters: ClusterSlots,
     cluster_blocks: u32,
     cluster_crossing: Picos,
+    arrivals: Arrivals,
     warps_per_block: u32,
     next_block: u64,
     shape_blocks: u64,
@@ -128,6 +130,7 @@ impl Engine {
             clusters: ClusterSlots::default(),
             cluster_blocks: 1,
             cluster_crossing: machine.core_clock.cycles(BARRIER_CYCLES),
+            arrivals: Arrivals::default(),
             warps_per_block: 0,
             next_block: 0,
             shape_blocks: 0,
@@ -230,6 +233,7 @@ impl Engine {
         self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];
         self.load_store = vec![LoadStore::default(); self.spec.count as usize];
         self.blocks = vec![BlockSlot::default(); slots as usize];
+        self.arrivals.restart(slots as usize);
         self.cluster_blocks = shape.cluster_blocks.max(1);
         self.clusters = ClusterSlots::new(self.cluster_blocks, per_sm, self.spec.count);
         self.next_block = 0;
@@ -268,6 +272,7 @@ impl Engine {
     fn start_block<S: GridStream>(&mut self, at: Picos, slot: u32, block: u64, stream: &mut S) {
         self.execution.blocks += 1;
         stream.start_block(slot, block);
+        self.arrivals.clear(slot);
         self.blocks[slot as usize] = BlockSlot {
             block,
             live_warps: self.warps_per_block,
@@ -401,6 +406,25 @@ impl Engine {
                     self.heap.pop();
                 }
             },
+            StepEnd::Copies { slots, phase } => match state.ready_at(slots) {
+                Some(ready) => {
+                    let home = self.block_of(slot, phase.rank);
+                    self.arrivals.note(home, phase, ready);
+                    self.heap.replace_top(end, warp);
+                }
+                // Until it is known when they arrive, the warp waits.
+                None => {
+                    state.arrived = end;
+                    state.phase = Phase::WaitSlots(slots);
+                    self.heap.pop();
+                }
+            },
+            StepEnd::Phase(phase) => {
+                let ready = self
+                    .arrivals
+                    .ready_at(self.block_of(slot, phase.rank), phase);
+                self.heap.replace_top(end.max(ready), warp);
+            }
             StepEnd::Barrier {
                 released: false, ..
             } => {
@@ -417,6 +441,14 @@ impl Engine {
                 self.at_cluster_barrier(end, warp, slot, (arrives, goes_on))
             }
             StepEnd::Exit => self.exit(end, warp, slot, stream),
+        }
+    }
+
+    /// Where the block of `rank` in the cluster of the block in `slot` is.
+    fn block_of(&self, slot: u32, rank: Option<u32>) -> u32 {
+        match rank {
+            None => slot,
+            Some(rank) => self.clusters.slot(self.clusters.group_of(slot), rank),
         }
     }
 

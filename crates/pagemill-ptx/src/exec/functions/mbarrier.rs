@@ -100,6 +100,11 @@ pub(crate) fn pending_count(state: u64, _: u64, _: u64, _: u32) -> u64 {
     pending(state)
 }
 
+/// Whether the phase of `state` is an odd one.
+pub(crate) fn is_odd(state: u64) -> bool {
+    state & PHASE != 0
+}
+
 /// Whether the phase of state `then` is over.
 pub(crate) fn is_past(now: u64, then: u64, _: u64, _: u32) -> u64 {
     (now ^ then) >> 63

@@ -3,7 +3,7 @@
 //!
 //! Here they are a loop over 16 bytes, or over elements of a reduction. The bytes are there at once. In simulated time a copy is
 //! one access for each 128 bytes of global memory, and the thread goes on while they are under way; it waits for them when it
-//! waits for groups, and before its copy counts at an mbarrier object.
+//! waits for groups. A phase of an mbarrier object at which they count is not seen to be over before they are there.
 
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
@@ -112,12 +112,17 @@ pub(super) fn arrive(
     bytes: Value,
 ) -> Result<(), Fail> {
     decoder.continue_as("mbarrier.complete_tx");
-    decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
     let (base, offset, space) = mbarrier::object(decoder, index, space)?;
     let class = decoder.class(base);
     let at = decoder.temporary(class);
     decoder.copy(at, base);
     blocks.turn(decoder, at);
+    let arrival = Aux::Arrival {
+        space,
+        offset,
+        slots: 0,
+    };
+    decoder.push(Op::Arrival, &[], &[Value::Reg(at)], arrival);
     mbarrier::count_bytes(decoder, (Value::Reg(at), offset, space), bytes)
 }
 

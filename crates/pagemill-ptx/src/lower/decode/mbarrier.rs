@@ -151,16 +151,24 @@ fn wait(decoder: &mut Decoder<'_>, space: Space, has_parity: bool) -> Result<(),
     let now = decoder.temporary(Class::Wide);
     decoder.push(Op::Load, &[now], &[base], Aux::Memory(aux));
     let dst = decoder.destination(0, Type::Pred)?;
-    match has_parity {
+    let phase = match has_parity {
         true => {
             let parity = decoder.source(2, Type::B32)?;
             decoder.scalar(state::is_past_parity, 0, dst, &[Value::Reg(now), parity]);
+            parity
         }
         false => {
             let then = decoder.source(2, Type::B64)?;
             decoder.scalar(state::is_past, 0, dst, &[Value::Reg(now), then]);
+            then
         }
-    }
+    };
+    let arrival = Aux::Arrival {
+        space,
+        offset,
+        slots: 0,
+    };
+    decoder.push_if(dst, Op::Arrival, &[], &[base, phase], arrival);
     Ok(())
 }
 
