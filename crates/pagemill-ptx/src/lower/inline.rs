@@ -550,13 +550,15 @@ impl<'a> Expander<'a, '_> {
     }
 }
 
-/// The call must have as many results and arguments as the function.
+/// The call must have as many results and arguments as the function. A function of another source may give nothing where it was
+/// declared to give something: like a linker, this leaves what the call takes undefined.
 fn check_arity(
     function: &Function,
     line: u32,
     (results, arguments): (&[Operand], &[Operand]),
 ) -> Result<(), Fail> {
-    if function.params.len() == arguments.len() && function.returns.len() == results.len() {
+    let gives = function.returns.len();
+    if function.params.len() == arguments.len() && (gives == results.len() || gives == 0) {
         return Ok(());
     }
     Err(fail(
@@ -565,7 +567,7 @@ fn check_arity(
             "{} takes {} parameters and returns {}, the call has {} and {}",
             function.name,
             function.params.len(),
-            function.returns.len(),
+            gives,
             arguments.len(),
             results.len()
         ),
