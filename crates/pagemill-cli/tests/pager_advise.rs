@@ -2,10 +2,7 @@
 
 mod common;
 
-use std::path::Path;
-
-use common::{has_userfault, run_in};
-use pagemill_testkit::skip;
+use common::{compile, has_userfault, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB in order, then reads and writes single units of them by chance.
@@ -43,19 +40,6 @@ const QUESTION: [&str; 7] = [
     ".",
 ];
 
-fn build(folder: &Path) -> bool {
-    std::fs::write(folder.join("program.c"), PROGRAM).expect("written");
-    let built = std::process::Command::new("cc")
-        .args(["-O1", "-o", "program", "program.c"])
-        .current_dir(folder)
-        .status();
-    let is_built = built.is_ok_and(|status| status.success());
-    if !is_built {
-        skip("there is no C compiler");
-    }
-    is_built
-}
-
 fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().expect("a number")
 }
@@ -66,7 +50,7 @@ fn settings_are_ranked_by_time_and_their_traffic_is_what_a_run_has() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    if !build(folder.path()) {
+    if !compile(folder.path(), "program", PROGRAM) {
         return;
     }
     let options = ["--checks", "2", "--format", "json", "--", "./program"];
@@ -146,7 +130,7 @@ fn the_table_ends_with_the_command_and_the_error() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    if !build(folder.path()) {
+    if !compile(folder.path(), "program", PROGRAM) {
         return;
     }
     let options = ["--checks", "0", "--store", "compressed", "--", "./program"];

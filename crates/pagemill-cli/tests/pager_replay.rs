@@ -4,8 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{has_userfault, run_in};
-use pagemill_testkit::skip;
+use common::{compile, has_userfault, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB, goes through them in order and by chance, changes some, and gives up a part.
@@ -34,20 +33,6 @@ int main(void) {
     return total != 1848650;
 }
 "#;
-
-/// Compiles it.
-fn build(folder: &Path) -> bool {
-    std::fs::write(folder.join("program.c"), PROGRAM).expect("written");
-    let built = std::process::Command::new("cc")
-        .args(["-O1", "-o", "program", "program.c"])
-        .current_dir(folder)
-        .status();
-    let is_built = built.is_ok_and(|status| status.success());
-    if !is_built {
-        skip("there is no C compiler");
-    }
-    is_built
-}
 
 /// What both count under the same names.
 const COUNTS: [&str; 8] = [
@@ -130,7 +115,7 @@ fn a_replay_under_the_rules_of_its_recording_has_every_fault_and_every_byte() {
         ],
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        if !build(folder.path()) {
+        if !compile(folder.path(), "program", PROGRAM) {
             return;
         }
         let measured = paged(folder.path(), &[rules, &["--record", "trace"]].concat());
@@ -154,7 +139,7 @@ fn a_recording_in_few_frames_tells_of_other_budgets() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    if !build(folder.path()) {
+    if !compile(folder.path(), "program", PROGRAM) {
         return;
     }
     let recording = [

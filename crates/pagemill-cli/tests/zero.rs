@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::{pagemill, run, run_in};
+use common::{compile, pagemill, run, run_in};
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_testkit::skip;
 use pagemill_zero_client::{Client, Request};
@@ -274,12 +274,9 @@ fn advised<'a>(result: &'a Value, setting: &str) -> &'a Value {
 fn every_kind_of_pages_is_tried_or_has_a_reason() {
     let _stock = stock();
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("touch.c"), TOUCH).expect("written");
-    let built = Command::new("cc")
-        .args(["-O1", "-fno-builtin", "-o", "touch", "touch.c"])
-        .current_dir(folder.path())
-        .status();
-    assert!(built.expect("a C compiler").success());
+    if !compile(folder.path(), "touch", TOUCH) {
+        return;
+    }
     let options = ["zero", "advise", "--runs", "3", "--format", "json"];
     let ran = run_in(folder.path(), &[&options[..], &["--", "./touch"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

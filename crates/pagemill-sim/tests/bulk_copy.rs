@@ -135,8 +135,8 @@ LOOP:
 }
 ";
 
-/// Time of one block, and the segments that its accesses touched; the copy begins `offset` bytes into the data.
-fn run(kernel: &str, offset: u64, bytes: u32) -> (Picos, u64) {
+/// Time of one block of a kernel, and the segments that its accesses touched; `arguments` are made of the address of 20,000 bytes.
+fn launch(kernel: &str, arguments: impl Fn(u64) -> Vec<u8>) -> (Picos, u64) {
     let machine = GpuMachine::gtx480();
     let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
     let module = gpu.load_module("bulk", PTX).unwrap();
@@ -148,12 +148,17 @@ fn run(kernel: &str, offset: u64, bytes: u32) -> (Picos, u64) {
         cooperative: false,
         cluster: None,
     };
-    let place = (data.address.0 + offset).to_le_bytes();
-    let arguments = [&place[..], &bytes.to_le_bytes()].concat();
     let report = gpu
-        .launch_packed(module, kernel, &shape, &arguments)
+        .launch_packed(module, kernel, &shape, &arguments(data.address.0))
         .unwrap();
     (report.time(), report.stats.execution.segments)
+}
+
+/// A copy that begins `offset` bytes into the data.
+fn run(kernel: &str, offset: u64, bytes: u32) -> (Picos, u64) {
+    launch(kernel, |data| {
+        [&(data + offset).to_le_bytes()[..], &bytes.to_le_bytes()].concat()
+    })
 }
 
 #[test]
@@ -195,42 +200,27 @@ fn accesses_of_a_copy_overlap() {
     assert!(many < Picos(one.0 * 32), "{many:?} for {one:?}");
 }
 
-/// The same for a box of `rows` rows of 128 bytes that begins at (`x`, `y`) of a matrix of 64 rows of 256 bytes, `pitch` apart.
+/// A copy of `rows` rows of 128 bytes that begins at (`x`, `y`) of a matrix of 64 rows of 256 bytes, `pitch` apart.
 fn run_tile(rows: u32, x: i32, y: i32, pitch: u64) -> (Picos, u64) {
-    let machine = GpuMachine::gtx480();
-    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
-    let module = gpu.load_module("bulk", PTX).unwrap();
-    let data = gpu.alloc("data", 20000).unwrap();
     let dimension = |size, stride_bytes, box_size| TensorDimension {
         size,
         stride_bytes,
         box_size,
         step: 1,
     };
-    let map = TensorMap {
-        address: data.address.0,
-        element: TensorElement::U32,
-        dimensions: vec![dimension(64, 4, 32), dimension(64, pitch, rows)],
-        swizzle: Swizzle::Bytes128,
-        fills_with_nan: false,
-    };
-    let shape = LaunchShape {
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        dynamic_shared_bytes: 0,
-        cooperative: false,
-        cluster: None,
-    };
-    let words: Vec<u8> = map
-        .to_words()
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    let rest = [x.to_le_bytes(), y.to_le_bytes(), (rows * 128).to_le_bytes()].concat();
-    let report = gpu
-        .launch_packed(module, "tile", &shape, &[words, rest].concat())
-        .unwrap();
-    (report.time(), report.stats.execution.segments)
+    launch("tile", |data| {
+        let map = TensorMap {
+            address: data,
+            element: TensorElement::U32,
+            dimensions: vec![dimension(64, 4, 32), dimension(64, pitch, rows)],
+            swizzle: Swizzle::Bytes128,
+            fills_with_nan: false,
+        };
+        let words = map.to_words();
+        let map: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let rest = [x.to_le_bytes(), y.to_le_bytes(), (rows * 128).to_le_bytes()].concat();
+        [map, rest].concat()
+    })
 }
 
 #[test]
@@ -262,29 +252,17 @@ fn a_tile_of_neighbors_takes_as_long_as_a_copy() {
     }
 }
 
-/// Time of a block that copies 16 KiB, if it does, works for `rounds` rounds, and only then waits for the copy.
+/// Time in ps of a block that copies `bytes`, works for `rounds` rounds, and only then waits for the copy.
 fn run_ahead(bytes: u32, rounds: u32) -> f64 {
-    let machine = GpuMachine::gtx480();
-    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
-    let module = gpu.load_module("bulk", PTX).unwrap();
-    let data = gpu.alloc("data", 20000).unwrap();
-    let shape = LaunchShape {
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        dynamic_shared_bytes: 0,
-        cooperative: false,
-        cluster: None,
-    };
-    let arguments = [
-        &data.address.0.to_le_bytes()[..],
-        &bytes.to_le_bytes(),
-        &rounds.to_le_bytes(),
-    ]
-    .concat();
-    let report = gpu
-        .launch_packed(module, "ahead", &shape, &arguments)
-        .unwrap();
-    report.time().0 as f64
+    let (time, _) = launch("ahead", |data| {
+        [
+            &data.to_le_bytes()[..],
+            &bytes.to_le_bytes(),
+            &rounds.to_le_bytes(),
+        ]
+        .concat()
+    });
+    time.0 as f64
 }
 
 #[test]

@@ -24,6 +24,24 @@ pub fn has_userfault() -> bool {
     is_there
 }
 
+/// Compiles the C program `source` into the file `name` of `folder`; counts a skip where there is no compiler.
+#[allow(dead_code, reason = "not every test program uses it")]
+pub fn compile(folder: &Path, name: &str, source: &str) -> bool {
+    let file = format!("{name}.c");
+    std::fs::write(folder.join(&file), source).expect("written");
+    let compiled = Command::new("cc")
+        // An allocation that is not used otherwise is one nevertheless.
+        .args(["-O1", "-fno-builtin", "-o", name, &file])
+        .current_dir(folder)
+        .status();
+    let Ok(compiled) = compiled else {
+        skip("there is no C compiler");
+        return false;
+    };
+    assert!(compiled.success(), "{file} does not compile");
+    true
+}
+
 /// What a finished command left.
 #[allow(dead_code, reason = "not every test program uses it")]
 pub struct Finished {
