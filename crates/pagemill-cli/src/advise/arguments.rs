@@ -32,15 +32,15 @@ pub struct AdviseArguments {
     pub model: Option<PathBuf>,
 
     /// Access pattern: grid-stride, block-stride, random-warp
-    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
+    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present_any = ["command", "model", "memory_bytes"], conflicts_with_all = ["command", "model"])]
     pub pattern: Option<AccessPattern>,
 
     /// Size of the data divided by the GPU memory free for it
-    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present_any = ["command", "model"], conflicts_with_all = ["command", "model"])]
+    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present_any = ["command", "model", "memory_bytes"], conflicts_with_all = ["command", "model"])]
     pub factor: Option<f64>,
 
     /// The GPU, its link and its driver; `pagemill list machines` shows all; for a model also `all` [default for a program: a100-pcie4-x86]
-    #[arg(long, value_name = "NAME", required_unless_present = "command")]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["command", "memory_bytes"])]
     pub machine: Option<String>,
 
     /// How often the data is read
