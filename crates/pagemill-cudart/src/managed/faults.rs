@@ -132,9 +132,15 @@ fn protect(range: Range<u64>, protection: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Whether there was a touch since the last call of this function.
+/// Whether there was a touch since the last call of [`expect_touches`].
 pub(crate) fn any_touched() -> bool {
-    PENDING.swap(false, Ordering::AcqRel)
+    PENDING.load(Ordering::Acquire)
+}
+
+/// Touches from now on count as new: for the runtime whose memory it is, before it takes those that were.
+pub(crate) fn expect_touches() {
+    // No look at what was touched may come before this is visible.
+    PENDING.swap(false, Ordering::AcqRel);
 }
 
 /// Calls `seen` with the start of every granule in `range` that the CPU has touched since the last call, ascending, and with

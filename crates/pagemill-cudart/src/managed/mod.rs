@@ -8,7 +8,7 @@ mod signals;
 mod views;
 mod watch;
 
-pub(crate) use faults::{Closed, Touched, any_touched, close, open, take_touched};
+pub(crate) use faults::{Closed, Touched, any_touched, close, expect_touches, open, take_touched};
 pub(crate) use shared::{Origin, SharedMemory};
 pub(crate) use views::Views;
 

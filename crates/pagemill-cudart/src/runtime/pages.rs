@@ -157,9 +157,10 @@ impl ManagedPages {
 impl Runtime {
     /// Pages that the CPU has touched come back, in the order of their addresses, while the host waits.
     pub(super) fn return_touched(&mut self) {
-        if !managed::any_touched() {
+        if !managed::any_touched() || !self.has_managed_memory() {
             return;
         }
+        managed::expect_touches();
         self.gpu.set_now(self.clocks.host());
         for block in self.blocks.values_mut() {
             let Kind::Managed(buffer, pages) = &mut block.kind else {
@@ -174,6 +175,12 @@ impl Runtime {
             }
         }
         self.clocks.host_waits(self.gpu.now());
+    }
+
+    /// Of several runtimes in a process one has managed memory, and touches are for it.
+    fn has_managed_memory(&self) -> bool {
+        let mut blocks = self.blocks.values();
+        blocks.any(|block| matches!(block.kind, Kind::Managed(..)))
     }
 
     /// Before the page manager looks at pages: those that the CPU has touched first are in its memory.

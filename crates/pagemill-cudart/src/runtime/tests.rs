@@ -132,6 +132,22 @@ fn managed_pages_close_when_they_leave_and_come_back_when_touched() {
 }
 
 #[test]
+fn touches_are_for_the_runtime_whose_memory_it_is() {
+    let mut runtime = runtime();
+    let mut other = self::runtime();
+    let _only = only_one_with_managed_memory();
+    let memory = runtime.malloc_managed(4096).expect("there is room");
+    store(&mut runtime, memory, 5, StreamId::LEGACY).expect("it runs");
+    // SAFETY: the managed memory is mapped; the fault of a page on the GPU opens it.
+    let seen = unsafe { (memory as *const u32).read_volatile() };
+    assert_eq!(seen, 5);
+    other.call(|_| Ok(())).expect("nothing is wrong");
+    runtime.call(|_| Ok(())).expect("nothing is wrong");
+    assert!(!runtime.gpu.is_on_gpu(pagemill_types::VirtAddr(memory)));
+    assert_eq!(runtime.finish().memory.migration.returned_pages, 1);
+}
+
+#[test]
 fn pages_that_only_a_kernel_touches_are_allocated_on_the_gpu_and_do_not_move() {
     let mut runtime = runtime();
     let _only = only_one_with_managed_memory();
