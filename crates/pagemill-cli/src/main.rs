@@ -22,6 +22,7 @@ mod preload;
 mod rank;
 mod report;
 mod run;
+mod shell;
 mod sweep;
 mod values;
 mod view;

@@ -16,6 +16,7 @@ use crate::args::RunFormat;
 use crate::failure::Failure;
 use crate::output::{note, print_results, print_text, write_results};
 use crate::pager::{probe, run};
+use crate::shell::typed;
 
 /// Page sizes that are compared, as far as four of them fit the memory. With the policies, this bounds the points.
 const PAGE_SIZES_KIB: [u64; 3] = [64, 256, 2048];
@@ -318,25 +319,16 @@ fn setup_of(arguments: &AdviseArguments, row: &Row) -> Setup {
 /// What a user types for a setting.
 fn command_of(arguments: &AdviseArguments, setup: &Setup) -> String {
     let words = arguments.program.command.iter();
-    let words: Vec<String> = words.map(|word| for_shell(word)).collect();
+    let words: Vec<String> = words.map(|word| typed(word)).collect();
     format!(
         "pagemill pager run --memory {}KiB --to {} --page-size {}KiB --policy {} --read-ahead {} -- {}",
         setup.budget_bytes >> 10,
-        for_shell(&setup.to),
+        typed(&setup.to),
         setup.page_bytes >> 10,
         setup.policy,
         setup.read_ahead,
         words.join(" ")
     )
-}
-
-/// `word` as a shell takes it.
-fn for_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// The largest difference between a prediction and its measurement, as a share of the latter.

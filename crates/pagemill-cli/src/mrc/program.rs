@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
+use crate::shell::quoted;
 
 /// A dynamically linked program with its arguments.
 pub struct Program {
@@ -85,36 +86,9 @@ fn find(name: &OsStr, folder: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// One word, whatever is in it.
-fn quoted(word: &OsStr) -> Vec<u8> {
-    let mut text = vec![b'\''];
-    for byte in word.as_bytes() {
-        match byte {
-            b'\'' => text.extend(b"'\\''"),
-            byte => text.push(*byte),
-        }
-    }
-    text.push(b'\'');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shell_reads_every_word_as_it_is() {
-        for word in ["a", "", "a b", "it's", "$x `y` \\ \"z\"", "two\nlines", "'"] {
-            let mut script = b"printf %s ".to_vec();
-            script.extend(quoted(OsStr::new(word)));
-            let output = Command::new("sh")
-                .arg("-c")
-                .arg(OsStr::from_bytes(&script))
-                .output()
-                .expect("there is a shell");
-            assert_eq!(output.stdout, word.as_bytes(), "{word:?}");
-        }
-    }
 
     #[test]
     fn programs_are_found_as_a_shell_finds_them() {
