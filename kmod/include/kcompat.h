@@ -11,6 +11,13 @@
 #include <linux/slab.h>
 #include <linux/version.h>
 
+/* The series that the modules are written for. */
+#define KCOMPAT_IS_KNOWN_KERNEL \
+	((LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) && \
+	  LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)) || \
+	 (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0) && \
+	  LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)))
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {

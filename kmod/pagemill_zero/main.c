@@ -4,14 +4,9 @@
  *
  * For Linux 6.1, 6.12 and 7.2, unmodified. See docs/zeroing-kernel.md.
  */
-#include <linux/version.h>
-
 #include "internal.h"
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
-	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0) && \
-	 LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)) || \
-	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#if !KCOMPAT_IS_KNOWN_KERNEL
 #error "pagemill_zero knows the hugetlb pool of Linux 6.1 to 6.12, and 7.2"
 #endif
 
