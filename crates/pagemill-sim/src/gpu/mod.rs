@@ -2,7 +2,7 @@
 //! and the host's view of it all.
 
 mod allocated;
-mod arrivals;
+mod barrier_arrivals;
 mod children;
 mod clusters;
 mod coalesce;

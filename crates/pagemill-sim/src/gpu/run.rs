@@ -1,6 +1,6 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
-use super::arrivals::Arrivals;
+use super::barrier_arrivals::BarrierArrivals;
 use super::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
 use super::deferred::{DeferredQueue, Request, Stage};
 use super::machine::{GpuMachine, SmSpec};
@@ -67,7 +67,7 @@ pub(crate) struct Engine {
     clusters: ClusterSlots,
     cluster_blocks: u32,
     cluster_crossing: Picos,
-    arrivals: Arrivals,
+    arrivals: BarrierArrivals,
     warps_per_block: u32,
     next_block: u64,
     shape_blocks: u64,
@@ -130,7 +130,7 @@ impl Engine {
             clusters: ClusterSlots::default(),
             cluster_blocks: 1,
             cluster_crossing: machine.core_clock.cycles(BARRIER_CYCLES),
-            arrivals: Arrivals::default(),
+            arrivals: BarrierArrivals::default(),
             warps_per_block: 0,
             next_block: 0,
             shape_blocks: 0,

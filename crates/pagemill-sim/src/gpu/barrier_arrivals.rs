@@ -5,11 +5,11 @@ use pagemill_types::Picos;
 
 /// By place of a resident block, the phases of its barrier objects and when the last bytes for each arrive.
 #[derive(Debug, Default)]
-pub(crate) struct Arrivals {
+pub(crate) struct BarrierArrivals {
     of_block: Vec<Vec<(u32, bool, Picos)>>,
 }
 
-impl Arrivals {
+impl BarrierArrivals {
     /// Room for `slots` blocks.
     pub(crate) fn restart(&mut self, slots: usize) {
         self.of_block.clear();
