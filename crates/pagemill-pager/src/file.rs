@@ -261,7 +261,7 @@ impl MappedFile {
 
     /// Returns once all that was written is on the disk.
     pub fn sync(&self) -> Result<(), FileError> {
-        let failed = |error| self.failed("keep", self.part.clone(), error);
+        let failed = |error| self.failed("sync", self.part.clone(), error);
         self.file.sync_data().map_err(failed)
     }
 

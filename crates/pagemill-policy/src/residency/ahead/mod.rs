@@ -27,7 +27,7 @@ pub static AHEADS: Registry<AheadEntry> = Registry::new("prefetch policy", &[
     next_blocks::NextBlocks::ENTRY,
 ]);
 
-/// Makes a policy, or none where nothing comes ahead.
+/// Makes a policy, or none where nothing is prefetched.
 pub type BuildAhead = dyn Fn() -> Option<Box<dyn Ahead>> + Send + Sync;
 
 /// A policy by name.
