@@ -12,8 +12,8 @@
 
 #include "guest.h"
 
-#define WORDS		(COLOR_PAGE / sizeof(uint64_t))
-#define IDLE_TRIES	200
+#define WORDS	   (COLOR_PAGE / sizeof(uint64_t))
+#define IDLE_TRIES 200
 
 int color_open(void)
 {
@@ -100,8 +100,8 @@ void color_set_stock(int fd, uint64_t limit_pages, uint64_t keep_pages, uint64_t
 
 unsigned char *color_map(int fd, size_t pages)
 {
-	unsigned char *at = mmap(NULL, pages * COLOR_PAGE, PROT_READ | PROT_WRITE,
-				 MAP_SHARED, fd, 0);
+	unsigned char *at =
+		mmap(NULL, pages * COLOR_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (at == MAP_FAILED)
 		guest_fail("cannot map %zu pages: %s", pages, strerror(errno));
@@ -216,6 +216,7 @@ void color_expect_idle(void)
 		}
 		usleep(50000);
 	}
-	guest_fail("%" PRIu64 " frames are in use, %" PRIu64 " spaces are open; there should be none",
+	guest_fail("%" PRIu64 " frames are in use, %" PRIu64
+		   " spaces are open; there should be none",
 		   (uint64_t)stock.used_pages, (uint64_t)stock.spaces - 1);
 }

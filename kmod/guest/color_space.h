@@ -9,10 +9,10 @@
 
 #include "pagemill_color.h"
 
-#define COLOR_DEVICE	"/dev/" PAGEMILL_COLOR_DEVICE
-#define COLOR_SYSFS	"/sys/class/misc/" PAGEMILL_COLOR_DEVICE "/"
-#define COLOR_PAGE	4096
-#define COLOR_NO_FRAME	(~0ull)
+#define COLOR_DEVICE   "/dev/" PAGEMILL_COLOR_DEVICE
+#define COLOR_SYSFS    "/sys/class/misc/" PAGEMILL_COLOR_DEVICE "/"
+#define COLOR_PAGE     4096
+#define COLOR_NO_FRAME (~0ull)
 
 /* Each ends the program if the module refuses. */
 int color_open(void);

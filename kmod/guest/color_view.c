@@ -12,10 +12,10 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define PRESENT		(1ull << 63)
-#define FRAME_MASK	((1ull << 55) - 1)
-#define DESCRIPTORS	1024
-#define ENTRIES		4096
+#define PRESENT	    (1ull << 63)
+#define FRAME_MASK  ((1ull << 55) - 1)
+#define DESCRIPTORS 1024
+#define ENTRIES	    4096
 
 struct mapping {
 	uint64_t start;

@@ -10,8 +10,8 @@
 #include "pagemill_color.h"
 
 struct color_view {
-	uint64_t colored_pages;	/* with a frame, in mappings of the module */
-	uint64_t outside_pages;	/* of these, in a color that is not in the set */
+	uint64_t colored_pages; /* with a frame, in mappings of the module */
+	uint64_t outside_pages; /* of these, in a color that is not in the set */
 	uint64_t plain_pages;	/* of the C library's own heap */
 };
 

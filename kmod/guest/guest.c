@@ -57,12 +57,11 @@ char *guest_map_pages(size_t count, size_t page_bytes)
 {
 	int size_flag = (__builtin_ctzll(page_bytes) << MAP_HUGE_SHIFT);
 	char *pages = mmap(NULL, count * page_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | size_flag,
-			   -1, 0);
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | size_flag, -1, 0);
 
 	if (pages == MAP_FAILED)
-		guest_fail("cannot map %zu huge pages of %zu bytes: %s", count,
-			   page_bytes, strerror(errno));
+		guest_fail("cannot map %zu huge pages of %zu bytes: %s", count, page_bytes,
+			   strerror(errno));
 	/* A helper that is forked meanwhile would keep them. */
 	madvise(pages, count * page_bytes, MADV_DONTFORK);
 	return pages;

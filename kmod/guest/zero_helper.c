@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -17,10 +18,10 @@
 
 #include "guest.h"
 
-#define IDLE_MS		100
-#define LATE_US		20000
+#define IDLE_MS 100
+#define LATE_US 20000
 
-static struct zero_window *mine;	/* for the signal handler */
+static struct zero_window *mine; /* for the signal handler */
 static volatile sig_atomic_t lost_piece;
 
 static char *piece_at(const struct zero_window *window, unsigned int index)
@@ -32,8 +33,8 @@ static bool map_pieces(struct zero_window *window, char *at, uint64_t bytes)
 {
 	uint64_t offset = PAGEMILL_ZERO_WINDOW_OFFSET + (at - window->window);
 
-	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		    window->fd, offset) == at;
+	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, window->fd,
+		    offset) == at;
 }
 
 int zero_window_open(struct zero_window *window)
@@ -44,13 +45,13 @@ int zero_window_open(struct zero_window *window)
 	window->fd = open(ZERO_DEVICE, O_RDWR | O_CLOEXEC);
 	if (window->fd < 0)
 		return errno;
-	window->ring = mmap(NULL, PAGEMILL_ZERO_RING_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, window->fd, 0);
+	window->ring = mmap(NULL, PAGEMILL_ZERO_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    window->fd, 0);
 	if (window->ring == MAP_FAILED)
 		return errno;
 	/* Aligned, so that a piece is mapped at once. */
-	start = (uintptr_t)mmap(NULL, room, PROT_NONE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	start = (uintptr_t)mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				-1, 0);
 	start = (start + PAGEMILL_ZERO_PIECE_BYTES - 1) & -PAGEMILL_ZERO_PIECE_BYTES;
 	window->window = (char *)start;
 	if (!map_pieces(window, window->window, PAGEMILL_ZERO_WINDOW_BYTES))
@@ -111,8 +112,8 @@ static bool serve_posted(struct zero_window *window, enum zero_engine engine)
 		window->cursor = head - PAGEMILL_ZERO_ENTRIES;
 	for (; window->cursor != head; window->cursor++) {
 		unsigned int index = window->cursor % PAGEMILL_ZERO_ENTRIES;
-		uint64_t posted = __atomic_load_n(&window->ring->entry[index].posted,
-						  __ATOMIC_ACQUIRE);
+		uint64_t posted =
+			__atomic_load_n(&window->ring->entry[index].posted, __ATOMIC_ACQUIRE);
 
 		if (posted == window->cursor)
 			work_on(window, index, posted, engine);
@@ -133,8 +134,7 @@ static void sleep_until_posted(struct zero_window *window)
 }
 
 /* Rubbish everywhere; now and then what it takes to be believed. */
-__attribute__((noreturn))
-static void scribble(struct zero_window *window)
+__attribute__((noreturn)) static void scribble(struct zero_window *window)
 {
 	uint64_t *words = (uint64_t *)window->ring;
 	uint64_t state = 3;
@@ -156,8 +156,7 @@ static void scribble(struct zero_window *window)
 
 void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool busy)
 {
-	struct sigaction action = { .sa_sigaction = on_bus_error,
-				    .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
 
 	mine = window;
 	sigaction(SIGBUS, &action, NULL);
@@ -167,7 +166,7 @@ void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool
 		if (serve_posted(window, engine))
 			continue;
 		if (busy)
-			__builtin_ia32_pause();
+			guest_pause();
 		else
 			sleep_until_posted(window);
 	}
@@ -247,6 +246,10 @@ void zero_set(const char *attribute, const char *text)
 
 	snprintf(path, sizeof(path), ZERO_SYSFS "%s", attribute);
 	error = guest_write(path, text);
+	if (error == EOPNOTSUPP) {
+		printf("%s %s: this kernel does not list what it needs\n", attribute, text);
+		exit(GUEST_SKIPPED);
+	}
 	if (error)
 		guest_fail("%s refuses %s: %s", path, text, strerror(error));
 }

@@ -9,22 +9,22 @@
 
 #include "pagemill_zero.h"
 
-#define ZERO_DEVICE	"/dev/" PAGEMILL_ZERO_DEVICE
-#define ZERO_SYSFS	"/sys/class/misc/" PAGEMILL_ZERO_DEVICE "/"
+#define ZERO_DEVICE "/dev/" PAGEMILL_ZERO_DEVICE
+#define ZERO_SYSFS  "/sys/class/misc/" PAGEMILL_ZERO_DEVICE "/"
 
 /* What a helper does with a piece. */
 enum zero_engine {
-	ZERO_ENGINE_STORES,	/* cleans it */
-	ZERO_ENGINE_NONE,	/* says it did */
-	ZERO_ENGINE_STUCK,	/* says nothing */
-	ZERO_ENGINE_LATE,	/* cleans it after a while */
-	ZERO_ENGINE_HOSTILE,	/* writes rubbish into the ring, and lies */
+	ZERO_ENGINE_STORES,  /* cleans it */
+	ZERO_ENGINE_NONE,    /* says it did */
+	ZERO_ENGINE_STUCK,   /* says nothing */
+	ZERO_ENGINE_LATE,    /* cleans it after a while */
+	ZERO_ENGINE_HOSTILE, /* writes rubbish into the ring, and lies */
 };
 
 struct zero_window {
 	struct pagemill_zero_ring *ring;
 	char *window;
-	uint64_t cursor;	/* the sequence number to look at next */
+	uint64_t cursor; /* the sequence number to look at next */
 	int fd;
 };
 
@@ -32,8 +32,8 @@ struct zero_window {
 int zero_window_open(struct zero_window *window);
 
 /* Works until it is killed. `busy`: polls the ring and never sleeps. */
-__attribute__((noreturn))
-void zero_helper_serve(struct zero_window *window, enum zero_engine engine, bool busy);
+__attribute__((noreturn)) void zero_helper_serve(struct zero_window *window,
+						 enum zero_engine engine, bool busy);
 
 /* Forks a helper, and returns when it is attached. */
 pid_t zero_helper_start(enum zero_engine engine, bool busy);

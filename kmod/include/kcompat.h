@@ -12,10 +12,10 @@
 #include <linux/version.h>
 
 /* The series that the modules are written for. */
-#define KCOMPAT_IS_KNOWN_KERNEL \
-	((LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) && \
-	  LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)) || \
-	 (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0) && \
+#define KCOMPAT_IS_KNOWN_KERNEL                                                                    \
+	((LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) &&                                         \
+	  LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)) ||                                        \
+	 (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0) &&                                         \
 	  LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)))
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -32,9 +32,9 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 
 /* MAX_ORDER was one more than the largest order until 6.4. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-#define MAX_PAGE_ORDER	(MAX_ORDER - 1)
+#define MAX_PAGE_ORDER (MAX_ORDER - 1)
 #elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
-#define MAX_PAGE_ORDER	MAX_ORDER
+#define MAX_PAGE_ORDER MAX_ORDER
 #endif
 
 /* Shrinkers are allocated by the kernel since 6.7. */

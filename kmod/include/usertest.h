@@ -10,13 +10,13 @@
 
 static unsigned int round_now;
 
-#define CHECK(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			fprintf(stderr, "%s:%d: round %u: %s\n",	\
-				__FILE__, __LINE__, round_now, #condition); \
-			exit(1);					\
-		}							\
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: round %u: %s\n", __FILE__, __LINE__, round_now,    \
+				#condition);                                                       \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 /* The same numbers in every run (splitmix64). */

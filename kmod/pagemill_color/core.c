@@ -8,13 +8,11 @@ static bool is_power_of_two(u64 number)
 }
 
 /* How many colors a cache has, or 0 if its sets are not selected by address bits. */
-u32 pmc_geometry_colors(u64 cache_bytes, u32 ways, u32 line_bytes,
-			u32 page_bytes)
+u32 pmc_geometry_colors(u64 cache_bytes, u32 ways, u32 line_bytes, u32 page_bytes)
 {
 	u64 way_bytes;
 
-	if (!ways || cache_bytes % ways || !is_power_of_two(line_bytes) ||
-	    line_bytes > page_bytes)
+	if (!ways || cache_bytes % ways || !is_power_of_two(line_bytes) || line_bytes > page_bytes)
 		return 0;
 	way_bytes = cache_bytes / ways;
 	if (!is_power_of_two(way_bytes) || way_bytes < 2ULL * page_bytes ||
@@ -63,8 +61,7 @@ u32 pmc_set_count(const struct pagemill_color_set *set)
 	return count;
 }
 
-void pmc_dealer_init(struct pmc_dealer *dealer, u32 colors,
-		     const struct pagemill_color_set *set)
+void pmc_dealer_init(struct pmc_dealer *dealer, u32 colors, const struct pagemill_color_set *set)
 {
 	memset(dealer, 0, sizeof(*dealer));
 	dealer->set = *set;
@@ -73,8 +70,7 @@ void pmc_dealer_init(struct pmc_dealer *dealer, u32 colors,
 }
 
 /* Other colors from now on; what was dealt stays counted. */
-void pmc_dealer_change(struct pmc_dealer *dealer,
-		       const struct pagemill_color_set *set)
+void pmc_dealer_change(struct pmc_dealer *dealer, const struct pagemill_color_set *set)
 {
 	dealer->set = *set;
 }
@@ -84,8 +80,7 @@ void pmc_dealer_change(struct pmc_dealer *dealer,
  * last dealt one on, and another than the last where there is a choice. Only
  * colors that are `available`, if that is known; PMC_NO_COLOR if none is.
  */
-int pmc_dealer_next(const struct pmc_dealer *dealer,
-		    const struct pagemill_color_set *available)
+int pmc_dealer_next(const struct pmc_dealer *dealer, const struct pagemill_color_set *available)
 {
 	u32 color = dealer->last < 0 ? dealer->colors - 1 : (u32)dealer->last;
 	int best = PMC_NO_COLOR;
@@ -98,8 +93,7 @@ int pmc_dealer_next(const struct pmc_dealer *dealer,
 			continue;
 		if ((int)color == dealer->last && best != PMC_NO_COLOR)
 			continue;
-		if (best == PMC_NO_COLOR ||
-		    dealer->pages[color] < dealer->pages[best])
+		if (best == PMC_NO_COLOR || dealer->pages[color] < dealer->pages[best])
 			best = color;
 	}
 	return best;
@@ -140,14 +134,12 @@ struct pmc_choice pmc_choose(const struct pmc_dealer *dealer, u32 rule,
 }
 
 /* One page more for each color, or each that holds more than its share, while there are odd ones. */
-static u64 give_odd(struct pmc_plan *plan, const u32 *held, u64 odd, u32 share,
-		    bool only_fuller)
+static u64 give_odd(struct pmc_plan *plan, const u32 *held, u64 odd, u32 share, bool only_fuller)
 {
 	u32 color;
 
 	for (color = 0; color < plan->colors && odd; color++) {
-		if (!pmc_set_has(&plan->set, color) ||
-		    plan->share[color] != share ||
+		if (!pmc_set_has(&plan->set, color) || plan->share[color] != share ||
 		    (only_fuller && held[color] <= share))
 			continue;
 		plan->share[color]++;
@@ -160,8 +152,8 @@ static u64 give_odd(struct pmc_plan *plan, const u32 *held, u64 odd, u32 share,
  * `held` says how many pages have each color now. The odd pages go to colors
  * that hold more than their share already: then the fewest pages move.
  */
-void pmc_plan_init(struct pmc_plan *plan, u32 colors,
-		   const struct pagemill_color_set *set, const u32 *held)
+void pmc_plan_init(struct pmc_plan *plan, u32 colors, const struct pagemill_color_set *set,
+		   const u32 *held)
 {
 	u32 count = pmc_set_count(set);
 	u64 pages = 0, odd;
@@ -180,8 +172,8 @@ void pmc_plan_init(struct pmc_plan *plan, u32 colors,
 	odd = give_odd(plan, held, odd, share, true);
 	give_odd(plan, held, odd, share, false);
 	for (color = 0; color < colors; color++) {
-		plan->keep[color] = held[color] < plan->share[color] ?
-					    held[color] : plan->share[color];
+		plan->keep[color] =
+			held[color] < plan->share[color] ? held[color] : plan->share[color];
 		plan->room[color] = plan->share[color] - plan->keep[color];
 	}
 }

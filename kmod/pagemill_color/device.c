@@ -72,8 +72,7 @@ static int put_by_color(const u64 *by_color, u64 to, u32 capacity)
 
 	if (!to)
 		return 0;
-	return copy_to_user(u64_to_user_ptr(to), by_color,
-			    count * sizeof(*by_color)) ? -EFAULT : 0;
+	return copy_to_user(u64_to_user_ptr(to), by_color, count * sizeof(*by_color)) ? -EFAULT : 0;
 }
 
 static int report_space(struct pmc_space *space, void __user *at)
@@ -91,8 +90,7 @@ static int report_space(struct pmc_space *space, void __user *at)
 		return -ENOMEM;
 	error = pmc_space_report(space, &report, by_color);
 	if (!error)
-		error = put_by_color(by_color, report.frames_by_color,
-				     report.frames_capacity);
+		error = put_by_color(by_color, report.frames_by_color, report.frames_capacity);
 	if (!error && copy_to_user(at, &report, sizeof(report)))
 		error = -EFAULT;
 	kvfree(by_color);
@@ -108,8 +106,7 @@ static int report_stock(struct pagemill_color_stock *stock, void __user *to)
 		return -ENOMEM;
 	pmc_stock_report(stock, by_color);
 	stock->spaces = pmc_space_opened();
-	error = put_by_color(by_color, stock->stocked_by_color,
-			     stock->stocked_capacity);
+	error = put_by_color(by_color, stock->stocked_by_color, stock->stocked_capacity);
 	if (!error && copy_to_user(to, stock, sizeof(*stock)))
 		error = -EFAULT;
 	kvfree(by_color);
@@ -128,16 +125,14 @@ static int tell_or_set_stock(void __user *at, bool set)
 	if (stock.reserved || (set && stock.stocked_pages > stock.limit_pages))
 		return -EINVAL;
 	if (set) {
-		error = pmc_stock_set(stock.limit_pages, stock.keep_pages,
-				      stock.stocked_pages);
+		error = pmc_stock_set(stock.limit_pages, stock.keep_pages, stock.stocked_pages);
 		if (error)
 			return error;
 	}
 	return report_stock(&stock, at);
 }
 
-static long device_ioctl(struct file *file, unsigned int command,
-			 unsigned long argument)
+static long device_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct pmc_space *space = file->private_data;
 	void __user *at = (void __user *)argument;

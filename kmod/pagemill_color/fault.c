@@ -20,8 +20,7 @@ void pmc_wait_for_faults(struct page *page)
 	unlock_page(page);
 }
 
-static unsigned long slot_of(const struct vm_fault *vmf,
-			     const struct pmc_region *region)
+static unsigned long slot_of(const struct vm_fault *vmf, const struct pmc_region *region)
 {
 	return vmf->pgoff - region->first;
 }
@@ -65,8 +64,7 @@ static struct pmc_page *unshare(struct pmc_region *region, unsigned long slot,
 }
 
 /* What a touch of a slot finds. */
-static struct pmc_page *touch(struct pmc_region *region, unsigned long slot,
-			      bool write)
+static struct pmc_page *touch(struct pmc_region *region, unsigned long slot, bool write)
 {
 	struct pmc_page *entry = xa_load(&region->slots, slot);
 
@@ -112,8 +110,7 @@ vm_fault_t pmc_fault(struct vm_fault *vmf)
 
 static bool may_write(const struct pmc_page *entry, const struct page *page)
 {
-	return entry && entry->page == page && entry->shares == 1 &&
-	       !entry->moves;
+	return entry && entry->page == page && entry->shares == 1 && !entry->moves;
 }
 
 /*

@@ -57,8 +57,8 @@ struct pmc_counts {
  * a page, then what the kernel takes to change page tables.
  */
 struct pmc_space {
-	struct mutex lock;		/* everything below, and all of its regions and frames */
-	struct list_head pages;		/* struct pmc_page, in the order of dealing */
+	struct mutex lock;	/* everything below, and all of its regions and frames */
+	struct list_head pages; /* struct pmc_page, in the order of dealing */
 	struct list_head regions;
 	struct pmc_dealer dealer;
 	struct pmc_counts counts;
@@ -69,19 +69,17 @@ struct pmc_space {
 struct pmc_space *pmc_space_open(void);
 void pmc_space_close(struct pmc_space *space);
 u64 pmc_space_opened(void);
-int pmc_space_set(struct pmc_space *space,
-		  const struct pagemill_color_choice *choice);
-int pmc_space_report(struct pmc_space *space,
-		     struct pagemill_color_report *report, u64 *by_color);
+int pmc_space_set(struct pmc_space *space, const struct pagemill_color_choice *choice);
+int pmc_space_report(struct pmc_space *space, struct pagemill_color_report *report, u64 *by_color);
 bool pmc_choice_is_valid(const struct pagemill_color_choice *choice);
 
 /* page.c: a frame with content, of one slot or, after fork, of several */
 struct pmc_page {
-	struct list_head node;		/* in the space */
+	struct list_head node; /* in the space */
 	struct page *page;
-	u32 shares;			/* slots that lead here */
-	u16 target;			/* the color that it counts as */
-	bool moves;			/* is to be copied to its target by the next touch */
+	u32 shares; /* slots that lead here */
+	u16 target; /* the color that it counts as */
+	bool moves; /* is to be copied to its target by the next touch */
 };
 
 int pmc_pages_init(void);
@@ -95,21 +93,21 @@ void pmc_page_move(struct pmc_space *space, struct pmc_page *entry);
  * `first` + i. A child of fork has regions of its own, at the same offsets.
  */
 struct pmc_region {
-	struct list_head node;		/* in the space */
+	struct list_head node; /* in the space */
 	struct pmc_space *space;
-	struct mm_struct *mm;		/* compared, never used */
+	struct mm_struct *mm; /* compared, never used */
 	struct address_space *mapping;
-	struct xarray slots;		/* struct pmc_page */
-	unsigned long start;		/* address of slot 0 */
+	struct xarray slots; /* struct pmc_page */
+	unsigned long start; /* address of slot 0 */
 	pgoff_t first;
-	unsigned long count;		/* slots */
+	unsigned long count; /* slots */
 	unsigned int vmas;
 };
 
 int pmc_region_mmap(struct file *file, struct vm_area_struct *vma);
 int pmc_region_release(struct file *file, const struct pagemill_color_range *range);
-void pmc_region_unmap(struct pmc_region *region, unsigned long slot,
-		      unsigned long count);
+void pmc_region_unmap(struct pmc_region *region, unsigned long slot, unsigned long count);
+void pmc_region_put_slots(struct pmc_region *region, unsigned long slot, unsigned long count);
 
 /* fault.c: touches */
 vm_fault_t pmc_fault(struct vm_fault *vmf);

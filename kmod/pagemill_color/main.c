@@ -2,10 +2,11 @@
 /*
  * pagemill_color: memory in pages of chosen colors.
  *
- * For Linux 6.1, 6.12 and 7.2, unmodified. See docs/coloring-kernel.md.
+ * For Linux 6.1, 6.12 and 7.2 on x86-64, and 6.1 on arm64, unmodified. See docs/coloring-kernel.md.
  */
 #include "../include/kcompat.h"
 #include "internal.h"
+#include "pagemill_observe.h"
 
 #if !KCOMPAT_IS_KNOWN_KERNEL
 #error "pagemill_color knows the fault path of Linux 6.1 to 6.12, and 7.2"
@@ -44,17 +45,19 @@ static int __init pagemill_color_init(void)
 {
 	int error;
 
-	pmc_colors = pmc_geometry_colors(pmc_cache_bytes, pmc_ways,
-					 pmc_line_bytes, PAGE_SIZE);
+	pmc_colors = pmc_geometry_colors(pmc_cache_bytes, pmc_ways, pmc_line_bytes, PAGE_SIZE);
 	if (!pmc_colors) {
 		pr_err("a cache of %lu bytes, %u ways and lines of %u bytes has no colors: 2 to %u are possible, a power of two\n",
 		       pmc_cache_bytes, pmc_ways, pmc_line_bytes, PMC_COLORS_MAX);
 		return -EINVAL;
 	}
 	if (!pmc_space_percent || pmc_space_percent > 100) {
-		pr_err("space_percent is %u: 1 to 100 are possible\n",
-		       pmc_space_percent);
+		pr_err("space_percent is %u: 1 to 100 are possible\n", pmc_space_percent);
 		return -EINVAL;
+	}
+	if (pmc_observe && !PAGEMILL_OBSERVE_IS_SEEN) {
+		pr_err("observe=1 is for an emulated x86-64 machine: load the module without it\n");
+		return -EOPNOTSUPP;
 	}
 	error = pmc_pages_init();
 	if (error)

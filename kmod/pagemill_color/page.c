@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-#define TRIES	4
+#define TRIES 4
 
 static struct kmem_cache *entries;
 
@@ -51,11 +51,10 @@ static struct page *take_by_rule(struct pmc_space *space, u32 *color)
 		choice = pmc_choose(&space->dealer, space->rule, &available);
 		if (choice.outcome == PMC_FAIL)
 			break;
-		page = choice.outcome == PMC_STRAY ?
-			       pmc_stock_take_any() :
-			       pmc_stock_take(choice.color);
+		page = choice.outcome == PMC_STRAY ? pmc_stock_take_any() :
+						     pmc_stock_take(choice.color);
 		if (!page)
-			continue;	/* another CPU was faster */
+			continue; /* another CPU was faster */
 		*color = choice.color;
 		if (choice.outcome == PMC_OTHER)
 			space->counts.other_colors++;

@@ -60,16 +60,15 @@ static void unmap_moves(struct pmc_region *region)
 }
 
 /* What is dealt next continues the new map. */
-static void take_over(struct pmc_space *space, const struct pmc_plan *plan,
-		      u32 rule)
+static void take_over(struct pmc_space *space, const struct pmc_plan *plan, u32 rule)
 {
 	pmc_dealer_change(&space->dealer, &plan->set);
 	memcpy(space->dealer.pages, plan->share, sizeof(plan->share));
 	space->rule = rule;
 }
 
-static void recolor_locked(struct pmc_space *space, struct pmc_plan *plan,
-			   u32 *held, struct pagemill_color_recolor *recolor)
+static void recolor_locked(struct pmc_space *space, struct pmc_plan *plan, u32 *held,
+			   struct pagemill_color_recolor *recolor)
 {
 	struct pmc_region *region;
 

@@ -13,14 +13,14 @@
 #include "internal.h"
 
 /* Page offsets of mappings; they may come round, since unmapping too much does no harm. */
-#define OFFSETS_MASK	((1ULL << 50) - 1)
+#define OFFSETS_MASK ((1ULL << 50) - 1)
 
 static atomic64_t next_offset = ATOMIC64_INIT(0);
 
 static const struct vm_operations_struct region_ops;
 
-static struct pmc_region *new_region(struct pmc_space *space,
-				     struct vm_area_struct *vma, pgoff_t first)
+static struct pmc_region *new_region(struct pmc_space *space, struct vm_area_struct *vma,
+				     pgoff_t first)
 {
 	struct pmc_region *region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
 
@@ -38,14 +38,12 @@ static struct pmc_region *new_region(struct pmc_space *space,
 }
 
 /* Takes page-table entries away, in every process that has the region's offsets. One flush for all of them. */
-void pmc_region_unmap(struct pmc_region *region, unsigned long slot,
-		      unsigned long count)
+void pmc_region_unmap(struct pmc_region *region, unsigned long slot, unsigned long count)
 {
 	/* To the kernel, 0 bytes are all that follow. */
 	if (!count)
 		return;
-	unmap_mapping_range(region->mapping,
-			    (loff_t)(region->first + slot) << PAGE_SHIFT,
+	unmap_mapping_range(region->mapping, (loff_t)(region->first + slot) << PAGE_SHIFT,
 			    (loff_t)count << PAGE_SHIFT, 1);
 }
 
@@ -53,8 +51,7 @@ void pmc_region_unmap(struct pmc_region *region, unsigned long slot,
  * Empties slots that no page table leads to. A mapping that the kernel could
  * not split is closed empty, at page offset 0.
  */
-static void put_slots(struct pmc_region *region, unsigned long slot,
-		      unsigned long count)
+void pmc_region_put_slots(struct pmc_region *region, unsigned long slot, unsigned long count)
 {
 	struct pmc_page *entry;
 	unsigned long at;
@@ -69,8 +66,7 @@ static void put_slots(struct pmc_region *region, unsigned long slot,
 }
 
 /* A child's slot: the same frame, or a copy where another user holds the frame and may write to it. */
-static int share_slot(struct pmc_region *child, unsigned long slot,
-		      struct pmc_page *entry)
+static int share_slot(struct pmc_region *child, unsigned long slot, struct pmc_page *entry)
 {
 	struct pmc_page *own = entry;
 	int error;
@@ -118,8 +114,7 @@ static void free_region(struct pmc_region *region)
  * fork(2). It cannot be refused here; where memory is short, the child gets
  * SIGBUS when it touches what it did not get.
  */
-static struct pmc_region *fork_region(struct pmc_region *parent,
-				      struct vm_area_struct *vma)
+static struct pmc_region *fork_region(struct pmc_region *parent, struct vm_area_struct *vma)
 {
 	struct pmc_space *space = parent->space;
 	struct pmc_region *child = new_region(space, vma, vma->vm_pgoff);
@@ -129,7 +124,7 @@ static struct pmc_region *fork_region(struct pmc_region *parent,
 	mutex_lock(&space->lock);
 	list_add_tail(&child->node, &space->regions);
 	if (share_slots(child, parent)) {
-		put_slots(child, 0, child->count);
+		pmc_region_put_slots(child, 0, child->count);
 		free_region(child);
 		child = NULL;
 	}
@@ -138,11 +133,9 @@ static struct pmc_region *fork_region(struct pmc_region *parent,
 }
 
 /* Whether a mapping lies where its region has its slots; one that mremap(2) is about to make does not. */
-static bool is_in_place(const struct pmc_region *region,
-			const struct vm_area_struct *vma)
+static bool is_in_place(const struct pmc_region *region, const struct vm_area_struct *vma)
 {
-	return vma->vm_start == region->start +
-		((vma->vm_pgoff - region->first) << PAGE_SHIFT);
+	return vma->vm_start == region->start + ((vma->vm_pgoff - region->first) << PAGE_SHIFT);
 }
 
 /* A part of a mapping that is split, a child's copy, or a copy that region_mremap will refuse. */
@@ -170,7 +163,7 @@ static void region_close(struct vm_area_struct *vma)
 		return;
 	space = region->space;
 	mutex_lock(&space->lock);
-	put_slots(region, vma->vm_pgoff - region->first, vma_pages(vma));
+	pmc_region_put_slots(region, vma->vm_pgoff - region->first, vma_pages(vma));
 	if (!--region->vmas)
 		free_region(region);
 	mutex_unlock(&space->lock);
@@ -197,8 +190,7 @@ int pmc_region_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff)
 		return -EINVAL;
-	region = new_region(space, vma,
-			    atomic64_fetch_add(count, &next_offset) & OFFSETS_MASK);
+	region = new_region(space, vma, atomic64_fetch_add(count, &next_offset) & OFFSETS_MASK);
 	if (!region)
 		return -ENOMEM;
 	if (mutex_lock_killable(&space->lock)) {
@@ -219,8 +211,7 @@ static struct vm_area_struct *find_part(struct file *file, u64 at)
 {
 	struct vm_area_struct *vma = vma_lookup(current->mm, at);
 
-	if (!vma || vma->vm_ops != &region_ops || vma->vm_file != file ||
-	    !vma->vm_private_data)
+	if (!vma || vma->vm_ops != &region_ops || vma->vm_file != file || !vma->vm_private_data)
 		return NULL;
 	return vma;
 }
@@ -238,8 +229,7 @@ static bool is_all_mapped(struct file *file, u64 at, u64 end)
 }
 
 /* No new fault begins while the space is locked; those under way are waited for. */
-static void release_slots(struct pmc_region *region, unsigned long slot,
-			  unsigned long count)
+static void release_slots(struct pmc_region *region, unsigned long slot, unsigned long count)
 {
 	struct pmc_page *entry;
 	unsigned long at;
@@ -249,7 +239,7 @@ static void release_slots(struct pmc_region *region, unsigned long slot,
 		cond_resched();
 	}
 	pmc_region_unmap(region, slot, count);
-	put_slots(region, slot, count);
+	pmc_region_put_slots(region, slot, count);
 }
 
 /* A mapping may have been split, and then has a region for each part in a child. */
@@ -273,8 +263,7 @@ int pmc_region_release(struct file *file, const struct pagemill_color_range *ran
 	u64 at = range->address, end = at + range->bytes;
 	int error = -EINTR;
 
-	if (!range->bytes || !PAGE_ALIGNED(range->address | range->bytes) ||
-	    end < at)
+	if (!range->bytes || !PAGE_ALIGNED(range->address | range->bytes) || end < at)
 		return -EINVAL;
 	if (mmap_read_lock_killable(current->mm))
 		return -EINTR;

@@ -10,8 +10,8 @@
 
 #include "internal.h"
 
-#define FRAMES_EACH	3
-#define DEALS		1000
+#define FRAMES_EACH 3
+#define DEALS	    1000
 
 /* Frames of every color can be had, have it, are all different, and can be written. */
 static const char *test_stock_color(u32 color)
@@ -55,8 +55,7 @@ static const char *test_stock(void)
 	return wrong;
 }
 
-static const char *test_dealing(struct pmc_dealer *dealer,
-				const struct pagemill_color_set *set)
+static const char *test_dealing(struct pmc_dealer *dealer, const struct pagemill_color_set *set)
 {
 	u32 least = U32_MAX, most = 0, color;
 	int i;
@@ -81,8 +80,7 @@ static const char *test_dealing(struct pmc_dealer *dealer,
 }
 
 /* Every page stays whose color has room, and the map is even in the end. */
-static const char *test_plan(const struct pmc_dealer *dealer,
-			     struct pmc_plan *plan,
+static const char *test_plan(const struct pmc_dealer *dealer, struct pmc_plan *plan,
 			     const struct pagemill_color_set *set)
 {
 	u64 moved = 0, stay = 0;
@@ -102,8 +100,7 @@ static const char *test_plan(const struct pmc_dealer *dealer,
 	return NULL;
 }
 
-static const char *test_random_sets(struct pmc_dealer *dealer,
-				    struct pmc_plan *plan)
+static const char *test_random_sets(struct pmc_dealer *dealer, struct pmc_plan *plan)
 {
 	struct pagemill_color_set sets[2];
 	const char *wrong;
@@ -121,6 +118,30 @@ static const char *test_random_sets(struct pmc_dealer *dealer,
 	return wrong ?: test_plan(dealer, plan, &sets[1]);
 }
 
+/* A mapping that the kernel could not split is closed empty, at slot 0: no slot of its region may go with it. */
+static const char *test_empty_ranges(void)
+{
+	struct pmc_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
+	/* Held a second time, so that what gives it back does not free it. */
+	struct pmc_page entry = { .shares = 2 };
+	const char *wrong = "memory is short";
+
+	if (!region)
+		return wrong;
+	xa_init(&region->slots);
+	if (!xa_err(xa_store(&region->slots, 0, &entry, GFP_KERNEL))) {
+		pmc_region_put_slots(region, 0, 0);
+		pmc_region_put_slots(region, 1, 1);
+		wrong = xa_load(&region->slots, 0) ? NULL : "an empty range gives slots back";
+		pmc_region_put_slots(region, 0, 1);
+		if (!wrong && (xa_load(&region->slots, 0) || entry.shares != 1))
+			wrong = "a slot is not given back";
+	}
+	xa_destroy(&region->slots);
+	kfree(region);
+	return wrong;
+}
+
 static const char *test_all(void)
 {
 	struct pmc_dealer *dealer = kvmalloc(sizeof(*dealer), GFP_KERNEL);
@@ -128,14 +149,13 @@ static const char *test_all(void)
 	const char *wrong = "memory is short";
 
 	if (dealer && plan)
-		wrong = test_stock() ?: test_random_sets(dealer, plan);
+		wrong = test_empty_ranges() ?: test_stock() ?: test_random_sets(dealer, plan);
 	kvfree(plan);
 	kvfree(dealer);
 	return wrong;
 }
 
-static ssize_t self_test_show(struct device *dev, struct device_attribute *attr,
-			      char *buf)
+static ssize_t self_test_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", test_all() ?: "ok");
 }
@@ -143,12 +163,12 @@ static DEVICE_ATTR_ADMIN_RO(self_test);
 
 static struct attribute *attributes[] = {
 	&dev_attr_self_test.attr,
-	NULL
+	NULL,
 };
 
 static const struct attribute_group group = { .attrs = attributes };
 
 const struct attribute_group *pmc_attribute_groups[] = {
 	&group,
-	NULL
+	NULL,
 };

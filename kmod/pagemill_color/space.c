@@ -46,8 +46,7 @@ bool pmc_choice_is_valid(const struct pagemill_color_choice *choice)
 }
 
 /* For pages that are dealt from now on. */
-int pmc_space_set(struct pmc_space *space,
-		  const struct pagemill_color_choice *choice)
+int pmc_space_set(struct pmc_space *space, const struct pagemill_color_choice *choice)
 {
 	if (!pmc_choice_is_valid(choice))
 		return -EINVAL;
@@ -59,8 +58,8 @@ int pmc_space_set(struct pmc_space *space,
 	return 0;
 }
 
-static void count_pages(const struct pmc_space *space,
-			struct pagemill_color_report *report, u64 *by_color)
+static void count_pages(const struct pmc_space *space, struct pagemill_color_report *report,
+			u64 *by_color)
 {
 	const struct pmc_page *entry;
 
@@ -75,8 +74,7 @@ static void count_pages(const struct pmc_space *space,
 }
 
 /* `by_color` is zeroed. */
-int pmc_space_report(struct pmc_space *space,
-		     struct pagemill_color_report *report, u64 *by_color)
+int pmc_space_report(struct pmc_space *space, struct pagemill_color_report *report, u64 *by_color)
 {
 	const struct pmc_counts *counts = &space->counts;
 

@@ -14,18 +14,18 @@
 #include "../include/kcompat.h"
 #include "internal.h"
 
-#define MIB_PAGES	(1UL << (20 - PAGE_SHIFT))
-#define FREED_AT_ONCE	64
+#define MIB_PAGES     (1UL << (20 - PAGE_SHIFT))
+#define FREED_AT_ONCE 64
 
 static DEFINE_SPINLOCK(stock_lock);
 static DEFINE_MUTEX(refill_lock);
 
 static struct {
-	struct list_head frames[PMC_COLORS_MAX];	/* by page->lru */
+	struct list_head frames[PMC_COLORS_MAX]; /* by page->lru */
 	u32 counts[PMC_COLORS_MAX];
 	u64 stocked;
 	u64 used;
-	u64 coming;		/* asked of the kernel, and not here yet */
+	u64 coming; /* asked of the kernel, and not here yet */
 	u64 limit;
 	u64 keep;
 	u64 taken_blocks;
@@ -46,8 +46,7 @@ static void add(struct page *page)
 /* Below stock_lock. */
 static struct page *remove(u32 color)
 {
-	struct page *page = list_first_entry_or_null(&stock.frames[color],
-						     struct page, lru);
+	struct page *page = list_first_entry_or_null(&stock.frames[color], struct page, lru);
 
 	if (!page)
 		return NULL;
@@ -121,14 +120,12 @@ static void trim(u64 keep)
 		give_back(stocked - keep);
 }
 
-static unsigned long shrink_count(struct shrinker *shrinker,
-				  struct shrink_control *control)
+static unsigned long shrink_count(struct shrinker *shrinker, struct shrink_control *control)
 {
 	return READ_ONCE(stock.stocked) ?: SHRINK_EMPTY;
 }
 
-static unsigned long shrink_scan(struct shrinker *shrinker,
-				 struct shrink_control *control)
+static unsigned long shrink_scan(struct shrinker *shrinker, struct shrink_control *control)
 {
 	u64 freed = give_back(control->nr_to_scan);
 
@@ -163,7 +160,7 @@ struct page *pmc_stock_take(u32 color)
  * Frames are charged to the control group of who makes the stock take them
  * from the kernel, until they go back to it.
  */
-#define FRAME_GFP	(GFP_HIGHUSER | __GFP_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY)
+#define FRAME_GFP (GFP_HIGHUSER | __GFP_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY)
 
 /* Below stock_lock: whether so many more frames are allowed. */
 static bool is_room(u64 pages)

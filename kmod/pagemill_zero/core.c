@@ -52,13 +52,12 @@ bool pmz_core_is_usable(const struct pmz_core *core)
 /* Whether a post can succeed now. */
 bool pmz_core_may_post(const struct pmz_core *core)
 {
-	return pmz_core_is_usable(core) &&
-	       core->slot[index_of(core->head)].state == PMZ_FREE;
+	return pmz_core_is_usable(core) && core->slot[index_of(core->head)].state == PMZ_FREE;
 }
 
 /* Posts a piece. Its entry, or -EAGAIN. */
-int pmz_core_post(struct pmz_core *core, unsigned long pfn,
-		  enum pmz_owner owner, unsigned int job, u64 now_ns)
+int pmz_core_post(struct pmz_core *core, unsigned long pfn, enum pmz_owner owner, unsigned int job,
+		  u64 now_ns)
 {
 	unsigned int index = index_of(core->head);
 	struct pmz_slot *slot = &core->slot[index];
@@ -72,8 +71,7 @@ int pmz_core_post(struct pmz_core *core, unsigned long pfn,
 	slot->job = job;
 	slot->owner = owner;
 	slot->state = PMZ_POSTED;
-	WRITE_ONCE(entry->flags,
-		   owner == PMZ_WAITER ? 0 : PAGEMILL_ZERO_NEEDS_REAP);
+	WRITE_ONCE(entry->flags, owner == PMZ_WAITER ? 0 : PAGEMILL_ZERO_NEEDS_REAP);
 	smp_store_release(&entry->posted, slot->seq);
 	smp_store_release(&core->ring->head, core->head);
 	return index;
@@ -82,13 +80,11 @@ int pmz_core_post(struct pmz_core *core, unsigned long pfn,
 /* Whether the helper says that it is clean. Only for who posted it: no lock. */
 bool pmz_core_is_done(const struct pmz_core *core, unsigned int index)
 {
-	return smp_load_acquire(&core->ring->entry[index].done) ==
-	       core->slot[index].seq;
+	return smp_load_acquire(&core->ring->entry[index].done) == core->slot[index].seq;
 }
 
 /* Whether a piece has been posted for as long as the deadline allows. */
-bool pmz_core_is_due(const struct pmz_core *core, unsigned int index,
-		     u64 now_ns, u64 deadline_ns)
+bool pmz_core_is_due(const struct pmz_core *core, unsigned int index, u64 now_ns, u64 deadline_ns)
 {
 	return now_ns - core->slot[index].posted_ns >= deadline_ns;
 }
@@ -99,18 +95,15 @@ bool pmz_core_has_work(const struct pmz_core *core)
 	unsigned int i;
 
 	for (i = 0; i < PAGEMILL_ZERO_ENTRIES; i++)
-		if (core->slot[i].state == PMZ_POSTED &&
-		    !pmz_core_is_done(core, i))
+		if (core->slot[i].state == PMZ_POSTED && !pmz_core_is_done(core, i))
 			return true;
 	return false;
 }
 
 /* What the window shows at an entry, if anything. */
-bool pmz_core_window_pfn(const struct pmz_core *core, unsigned int index,
-			 unsigned long *pfn)
+bool pmz_core_window_pfn(const struct pmz_core *core, unsigned int index, unsigned long *pfn)
 {
-	if (index >= PAGEMILL_ZERO_ENTRIES ||
-	    core->slot[index].state != PMZ_POSTED)
+	if (index >= PAGEMILL_ZERO_ENTRIES || core->slot[index].state != PMZ_POSTED)
 		return false;
 	*pfn = core->slot[index].pfn;
 	return true;

@@ -14,44 +14,44 @@
 #include "pagemill_zero.h"
 
 /* So many deadlines in a row, and nothing is posted until the helper calls. */
-#define PMZ_MISSES_MAX	3
+#define PMZ_MISSES_MAX 3
 
 enum pmz_state {
-	PMZ_FREE,	/* nothing here */
-	PMZ_POSTED,	/* the helper may touch the piece */
-	PMZ_LEAVING,	/* the helper may touch it no more, and may still have it mapped */
+	PMZ_FREE,    /* nothing here */
+	PMZ_POSTED,  /* the helper may touch the piece */
+	PMZ_LEAVING, /* the helper may touch it no more, and may still have it mapped */
 };
 
 /* Who takes the piece back. */
 enum pmz_owner {
-	PMZ_WAITER,	/* a fault that waits */
-	PMZ_POOL,	/* the pool: no process waits */
-	PMZ_ASYNC,	/* no process waits, and the page is already in use */
+	PMZ_WAITER, /* a fault that waits */
+	PMZ_POOL,   /* the pool: no process waits */
+	PMZ_ASYNC,  /* no process waits, and the page is already in use */
 };
 
 struct pmz_slot {
 	u64 seq;
 	u64 posted_ns;
-	unsigned long pfn;	/* first frame of the piece */
-	unsigned int job;	/* of the pool */
+	unsigned long pfn; /* first frame of the piece */
+	unsigned int job;  /* of the pool */
 	enum pmz_state state;
 	enum pmz_owner owner;
 };
 
 struct pmz_core {
 	struct pmz_slot slot[PAGEMILL_ZERO_ENTRIES];
-	struct pagemill_zero_ring *ring;	/* the helper writes here too */
+	struct pagemill_zero_ring *ring; /* the helper writes here too */
 	u64 head;
-	unsigned int misses;	/* deadlines in a row */
+	unsigned int misses; /* deadlines in a row */
 	bool attached;
 };
 
 /* A page in the making: pieces are posted in order and come back in any. */
 struct pmz_job {
 	unsigned int pieces;
-	unsigned int next;		/* piece to post */
-	unsigned int outstanding;	/* posted, not back */
-	bool spoiled;			/* a piece came back dirty */
+	unsigned int next;	  /* piece to post */
+	unsigned int outstanding; /* posted, not back */
+	bool spoiled;		  /* a piece came back dirty */
 };
 
 void pmz_core_init(struct pmz_core *core, struct pagemill_zero_ring *ring);
@@ -60,14 +60,12 @@ void pmz_core_detach(struct pmz_core *core);
 
 bool pmz_core_is_usable(const struct pmz_core *core);
 bool pmz_core_may_post(const struct pmz_core *core);
-int pmz_core_post(struct pmz_core *core, unsigned long pfn,
-		  enum pmz_owner owner, unsigned int job, u64 now_ns);
+int pmz_core_post(struct pmz_core *core, unsigned long pfn, enum pmz_owner owner, unsigned int job,
+		  u64 now_ns);
 bool pmz_core_is_done(const struct pmz_core *core, unsigned int index);
-bool pmz_core_is_due(const struct pmz_core *core, unsigned int index,
-		     u64 now_ns, u64 deadline_ns);
+bool pmz_core_is_due(const struct pmz_core *core, unsigned int index, u64 now_ns, u64 deadline_ns);
 bool pmz_core_has_work(const struct pmz_core *core);
-bool pmz_core_window_pfn(const struct pmz_core *core, unsigned int index,
-			 unsigned long *pfn);
+bool pmz_core_window_pfn(const struct pmz_core *core, unsigned int index, unsigned long *pfn);
 bool pmz_core_begin_leave(struct pmz_core *core, unsigned int index);
 void pmz_core_end_leave(struct pmz_core *core, unsigned int index);
 

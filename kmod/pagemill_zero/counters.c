@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-DEFINE_PER_CPU(u64 [PMZ_COUNTERS], pmz_counts);
+DEFINE_PER_CPU(u64[PMZ_COUNTERS], pmz_counts);
 
 /* The fewest ticks of the time stamp counter that a hand-off took. */
 u64 pmz_handoff_min = U64_MAX;
@@ -16,11 +16,9 @@ void pmz_note_handoff(u64 ticks)
 		WRITE_ONCE(pmz_handoff_min, ticks);
 }
 
-static ssize_t counter_show(struct device *dev, struct device_attribute *attr,
-			    char *buf)
+static ssize_t counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	struct dev_ext_attribute *counter =
-		container_of(attr, struct dev_ext_attribute, attr);
+	struct dev_ext_attribute *counter = container_of(attr, struct dev_ext_attribute, attr);
 	unsigned long which = (unsigned long)counter->var;
 	u64 sum = 0;
 	int cpu;
@@ -30,10 +28,9 @@ static ssize_t counter_show(struct device *dev, struct device_attribute *attr,
 	return sysfs_emit(buf, "%llu\n", sum);
 }
 
-#define COUNTER(name, which)						\
-	static struct dev_ext_attribute counter_##name = {		\
-		__ATTR(name, 0444, counter_show, NULL), (void *)(which)	\
-	}
+#define COUNTER(name, which)                                                                       \
+	static struct dev_ext_attribute counter_##name = { __ATTR(name, 0444, counter_show, NULL), \
+							   (void *)(which) }
 
 COUNTER(faults_clean, PMZ_FAULTS_CLEAN);
 COUNTER(faults_cpu, PMZ_FAULTS_CPU);
@@ -65,7 +62,7 @@ static struct attribute *counter_attributes[] = {
 	&counter_freed_dirty.attr.attr,
 	&counter_recalls.attr.attr,
 	&counter_helpers.attr.attr,
-	NULL
+	NULL,
 };
 
 const struct attribute_group pmz_counter_group = {

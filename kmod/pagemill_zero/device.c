@@ -24,8 +24,7 @@ static int device_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static long device_ioctl(struct file *file, unsigned int command,
-			 unsigned long argument)
+static long device_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	if (command != PAGEMILL_ZERO_IOC_REAP)
 		return -ENOTTY;

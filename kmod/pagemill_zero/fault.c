@@ -7,7 +7,7 @@
 #include "internal.h"
 
 /* Between two looks of the sampling check. */
-#define SAMPLE_BYTES	(64 << 10)
+#define SAMPLE_BYTES (64 << 10)
 
 void pmz_clear_piece(unsigned long pfn)
 {
@@ -64,24 +64,22 @@ static notrace void clear_elsewhere(struct folio *folio, unsigned long addr_hint
 	pmz_hook_leave();
 }
 
-static notrace void on_clear(unsigned long ip, unsigned long parent_ip,
-			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static notrace void on_clear(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			     struct ftrace_regs *fregs)
 {
 	struct folio *folio = pmz_folio_of(fregs);
 	enum pmz_mode mode = READ_ONCE(pmz_mode);
 
 	if (pmz_hook_is_own_call(parent_ip) || mode == PMZ_MODE_PLAIN ||
-	    !folio_test_hugetlb(folio))
+	    !folio_test_hugetlb(folio) || !pmz_is_in_pieces(folio))
 		return;
 	if (pmz_mark_take(folio)) {
 		pmz_count(PMZ_FAULTS_CLEAN);
 		/* Cannot sleep, so it need not be counted as inside. */
-		ftrace_regs_set_instruction_pointer(
-			fregs, (unsigned long)nothing_to_clear);
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)nothing_to_clear);
 		return;
 	}
-	if (mode >= PMZ_MODE_OFFLOAD_WAIT && pmz_window_may_post() &&
-	    !pmz_window_is_helper()) {
+	if (mode >= PMZ_MODE_OFFLOAD_WAIT && pmz_window_may_post() && !pmz_window_is_helper()) {
 		pmz_hook_redirect(fregs, clear_elsewhere);
 		return;
 	}

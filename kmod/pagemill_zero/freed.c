@@ -9,7 +9,7 @@ static bool is_worth_cleaning(struct folio *folio)
 {
 	struct hstate *h = pmz_symbols.size_to_hstate(folio_size(folio));
 
-	return h && !folio_test_hwpoison(folio) &&
+	return h && pmz_is_in_pieces(folio) && !folio_test_hwpoison(folio) &&
 	       !folio_test_hugetlb_temporary(folio) &&
 	       !READ_ONCE(h->surplus_huge_pages_node[folio_nid(folio)]);
 }
@@ -21,18 +21,41 @@ static bool may_take_long(void)
 }
 
 /*
+ * A kernel that does not count what forbids preemption (Debian's 6.1 for arm64)
+ * cannot say whether a lock is held. There one piece is cleaned, without a pause.
+ */
+static bool may_take_a_piece(struct folio *folio)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_COUNT) && folio_nr_pages(folio) == PMZ_PIECE_FRAMES &&
+	       in_task() && !irqs_disabled();
+}
+
+/* Whether it was cleaned. */
+static bool clean(struct folio *folio)
+{
+	unsigned long pfn = folio_pfn(folio);
+	unsigned long end = pfn + folio_nr_pages(folio);
+
+	if (may_take_long()) {
+		for (; pfn < end; pfn += PMZ_PIECE_FRAMES)
+			pmz_clear_piece(pfn);
+		return true;
+	}
+	if (!may_take_a_piece(folio))
+		return false;
+	for (; pfn < end; pfn++)
+		clear_page(pfn_to_kaddr(pfn));
+	return true;
+}
+
+/*
  * In place of the kernel's own in mode on-free. No reference is left, and
  * the page is not in the pool yet: the CPU that freed it cleans it, so no process
  * finds less memory than there is.
  */
 static notrace void clean_and_free(struct folio *folio)
 {
-	if (is_worth_cleaning(folio) && may_take_long()) {
-		unsigned long pfn = folio_pfn(folio);
-		unsigned long end = pfn + folio_nr_pages(folio);
-
-		for (; pfn < end; pfn += PMZ_PIECE_FRAMES)
-			pmz_clear_piece(pfn);
+	if (is_worth_cleaning(folio) && clean(folio)) {
 		pmz_mark_set(folio);
 		pmz_count(PMZ_FREED_CLEANED);
 	} else {
@@ -42,8 +65,8 @@ static notrace void clean_and_free(struct folio *folio)
 	pmz_hook_leave();
 }
 
-static notrace void on_free(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static notrace void on_free(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			    struct ftrace_regs *fregs)
 {
 	struct folio *folio = pmz_folio_of(fregs);
 

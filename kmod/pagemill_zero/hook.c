@@ -13,17 +13,15 @@ int pmz_hook_install(struct pmz_hook *hook)
 	int error;
 
 	/* A pause of ftrace would let pages come back unseen: not allowed. */
-	hook->ops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT;
-	error = ftrace_set_filter(&hook->ops, (unsigned char *)hook->name,
-				  strlen(hook->name), 1);
+	hook->ops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT | PMZ_HOOK_REGISTERS;
+	error = ftrace_set_filter(&hook->ops, (unsigned char *)hook->name, strlen(hook->name), 1);
 	if (error) {
 		pr_err("%s cannot be traced (%d)\n", hook->name, error);
 		return error;
 	}
 	error = register_ftrace_function(&hook->ops);
 	if (error) {
-		pr_err("%s cannot be hooked (%d): is it livepatched?\n",
-		       hook->name, error);
+		pr_err("%s cannot be hooked (%d): is it livepatched?\n", hook->name, error);
 		ftrace_free_filter(&hook->ops);
 	}
 	return error;

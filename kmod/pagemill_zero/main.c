@@ -2,7 +2,7 @@
 /*
  * pagemill_zero: huge pages that are clean before they are needed.
  *
- * For Linux 6.1, 6.12 and 7.2, unmodified. See docs/zeroing-kernel.md.
+ * For Linux 6.1, 6.12 and 7.2 on x86-64, and 6.1 on arm64, unmodified. See docs/zeroing-kernel.md.
  */
 #include "internal.h"
 
@@ -10,10 +10,13 @@
 #error "pagemill_zero knows the hugetlb pool of Linux 6.1 to 6.12, and 7.2"
 #endif
 
+#if PAGE_SHIFT != 12
+#error "pagemill_zero is for kernels with pages of 4 KiB"
+#endif
+
 bool pmz_unsafe_async;
 module_param_named(unsafe_async, pmz_unsafe_async, bool, 0444);
-MODULE_PARM_DESC(unsafe_async,
-		 "allow mode offload-async, which leaks and loses data");
+MODULE_PARM_DESC(unsafe_async, "allow mode offload-async, which leaks and loses data");
 
 /* A mark must not be taken before its being dropped is sure: freeing first. */
 static struct pmz_hook *const hooks[] = {

@@ -11,8 +11,8 @@
 
 #include "internal.h"
 
-#define TAG_SHIFT	16
-#define FLAGS		((1UL << TAG_SHIFT) - 1)
+#define TAG_SHIFT 16
+#define FLAGS	  ((1UL << TAG_SHIFT) - 1)
 
 static unsigned long tag;
 
@@ -67,11 +67,13 @@ void pmz_mark_drop(struct folio *folio)
 /* Tidiness on unloading; correctness is the tag's. */
 void pmz_mark_drop_all(void)
 {
-	struct hstate *h = pmz_symbols.hstates;
-	struct hstate *end = h + *pmz_symbols.hugetlb_max_hstate;
+	struct hstate *h = pmz_symbols.hstates, *end;
 	struct folio *folio;
 	int node;
 
+	if (!pmz_pool_is_possible())
+		return;
+	end = h + *pmz_symbols.hugetlb_max_hstate;
 	spin_lock_irq(pmz_symbols.hugetlb_lock);
 	for (; h < end; h++) {
 		for_each_online_node(node)

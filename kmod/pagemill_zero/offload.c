@@ -7,13 +7,13 @@
 #include "internal.h"
 
 /* A wait of less than this does not sleep. */
-#define SPIN_NS		(200 * NSEC_PER_USEC)
+#define SPIN_NS (200 * NSEC_PER_USEC)
 
 /* Pieces of one page that are with the helper, oldest first. */
 struct pieces {
 	unsigned long next_pfn;
 	unsigned long end_pfn;
-	unsigned int first;	/* of entry[], a ring of its own */
+	unsigned int first; /* of entry[], a ring of its own */
 	unsigned int count;
 	struct {
 		unsigned long pfn;
@@ -23,10 +23,8 @@ struct pieces {
 
 static void post_what_fits(struct pieces *pieces)
 {
-	while (pieces->next_pfn < pieces->end_pfn &&
-	       pieces->count < ARRAY_SIZE(pieces->entry)) {
-		unsigned int at = (pieces->first + pieces->count) %
-				  ARRAY_SIZE(pieces->entry);
+	while (pieces->next_pfn < pieces->end_pfn && pieces->count < ARRAY_SIZE(pieces->entry)) {
+		unsigned int at = (pieces->first + pieces->count) % ARRAY_SIZE(pieces->entry);
 		int index = pmz_window_post(pieces->next_pfn, PMZ_WAITER, 0);
 
 		if (index < 0)

@@ -14,21 +14,21 @@
 #include "internal.h"
 
 /* The helper has this long, whatever engine it uses. */
-#define POOL_DEADLINE_NS	(5ULL * NSEC_PER_SEC)
+#define POOL_DEADLINE_NS (5ULL * NSEC_PER_SEC)
 
 /* Pages that the list lock is held for. */
-#define STEPS_PER_LOCK	128
+#define STEPS_PER_LOCK	 128
 
 struct pool_page {
-	struct folio *folio;	/* NULL: unused */
+	struct folio *folio; /* NULL: unused */
 	struct pmz_job job;
 };
 
 static struct pool_page pool[PAGEMILL_ZERO_ENTRIES];
 static DEFINE_MUTEX(pool_lock);
 static struct workqueue_struct *queue;
-static bool maybe_dirty;	/* a search could find something */
-static bool active;	/* some page may be away */
+static bool maybe_dirty; /* a search could find something */
+static bool active;	 /* some page may be away */
 
 static void pool_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(work, pool_work);
@@ -46,8 +46,7 @@ static void take_off_list(struct hstate *h, struct folio *folio, int node)
  * Looks at the tail of the free list and moves what is clean to the front,
  * where allocations take from: the list is its own place marker.
  */
-static struct folio *take_dirty_locked(struct hstate *h, int node,
-				      unsigned long *left)
+static struct folio *take_dirty_locked(struct hstate *h, int node, unsigned long *left)
 {
 	struct list_head *list = &h->hugepage_freelists[node];
 	unsigned int step;
@@ -55,8 +54,7 @@ static struct folio *take_dirty_locked(struct hstate *h, int node,
 	for (step = 0; step < STEPS_PER_LOCK && *left; step++, --*left) {
 		struct folio *folio;
 
-		if (list_empty(list) ||
-		    h->free_huge_pages <= h->resv_huge_pages + pmz_keep_free) {
+		if (list_empty(list) || h->free_huge_pages <= h->resv_huge_pages + pmz_keep_free) {
 			*left = 0;
 			return NULL;
 		}
@@ -92,6 +90,8 @@ static struct folio *take_dirty(void)
 	int node;
 
 	for (; h < end; h++) {
+		if (pages_per_huge_page(h) < PMZ_PIECE_FRAMES)
+			continue;
 		for_each_online_node(node) {
 			struct folio *folio = take_dirty_of(h, node);
 
@@ -261,6 +261,12 @@ void pmz_pool_go_on(void)
 	mutex_unlock(&pool_lock);
 	if (READ_ONCE(pmz_mode) == PMZ_MODE_POOL)
 		pmz_pool_kick();
+}
+
+/* Whether the list of free pages can be reached. */
+bool pmz_pool_is_possible(void)
+{
+	return pmz_symbols.hugetlb_lock;
 }
 
 int pmz_pool_init(void)

@@ -7,28 +7,22 @@
 
 #include "internal.h"
 
-static notrace pmz_reserved reserve_or_recall(struct inode *inode, long from,
-					      long to,
-					      struct vm_area_struct *vma,
-					      pmz_vma_flags flags)
+static notrace pmz_reserved reserve_or_recall(struct inode *inode, long from, long to,
+					      struct vm_area_struct *vma, pmz_vma_flags flags)
 {
-	pmz_reserved reserved = pmz_symbols.hugetlb_reserve_pages(inode, from,
-								  to, vma,
-								  flags);
+	pmz_reserved reserved = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma, flags);
 
 	if (!pmz_is_reserved(reserved)) {
 		pmz_pool_recall();
-		reserved = pmz_symbols.hugetlb_reserve_pages(inode, from, to,
-							     vma, flags);
+		reserved = pmz_symbols.hugetlb_reserve_pages(inode, from, to, vma, flags);
 		pmz_pool_go_on();
 	}
 	pmz_hook_leave();
 	return reserved;
 }
 
-static notrace struct folio *alloc_or_recall(struct vm_area_struct *vma,
-					    unsigned long address,
-					    pmz_avoid_reserve avoid_reserve)
+static notrace struct folio *alloc_or_recall(struct vm_area_struct *vma, unsigned long address,
+					     pmz_avoid_reserve avoid_reserve)
 {
 	struct folio *folio = pmz_symbols.alloc(vma, address, avoid_reserve);
 
@@ -42,22 +36,20 @@ static notrace struct folio *alloc_or_recall(struct vm_area_struct *vma,
 }
 
 /* Only where something can be away. */
-static void redirect(unsigned long parent_ip, struct ftrace_regs *fregs,
-		     void *function)
+static void redirect(unsigned long parent_ip, struct ftrace_regs *fregs, void *function)
 {
 	if (!pmz_hook_is_own_call(parent_ip) && pmz_pool_is_active())
 		pmz_hook_redirect(fregs, function);
 }
 
-static notrace void on_reserve(unsigned long ip, unsigned long parent_ip,
-			       struct ftrace_ops *ops,
+static notrace void on_reserve(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			       struct ftrace_regs *fregs)
 {
 	redirect(parent_ip, fregs, reserve_or_recall);
 }
 
-static notrace void on_alloc(unsigned long ip, unsigned long parent_ip,
-			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static notrace void on_alloc(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			     struct ftrace_regs *fregs)
 {
 	redirect(parent_ip, fregs, alloc_or_recall);
 }

@@ -26,15 +26,16 @@ int pmz_symbols_find(void)
 	struct {
 		const char *name;
 		void *at;
+		bool is_data; /* only listed with CONFIG_KALLSYMS_ALL, only needed by mode pool */
 	} wanted[] = {
 		{ PMZ_CLEAR_NAME, &pmz_symbols.clear },
 		{ PMZ_FREE_NAME, &pmz_symbols.free },
 		{ "hugetlb_reserve_pages", &pmz_symbols.hugetlb_reserve_pages },
 		{ PMZ_ALLOC_NAME, &pmz_symbols.alloc },
 		{ "size_to_hstate", &pmz_symbols.size_to_hstate },
-		{ "hugetlb_lock", &pmz_symbols.hugetlb_lock },
-		{ "hstates", &pmz_symbols.hstates },
-		{ "hugetlb_max_hstate", &pmz_symbols.hugetlb_max_hstate },
+		{ "hugetlb_lock", &pmz_symbols.hugetlb_lock, true },
+		{ "hstates", &pmz_symbols.hstates, true },
+		{ "hugetlb_max_hstate", &pmz_symbols.hugetlb_max_hstate, true },
 	};
 	lookup_fn lookup = find_lookup();
 	unsigned int i;
@@ -46,6 +47,12 @@ int pmz_symbols_find(void)
 	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
 		unsigned long address = lookup(wanted[i].name);
 
+		if (!address && wanted[i].is_data) {
+			pr_warn("this kernel does not list %s (CONFIG_KALLSYMS_ALL is off): mode pool is refused, other modes work\n",
+				wanted[i].name);
+			pmz_symbols.hugetlb_lock = NULL;
+			return 0;
+		}
 		if (!address) {
 			pr_err("this kernel has no %s: the module is for Linux 6.1 to 6.12, and 7.2\n",
 			       wanted[i].name);

@@ -23,14 +23,13 @@ static const char *const verifies[PMZ_VERIFIES] = {
 	[PMZ_VERIFY_FULL] = "full",
 };
 
-static ssize_t mode_show(struct device *dev, struct device_attribute *attr,
-			 char *buf)
+static ssize_t mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", modes[READ_ONCE(pmz_mode)]);
 }
 
-static ssize_t mode_store(struct device *dev, struct device_attribute *attr,
-			  const char *buf, size_t length)
+static ssize_t mode_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			  size_t length)
 {
 	int mode = sysfs_match_string(modes, buf);
 
@@ -40,20 +39,21 @@ static ssize_t mode_store(struct device *dev, struct device_attribute *attr,
 		pr_warn("offload-async leaks and loses data: load with unsafe_async=1 to allow it\n");
 		return -EPERM;
 	}
+	if (mode == PMZ_MODE_POOL && !pmz_pool_is_possible())
+		return -EOPNOTSUPP;
 	WRITE_ONCE(pmz_mode, mode);
 	pmz_pool_kick();
 	return length;
 }
 static DEVICE_ATTR_RW(mode);
 
-static ssize_t verify_show(struct device *dev, struct device_attribute *attr,
-			   char *buf)
+static ssize_t verify_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", verifies[READ_ONCE(pmz_verify)]);
 }
 
-static ssize_t verify_store(struct device *dev, struct device_attribute *attr,
-			    const char *buf, size_t length)
+static ssize_t verify_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t length)
 {
 	int verify = sysfs_match_string(verifies, buf);
 
@@ -64,8 +64,7 @@ static ssize_t verify_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(verify);
 
-static ssize_t store_number(const char *buf, size_t length, unsigned int most,
-			    unsigned int *number)
+static ssize_t store_number(const char *buf, size_t length, unsigned int most, unsigned int *number)
 {
 	unsigned int asked;
 	int error = kstrtouint(buf, 0, &asked);
@@ -78,29 +77,25 @@ static ssize_t store_number(const char *buf, size_t length, unsigned int most,
 	return length;
 }
 
-static ssize_t deadline_us_show(struct device *dev,
-				struct device_attribute *attr, char *buf)
+static ssize_t deadline_us_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(pmz_deadline_us));
 }
 
 /* A fault holds locks while it waits: ten seconds are the most. */
-static ssize_t deadline_us_store(struct device *dev,
-				 struct device_attribute *attr, const char *buf,
+static ssize_t deadline_us_store(struct device *dev, struct device_attribute *attr, const char *buf,
 				 size_t length)
 {
 	return store_number(buf, length, 10 * USEC_PER_SEC, &pmz_deadline_us);
 }
 static DEVICE_ATTR_RW(deadline_us);
 
-static ssize_t keep_free_show(struct device *dev, struct device_attribute *attr,
-			      char *buf)
+static ssize_t keep_free_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(pmz_keep_free));
 }
 
-static ssize_t keep_free_store(struct device *dev,
-			       struct device_attribute *attr, const char *buf,
+static ssize_t keep_free_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			       size_t length)
 {
 	return store_number(buf, length, UINT_MAX, &pmz_keep_free);
@@ -108,8 +103,7 @@ static ssize_t keep_free_store(struct device *dev,
 static DEVICE_ATTR_RW(keep_free);
 
 /* Ticks of the time stamp counter; 0 until there was one. */
-static ssize_t handoff_ticks_min_show(struct device *dev,
-				      struct device_attribute *attr, char *buf)
+static ssize_t handoff_ticks_min_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	u64 ticks = READ_ONCE(pmz_handoff_min);
 
@@ -123,7 +117,7 @@ static struct attribute *attributes[] = {
 	&dev_attr_deadline_us.attr,
 	&dev_attr_keep_free.attr,
 	&dev_attr_handoff_ticks_min.attr,
-	NULL
+	NULL,
 };
 
 static const struct attribute_group group = { .attrs = attributes };
@@ -131,5 +125,5 @@ static const struct attribute_group group = { .attrs = attributes };
 const struct attribute_group *pmz_attribute_groups[] = {
 	&group,
 	&pmz_counter_group,
-	NULL
+	NULL,
 };

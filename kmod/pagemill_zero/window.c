@@ -17,14 +17,14 @@
 
 #include "internal.h"
 
-#define WINDOW_PGOFF	(PAGEMILL_ZERO_WINDOW_OFFSET >> PAGE_SHIFT)
+#define WINDOW_PGOFF (PAGEMILL_ZERO_WINDOW_OFFSET >> PAGE_SHIFT)
 
 static struct pmz_core core;
-static DEFINE_SPINLOCK(ring_lock);	/* core */
-static DEFINE_MUTEX(window_lock);	/* what is mapped */
+static DEFINE_SPINLOCK(ring_lock); /* core */
+static DEFINE_MUTEX(window_lock);  /* what is mapped */
 static DECLARE_WAIT_QUEUE_HEAD(helper_wait);
-static struct inode *helper_inode;	/* its mapping is the window's */
-static struct mm_struct *helper_mm;	/* compared, never used */
+static struct inode *helper_inode;  /* its mapping is the window's */
+static struct mm_struct *helper_mm; /* compared, never used */
 
 int pmz_window_init(void)
 {
@@ -176,8 +176,7 @@ static bool close_entry(unsigned int index, unsigned long pfn, bool called_back)
 
 	mutex_lock(&window_lock);
 	unmap_mapping_range(helper_inode->i_mapping,
-			    PAGEMILL_ZERO_WINDOW_OFFSET +
-				    index * PAGEMILL_ZERO_PIECE_BYTES,
+			    PAGEMILL_ZERO_WINDOW_OFFSET + index * PAGEMILL_ZERO_PIECE_BYTES,
 			    PAGEMILL_ZERO_PIECE_BYTES, 1);
 	mutex_unlock(&window_lock);
 	done = pmz_core_is_done(&core, index);
@@ -203,15 +202,13 @@ bool pmz_window_take_back(unsigned int index, bool *clean)
 	return ours;
 }
 
-static bool pick(bool everything, u64 deadline_ns, struct pmz_slot *slot,
-		 unsigned int *index)
+static bool pick(bool everything, u64 deadline_ns, struct pmz_slot *slot, unsigned int *index)
 {
 	u64 now_ns = ktime_get_ns();
 	unsigned int i;
 
 	for (i = 0; i < PAGEMILL_ZERO_ENTRIES; i++) {
-		if (core.slot[i].state != PMZ_POSTED ||
-		    core.slot[i].owner == PMZ_WAITER)
+		if (core.slot[i].state != PMZ_POSTED || core.slot[i].owner == PMZ_WAITER)
 			continue;
 		if (!everything && !pmz_core_is_done(&core, i) &&
 		    !pmz_core_is_due(&core, i, now_ns, deadline_ns))
@@ -227,8 +224,7 @@ static bool pick(bool everything, u64 deadline_ns, struct pmz_slot *slot,
  * Takes back one piece without a waiter: done, overdue, or any if
  * `everything`. False if there is none.
  */
-bool pmz_window_reap(bool everything, u64 deadline_ns, struct pmz_slot *slot,
-		     bool *clean)
+bool pmz_window_reap(bool everything, u64 deadline_ns, struct pmz_slot *slot, bool *clean)
 {
 	unsigned int index;
 	bool found;
@@ -278,16 +274,14 @@ static vm_fault_t window_fault(struct vm_fault *vmf)
 }
 
 /* The whole piece at once, where the helper mapped the window so that it fits. */
-static vm_fault_t window_huge_fault(struct vm_fault *vmf,
-				    pmz_fault_size size)
+static vm_fault_t window_huge_fault(struct vm_fault *vmf, pmz_fault_size size)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned long start = vmf->address & PMD_MASK;
 	vm_fault_t result = VM_FAULT_SIGBUS;
 	unsigned long pfn;
 
-	if (size != PMZ_FAULT_SIZE_PMD || start < vma->vm_start ||
-	    start + PMD_SIZE > vma->vm_end ||
+	if (size != PMZ_FAULT_SIZE_PMD || start < vma->vm_start || start + PMD_SIZE > vma->vm_end ||
 	    linear_page_index(vma, start) % PMZ_PIECE_FRAMES)
 		return VM_FAULT_FALLBACK;
 	mutex_lock(&window_lock);
@@ -307,12 +301,10 @@ static int map_window(struct vm_area_struct *vma)
 	unsigned long first = vma->vm_pgoff - WINDOW_PGOFF;
 	unsigned long most = PAGEMILL_ZERO_WINDOW_BYTES >> PAGE_SHIFT;
 
-	if (vma->vm_pgoff < WINDOW_PGOFF || first >= most ||
-	    vma_pages(vma) > most - first)
+	if (vma->vm_pgoff < WINDOW_PGOFF || first >= most || vma_pages(vma) > most - first)
 		return -EINVAL;
 	/* Children of the helper do not get it, and nothing pins it. */
-	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND |
-				  VM_DONTDUMP);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &window_ops;
 	return 0;
 }

@@ -28,22 +28,21 @@ static bool make_cache(struct pcc_cache *cache, struct pcc_geometry geometry)
 
 static void empty_cache(struct pcc_cache *cache)
 {
-	memset(cache->lines, 0,
-	       (size_t)cache->sets * cache->ways * sizeof(*cache->lines));
+	memset(cache->lines, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->lines));
 }
 
 /* NULL if sets are not selected by address bits, or memory is short. */
 struct pcc_core *pcc_new(struct pcc_geometry first, struct pcc_geometry shared)
 {
 	struct pcc_core *core = calloc(1, sizeof(*core));
-	bool made = core && make_cache(&core->shared, shared) &&
-		    first.line_bytes == shared.line_bytes;
+	bool made =
+		core && make_cache(&core->shared, shared) && first.line_bytes == shared.line_bytes;
 
 	for (u32 cpu = 0; made && cpu < PCC_CPUS_MAX; cpu++)
 		made = make_cache(&core->first[cpu], first);
 	if (made)
-		core->colors = ((u64)core->shared.sets << core->shared.line_shift) >>
-			       PCC_PAGE_SHIFT;
+		core->colors =
+			((u64)core->shared.sets << core->shared.line_shift) >> PCC_PAGE_SHIFT;
 	if (made && core->colors && core->colors <= PCC_COLORS_MAX)
 		return core;
 	pcc_free(core);
@@ -113,7 +112,8 @@ static void access_line(struct pcc_core *core, u32 cpu, u64 line, u32 task)
 		return;
 	counts->first_misses++;
 	if (core->first_missed)
-		core->first_missed(line << core->shared.line_shift, 1u << core->shared.line_shift, task);
+		core->first_missed(line << core->shared.line_shift, 1u << core->shared.line_shift,
+				   task);
 	if (look_up(&core->shared, line, &evicted))
 		return;
 	counts->shared_misses++;
@@ -124,8 +124,7 @@ static void access_line(struct pcc_core *core, u32 cpu, u64 line, u32 task)
 }
 
 /* One reference; in each line that it touches. */
-void pcc_access(struct pcc_core *core, u32 cpu, u64 address, u32 bytes,
-		bool kernel)
+void pcc_access(struct pcc_core *core, u32 cpu, u64 address, u32 bytes, bool kernel)
 {
 	u64 line = address >> core->shared.line_shift;
 	u64 last = (address + (bytes ? bytes - 1 : 0)) >> core->shared.line_shift;

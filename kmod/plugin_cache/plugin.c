@@ -21,8 +21,8 @@
 #include "qemu_plugin.h"
 #include "trace.h"
 
-#define NAME_MOST	48
-#define KERNEL_HALF	(1ULL << 63)
+#define NAME_MOST   48
+#define KERNEL_HALF (1ULL << 63)
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
@@ -49,7 +49,8 @@ static void leave(void)
 
 static void tell(uint32_t task, const char *what, uint64_t number, const char *unit)
 {
-	fprintf(out, "value %s.task%" PRIu32 ".%s %" PRIu64 " %s\n", name, task, what, number, unit);
+	fprintf(out, "value %s.task%" PRIu32 ".%s %" PRIu64 " %s\n", name, task, what, number,
+		unit);
 }
 
 /* The colors in which a task missed: between which, and how many. */
@@ -208,7 +209,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		if (mark)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
-							 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)mark);
+							 QEMU_PLUGIN_MEM_RW,
+							 (void *)(uintptr_t)mark);
 		else
 			qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
@@ -235,7 +237,8 @@ struct options {
 
 static bool parse_cache(const char *text, struct pcc_geometry *geometry)
 {
-	return sscanf(text, "%" SCNu64 ":%" SCNu32, (uint64_t *)&geometry->bytes, &geometry->ways) == 2;
+	return sscanf(text, "%" SCNu64 ":%" SCNu32, (uint64_t *)&geometry->bytes,
+		      &geometry->ways) == 2;
 }
 
 static bool parse_one(char *argument, struct options *options)
@@ -281,12 +284,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_plugin_info_t *info, int
 		return refuse("it watches an x86-64 machine, not a program");
 	for (int i = 0; i < argc; i++)
 		if (!parse_one(argv[i], &options))
-			return refuse("arguments are out=FILE, trace=FILE, trace_misses=FILE, l1=BYTES:WAYS, l2=BYTES:WAYS, line=BYTES");
+			return refuse(
+				"arguments are out=FILE, trace=FILE, trace_misses=FILE, l1=BYTES:WAYS, l2=BYTES:WAYS, line=BYTES");
 	if (options.trace && options.trace_misses)
 		return refuse("one trace at a time");
 	core = pcc_new(options.first, options.shared);
 	if (!core)
-		return refuse("bytes / ways / line must be a power of two, and a way of l2 at least a page");
+		return refuse(
+			"bytes / ways / line must be a power of two, and a way of l2 at least a page");
 	out = options.out ? fopen(options.out, "w") : NULL;
 	if (!out)
 		return refuse(options.out ? strerror(errno) : "out=FILE is missing");

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_BYTES		(64 << 10)
-#define REFERENCE_BYTES_MAX	(1 + 4 + 2 + 8)
-#define WRITE			0x80
-#define BYTES_FOLLOW		7
-#define TASK_FOLLOWS		0x08
-#define DISTANCE_BYTES		7
+#define PAYLOAD_BYTES	    (64 << 10)
+#define REFERENCE_BYTES_MAX (1 + 4 + 2 + 8)
+#define WRITE		    0x80
+#define BYTES_FOLLOW	    7
+#define TASK_FOLLOWS	    0x08
+#define DISTANCE_BYTES	    7
 
 struct trace {
 	FILE *file;

@@ -184,21 +184,22 @@ fn folders() -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-fn files(extension: &str) -> Result<Vec<PathBuf>> {
+fn files(folders: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for folder in folders()? {
-        let entries = workspace::entries(&folder)?.into_iter();
+    for folder in folders {
+        let entries = workspace::entries(folder)?.into_iter();
         files.extend(entries.filter(|path| path.extension().is_some_and(|own| own == extension)));
     }
     Ok(files)
 }
 
+fn sources_in(folders: &[PathBuf]) -> Result<Vec<Source>> {
+    let files = files(folders, "cu")?.into_iter();
+    files.map(Source::read).collect()
+}
+
 fn sources(filter: Option<&str>) -> Result<Vec<Source>> {
-    let all: Vec<Source> = files("cu")?
-        .into_iter()
-        .map(Source::read)
-        .collect::<Result<_>>()?;
-    let mut wanted = all;
+    let mut wanted = sources_in(&folders()?)?;
     wanted.retain(|source| filter.is_none_or(|filter| source.name().contains(filter)));
     if let (Some(filter), true) = (filter, wanted.is_empty()) {
         bail!("no CUDA source has {filter:?} in its path");
@@ -264,8 +265,16 @@ pub fn compare(filter: Option<&str>) -> Result<Tally> {
 
 /// Without a compiler: every source has PTX that names its present text, and no built PTX has lost its source.
 pub fn check_freshness() -> Result<()> {
+    let stale = stale(&folders()?)?;
+    if !stale.is_empty() {
+        bail!("run `cargo xtask workloads`:\n{}", stale.join("\n"));
+    }
+    Ok(())
+}
+
+fn stale(folders: &[PathBuf]) -> Result<Vec<String>> {
     let mut stale = Vec::new();
-    for source in sources(None)? {
+    for source in sources_in(folders)? {
         let first = source
             .committed()
             .ok()
@@ -277,7 +286,7 @@ pub fn check_freshness() -> Result<()> {
             ));
         }
     }
-    for ptx in files("ptx")? {
+    for ptx in files(folders, "ptx")? {
         let orphan = !ptx.with_extension("cu").is_file();
         let text = std::fs::read_to_string(&ptx)
             .with_context(|| format!("cannot read {}", ptx.display()))?;
@@ -288,10 +297,7 @@ pub fn check_freshness() -> Result<()> {
             ));
         }
     }
-    if !stale.is_empty() {
-        bail!("run `cargo xtask workloads`:\n{}", stale.join("\n"));
-    }
-    Ok(())
+    Ok(stale)
 }
 
 #[cfg(test)]
@@ -344,6 +350,22 @@ mod tests {
         assert_eq!(before, Source::read(source.clone()).unwrap().digest);
         put("b.cuh", "#include \"a.cuh\"\nint c;\n");
         assert_ne!(before, Source::read(source).unwrap().digest);
+    }
+
+    #[test]
+    fn stale_and_orphaned_ptx_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cu");
+        let stale = || stale(&[folder.path().to_owned()]).unwrap().len();
+        std::fs::write(&path, "__global__ void a() {}\n").unwrap();
+        assert_eq!(stale(), 1);
+        let ptx = Source::read(path.clone()).unwrap().header();
+        std::fs::write(path.with_extension("ptx"), ptx).unwrap();
+        assert_eq!(stale(), 0);
+        std::fs::write(&path, "__global__ void b() {}\n").unwrap();
+        assert_eq!(stale(), 1);
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(stale(), 1);
     }
 
     #[test]

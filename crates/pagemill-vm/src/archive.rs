@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::architecture::Architecture;
 use crate::files::{entries, make_folder};
 use crate::process;
 
@@ -55,6 +56,32 @@ impl Archive {
         };
         process::output(archive.command("apt-get").args(["-qq", "update"]))
             .with_context(|| format!("cannot fetch the package index of {release}"))?;
+        Ok(archive)
+    }
+
+    /// The index of this machine's release for another architecture beside its own, fetched into a folder. `apt` on this machine
+    /// does not learn of it.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub fn of_architecture(architecture: &Architecture, folder: &Path) -> Result<Self> {
+        let folder = folder.join("indexes").join(architecture.name);
+        let lists = folder.join("lists");
+        make_folder(&lists.join("partial"))?;
+        make_folder(&folder.join("cache/archives/partial"))?;
+        let names = [Architecture::own().name, architecture.name];
+        let options = [
+            format!("APT::Architectures::={}", names[0]),
+            format!("APT::Architectures::={}", names[1]),
+            format!("Dir::State::Lists={}", lists.display()),
+            format!("Dir::Cache={}", folder.join("cache").display()),
+        ];
+        let options = options.into_iter().flat_map(|one| ["-o".to_owned(), one]);
+        let archive = Self {
+            options: options.collect(),
+        };
+        process::output(archive.command("apt-get").args(["-qq", "update"]))
+            .with_context(|| format!("cannot fetch the package index of {}", architecture.name))?;
         Ok(archive)
     }
 
@@ -110,7 +137,7 @@ fn package_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(folder)?.into_iter().filter(is_package).collect())
 }
 
-/// The names in what `apt-cache depends` says; of alternatives, each.
+/// The names in what `apt-cache depends` says, without their architecture; of alternatives, each.
 fn dependencies_in(text: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| {
@@ -118,7 +145,8 @@ fn dependencies_in(text: &str) -> Vec<String> {
                 .trim_start_matches('|')
                 .strip_prefix("Depends: ")
         })
-        .map(|name| name.trim().to_owned())
+        .map(|name| name.trim().trim_matches(['<', '>']))
+        .map(|name| name.split(':').next().unwrap_or(name).to_owned())
         .collect()
 }
 
@@ -132,6 +160,11 @@ mod tests {
         assert_eq!(
             dependencies_in(depends),
             ["linux-base", "linux-image-6.12-amd64", "linux-kbuild-6.12"]
+        );
+        let foreign = "linux-headers-6.1-arm64:arm64\n  Depends: <linux-headers-6.1-common:arm64>\n    linux-headers-6.1-common\n  Depends: linux-kbuild-6.1:arm64\n";
+        assert_eq!(
+            dependencies_in(foreign),
+            ["linux-headers-6.1-common", "linux-kbuild-6.1"]
         );
         assert!(dependencies_in("N: Unable to locate package\n").is_empty());
     }

@@ -27,11 +27,11 @@ pub fn build(workshop: &Workshop, suite: &Suite, kernel: &Kernel) -> Result<Buil
     let static_programs = suite
         .programs
         .iter()
-        .map(|source| program(workshop, source, &["-static"]));
+        .map(|source| program(workshop, kernel, source, &["-static"]));
     let dynamic_programs = suite
         .dynamic
         .iter()
-        .map(|source| program(workshop, source, &[]));
+        .map(|source| program(workshop, kernel, source, &[]));
     let programs = static_programs.chain(dynamic_programs);
     Ok(Built {
         modules: modules.collect::<Result<_>>()?,
@@ -69,6 +69,7 @@ fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf
         .arg(&kernel.headers)
         .arg(format!("M={}", folder.display()))
         .args(["KCFLAGS=-Werror", "modules"])
+        .args(kernel.make_variables())
         // Type information for tracers: its generator is no dependency of Debian's headers.
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
     // Cargo's own make variables mean nothing to the kernel's build.
@@ -78,21 +79,27 @@ fn module(name: &str, kernel: &Kernel, mirror: &Path) -> Result<(String, PathBuf
 }
 
 /// Every program is linked with `kmod/guest/`, what guest programs share; a script stays as it is.
-fn program(workshop: &Workshop, source: &Path, more: &[&str]) -> Result<(String, PathBuf)> {
+fn program(
+    workshop: &Workshop,
+    kernel: &Kernel,
+    source: &Path,
+    more: &[&str],
+) -> Result<(String, PathBuf)> {
     let sources = &workshop.sources;
     let stem = source.file_stem().context("a program has a name")?;
     let name = stem.to_string_lossy().into_owned();
     if source.extension().is_some_and(|own| own == "sh") {
         return Ok((name, sources.join(source)));
     }
-    let folder = workshop.folder.join("programs");
+    let architecture = kernel.architecture;
+    let folder = workshop.folder.join("programs").join(architecture.name);
     make_folder(&folder)?;
     let target = folder.join(&name);
     let shared = entries(&sources.join("guest"))?;
     let shared = shared
         .iter()
         .filter(|path| path.extension().is_some_and(|own| own == "c"));
-    let mut compile = Command::new("gcc");
+    let mut compile = Command::new(architecture.tool("gcc"));
     compile
         .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
         .args(more)

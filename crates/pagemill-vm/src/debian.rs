@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::architecture::Architecture;
 use crate::archive::Archive;
 use crate::system::System;
 use crate::{Workshop, process};
@@ -20,8 +21,25 @@ pub struct Kernel {
     pub image: PathBuf,
     /// What modules are built against.
     pub headers: PathBuf,
+    /// The processor that it is for.
+    pub architecture: &'static Architecture,
+    /// A shell and its tools for the guest, without shared libraries.
+    pub(crate) busybox: PathBuf,
     /// Where they are built, if not on this machine: the headers are in it, and its compiler is the kernel's.
     pub system: Option<System>,
+}
+
+impl Kernel {
+    /// What `make` has to know to build modules for another architecture than this machine's.
+    pub(crate) fn make_variables(&self) -> Vec<String> {
+        let Some(cross) = self.architecture.cross else {
+            return Vec::new();
+        };
+        vec![
+            format!("ARCH={}", self.architecture.kbuild),
+            format!("CROSS_COMPILE={cross}"),
+        ]
+    }
 }
 
 /// What this machine can offer.
@@ -39,19 +57,29 @@ pub const BUSYBOX: &str = "/bin/busybox";
 /// The packages whose dependency names today's kernel, and its headers.
 const NEWEST: &str = "linux-image-amd64";
 
-/// Installs and downloads what is missing. The kernel is this machine's Debian's, or that of the release `other`.
-pub fn provide(workshop: &Workshop, other: Option<&str>) -> Result<Provided> {
-    if std::env::consts::ARCH != "x86_64" {
-        return Ok(Provided::Not("the guest is x86-64".to_owned()));
+/// Installs and downloads what is missing. The kernel is this machine's Debian's, or that of the release `other`, or this
+/// Debian's for another architecture.
+pub fn provide(
+    workshop: &Workshop,
+    other: Option<&str>,
+    architecture: &'static Architecture,
+) -> Result<Provided> {
+    if std::env::consts::ARCH != Architecture::own().machine {
+        return Ok(Provided::Not("this machine is not x86-64".to_owned()));
     }
     if !process::succeeds("apt-get", &["--version"]) {
         return Ok(Provided::Not(
             "there is no apt-get to fetch Debian's kernel with".to_owned(),
         ));
     }
-    let provided = match other {
-        None => own_kernel(workshop),
-        Some(other) => kernel_of(other, workshop),
+    let provided = match (other, architecture.cross) {
+        (None, None) => own_kernel(workshop),
+        (Some(other), None) => kernel_of(other, workshop),
+        (None, Some(_)) => kernel_for(architecture, workshop),
+        (Some(other), Some(_)) => bail!(
+            "the kernel of {other} for {} is not tried yet: leave the release or the architecture out",
+            architecture.name
+        ),
     };
     match provided {
         Err(error) => Ok(Provided::Not(format!("no kernel: {error:#}"))),
@@ -121,6 +149,60 @@ fn kernel_of(other: &str, workshop: &Workshop) -> Result<Provided> {
         lead_to(&headers.join("Makefile"), &sources)?;
     }
     Ok(Provided::Kernel(kernel(release, &folder, headers, system)?))
+}
+
+/// The kernel of this machine's Debian for another architecture. All of it is unpacked in the folder; only the emulator and
+/// the compiler, which run here, are installed.
+fn kernel_for(architecture: &'static Architecture, workshop: &Workshop) -> Result<Provided> {
+    let mut missing = missing_packages();
+    missing.extend(missing_for(architecture));
+    if let Some(reason) = install(workshop, &missing) {
+        return Ok(Provided::Not(reason));
+    }
+    let archive = Archive::of_architecture(architecture, &workshop.folder)?;
+    let newest = format!("linux-image-{}", architecture.name);
+    let release = archive.dependencies(&architecture.package(&newest));
+    let Some(release) = release.and_then(release_in) else {
+        return Ok(Provided::Not(format!(
+            "the package index does not know {newest}"
+        )));
+    };
+    let headers = format!("linux-headers-{release}");
+    let needed = archive
+        .dependencies(&architecture.package(&headers))
+        .with_context(|| format!("the package index does not know {headers}"))?;
+    let names = HeaderPackages::among(headers, needed);
+    let folder = folder_of(workshop, &release);
+    if image(&folder, &release).is_none() {
+        let image = format!("linux-image-{release}");
+        let foreign = [image.as_str(), &names.headers, "busybox-static"];
+        let mut packages: Vec<String> =
+            (foreign.iter().map(|name| architecture.package(name))).collect();
+        // Scripts and programs of the build run on this machine.
+        packages.extend(names.sources);
+        archive.unpack(&packages, &workshop.folder, &folder)?;
+    }
+    let sources = folder.join("usr/src");
+    let headers = sources.join(&names.headers);
+    lead_to(&headers.join("Makefile"), &sources)?;
+    let mut kernel = kernel(release, &folder, headers, None)?;
+    kernel.architecture = architecture;
+    kernel.busybox = folder.join(BUSYBOX.trim_start_matches('/'));
+    Ok(Provided::Kernel(kernel))
+}
+
+/// What emulating and compiling for another architecture needs beside the rest.
+fn missing_for(architecture: &Architecture) -> Vec<String> {
+    let compiler = architecture.tool("gcc");
+    let mut missing = Vec::new();
+    if !is_program(architecture.emulator) {
+        missing.push(architecture.emulator_package.to_owned());
+    }
+    if !is_program(&compiler) {
+        missing.push(format!("gcc-{}", compiler.trim_end_matches("-gcc")));
+        missing.push(format!("libc6-dev-{}-cross", architecture.name));
+    }
+    missing
 }
 
 /// The package that holds the kernel. Since Linux 6.19 `linux-image-*` only depends on it.
@@ -238,8 +320,8 @@ fn missing_packages() -> Vec<String> {
             "busybox-static",
         ),
         (
-            process::succeeds("qemu-system-x86_64", &["--version"]),
-            "qemu-system-x86",
+            is_program(Architecture::own().emulator),
+            Architecture::own().emulator_package,
         ),
         (process::succeeds("gcc", &["--version"]), "gcc libc6-dev"),
         (process::succeeds("make", &["--version"]), "make"),
@@ -286,6 +368,8 @@ fn kernel(
         headers,
         release,
         image,
+        architecture: Architecture::own(),
+        busybox: PathBuf::from(BUSYBOX),
         system,
     })
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::build::Built;
 use crate::bundle::Files;
 use crate::cpio::Archive;
-use crate::debian::BUSYBOX;
+use crate::debian::Kernel;
 use crate::suite::Suite;
 
 /// The first program: mounts, sets up, runs the tests, reports, powers off.
@@ -19,13 +19,13 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Packs busybox, modules, programs and the list of tests.
-pub fn archive(suite: &Suite, built: &Built, mut files: Files) -> Result<Vec<u8>> {
+pub fn archive(suite: &Suite, kernel: &Kernel, built: &Built, mut files: Files) -> Result<Vec<u8>> {
     let mut archive = Archive::new();
     for folder in FOLDERS {
         archive.folder(folder);
     }
     archive.device("dev/console", 5, 1);
-    archive.file("bin/busybox", &read(Path::new(BUSYBOX))?);
+    archive.file("bin/busybox", &read(&kernel.busybox)?);
     archive.file("init", INIT.as_bytes());
     archive.file("suite/setup", setup(suite).as_bytes());
     archive.file("suite/tests", tests(suite).as_bytes());

@@ -1,5 +1,6 @@
 #!/bin/busybox sh
-# The first program of the guest. Results go to the second serial port, everything else to the console.
+# The first program of the guest. Results go to the serial port REPORT, which the kernel's command line names, everything else
+# to the console.
 /bin/busybox --install -s /bin
 export PATH=/bin:/usr/bin
 mount -t proc none /proc
@@ -9,8 +10,8 @@ mount -t devtmpfs none /dev
 [ -n "$(ls /tmp)" ] || mount -t tmpfs none /tmp
 mkdir -p /dev/hugepages
 mount -t hugetlbfs none /dev/hugepages
-stty -F /dev/ttyS1 raw -echo
-exec 3>/dev/ttyS1
+stty -F "/dev/$REPORT" raw -echo
+exec 3>"/dev/$REPORT"
 
 report() {
 	echo "@ $*" >&3

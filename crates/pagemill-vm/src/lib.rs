@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
+//! | `series.rs`, `architecture.rs` | the kernels and processors that the modules are written for |
 //! | `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
 //! | `system.rs` | a minimal Debian of another release, whose compiler builds modules for its kernel |
 //! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
@@ -10,6 +11,7 @@
 //! | `qemu.rs`, `protocol.rs`, `claim.rs` | booting, what the guest reports, and what must hold of it |
 #![forbid(unsafe_code)]
 
+mod architecture;
 mod archive;
 mod build;
 mod bundle;
@@ -22,6 +24,7 @@ mod plugin;
 pub mod process;
 mod protocol;
 mod qemu;
+mod series;
 mod suite;
 mod system;
 
@@ -30,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+pub use architecture::{ARCHITECTURES, Architecture};
 pub use bundle::{Bundle, Files};
 pub use claim::Claim;
 pub use debian::{Kernel, Provided};
@@ -37,6 +41,7 @@ pub use files::entries;
 pub use plugin::{Plugin, Traced, trace};
 pub use protocol::{Outcome, Report};
 pub use qemu::version as emulator_version;
+pub use series::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 pub use suite::{Machine, Suite, Test};
 pub use system::System;
 
@@ -66,17 +71,22 @@ impl Workshop {
     /// # Errors
     /// Programs that should work do not.
     pub fn kernel(&self) -> Result<Provided> {
-        self.kernel_of(None)
+        self.kernel_of(None, Architecture::own())
     }
 
     /// The same of another release of Debian, such as `bookworm-backports`. Its packages are unpacked in the folder, or
-    /// set up in it as a system of their own, and nothing of it is installed.
+    /// set up in it as a system of their own, and nothing of it is installed. So are those of another architecture, but
+    /// for the emulator and the compiler.
     ///
     /// # Errors
     /// Programs that should work do not.
-    pub fn kernel_of(&self, release: Option<&str>) -> Result<Provided> {
+    pub fn kernel_of(
+        &self,
+        release: Option<&str>,
+        architecture: &'static Architecture,
+    ) -> Result<Provided> {
         let _alone = self.lock()?;
-        debian::provide(self, release)
+        debian::provide(self, release, architecture)
     }
 
     /// Until it is dropped, no other process fetches or builds in the folder.
@@ -107,7 +117,7 @@ impl Workshop {
         let built = build::build(self, suite, kernel)?;
         suite.bundle.collect(&mut files)?;
         let archive = work.join("initramfs.cpio");
-        std::fs::write(&archive, guest::archive(suite, &built, files)?)
+        std::fs::write(&archive, guest::archive(suite, kernel, &built, files)?)
             .with_context(|| format!("cannot write {}", archive.display()))?;
         let watching = match &suite.plugin {
             Some(plugin) => plugin.provide(self, work)?.to_vec(),

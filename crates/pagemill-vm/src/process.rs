@@ -1,5 +1,6 @@
 //! Running other programs.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,12 +16,13 @@ pub fn shown(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Runs to the end.
+/// Runs to the end; what it prints is progress, and goes to stderr.
 ///
 /// # Errors
 /// It cannot be started, or its exit code is not 0.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command
+        .stdout(io::stderr())
         .status()
         .with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !status.success() {

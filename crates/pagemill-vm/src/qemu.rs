@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use crate::architecture::Architecture;
 use crate::debian::Kernel;
 use crate::process;
 use crate::protocol::Report;
 use crate::suite::Suite;
 
-const PROGRAM: &str = "qemu-system-x86_64";
-
 /// A warning or an oops ends the guest, and the end of the guest ends the emulator. `no_timer_check`: the kernel does not
 /// panic when the timer's interrupts come late, as they do where the host is busy.
-const KERNEL_LINE: &str = "console=ttyS0 rdinit=/init panic=-1 panic_on_warn=1 oops=panic \
+const KERNEL_LINE: &str = "rdinit=/init panic=-1 panic_on_warn=1 oops=panic \
                            quiet loglevel=5 random.trust_cpu=on mitigations=off no_timer_check";
 
 const CONSOLE_LINES_SHOWN: usize = 40;
@@ -26,8 +25,8 @@ const CONSOLE_LINES_SHOWN: usize = 40;
 ///
 /// # Errors
 /// It is not there.
-pub fn version() -> Result<String> {
-    let text = process::output(Command::new(PROGRAM).arg("--version"))?;
+pub fn version(architecture: &Architecture) -> Result<String> {
+    let text = process::output(Command::new(architecture.emulator).arg("--version"))?;
     Ok(text.lines().next().unwrap_or("unknown").to_owned())
 }
 
@@ -64,10 +63,14 @@ fn command(suite: &Suite, kernel: &Kernel, archive: &Path, console: &Path) -> Co
     } else {
         "tcg"
     };
-    let mut command = Command::new(PROGRAM);
+    let architecture = kernel.architecture;
+    let (report, report_port) = architecture.report;
+    let mut command = Command::new(architecture.emulator);
     command
+        .args(architecture.board)
         .args(["-accel", accelerator, "-no-user-config", "-nodefaults"])
-        .args(["-display", "none", "-no-reboot", "-cpu", &machine.cpu])
+        .args(["-display", "none", "-no-reboot", "-cpu"])
+        .arg(machine.cpu_of(architecture))
         .args(["-smp", &machine.cpus.to_string()])
         .args(["-m", &format!("{}M", machine.memory_mib)])
         .arg("-kernel")
@@ -75,10 +78,13 @@ fn command(suite: &Suite, kernel: &Kernel, archive: &Path, console: &Path) -> Co
         .arg("-initrd")
         .arg(archive)
         .arg("-append")
-        .arg(format!("{KERNEL_LINE} {}", suite.kernel_line))
+        .arg(format!(
+            "console={} REPORT={report_port} {KERNEL_LINE} {}",
+            architecture.console, suite.kernel_line
+        ))
         .arg("-serial")
         .arg(format!("file:{}", console.display()))
-        .args(["-serial", "stdio"]);
+        .args(report);
     if machine.icount {
         command.args(["-icount", "shift=0"]);
     }

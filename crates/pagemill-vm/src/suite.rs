@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::architecture::{Architecture, architecture_names};
 use crate::bundle::Bundle;
 use crate::claim::Claim;
 use crate::files::entries;
 use crate::plugin::Plugin;
+use crate::series::{KERNEL_SERIES, is_of_series};
 
 /// Modules, programs, machine and tests of one boot.
 #[derive(Debug, Default, Deserialize)]
@@ -37,9 +39,12 @@ pub struct Suite {
     /// More words of the kernel's command line.
     #[serde(default)]
     pub kernel_line: String,
-    /// The kernel series that the modules are written for, such as `6.1`; any if left out.
+    /// The kernel series that the suite is for, if it is not for all that its modules are written for.
     #[serde(default)]
     pub kernels: Vec<String>,
+    /// The architectures that the suite is for, by Debian's names, if it is not for all.
+    #[serde(default)]
+    pub architectures: Vec<String>,
     /// What is emulated.
     #[serde(default)]
     pub machine: Machine,
@@ -61,8 +66,8 @@ pub struct Suite {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Machine {
-    /// QEMU's name of the processor.
-    pub cpu: String,
+    /// QEMU's name of the processor, if it is not the architecture's usual one.
+    pub cpu: Option<String>,
     /// How many of them.
     pub cpus: u32,
     /// One thread of the host executes all processors in turn: needed where the guest patches code that another one executes.
@@ -80,7 +85,7 @@ pub struct Machine {
 impl Default for Machine {
     fn default() -> Self {
         Self {
-            cpu: "max".to_owned(),
+            cpu: None,
             cpus: 1,
             one_thread: false,
             memory_mib: 512,
@@ -88,6 +93,13 @@ impl Default for Machine {
             timeout_s: 300,
             qemu: Vec::new(),
         }
+    }
+}
+
+impl Machine {
+    /// QEMU's name of the processor.
+    pub(crate) fn cpu_of<'a>(&'a self, architecture: &'a Architecture) -> &'a str {
+        self.cpu.as_deref().unwrap_or(architecture.cpu)
     }
 }
 
@@ -124,6 +136,9 @@ impl Suite {
     fn parse(name: &str, text: &str) -> Result<Self> {
         let mut suite: Self = toml::from_str(text)?;
         name.clone_into(&mut suite.name);
+        if suite.kernels.is_empty() && !suite.modules.is_empty() {
+            suite.kernels = KERNEL_SERIES.map(str::to_owned).to_vec();
+        }
         suite.check()?;
         Ok(suite)
     }
@@ -152,6 +167,10 @@ impl Suite {
                 );
             }
         }
+        let known = architecture_names();
+        if let Some(name) = self.architectures.iter().find(|name| !known.contains(name)) {
+            bail!("architecture {name:?} is none of {}", known.join(", "));
+        }
         if self.test.is_empty() {
             bail!("it has no [[test]]");
         }
@@ -174,23 +193,26 @@ impl Suite {
         format!("vm {}: {test}", self.name)
     }
 
-    /// This suite under a name of its own, for the kernel of another release of Debian.
+    /// This suite under a name of its own, for the kernel of another release of Debian, or of another architecture.
     #[must_use]
-    pub fn on(mut self, release: Option<&str>) -> Self {
-        if let Some(release) = release {
-            self.name = format!("{}-{release}", self.name);
+    pub fn on(mut self, release: Option<&str>, architecture: &Architecture) -> Self {
+        let other = (*architecture != *Architecture::own()).then_some(architecture.name);
+        for part in [release, other].into_iter().flatten() {
+            self.name = format!("{}-{part}", self.name);
         }
         self
     }
 
+    /// Whether it is for `architecture`.
+    pub fn is_for(&self, architecture: &Architecture) -> bool {
+        let mut names = self.architectures.iter();
+        self.architectures.is_empty() || names.any(|name| name == architecture.name)
+    }
+
     /// Why not on the kernel `release`, if so.
     pub fn cannot_run_on(&self, release: &str) -> Option<String> {
-        let is_of = |series: &String| {
-            release
-                .strip_prefix(series.as_str())
-                .is_some_and(|rest| rest.starts_with('.'))
-        };
-        let may_run = self.kernels.is_empty() || self.kernels.iter().any(is_of);
+        let mut series = self.kernels.iter();
+        let may_run = self.kernels.is_empty() || series.any(|series| is_of_series(release, series));
         (!may_run).then(|| {
             let series = self.kernels.join(" and ");
             format!("its modules are for Linux {series}, this Debian has {release}")
@@ -198,9 +220,9 @@ impl Suite {
     }
 
     /// The emulated machine, for the head of a table.
-    pub fn machine_in_words(&self) -> String {
+    pub fn machine_in_words(&self, architecture: &Architecture) -> String {
+        let cpu = self.machine.cpu_of(architecture);
         let Machine {
-            cpu,
             cpus,
             one_thread,
             memory_mib,
@@ -238,6 +260,7 @@ mod tests {
             SMALLEST.replace("\"a\"", "\"a b\""),
             SMALLEST.replace("\"true\"", "\"true\\nfalse\""),
             format!("unknown = 1\n{SMALLEST}"),
+            format!("architectures = [\"x86\"]\n{SMALLEST}"),
         ];
         for text in bad {
             assert!(Suite::parse("n", &text).is_err(), "{text}");
@@ -260,12 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_may_be_for_one_architecture() {
+        let [amd64, arm64] = ["amd64", "arm64"].map(|name| Architecture::find(name).unwrap());
+        let all = Suite::parse("n", SMALLEST).unwrap();
+        assert!(all.is_for(amd64) && all.is_for(arm64));
+        let text = format!("architectures = [\"amd64\"]\n{SMALLEST}");
+        let one = Suite::parse("n", &text).unwrap();
+        assert!(one.is_for(amd64) && !one.is_for(arm64));
+        assert_eq!(all.on(None, arm64).name, "n-arm64");
+        assert_eq!(one.on(Some("sid"), amd64).name, "n-sid");
+    }
+
+    #[test]
     fn modules_name_their_kernel_series() {
         let suite =
             Suite::parse("n", &format!("kernels = [\"6.1\", \"6.11\"]\n{SMALLEST}")).unwrap();
         assert_eq!(suite.cannot_run_on("6.1.0-56-amd64"), None);
         assert_eq!(suite.cannot_run_on("6.11.2-amd64"), None);
         assert!(suite.cannot_run_on("6.12.1-amd64").is_some());
+        let of_all = Suite::parse("n", &format!("modules = [\"m\"]\n{SMALLEST}")).unwrap();
+        assert_eq!(of_all.kernels, KERNEL_SERIES);
         assert_eq!(
             Suite::parse("n", SMALLEST).unwrap().cannot_run_on("7.0.1"),
             None

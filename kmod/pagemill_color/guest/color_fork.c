@@ -21,7 +21,7 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define PAGES	200
+#define PAGES 200
 
 static void check(bool holds, const char *what)
 {
@@ -61,12 +61,16 @@ static void expect_from(const unsigned char *at, uint64_t key, const char *who)
 			guest_fail("%s does not find its page %d", who, (int)i);
 }
 
-/* One instruction that reads from a page, then writes to it. */
+/* Reads from a page, then writes to it: in one instruction, where the processor has such a one. */
 static void copy_within(unsigned char *page)
 {
-	unsigned char *from = page, *to = page + 2048;
+	volatile unsigned char *from = page, *to = page + 2048;
 
+#ifdef __x86_64__
 	__asm__ volatile("movsb" : "+S"(from), "+D"(to) : : "memory");
+#else
+	*to = *from;
+#endif
 }
 
 /* Reading shares frames, writing parts them. */
@@ -83,20 +87,23 @@ static void check_copy_on_write(void)
 	if (!child) {
 		expect_from(at, 1000, "the child");
 		check(color_report(fd).pages == PAGES, "reading copies pages");
-		check(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1, "no word from the parent");
+		check(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1,
+		      "no word from the parent");
 		expect_from(at, 1000, "the child, after the parent wrote,");
 		color_fill(at, 77);
 		check(color_is_filled(at, 77), "the child does not find what it wrote");
 		copy_within(at + 60 * COLOR_PAGE);
 		__atomic_fetch_add((uint64_t *)(at + 61 * COLOR_PAGE), 1, __ATOMIC_SEQ_CST);
-		check(at[60 * COLOR_PAGE] == at[60 * COLOR_PAGE + 2048], "a copy within a page is lost");
+		check(at[60 * COLOR_PAGE] == at[60 * COLOR_PAGE + 2048],
+		      "a copy within a page is lost");
 		_exit(0);
 	}
 	check(read(done[0], &byte, 1) == 1, "no word from the child");
 	expect_from(at, 1000, "the parent");
 	for (size_t i = 0; i < 50; i++)
 		color_fill(at + i * COLOR_PAGE, i);
-	check(color_report(fd).pages == PAGES + 50, "not each written page was copied, and no other");
+	check(color_report(fd).pages == PAGES + 50,
+	      "not each written page was copied, and no other");
 	check(color_report(fd).cow_copied == 50, "copies are miscounted");
 	check(write(go[1], &byte, 1) == 1, "no word to the child");
 	expect_success(child);
@@ -134,7 +141,8 @@ static void check_recolor_of_shared(void)
 		check(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1, "no parent");
 		expect_from(at, 9, "the child, in other colors,");
 		for (size_t i = 0; i < PAGES; i++)
-			check(color_has(&high, color_of(at + i * COLOR_PAGE, color_info(fd).colors)),
+			check(color_has(&high,
+					color_of(at + i * COLOR_PAGE, color_info(fd).colors)),
 			      "a child's page keeps its color");
 		_exit(0);
 	}
@@ -157,7 +165,10 @@ static void check_pinned(void)
 {
 	int fd = color_open(), ends[2];
 	unsigned char *at = color_map(fd, 1);
-	struct iovec { void *base; size_t bytes; } part = { at, COLOR_PAGE };
+	struct iovec {
+		void *base;
+		size_t bytes;
+	} part = { at, COLOR_PAGE };
 	static unsigned char read_back[COLOR_PAGE];
 
 	check(!pipe(ends), "no pipe");
@@ -167,11 +178,13 @@ static void check_pinned(void)
 	check(vmsplice(ends[1], (void *)&part, 1, 0) == COLOR_PAGE, "vmsplice fails");
 	check(color_recolor(fd, color_range(1, 1)).planned == 1, "nothing is to move");
 	check(color_is_filled(at, 1), "content is lost");
-	check(color_report(fd).pinned == 1 && !color_report(fd).copied, "a frame that is held was left");
+	check(color_report(fd).pinned == 1 && !color_report(fd).copied,
+	      "a frame that is held was left");
 	check(read(ends[0], read_back, COLOR_PAGE) == COLOR_PAGE && color_is_filled(read_back, 1),
 	      "the pipe has lost content");
 	check(color_recolor(fd, color_range(1, 1)).planned == 1, "it is not tried again");
-	check(color_is_filled(at, 1) && color_report(fd).copied == 1, "it is not copied when it is free");
+	check(color_is_filled(at, 1) && color_report(fd).copied == 1,
+	      "it is not copied when it is free");
 	check(vmsplice(ends[1], (void *)&part, 1, 0) == COLOR_PAGE, "vmsplice fails");
 	munmap(at, COLOR_PAGE);
 	check(read(ends[0], read_back, COLOR_PAGE) == COLOR_PAGE && color_is_filled(read_back, 1),
@@ -201,8 +214,7 @@ static void *write_and_check(void *argument)
 }
 
 /* A child sees one moment of each page, keeps it, and writes its own. */
-__attribute__((noreturn))
-static void be_child(uint64_t number)
+__attribute__((noreturn)) static void be_child(uint64_t number)
 {
 	static unsigned char before[PAGES][64];
 

@@ -23,12 +23,12 @@
 #include "color_view.h"
 #include "guest.h"
 
-#define THREADS		4
-#define BLOCKS		300
-#define STEPS		3000
-#define LOOK_US		10000
-#define LOOKS_MAX	60000	/* ten minutes */
-#define LINE		64
+#define THREADS	  4
+#define BLOCKS	  300
+#define STEPS	  3000
+#define LOOK_US	  10000
+#define LOOKS_MAX 60000 /* ten minutes */
+#define LINE	  64
 
 static int space;
 static unsigned int colors;
@@ -113,7 +113,8 @@ static void *use_blocks(void *number)
 			expect_kept(&blocks[i]);
 	for (size_t i = 0; i < samples; i++)
 		if (blocks[i].at && !color_is_colored(blocks[i].at, blocks[i].bytes))
-			guest_fail("a block of %zu bytes is not in colored memory", blocks[i].bytes);
+			guest_fail("a block of %zu bytes is not in colored memory",
+				   blocks[i].bytes);
 	return blocks;
 }
 
@@ -197,7 +198,8 @@ static bool has_other_colors(void)
 {
 	struct pagemill_color_report report = color_report(space);
 
-	return memcmp(&report.choice.set, &census_before.report.choice.set, sizeof(report.choice.set));
+	return memcmp(&report.choice.set, &census_before.report.choice.set,
+		      sizeof(report.choice.set));
 }
 
 static void expect_all_filled(const unsigned char *memory, size_t pages)
@@ -210,7 +212,8 @@ static void expect_all_filled(const unsigned char *memory, size_t pages)
 /* After a change of colors; how many pages it moved, which is the minimum. */
 static uint64_t check_change(const unsigned char *memory, size_t pages)
 {
-	const struct pagemill_color_report *now = &census_now.report, *before = &census_before.report;
+	const struct pagemill_color_report *now = &census_now.report,
+					   *before = &census_before.report;
 	uint64_t fewest, moves;
 
 	expect_all_filled(memory, pages);
@@ -218,7 +221,8 @@ static uint64_t check_change(const unsigned char *memory, size_t pages)
 	fewest = color_fewest_moves(census_before.by_color, colors, &now->choice.set);
 	moves = now->copied - before->copied + now->pending;
 	if (now->pages != before->pages)
-		guest_fail("a change of colors turns %d pages into %d", (int)before->pages, (int)now->pages);
+		guest_fail("a change of colors turns %d pages into %d", (int)before->pages,
+			   (int)now->pages);
 	if (moves != fewest)
 		guest_fail("%d pages move, %d is the minimum", (int)moves, (int)fewest);
 	if (now->strays || now->pinned || now->in_set + now->pending < now->pages)
@@ -285,6 +289,7 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "stream"))
 		run_stream(atoi(argv[2]), atoi(argv[3]));
 	else
-		guest_fail("usage: color_heap blocks FIRST COUNT | changes NAME FOLDER MIB | stream MIB PASSES");
+		guest_fail(
+			"usage: color_heap blocks FIRST COUNT | changes NAME FOLDER MIB | stream MIB PASSES");
 	return 0;
 }

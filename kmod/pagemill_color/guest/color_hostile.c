@@ -25,18 +25,18 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define SPACES		3
-#define MAPS		4
-#define PAGES_MOST	48
-#define OPS_EACH	400
-#define USER		1000
+#define SPACES	   3
+#define MAPS	   4
+#define PAGES_MOST 48
+#define OPS_EACH   400
+#define USER	   1000
 
 struct map {
 	unsigned char *at;
 	size_t pages;
 	int space;
 	bool mapped[PAGES_MOST];
-	uint64_t key[PAGES_MOST];	/* what the page holds; 0: zeroes */
+	uint64_t key[PAGES_MOST]; /* what the page holds; 0: zeroes */
 };
 
 static int spaces[SPACES];
@@ -83,8 +83,8 @@ static void check_page(struct map *map, size_t page)
 
 	touching = 1;
 	if (!sigsetjmp(back, 1))
-		right = map->key[page] ? color_is_filled(page_of(map, page), map->key[page])
-				       : color_is_zero(page_of(map, page));
+		right = map->key[page] ? color_is_filled(page_of(map, page), map->key[page]) :
+					 color_is_zero(page_of(map, page));
 	touching = 0;
 	if (!right)
 		guest_fail("page %d of map %d has wrong bytes", (int)page, (int)(map - maps));
@@ -200,9 +200,21 @@ static void protect_some(void)
 static void advise_some(void)
 {
 	static const int advice[] = {
-		MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE,
-		MADV_REMOVE, MADV_MERGEABLE, MADV_HUGEPAGE, MADV_DONTDUMP, MADV_COLD, MADV_PAGEOUT,
-		MADV_WIPEONFORK, 22 /* MADV_POPULATE_READ */, 23 /* MADV_POPULATE_WRITE */,
+		MADV_NORMAL,
+		MADV_RANDOM,
+		MADV_SEQUENTIAL,
+		MADV_WILLNEED,
+		MADV_DONTNEED,
+		MADV_FREE,
+		MADV_REMOVE,
+		MADV_MERGEABLE,
+		MADV_HUGEPAGE,
+		MADV_DONTDUMP,
+		MADV_COLD,
+		MADV_PAGEOUT,
+		MADV_WIPEONFORK,
+		22 /* MADV_POPULATE_READ */,
+		23 /* MADV_POPULATE_WRITE */,
 	};
 	struct map *map = any_map();
 	size_t first, count = map ? random_run(map, &first) : 0;
@@ -271,9 +283,11 @@ static void ask_rubbish(void)
 	uintptr_t argument = (uintptr_t)&rubbish;
 
 	if (below(2))
-		request = _IOC(_IOC_READ | _IOC_WRITE, 'Z', 0x64, sizeof(struct pagemill_color_report));
+		request = _IOC(_IOC_READ | _IOC_WRITE, 'Z', 0x64,
+			       sizeof(struct pagemill_color_report));
 	if (below(2))
-		request = _IOC(_IOC_READ | _IOC_WRITE, 'Z', 0x65, sizeof(struct pagemill_color_stock));
+		request = _IOC(_IOC_READ | _IOC_WRITE, 'Z', 0x65,
+			       sizeof(struct pagemill_color_stock));
 	for (size_t i = 0; i < 64; i++)
 		rubbish.words[i] = below(2) ? 0 : guest_random(&state) >> below(64);
 	if (below(4) == 0)
@@ -334,21 +348,51 @@ static void fork_child(unsigned int depth);
 static void one_op(unsigned int depth)
 {
 	switch (below(16)) {
-	case 0: new_map(); break;
-	case 1: unmap_part(); break;
-	case 2: release_some(); break;
-	case 3: protect_some(); break;
-	case 4: advise_some(); break;
-	case 5: move_some(); break;
+	case 0:
+		new_map();
+		break;
+	case 1:
+		unmap_part();
+		break;
+	case 2:
+		release_some();
+		break;
+	case 3:
+		protect_some();
+		break;
+	case 4:
+		advise_some();
+		break;
+	case 5:
+		move_some();
+		break;
 	case 6:
-	case 7: choose_colors(); break;
-	case 8: ask_rubbish(); break;
-	case 9: ask_properly(); break;
-	case 10: if (!below(8)) reopen(); break;
-	case 11: copy_through_kernel(); break;
-	case 12: if (!below(8) && depth < 2) fork_child(depth + 1); break;
-	case 13: check_some(); break;
-	default: write_some(); break;
+	case 7:
+		choose_colors();
+		break;
+	case 8:
+		ask_rubbish();
+		break;
+	case 9:
+		ask_properly();
+		break;
+	case 10:
+		if (!below(8))
+			reopen();
+		break;
+	case 11:
+		copy_through_kernel();
+		break;
+	case 12:
+		if (!below(8) && depth < 2)
+			fork_child(depth + 1);
+		break;
+	case 13:
+		check_some();
+		break;
+	default:
+		write_some();
+		break;
 	}
 	done_ops++;
 }
@@ -380,8 +424,7 @@ static void fork_child(unsigned int depth)
 		guest_fail("a child ended with status %#x", status);
 }
 
-__attribute__((noreturn))
-static void be_hostile(uint64_t seed, time_t until)
+__attribute__((noreturn)) static void be_hostile(uint64_t seed, time_t until)
 {
 	struct sigaction action = { .sa_handler = on_bus_error };
 

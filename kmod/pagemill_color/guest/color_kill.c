@@ -19,7 +19,7 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define PAGES	1024
+#define PAGES 1024
 
 static unsigned char *memory;
 
@@ -38,8 +38,7 @@ static void *keep_touching(void *unused)
 }
 
 /* From one half of the colors to the other and back, for ever. */
-__attribute__((noreturn))
-static void be_task(int fd, int ready, bool recolors)
+__attribute__((noreturn)) static void be_task(int fd, int ready, bool recolors)
 {
 	pthread_t thread;
 	char byte = 0;

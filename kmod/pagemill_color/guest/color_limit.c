@@ -20,12 +20,12 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define LIMIT		4096	/* pages */
-#define SPACE_LIMIT	3072	/* three quarters */
-#define GROUP		"group"
-#define GROUP_PAGES	4096
+#define LIMIT	    4096 /* pages */
+#define SPACE_LIMIT 3072 /* three quarters */
+#define GROUP	    "group"
+#define GROUP_PAGES 4096
 /* What the stock holds before: no charge is needed for it. */
-#define STOCK_PAGES	256
+#define STOCK_PAGES 256
 
 static sigjmp_buf back;
 
@@ -36,7 +36,7 @@ static void on_bus_error(int number)
 }
 
 /* How many pages can be touched. */
-static size_t touch_until_refused(unsigned char *at, size_t pages)
+static size_t touch_until_refused(volatile unsigned char *at, size_t pages)
 {
 	volatile size_t touched = 0;
 

@@ -15,7 +15,7 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define PAGES	777
+#define PAGES 777
 
 static unsigned int colors;
 
@@ -134,7 +134,8 @@ static void one_recolor(int fd, unsigned char *at, unsigned int first, unsigned 
 	check(report.flushes == old.flushes + (fewest > 0), "more than one flush");
 	expect_filled(at, PAGES);
 	report = color_report(fd);
-	check(report.copied - old.copied == fewest, "not every page that was to move was copied once");
+	check(report.copied - old.copied == fewest,
+	      "not every page that was to move was copied once");
 	check(!report.pending && report.in_set == PAGES, "a touched page is not in its color");
 	check(!report.pinned && !report.strays, "a page did not get its color");
 	expect_even(at, PAGES, set, "after a change of colors");
@@ -172,11 +173,13 @@ static void check_laziness(void)
 	fill_all(at, 640);
 	check(color_recolor(fd, high).planned == 640, "a page stays in a color that is gone");
 	for (size_t i = 0; i < 640; i++)
-		check(color_frame(at + i * COLOR_PAGE) == COLOR_NO_FRAME, "a page that is to move is mapped");
+		check(color_frame(at + i * COLOR_PAGE) == COLOR_NO_FRAME,
+		      "a page that is to move is mapped");
 	expect_filled(at, 100);
 	report = color_report(fd);
 	check(report.copied == 100 && report.pending == 540, "untouched pages are copied");
-	check(color_recolor(fd, low).planned == 100, "a page that was never copied is to move back");
+	check(color_recolor(fd, low).planned == 100,
+	      "a page that was never copied is to move back");
 	expect_filled(at, 640);
 	report = color_report(fd);
 	check(report.copied == 200, "a page is copied though its frame had the right color");
@@ -206,9 +209,11 @@ static void check_parts(void)
 	check(color_report(fd).pages == 70, "release does not give back just what was asked for");
 	for (size_t i = 25; i < 45; i++)
 		check(color_is_zero(at + i * COLOR_PAGE), "a released page is not zero");
-	check(color_is_filled(at + 24 * COLOR_PAGE, 24) && color_is_filled(at + 45 * COLOR_PAGE, 45),
+	check(color_is_filled(at + 24 * COLOR_PAGE, 24) &&
+		      color_is_filled(at + 45 * COLOR_PAGE, 45),
 	      "release takes a neighbor");
-	check(!madvise(at + 50 * COLOR_PAGE, 10 * COLOR_PAGE, MADV_DONTNEED), "MADV_DONTNEED is refused");
+	check(!madvise(at + 50 * COLOR_PAGE, 10 * COLOR_PAGE, MADV_DONTNEED),
+	      "MADV_DONTNEED is refused");
 	check(color_is_filled(at + 55 * COLOR_PAGE, 55), "MADV_DONTNEED loses content");
 	munmap(at, 100 * COLOR_PAGE);
 	check(color_report(fd).pages == 0, "frames are left after munmap");
@@ -224,13 +229,17 @@ static void check_refusals(void)
 	color_fill(at, 3);
 	check(mremap(at, bytes, 2 * bytes, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT,
 	      "a mapping can grow");
-	check(mremap(at, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (char *)at + (1 << 30)) == MAP_FAILED &&
-	      errno == EINVAL, "a mapping can move");
+	check(mremap(at, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (char *)at + (1 << 30)) ==
+			      MAP_FAILED &&
+		      errno == EINVAL,
+	      "a mapping can move");
 	check(mremap(at, 0, bytes, MREMAP_MAYMOVE) == MAP_FAILED, "a mapping can be doubled");
-	check(color_is_filled(at, 3) && color_report(fd).pages == 1, "a refused mremap loses content");
+	check(color_is_filled(at, 3) && color_report(fd).pages == 1,
+	      "a refused mremap loses content");
 	check(mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED && errno == EINVAL,
 	      "a private mapping is accepted");
-	check(mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, COLOR_PAGE) == MAP_FAILED && errno == EINVAL,
+	check(mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, COLOR_PAGE) == MAP_FAILED &&
+		      errno == EINVAL,
 	      "an offset is accepted");
 	munmap(at, bytes);
 	close(fd);

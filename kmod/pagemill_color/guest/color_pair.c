@@ -24,17 +24,17 @@
 #include "guest.h"
 #include "observe.h"
 
-#define LINE		64
-#define REUSED_PAGES	384	/* 1.5 MiB */
-#define STREAM_PAGES	2048	/* 8 MiB */
+#define LINE	     64
+#define REUSED_PAGES 384  /* 1.5 MiB */
+#define STREAM_PAGES 2048 /* 8 MiB */
 
 /* Passes of each while it is watched, in turns: so that the counts do not depend on who ran when. */
-#define PASSES		5
+#define PASSES	     5
 
 /* What the tasks tell each other. */
 static struct {
 	atomic_int ready;
-	atomic_int turns;	/* -1 before the first */
+	atomic_int turns; /* -1 before the first */
 	atomic_int wrong;
 	atomic_int stopped;
 	atomic_bool leave;

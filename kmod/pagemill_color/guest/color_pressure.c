@@ -17,15 +17,15 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define MIB_PAGES	256
-#define HELD		2000
+#define MIB_PAGES 256
+#define HELD	  2000
 
 /* Ordinary memory, written. */
 static void need(size_t mib)
 {
 	size_t bytes = mib << 20;
-	unsigned char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *at =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
 		_exit(2);
@@ -72,10 +72,12 @@ int main(int argc, char **argv)
 				guest_fail("page %d has lost its content", (int)page);
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		guest_fail("%zu MiB cannot be had though the stock holds them: status %#x", need_mib, status);
+		guest_fail("%zu MiB cannot be had though the stock holds them: status %#x",
+			   need_mib, status);
 	after = color_stock(fd);
 	if (after.shrunk_pages == before.shrunk_pages)
-		guest_fail("the shrinker did not run: %d pages are in stock", (int)after.stocked_pages);
+		guest_fail("the shrinker did not run: %d pages are in stock",
+			   (int)after.stocked_pages);
 	guest_value("stocked_before", before.stocked_pages, "pages");
 	guest_value("given_back", after.shrunk_pages - before.shrunk_pages, "pages");
 	for (size_t i = HELD; i < 2 * HELD; i++)

@@ -14,7 +14,7 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define LIMIT	4096	/* pages: each of 64 colors has 64 */
+#define LIMIT 4096 /* pages: each of 64 colors has 64 */
 
 static sigjmp_buf back;
 
@@ -25,7 +25,7 @@ static void on_bus_error(int number)
 }
 
 /* How many pages can be touched. */
-static size_t touch_until_refused(unsigned char *at, size_t pages)
+static size_t touch_until_refused(volatile unsigned char *at, size_t pages)
 {
 	volatile size_t touched = 0;
 
@@ -58,10 +58,11 @@ static struct outcome exhaust(uint32_t rule, struct pagemill_color_set set, size
 static void expect(bool holds, const char *what, const struct outcome *outcome)
 {
 	if (!holds)
-		guest_fail("%s: %zu pages touched, %d in the set, %d strays, %d of other colors, %d failures",
-			   what, outcome->touched, (int)outcome->report.in_set,
-			   (int)outcome->report.strays, (int)outcome->report.other_colors,
-			   (int)outcome->report.failures);
+		guest_fail(
+			"%s: %zu pages touched, %d in the set, %d strays, %d of other colors, %d failures",
+			what, outcome->touched, (int)outcome->report.in_set,
+			(int)outcome->report.strays, (int)outcome->report.other_colors,
+			(int)outcome->report.failures);
 }
 
 int main(void)
@@ -77,8 +78,9 @@ int main(void)
 		guest_fail("the stock is not filled");
 
 	outcome = exhaust(PAGEMILL_COLOR_RULE_FAIL, two, 1000);
-	expect(outcome.touched == 128 && outcome.report.in_set == 128 && outcome.report.failures == 1 &&
-	       !outcome.report.strays, "rule fail", &outcome);
+	expect(outcome.touched == 128 && outcome.report.in_set == 128 &&
+		       outcome.report.failures == 1 && !outcome.report.strays,
+	       "rule fail", &outcome);
 
 	/* Another space has half of one color. */
 	held = color_map(holder, 32);
@@ -86,16 +88,19 @@ int main(void)
 	if (touch_until_refused(held, 32) != 32)
 		guest_fail("there are fewer than 64 frames of a color");
 	outcome = exhaust(PAGEMILL_COLOR_RULE_FAIL, two, 1000);
-	expect(outcome.touched == 64 && outcome.report.in_set == 64, "rule fail, one color short", &outcome);
-	outcome = exhaust(PAGEMILL_COLOR_RULE_SET, two, 1000);
-	expect(outcome.touched == 96 && outcome.report.in_set == 96 && outcome.report.other_colors >= 30 &&
-	       !outcome.report.strays, "rule set, one color short", &outcome);
-	outcome = exhaust(PAGEMILL_COLOR_RULE_ANY, two, 1000);
-	expect(outcome.touched == 1000 && outcome.report.in_set == 96 && outcome.report.strays == 904 &&
-	       !outcome.report.failures, "rule any", &outcome);
-	outcome = exhaust(PAGEMILL_COLOR_RULE_ANY, two, LIMIT + 100);
-	expect(outcome.touched == LIMIT - 32 && outcome.report.failures == 1, "rule any, no memory at all",
+	expect(outcome.touched == 64 && outcome.report.in_set == 64, "rule fail, one color short",
 	       &outcome);
+	outcome = exhaust(PAGEMILL_COLOR_RULE_SET, two, 1000);
+	expect(outcome.touched == 96 && outcome.report.in_set == 96 &&
+		       outcome.report.other_colors >= 30 && !outcome.report.strays,
+	       "rule set, one color short", &outcome);
+	outcome = exhaust(PAGEMILL_COLOR_RULE_ANY, two, 1000);
+	expect(outcome.touched == 1000 && outcome.report.in_set == 96 &&
+		       outcome.report.strays == 904 && !outcome.report.failures,
+	       "rule any", &outcome);
+	outcome = exhaust(PAGEMILL_COLOR_RULE_ANY, two, LIMIT + 100);
+	expect(outcome.touched == LIMIT - 32 && outcome.report.failures == 1,
+	       "rule any, no memory at all", &outcome);
 	munmap(held, 32 * COLOR_PAGE);
 	close(holder);
 	if (color_stock(fd).used_pages)
@@ -106,7 +111,8 @@ int main(void)
 	if (color_stock(fd).stocked_pages > 128)
 		guest_fail("more is kept than allowed");
 	outcome = exhaust(PAGEMILL_COLOR_RULE_FAIL, two, 64);
-	expect(outcome.touched == 64 && outcome.report.in_set == 64, "with an almost empty stock", &outcome);
+	expect(outcome.touched == 64 && outcome.report.in_set == 64, "with an almost empty stock",
+	       &outcome);
 	if (color_stock(fd).stocked_pages > 128)
 		guest_fail("more is kept than allowed, after use");
 	color_set_stock(fd, 1 << 16, 1 << 14, 0);

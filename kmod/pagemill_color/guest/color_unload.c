@@ -21,9 +21,9 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define PAGES		300
-#define WORKERS		3
-#define SLACK_KIB	8192
+#define PAGES	  300
+#define WORKERS	  3
+#define SLACK_KIB 8192
 
 static int unload(void)
 {
@@ -54,8 +54,7 @@ static long available_kib(void)
 }
 
 /* Opens, maps, writes, checks, ends; again and again. */
-__attribute__((noreturn))
-static void work(uint64_t seed)
+__attribute__((noreturn)) static void work(uint64_t seed)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint64_t state = seed;;) {

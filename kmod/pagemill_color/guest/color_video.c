@@ -10,8 +10,8 @@
 
 #include "guest.h"
 
-#define WIDTH	352
-#define HEIGHT	288
+#define WIDTH  352
+#define HEIGHT 288
 
 static void put_brightness(int frame, uint64_t *state)
 {

@@ -18,7 +18,7 @@
 #include "color_view.h"
 #include "guest.h"
 
-#define BETWEEN_LOOKS_US	100000
+#define BETWEEN_LOOKS_US 100000
 
 static unsigned int module_colors(void)
 {

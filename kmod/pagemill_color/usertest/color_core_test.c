@@ -7,10 +7,10 @@
 
 #include "../../include/usertest.h"
 
-#define ROUNDS		300
-#define DEALS		2000
-#define SMALL_PAGES	5
-#define SMALL_COLORS	4
+#define ROUNDS	     300
+#define DEALS	     2000
+#define SMALL_PAGES  5
+#define SMALL_COLORS 4
 
 static struct pmc_dealer dealer;
 static struct pmc_plan plan;
@@ -37,8 +37,7 @@ static void check_geometry(void)
 	CHECK(pmc_geometry_colors(6 << 20, 24, 63, 4096) == 0);
 	CHECK(pmc_geometry_colors(6 << 20, 24, 8192, 4096) == 0);
 	CHECK(pmc_geometry_colors(1ull << 40, 16, 64, 4096) == 0);
-	CHECK(pmc_geometry_colors((u64)PMC_COLORS_MAX << 16, 16, 64, 4096) ==
-	      PMC_COLORS_MAX);
+	CHECK(pmc_geometry_colors((u64)PMC_COLORS_MAX << 16, 16, 64, 4096) == PMC_COLORS_MAX);
 }
 
 static void check_sets(void)
@@ -105,8 +104,7 @@ static void give_back_round(u64 *state)
 	}
 }
 
-static bool meets(const struct pagemill_color_set *one,
-		  const struct pagemill_color_set *other)
+static bool meets(const struct pagemill_color_set *one, const struct pagemill_color_set *other)
 {
 	unsigned int word;
 
@@ -124,7 +122,8 @@ static void choose_round(u64 *state)
 
 	pmc_dealer_init(&dealer, 64, &set);
 	for (i = 0; i < 200; i++) {
-		struct pagemill_color_set available = { { next_random(state) & next_random(state) } };
+		struct pagemill_color_set available = { { next_random(state) &
+							  next_random(state) } };
 		int wanted = pmc_dealer_next(&dealer, NULL);
 		bool others = meets(&set, &available);
 		struct pmc_choice choice = pmc_choose(&dealer, rule, &available);

@@ -18,7 +18,7 @@
 #include "guest.h"
 #include "zero_helper.h"
 
-#define PAGES_MAX	256
+#define PAGES_MAX 256
 
 struct cost {
 	uint64_t least;
@@ -78,8 +78,7 @@ static uint64_t free_pages(void)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path),
-		 "/sys/kernel/mm/hugepages/hugepages-%zukB/free_hugepages",
+	snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%zukB/free_hugepages",
 		 page_bytes >> 10);
 	return guest_read_number(path);
 }
@@ -109,16 +108,15 @@ static struct cost measure_on_free(void)
 	return touch_all();
 }
 
-static void check_ratio(const char *mode, struct cost plain, struct cost cost,
-			uint64_t ratio)
+static void check_ratio(const char *mode, struct cost plain, struct cost cost, uint64_t ratio)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), "plain_over_%s", mode);
 	guest_value(name, plain.median / (cost.median ? cost.median : 1), "times");
 	if (plain.median < ratio * cost.median)
-		guest_fail("%s takes %" PRIu64 " ticks and plain %" PRIu64
-			   ": less than %" PRIu64 " times as many",
+		guest_fail("%s takes %" PRIu64 " ticks and plain %" PRIu64 ": less than %" PRIu64
+			   " times as many",
 			   mode, cost.median, plain.median, ratio);
 }
 
@@ -127,8 +125,8 @@ static void require_clean_faults(const char *mode, uint64_t before)
 	uint64_t clean = zero_counter("faults_clean") - before;
 
 	if (clean < pages)
-		guest_fail("%s: only %" PRIu64 " of %zu faults met a clean page",
-			   mode, clean, pages);
+		guest_fail("%s: only %" PRIu64 " of %zu faults met a clean page", mode, clean,
+			   pages);
 }
 
 int main(int argc, char **argv)
@@ -145,10 +143,17 @@ int main(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (option) {
-		case 'p': page_bytes = strtoull(optarg, NULL, 0); break;
-		case 'n': pages = strtoull(optarg, NULL, 0); break;
-		case 'r': ratio = strtoull(optarg, NULL, 0); break;
-		default: return 2;
+		case 'p':
+			page_bytes = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			pages = strtoull(optarg, NULL, 0);
+			break;
+		case 'r':
+			ratio = strtoull(optarg, NULL, 0);
+			break;
+		default:
+			return 2;
 		}
 	}
 	if (pages == 0 || pages > PAGES_MAX)

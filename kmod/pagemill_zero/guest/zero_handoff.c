@@ -15,8 +15,8 @@
 #include "guest.h"
 #include "zero_helper.h"
 
-#define PAGES		32
-#define PAGE_BYTES	((size_t)2 << 20)
+#define PAGES	   32
+#define PAGE_BYTES ((size_t)2 << 20)
 
 /* Pages that are known to be clean would not be handed to a helper. */
 static void dirty_pages(void)
@@ -46,8 +46,7 @@ int main(void)
 		least = start < least ? start : least;
 	}
 	zero_set("mode", "plain");
-	guest_value("handoff_least",
-		    guest_read_number(ZERO_SYSFS "handoff_ticks_min"), "ticks");
+	guest_value("handoff_least", guest_read_number(ZERO_SYSFS "handoff_ticks_min"), "ticks");
 	guest_value("fault_least", least, "ticks");
 	if (zero_counter("faults_async") < PAGES)
 		guest_fail("only %llu of %d faults were handed off",

@@ -33,13 +33,11 @@ static void check_mappings(const struct zero_window *window)
 
 	must_not_map(window->fd, 4096, both, MAP_PRIVATE, 0, "a private ring");
 	must_not_map(window->fd, 8192, both, MAP_SHARED, 0, "more than the ring");
-	must_not_map(window->fd, 4096, both | PROT_EXEC, MAP_SHARED, 0,
-		     "an executable ring");
+	must_not_map(window->fd, 4096, both | PROT_EXEC, MAP_SHARED, 0, "an executable ring");
 	must_not_map(window->fd, 4096, both, MAP_SHARED, 4096, "what is after the ring");
 	must_not_map(window->fd, 4096, both, MAP_PRIVATE, PAGEMILL_ZERO_WINDOW_OFFSET,
 		     "a private window");
-	must_not_map(window->fd, 8192, both, MAP_SHARED, end - 4096,
-		     "more than the window");
+	must_not_map(window->fd, 8192, both, MAP_SHARED, end - 4096, "more than the window");
 	must_not_map(window->fd, 4096, both, MAP_SHARED, end, "what is after the window");
 	must_not_map(window->fd, 4096, both, MAP_SHARED, 0x7ffffffffffff000, "the far end");
 	if (!mprotect(window->ring, 4096, PROT_READ | PROT_EXEC))
@@ -79,9 +77,8 @@ static void check_touching(const struct zero_window *window)
 	child = fork();
 	if (child == 0) {
 		/* Its own mapping, which a helper's child can make. */
-		volatile char *at = mmap(NULL, PAGEMILL_ZERO_PIECE_BYTES,
-					 PROT_READ | PROT_WRITE, MAP_SHARED, window->fd,
-					 PAGEMILL_ZERO_WINDOW_OFFSET);
+		volatile char *at = mmap(NULL, PAGEMILL_ZERO_PIECE_BYTES, PROT_READ | PROT_WRITE,
+					 MAP_SHARED, window->fd, PAGEMILL_ZERO_WINDOW_OFFSET);
 
 		if (at == MAP_FAILED)
 			_exit(2);
@@ -130,10 +127,10 @@ static void check_opening(void)
 static void check_attributes(void)
 {
 	static const char *const refused[][2] = {
-		{ "mode", "fast" },	   { "mode", "" },
-		{ "verify", "maybe" },	   { "deadline_us", "-1" },
-		{ "deadline_us", "x" },	   { "deadline_us", "10000001" },
-		{ "keep_free", "many" },   { "handoff_ticks_min", "1" },
+		{ "mode", "fast" },	 { "mode", "" },
+		{ "verify", "maybe" },	 { "deadline_us", "-1" },
+		{ "deadline_us", "x" },	 { "deadline_us", "10000001" },
+		{ "keep_free", "many" }, { "handoff_ticks_min", "1" },
 	};
 	char path[128];
 

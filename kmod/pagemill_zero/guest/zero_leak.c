@@ -23,7 +23,7 @@
 #include "guest.h"
 #include "zero_helper.h"
 
-#define LINE_BYTES	64
+#define LINE_BYTES 64
 
 struct options {
 	const char *mode;
@@ -33,13 +33,13 @@ struct options {
 	enum zero_engine engine;
 	const char *verify;
 	const char *deadline_us;
-	uint64_t rest_us;	/* at most, between two rounds */
-	const char *helper;	/* another program */
-	bool awaits_clean;	/* every second round waits until the helper has cleaned a page */
+	uint64_t rest_us;   /* at most, between two rounds */
+	const char *helper; /* another program */
+	bool awaits_clean;  /* every second round waits until the helper has cleaned a page */
 	bool kills_helper;
 	bool expects_leak;
-	bool expects_clean;	/* faults must meet clean pages, in pool by this helper */
-	bool expects_helper;	/* the helper must clean for some faults that wait */
+	bool expects_clean;  /* faults must meet clean pages, in pool by this helper */
+	bool expects_helper; /* the helper must clean for some faults that wait */
 };
 
 struct findings {
@@ -163,7 +163,7 @@ static const struct {
 	{ "recalls", "recalls", "recalls" },
 };
 
-#define TOLD	(sizeof(told) / sizeof(told[0]))
+#define TOLD (sizeof(told) / sizeof(told[0]))
 
 static void read_counters(uint64_t *counts)
 {
@@ -186,8 +186,7 @@ static void report(const struct options *options, const struct findings *found,
 
 static enum zero_engine engine_called(const char *name)
 {
-	static const char *const names[] = { "stores", "none", "stuck", "late",
-					     "hostile" };
+	static const char *const names[] = { "stores", "none", "stuck", "late", "hostile" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
@@ -212,25 +211,53 @@ static struct options parse(int argc, char **argv)
 		{ "expect-leak", no_argument, NULL, 'x' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct options options = { .page_bytes = 2 << 20, .at_once = 40,
-				   .verify = "sample", .deadline_us = "10000", .rest_us = 8000 };
+	struct options options = { .page_bytes = 2 << 20,
+				   .at_once = 40,
+				   .verify = "sample",
+				   .deadline_us = "10000",
+				   .rest_us = 8000 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (option) {
-		case 'p': options.page_bytes = strtoull(optarg, NULL, 0); break;
-		case 'n': options.at_once = strtoull(optarg, NULL, 0); break;
-		case 'e': options.engine = engine_called(optarg); break;
-		case 'v': options.verify = optarg; break;
-		case 'd': options.deadline_us = optarg; break;
-		case 'r': options.rest_us = strtoull(optarg, NULL, 0) | 1; break;
-		case 'c': options.expects_clean = true; break;
-		case 'a': options.awaits_clean = true; break;
-		case 'k': options.kills_helper = true; break;
-		case 'h': options.helper = optarg; break;
-		case 'w': options.expects_helper = true; break;
-		case 'x': options.expects_leak = true; break;
-		default: exit(2);
+		case 'p':
+			options.page_bytes = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			options.at_once = strtoull(optarg, NULL, 0);
+			break;
+		case 'e':
+			options.engine = engine_called(optarg);
+			break;
+		case 'v':
+			options.verify = optarg;
+			break;
+		case 'd':
+			options.deadline_us = optarg;
+			break;
+		case 'r':
+			options.rest_us = strtoull(optarg, NULL, 0) | 1;
+			break;
+		case 'c':
+			options.expects_clean = true;
+			break;
+		case 'a':
+			options.awaits_clean = true;
+			break;
+		case 'k':
+			options.kills_helper = true;
+			break;
+		case 'h':
+			options.helper = optarg;
+			break;
+		case 'w':
+			options.expects_helper = true;
+			break;
+		case 'x':
+			options.expects_leak = true;
+			break;
+		default:
+			exit(2);
 		}
 	}
 	if (argc - optind != 2)
@@ -292,7 +319,6 @@ int main(int argc, char **argv)
 	if (is_broken != options.expects_leak)
 		guest_fail("%" PRIu64 " pages leaked, %" PRIu64 " were wiped; %s",
 			   found.leaked_pages, found.wiped_pages,
-			   options.expects_leak ? "this test would not see a leak"
-						: "none may be");
+			   options.expects_leak ? "this test would not see a leak" : "none may be");
 	return 0;
 }

@@ -8,9 +8,9 @@
 
 #include "../../include/usertest.h"
 
-#define ROUNDS		400
-#define STEPS		4000
-#define ENTRIES		PAGEMILL_ZERO_ENTRIES
+#define ROUNDS	400
+#define STEPS	4000
+#define ENTRIES PAGEMILL_ZERO_ENTRIES
 
 /* What should be, without a ring: one record for each number ever given. */
 struct model {
@@ -38,8 +38,8 @@ static struct helper helper;
 static void try_post(u64 random)
 {
 	unsigned int index = model.next % ENTRIES;
-	bool should = model.attached && model.misses < PMZ_MISSES_MAX &&
-		      model.entry[index].state == NONE;
+	bool should =
+		model.attached && model.misses < PMZ_MISSES_MAX && model.entry[index].state == NONE;
 	unsigned long pfn = random >> 20;
 	int got;
 
@@ -112,8 +112,8 @@ static void scribble(u64 random)
 	unsigned char *bytes = (unsigned char *)&ring;
 
 	bytes[random % sizeof(ring)] = random >> 32;
-	ring.entry[random % ENTRIES].done = random >> 50 & 1 ?
-		ring.entry[random % ENTRIES].posted : random;
+	ring.entry[random % ENTRIES].done =
+		random >> 50 & 1 ? ring.entry[random % ENTRIES].posted : random;
 }
 
 static void replace_helper(void)
@@ -166,16 +166,34 @@ static void step(u64 random)
 	unsigned int index = random >> 8 & (ENTRIES - 1);
 
 	switch (random % 16) {
-	case 0: case 1: case 2: case 3: case 4: case 5: try_post(random); break;
-	case 6: case 7: case 8: take_back(index); break;
-	case 9: case 10: case 11: case 12: finish(index); break;
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+	case 4:
+	case 5:
+		try_post(random);
+		break;
+	case 6:
+	case 7:
+	case 8:
+		take_back(index);
+		break;
+	case 9:
+	case 10:
+	case 11:
+	case 12:
+		finish(index);
+		break;
 	case 13:
 		if (helper.hostile)
 			scribble(random);
 		else
 			serve(random >> 40 & 15);
 		break;
-	case 14: judge(random >> 30 & 3 ? 0 : 1); break;
+	case 14:
+		judge(random >> 30 & 3 ? 0 : 1);
+		break;
 	default:
 		if (random >> 20 & 63)
 			check_windows();

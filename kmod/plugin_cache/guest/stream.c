@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BYTES	(2 << 20)
-#define LINE	64
-#define PASSES	8
+#define BYTES  (2 << 20)
+#define LINE   64
+#define PASSES 8
 
 int main(void)
 {

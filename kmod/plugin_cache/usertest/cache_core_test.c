@@ -4,9 +4,9 @@
 
 #include "../../include/usertest.h"
 
-#define ROUNDS		60
-#define REFERENCES	6000
-#define LINES		4096
+#define ROUNDS	   60
+#define REFERENCES 6000
+#define LINES	   4096
 
 static const struct pcc_geometry first = { 2048, 2, 64 };
 static const struct pcc_geometry shared = { 32768, 4, 64 };

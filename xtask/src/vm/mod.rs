@@ -9,10 +9,35 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use pagemill_vm::{Kernel, Outcome, Packages, Provided, Report, Suite, Workshop};
+use pagemill_vm::{Architecture, Kernel, Outcome, Packages, Provided, Report, Suite, Workshop};
 
 use crate::tally::Tally;
 use crate::{system, workspace};
+
+/// Whose kernel is booted.
+#[derive(Clone, Copy)]
+pub struct Guest<'a> {
+    /// A release of Debian, if it is not this machine's.
+    pub release: Option<&'a str>,
+    /// The processor.
+    pub architecture: &'static Architecture,
+}
+
+impl Default for Guest<'_> {
+    fn default() -> Self {
+        Self {
+            release: None,
+            architecture: Architecture::own(),
+        }
+    }
+}
+
+impl Guest<'_> {
+    /// Whether it is what this machine would boot.
+    fn is_own(&self) -> bool {
+        self.release.is_none() && self.architecture == Architecture::own()
+    }
+}
 
 /// Everything that the virtual machine needs or leaves behind.
 fn folder() -> PathBuf {
@@ -44,33 +69,35 @@ pub fn run(filters: &[String], keep: bool) -> Result<Tally> {
     if filters.is_empty() {
         usertest::run(&mut tally)?;
     }
-    run_on(None, filters, keep, &mut tally)?;
+    let own = Guest::default();
+    run_on(&own, filters, keep, &mut tally)?;
     Ok(tally)
 }
 
-/// Boots the same suites on the kernel of another release of Debian.
-pub fn run_on_release(release: &str, filters: &[String]) -> Result<Tally> {
+/// Boots the same suites on another guest.
+pub fn run_on_guest(guest: &Guest, filters: &[String]) -> Result<Tally> {
     let mut tally = Tally::default();
-    run_on(Some(release), filters, false, &mut tally)?;
+    run_on(guest, filters, false, &mut tally)?;
     Ok(tally)
 }
 
-fn run_on(release: Option<&str>, filters: &[String], keep: bool, tally: &mut Tally) -> Result<()> {
+fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> Result<()> {
     let workshop = workshop();
     let suites: Vec<Suite> = Suite::load_all(&workshop.sources.join("suites"))?
         .into_iter()
-        .filter(|suite| suite.is_meant(filters))
-        .map(|suite| suite.on(release))
+        .filter(|suite| suite.is_meant(filters) && suite.is_for(guest.architecture))
+        .map(|suite| suite.on(guest.release, guest.architecture))
         .collect();
     let is_mrc = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
-    let records = is_mrc && release.is_none();
+    let records = is_mrc && guest.is_own();
     if suites.is_empty() && !records {
         bail!(
-            "no suite is called like {}: kmod/suites/ holds them",
+            "no suite for {} is called like {}: kmod/suites/ holds them",
+            guest.architecture.name,
             filters.join(" or ")
         );
     }
-    match workshop.kernel_of(release)? {
+    match workshop.kernel_of(guest.release, guest.architecture)? {
         Provided::Kernel(kernel) => {
             for suite in &suites {
                 run_suite(&workshop, suite, &kernel, keep, tally);
@@ -155,8 +182,8 @@ fn count(suite: &Suite, report: &Report, tally: &mut Tally) {
 fn keep_values(suite: &Suite, kernel: &Kernel, report: &Report, keep: bool) -> Result<()> {
     let csv = report.csv(&[
         ("kernel", kernel.version.as_str()),
-        ("qemu", &pagemill_vm::emulator_version()?),
-        ("machine", &suite.machine_in_words()),
+        ("qemu", &pagemill_vm::emulator_version(kernel.architecture)?),
+        ("machine", &suite.machine_in_words(kernel.architecture)),
     ]);
     let Some(csv) = csv else { return Ok(()) };
     write(

@@ -27,7 +27,8 @@ int main(void)
 			uint16_t task;
 			int write;
 
-			if (scanf("%" SCNu64 " %" SCNu32 " %" SCNu16 " %d", &address, &bytes, &task, &write) != 4)
+			if (scanf("%" SCNu64 " %" SCNu32 " %" SCNu16 " %d", &address, &bytes, &task,
+				  &write) != 4)
 				return 2;
 			trace_add(trace, address, bytes, task, write);
 		} else if (!strcmp(command, "finish") && trace) {
