@@ -6,6 +6,7 @@ use pagemill_fabric::machine;
 use pagemill_fabric::memory::{Buffer, Memory};
 use pagemill_fabric::station::{Settings, Station, Ticket};
 use pagemill_sim::nic::NicMachine;
+use pagemill_types::Invariants;
 
 /// A rank's program memory: bytes at small addresses, and nothing else.
 struct Small(Vec<u8>);
@@ -69,4 +70,5 @@ pub fn board(bytes: &[u8]) {
     for _ in 0..8 {
         let _ = station.poll();
     }
+    assert_eq!(station.broken_invariant(), None);
 }

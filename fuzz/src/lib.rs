@@ -90,26 +90,31 @@ pub fn goal(bytes: &[u8]) {
     }
 }
 
-/// A trace, in each format.
+/// A trace, in the format that is found, and in one that its last byte chooses.
 pub fn trace(bytes: &[u8]) {
+    read_trace(bytes, None);
+    let Some((last, rest)) = bytes.split_last() else {
+        return;
+    };
     let columns = |text: &str| text.parse().ok().map(Format::Csv);
-    let formats = [
-        None,
-        Some(Format::Lackey),
-        Some(Format::DrCacheSim),
-        Some(Format::OracleGeneral),
-        Some(Format::ChampSim),
-        columns("object=1,bytes=2,header"),
-        columns("address=2,delimiter=space"),
-    ];
-    for format in formats {
-        let Ok(mut trace) = pagemill_trace::open(bytes, format, View::Lines(64)) else {
-            continue;
-        };
-        let (mut block, mut seen) = (Vec::new(), 0);
-        while seen < REFERENCES_MAX && trace.next_block(&mut block).is_ok() && !block.is_empty() {
-            seen += block.len();
-        }
+    let format = match last % 6 {
+        0 => Some(Format::Lackey),
+        1 => Some(Format::DrCacheSim),
+        2 => Some(Format::OracleGeneral),
+        3 => Some(Format::ChampSim),
+        4 => columns("object=1,bytes=2,header"),
+        _ => columns("address=2,delimiter=space"),
+    };
+    read_trace(rest, format);
+}
+
+fn read_trace(bytes: &[u8], format: Option<Format>) {
+    let Ok(mut trace) = pagemill_trace::open(bytes, format, View::Lines(64)) else {
+        return;
+    };
+    let (mut block, mut seen) = (Vec::new(), 0);
+    while seen < REFERENCES_MAX && trace.next_block(&mut block).is_ok() && !block.is_empty() {
+        seen += block.len();
     }
 }
 

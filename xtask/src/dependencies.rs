@@ -177,6 +177,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-scenario",
             "pagemill-sim",
             "pagemill-trace",
+            "pagemill-types",
             "pagemill-zero-client",
         ],
     ),
@@ -222,7 +223,8 @@ fn metadata() -> Result<Value> {
     serde_json::from_str(&metadata).context("`cargo metadata` wrote no JSON")
 }
 
-fn packages(metadata: &Value) -> Result<&Vec<Value>> {
+/// What `cargo metadata` lists.
+pub fn packages(metadata: &Value) -> Result<&Vec<Value>> {
     metadata["packages"]
         .as_array()
         .context("`cargo metadata` lists no packages")
@@ -247,23 +249,26 @@ pub fn check_use() -> Result<()> {
             .context("a manifest has no folder")?;
         let name = package["name"].as_str().context("a package has no name")?;
         let sources = workspace::rust_text(folder)?;
-        let used = dependencies(package)?.iter().filter_map(|dependency| {
-            let key = dependency["rename"]
-                .as_str()
-                .or(dependency["name"].as_str())?;
-            Some(key.to_owned())
-        });
-        let missing = used.filter(|key| {
-            !BY_FEATURE_ONLY.contains(&(name, key)) && !names(&sources, &key.replace('-', "_"))
-        });
-        unused.extend(
-            missing.map(|key| format!("{name} never names its dependency {key}: remove it")),
-        );
+        unused.extend(unnamed(name, dependencies(package)?, &sources));
     }
     if !unused.is_empty() {
         bail!("{}", unused.join("\n"));
     }
     Ok(())
+}
+
+/// The dependencies that the `sources` of the crate `name` do not use.
+fn unnamed(name: &str, dependencies: &[Value], sources: &str) -> Vec<String> {
+    let keys = dependencies.iter().filter_map(|dependency| {
+        let renamed = dependency["rename"].as_str();
+        renamed.or(dependency["name"].as_str())
+    });
+    let unused = keys.filter(|key| {
+        !BY_FEATURE_ONLY.contains(&(name, key)) && !names(sources, &key.replace('-', "_"))
+    });
+    unused
+        .map(|key| format!("{name} never names its dependency {key}: remove it"))
+        .collect()
 }
 
 /// Whether `identifier` stands in `text` as a word.
@@ -349,6 +354,18 @@ mod tests {
         );
         assert!(one("pagemill-policy", "rand", None)[0].contains("free of other"));
         assert!(one("pagemill-new", "pagemill-types", None)[0].contains("no line in MAY_USE"));
+    }
+
+    #[test]
+    fn an_unused_dependency_is_found() {
+        let declared = [
+            json!({ "name": "lz4-flex" }),
+            json!({ "name": "libc", "rename": "c" }),
+        ];
+        let unused = |sources: &str| unnamed("pagemill-sim", &declared, sources);
+        assert!(unused("use lz4_flex::block; use c::open;").is_empty());
+        assert_eq!(unused("use lz4_flex2::block; use c::open;").len(), 1);
+        assert!(unused("use lz4_flex::block; use libc::open;")[0].contains("dependency c:"));
     }
 
     #[test]

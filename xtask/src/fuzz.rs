@@ -54,6 +54,8 @@ const fn target(
 /// An input that takes longer is a defect.
 const TIMEOUT_S: u32 = 20;
 const MEMORY_MIB: u32 = 2048;
+/// Freed memory that a fuzzer's process keeps.
+const KEPT_BYTES: &str = "1073741824";
 
 /// Cargo's profile and the folder of what it builds. A long run pays for a longer build.
 const SHORT: (&str, &str) = ("dev", "debug");
@@ -83,6 +85,9 @@ pub struct Plan {
     /// Take turn after turn, and keep the counts, until they are this many executions of all targets together.
     #[arg(long, value_name = "EXECUTIONS")]
     pub until: Option<u64>,
+    /// Try inputs in the order of this number, instead of another order each time.
+    #[arg(long)]
+    pub seed: Option<u32>,
 }
 
 /// Fuzzes each target whose name contains one of `names`: once, or until there are enough executions or one fails.
@@ -99,7 +104,8 @@ pub fn run(plan: Plan, names: &[String]) -> Result<Tally> {
     }
 }
 
-/// Fuzzes each target once. What one of them did is kept before the next begins: who stops a long run loses one of them.
+/// Fuzzes each target once, as many at a time as there are cores. What they did is kept before the next begin: who stops a long
+/// run loses those of the moment.
 fn turn(
     plan: Plan,
     names: &[String],
@@ -108,25 +114,48 @@ fn turn(
     tally: &mut Tally,
 ) -> Result<()> {
     let folder = workspace::root().join("target/fuzz");
-    let seconds = plan.seconds;
-    for target in &TARGETS {
-        if !names.is_empty() && !names.iter().any(|name| target.name.contains(name.as_str())) {
-            continue;
-        }
-        let mut counts = Counts::default();
-        tally.check(&format!("fuzz {} for {seconds} s", target.name), || {
-            counts = fuzz(target, programs, &folder, seconds)?;
-            Ok(())
-        });
-        println!(
-            "fuzz {}: {} executions, {} edges, {} features",
-            target.name, counts.executions, counts.edges, counts.features
-        );
-        if plan.keep || plan.until.is_some() {
-            keep_counts(kept, target.name, counts)?;
+    let is_meant = |target: &&Target| {
+        names.is_empty() || names.iter().any(|name| target.name.contains(name.as_str()))
+    };
+    let meant: Vec<&Target> = TARGETS.iter().filter(is_meant).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for targets in meant.chunks(cores) {
+        for (target, fuzzed) in targets
+            .iter()
+            .zip(fuzz_all(targets, programs, &folder, plan))
+        {
+            let counts = *fuzzed.as_ref().unwrap_or(&Counts::default());
+            tally.check(
+                &format!("fuzz {} for {} s", target.name, plan.seconds),
+                || fuzzed.map(drop),
+            );
+            eprintln!(
+                "fuzz {}: {} executions, {} edges, {} features",
+                target.name, counts.executions, counts.edges, counts.features
+            );
+            if plan.keep || plan.until.is_some() {
+                keep_counts(kept, target.name, counts)?;
+            }
         }
     }
     Ok(())
+}
+
+/// What each of `targets` did, all at the same time.
+fn fuzz_all(
+    targets: &[&Target],
+    programs: &Path,
+    folder: &Path,
+    plan: Plan,
+) -> Vec<Result<Counts>> {
+    std::thread::scope(|scope| {
+        let start = |target| scope.spawn(move || fuzz(target, programs, folder, plan));
+        let running: Vec<_> = targets.iter().copied().map(start).collect();
+        let ended = running.into_iter().map(|fuzzer| fuzzer.join());
+        ended
+            .map(|counts| counts.expect("starting a fuzzer does not panic"))
+            .collect()
+    })
 }
 
 /// Of all targets together, as kept.
@@ -164,7 +193,7 @@ fn build((profile, built): (&str, &str)) -> Result<PathBuf> {
     Ok(target.join(built))
 }
 
-fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result<Counts> {
+fn fuzz(target: &Target, programs: &Path, folder: &Path, plan: Plan) -> Result<Counts> {
     let corpus = folder.join("corpus").join(target.name);
     let artifacts = folder.join("artifacts");
     for folder in [&corpus, &artifacts] {
@@ -174,7 +203,8 @@ fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result
     let log = folder.join(format!("{}.log", target.name));
     let stderr = fs::File::create(&log)?;
     let status = Command::new(programs.join(format!("fuzz-{}", target.name)))
-        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_total_time={}", plan.seconds))
+        .args(plan.seed.map(|seed| format!("-seed={seed}")))
         .arg(format!("-max_len={}", target.bytes_max))
         .arg(format!("-timeout={TIMEOUT_S}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
@@ -185,6 +215,9 @@ fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result
         ))
         .args(["-print_final_stats=1", "-use_value_profile=0"])
         .arg(&corpus)
+        // Memory of one input serves the next: giving it back to the kernel costs half of a small input's time.
+        .env("MALLOC_MMAP_THRESHOLD_", KEPT_BYTES)
+        .env("MALLOC_TRIM_THRESHOLD_", KEPT_BYTES)
         .current_dir(folder)
         .stdout(Stdio::null())
         .stderr(stderr)
@@ -192,15 +225,20 @@ fn fuzz(target: &Target, programs: &Path, folder: &Path, seconds: u32) -> Result
         .with_context(|| format!("cannot start the fuzzer of {}", target.name))?;
     let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     if !status.success() {
-        let mut last: Vec<&str> = said.lines().rev().take(30).collect();
-        last.reverse();
-        bail!(
-            "an input fails; the end of {}:\n{}",
-            log.display(),
-            last.join("\n")
-        );
+        bail!("an input fails; {} says:\n{}", log.display(), cause(&said));
     }
     counts_of(&said).with_context(|| format!("no counts in {}", log.display()))
+}
+
+/// Of what a fuzzer said that failed: the panic, and the end, which has the input.
+fn cause(said: &str) -> String {
+    const PANIC_LINES: usize = 4;
+    const LAST_LINES: usize = 8;
+    let lines: Vec<&str> = said.lines().collect();
+    let panic = lines.iter().position(|line| line.contains(" panicked at "));
+    let panic = panic.map_or(&[][..], |at| &lines[at..lines.len().min(at + PANIC_LINES)]);
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    [panic, &["[..]"], last].concat().join("\n")
 }
 
 /// Puts the seeds into the corpus, beside what former runs found.
@@ -290,6 +328,19 @@ mod tests {
     const SAID: &str = "INFO: seed corpus: files: 5\n#5\tINITED cov: 12 ft: 13 corp: 3/9b exec/s: 0\n\
         #900\tDONE   cov: 34 ft: 56 corp: 7/8b lim: 4096 exec/s: 450 rss: 60Mb\n\
         stat::number_of_executed_units: 900\nstat::average_exec_per_sec:     450\n";
+
+    #[test]
+    fn a_failure_shows_its_panic_and_its_input() {
+        let frames = "   1: a frame\n".repeat(100);
+        let said = format!(
+            "#1\nthread 'main' (7) panicked at board.rs:1:2:\nit broke\n{frames}artifact_prefix='/a/'; Test unit written to /a/crash-1\nBase64: AAA=\n"
+        );
+        let cause = cause(&said);
+        for part in ["panicked at board.rs", "it broke", "crash-1", "Base64"] {
+            assert!(cause.contains(part), "{cause}");
+        }
+        assert!(cause.lines().count() < 15, "{cause}");
+    }
 
     #[test]
     fn counts_are_read_and_added_up() {

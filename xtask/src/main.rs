@@ -16,8 +16,12 @@ mod package;
 mod preload;
 mod process;
 mod python;
+mod room;
+mod safety;
 mod sanitize;
 mod site;
+mod style;
+mod supply;
 mod system;
 mod tally;
 mod test;
@@ -30,6 +34,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use pagemill_vm::{ARCHITECTURES, Architecture};
 
 /// Checks, tests and builds pagemill.
 #[derive(Parser)]
@@ -118,6 +123,9 @@ enum Command {
         /// Boot the kernel of this release of Debian, such as bookworm-backports, instead of this machine's.
         #[arg(long, conflicts_with = "keep")]
         kernel: Option<String>,
+        /// Boot this Debian's kernel for another processor: amd64 or arm64.
+        #[arg(long, value_parser = architecture, conflicts_with_all = ["keep", "kernel"])]
+        arch: Option<&'static Architecture>,
         /// Only suites (kmod/suites/) whose name contains one of these.
         names: Vec<String>,
     },
@@ -129,9 +137,15 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
+}
+
+fn architecture(name: &str) -> Result<&'static Architecture, String> {
+    let names = ARCHITECTURES.iter().map(|one| one.name);
+    Architecture::find(name)
+        .ok_or_else(|| format!("known are {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// Whether all went well.
@@ -161,12 +175,22 @@ fn run(command: Command) -> Result<bool> {
         } => kernels::rebuild(filter.as_deref()).map(|()| true),
         Command::Vm {
             keep,
-            kernel,
+            kernel: None,
+            arch: None,
             names,
-        } => Ok(passed(&match kernel {
-            Some(release) => vm::run_on_release(&release, &names)?,
-            None => vm::run(&names, keep)?,
-        })),
+        } => Ok(passed(&vm::run(&names, keep)?)),
+        Command::Vm {
+            kernel,
+            arch,
+            names,
+            ..
+        } => {
+            let guest = vm::Guest {
+                release: kernel.as_deref(),
+                architecture: arch.unwrap_or(Architecture::own()),
+            };
+            Ok(passed(&vm::run_on_guest(&guest, &names)?))
+        }
         Command::Package { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev

@@ -1,8 +1,8 @@
 //! Running other programs.
 
-use std::io::{self, BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,8 +22,11 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Longer than any test, any benchmark, and the building of what comes next.
 const SILENCE_MAX: Duration = Duration::from_secs(20 * 60);
 
-/// Runs to the end, showing stdout line by line and giving each line to `see`; returns whether the exit code was 0. A program
-/// that says nothing for twenty minutes hangs: it is ended, with all that it started.
+/// How often is looked whether a silent program is still there.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Runs to the end, showing its output on stderr line by line and giving each line to `see`; returns whether the exit code was
+/// 0. A program that says nothing for twenty minutes hangs: it is ended, with all that it started.
 pub fn watch(command: &mut Command, see: impl FnMut(&str)) -> Result<bool> {
     watch_for(command, SILENCE_MAX, see)
 }
@@ -33,44 +36,57 @@ fn watch_for(
     silence_max: Duration,
     mut see: impl FnMut(&str),
 ) -> Result<bool> {
-    command.stdout(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let cannot = format!("cannot run `{}`", shown(command));
     let mut child = command.spawn().context(cannot.clone())?;
-    let lines = lines_of(child.stdout.take().expect("stdout is piped"));
+    let (sender, lines) = channel();
+    send_lines(
+        child.stdout.take().expect("stdout is piped"),
+        sender.clone(),
+    );
+    send_lines(child.stderr.take().expect("stderr is piped"), sender);
+    let mut silence = Duration::ZERO;
+    let tick = silence_max.min(TICK);
     loop {
-        match lines.recv_timeout(silence_max) {
+        match lines.recv_timeout(tick) {
             Ok(line) => {
                 let line = line.context(cannot.clone())?;
-                println!("{line}");
+                eprintln!("{line}");
                 see(&line);
+                silence = Duration::ZERO;
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Ok(child.wait().context(cannot)?.success());
             }
             Err(RecvTimeoutError::Timeout) => {
-                end_tree(child.id())?;
-                child.wait().context(cannot)?;
-                bail!(
-                    "`{}` said nothing for {} s and was ended: the last line above shows what hangs",
-                    shown(command),
-                    silence_max.as_secs()
-                );
+                // What it left running may hold its output open.
+                if let Some(status) = child.try_wait().context(cannot.clone())? {
+                    return Ok(status.success());
+                }
+                silence += tick;
             }
+        }
+        if silence >= silence_max {
+            end_tree(child.id())?;
+            child.wait().context(cannot)?;
+            bail!(
+                "`{}` said nothing for {} s and was ended: its last line on standard error shows what hangs",
+                shown(command),
+                silence_max.as_secs()
+            );
         }
     }
 }
 
-fn lines_of(stdout: ChildStdout) -> Receiver<io::Result<String>> {
-    let (sender, lines) = channel();
+fn send_lines(output: impl Read + Send + 'static, to: Sender<io::Result<String>>) {
     std::thread::spawn(move || {
-        for line in BufReader::new(stdout).split(b'\n') {
+        for line in BufReader::new(output).split(b'\n') {
             let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
-            if sender.send(line).is_err() {
+            if to.send(line).is_err() {
                 return;
             }
         }
     });
-    lines
 }
 
 /// Kills a process and all below it. Stopped first, so that none starts another meanwhile.
@@ -132,12 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_leaves_running_is_not_waited_for() {
+        let mut seen = Vec::new();
+        let mut leaves = Command::new("sh");
+        leaves.args(["-c", "sleep 1000 & echo $!; exit 1"]);
+        assert!(!watch(&mut leaves, |line| seen.push(line.to_owned())).expect("it runs"));
+        signal("KILL", &[seen[0].parse().expect("a process")]).expect("`kill` starts");
+    }
+
+    #[test]
     fn every_line_is_seen_and_the_exit_code_told() {
         let mut seen = String::new();
         let mut see = |line: &str| seen.push_str(line);
         let mut says = Command::new("sh");
-        says.args(["-c", "printf 'a\\nb'; exit 1"]);
+        says.args(["-c", "echo a >&2; sleep 0.1; printf 'b\\nc'; exit 1"]);
         assert!(!watch(&mut says, &mut see).expect("it runs"));
-        assert_eq!(seen, "ab");
+        assert_eq!(seen, "abc");
     }
 }

@@ -48,7 +48,7 @@ pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
         .env_remove("PYTHONPATH");
     let succeeded = watch(&mut pytest, |line| tally.see_pytest_line(line))?;
     if !succeeded && tally.failures() == failures_before {
-        bail!("pytest failed without naming a test; see above");
+        bail!("pytest failed without naming a test; standard error says why");
     }
     Ok(())
 }

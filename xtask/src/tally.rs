@@ -1,13 +1,24 @@
 //! Counting what passed, failed and was skipped, over everything that is run.
 
+use std::cmp::Ordering;
+
 use anyhow::Result;
 
-/// Passed, failed, skipped; each skip with its reason.
+/// Lines that the failures of a program may quote: enough for a panic and its backtrace, too few to hide the other failures.
+const QUOTED_LINES_MAX: usize = 120;
+
+/// Passed, failed, skipped; each skip with its reason, and what the failures printed.
+///
+/// Progress goes to stderr, results to stdout: who keeps stdout alone has all that matters in a few lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     passed: usize,
     failed: Vec<String>,
     skipped: Vec<String>,
+    quoted: Vec<String>,
+    /// Whether the lines that are seen now belong to a failure.
+    quotes: bool,
+    quoted_of_program: usize,
 }
 
 impl Tally {
@@ -16,19 +27,20 @@ impl Tally {
         eprintln!("checking {name}");
         match run() {
             Ok(()) => {
-                println!("check {name} ... ok");
+                eprintln!("check {name} ... ok");
                 self.passed += 1;
             }
             Err(error) => {
-                println!("check {name} ... FAILED\n{error:#}\n");
+                eprintln!("check {name} ... FAILED\n{error:#}\n");
                 self.failed.push(name.to_owned());
+                self.quoted.push(format!("---- {name} ----\n{error:#}\n"));
             }
         }
     }
 
     /// Counts something that cannot run here.
     pub fn skip(&mut self, name: &str, reason: &str) {
-        println!("check {name} ... skipped");
+        eprintln!("check {name} ... skipped");
         self.skipped.push(format!("{name}: {reason}"));
     }
 
@@ -37,14 +49,39 @@ impl Tally {
         self.passed += other.passed;
         self.failed.extend(other.failed);
         self.skipped.extend(other.skipped);
+        self.quoted.extend(other.quoted);
     }
 
-    /// Counts a line of a test program's output, if it is one that counts.
+    /// Counts a line of a test program's output, if it is one that counts; keeps it if a failure printed it.
     pub fn see_test_line(&mut self, line: &str) {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += counted(counts, "passed");
+            self.quotes = false;
         } else if let Some(test) = line.strip_prefix("test ") {
             self.see_unpassed(test);
+        } else if let Some(program) = died(line) {
+            self.failed.push(format!("{program} to its end"));
+            self.quoted.push(line.trim_start().to_owned());
+        } else if line == "failures:" {
+            self.begin_quote();
+        }
+        self.quote(line);
+    }
+
+    fn begin_quote(&mut self) {
+        self.quotes = true;
+        self.quoted_of_program = 0;
+    }
+
+    fn quote(&mut self, line: &str) {
+        if !self.quotes {
+            return;
+        }
+        self.quoted_of_program += 1;
+        match self.quoted_of_program.cmp(&QUOTED_LINES_MAX) {
+            Ordering::Less => self.quoted.push(line.to_owned()),
+            Ordering::Equal => (self.quoted).push("... more of it is on standard error".to_owned()),
+            Ordering::Greater => {}
         }
     }
 
@@ -58,8 +95,16 @@ impl Tally {
         }
     }
 
-    /// Counts a line of pytest's summary (`-rA`), if it is one that counts.
+    /// Counts a line of pytest's summary (`-rA`), if it is one that counts; keeps it if a failure printed it.
     pub fn see_pytest_line(&mut self, line: &str) {
+        let heading = line
+            .starts_with("==")
+            .then(|| line.trim_matches(['=', ' ']));
+        match heading {
+            Some("FAILURES" | "ERRORS") => self.begin_quote(),
+            Some(_) => self.quotes = false,
+            None => self.quote(line),
+        }
         if line.starts_with("PASSED ") {
             self.passed += 1;
         } else if let Some(test) = line
@@ -80,6 +125,11 @@ impl Tally {
         }
     }
 
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether nothing failed.
     pub fn all_passed(&self) -> bool {
         self.failed.is_empty()
@@ -95,9 +145,10 @@ impl Tally {
         self.failed.len()
     }
 
-    /// Prints reasons of skips and names of failures, and the sum as the last line.
+    /// Prints what failures said, reasons of skips and names of failures, and the sum as the last line.
     pub fn print(&self) {
         println!();
+        self.quoted.iter().for_each(|line| println!("{line}"));
         self.skipped
             .iter()
             .for_each(|reason| println!("skipped {reason}"));
@@ -107,10 +158,22 @@ impl Tally {
         println!("{}", self.sum());
     }
 
-    fn sum(&self) -> String {
+    /// All counts in words.
+    pub fn sum(&self) -> String {
         let (passed, failed, skipped) = (self.passed, self.failed.len(), self.skipped.len());
         format!("{passed} passed, {failed} failed, {skipped} skipped")
     }
+}
+
+/// The program of a line by which cargo says that a signal ended it: such a program names no test.
+fn died(line: &str) -> Option<&str> {
+    let rest = line
+        .trim_start()
+        .strip_prefix("process didn't exit successfully: `")?;
+    let (program, how) = rest.rsplit_once("` ")?;
+    let program = program.split(' ').next().unwrap_or(program);
+    let name = program.rsplit('/').next().unwrap_or(program);
+    how.starts_with("(signal").then_some(name)
 }
 
 /// The number before `what` in a line like `ok. 6 passed; 0 failed; 1 ignored`.
@@ -146,6 +209,54 @@ mod tests {
         assert_eq!(tally.failed, ["breaks"]);
         assert_eq!(tally.skipped, ["slow: takes an hour", "plain: ignored"]);
         assert!(!tally.all_passed());
+    }
+
+    #[test]
+    fn what_failures_said_is_kept() {
+        let output = "test breaks ... FAILED\n\
+            failures:\n\
+            ---- breaks stdout ----\n\
+            assertion failed: 1 == 2\n\
+            test result: FAILED. 2 passed; 1 failed; 0 ignored\n\
+            running 1 test\n";
+        let mut tally = Tally::default();
+        output.lines().for_each(|line| tally.see_test_line(line));
+        assert_eq!(
+            tally.quoted,
+            [
+                "failures:",
+                "---- breaks stdout ----",
+                "assertion failed: 1 == 2"
+            ]
+        );
+        let pytest = "== FAILURES ==\n__ test_a __\nE  assert 1 == 2\n== short test summary info ==\nFAILED test_a - assert 1 == 2\n== 1 failed ==\n";
+        let mut tally = Tally::default();
+        pytest.lines().for_each(|line| tally.see_pytest_line(line));
+        assert_eq!(tally.quoted, ["__ test_a __", "E  assert 1 == 2"]);
+        assert_eq!(tally.failed, ["test_a - assert 1 == 2"]);
+    }
+
+    #[test]
+    fn a_long_failure_hides_no_other() {
+        let mut tally = Tally::default();
+        for _ in 0..2 {
+            tally.see_test_line("failures:");
+            (0..1000).for_each(|_| tally.see_test_line("so it went"));
+            tally.see_test_line("test result: FAILED. 0 passed; 1 failed");
+        }
+        assert_eq!(tally.quoted.len(), 2 * QUOTED_LINES_MAX);
+    }
+
+    #[test]
+    fn a_program_ended_by_a_signal_is_a_failure() {
+        let mut tally = Tally::default();
+        tally.see_test_line(
+            "  process didn't exit successfully: `/t/debug/deps/uvm-0a1b --quiet` (signal: 11, SIGSEGV: invalid memory reference)",
+        );
+        tally.see_test_line(
+            "  process didn't exit successfully: `/t/debug/deps/uvm-0a1b` (exit status: 101)",
+        );
+        assert_eq!(tally.failed, ["uvm-0a1b to its end"]);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Every test there is, after setting up what they need.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+
+use pagemill_vm::ARCHITECTURES;
 
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
 use crate::tally::Tally;
 use crate::{
-    check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, site, system, vm, workspace,
+    check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, room, site, system, vm,
+    workspace,
 };
 
 /// Names the file that `pagemill_testkit::skip` appends to.
@@ -17,8 +20,10 @@ const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 /// If set, randomized tests run at length.
 const FULL: &str = "PAGEMILL_TEST_FULL";
 
-/// Where property tests begin. A change is judged by the same cases each time; `full` and a plain `cargo test` look for new ones.
-const PROPERTY_SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261123");
+/// Where property tests and fuzzers begin. A change is judged by the same cases each time; `full`, a plain `cargo test` and
+/// `cargo xtask fuzz` look for new ones.
+const SEED: u32 = 20_261_123;
+const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
 /// Seconds for each fuzz target: to see that they work, and to find something.
 const FUZZ_SECONDS: u32 = 2;
@@ -29,29 +34,40 @@ const NEWER_KERNELS: [&str; 2] = ["bookworm-backports", "sid"];
 
 /// Sets up, checks, tests; whether nothing failed. `full` adds what takes long.
 pub fn run(full: bool) -> Result<bool> {
-    let mut results = Results::default();
-    results.time("set-up", |_| provide())?;
-    results.time("checks", |tally| tally.add(check::run()));
-    results.time("Rust tests", |tally| run_cargo_tests(tally, full))?;
-    results.add(run_others(full));
+    let mut all = Tally::default();
+    part(&mut all, "set-up", |_| provide())?;
+    part(&mut all, "checks", |tally| tally.add(check::run()));
+    part(&mut all, "Rust tests", |tally| run_cargo_tests(tally, full))?;
+    all.add(run_others(full));
     // Alone: what the emulator's threads see of each other depends on the load of this machine.
-    results.add(run_emulated(full));
-    results.print();
-    Ok(results.tally.all_passed())
+    all.add(run_emulated(full));
+    all.print();
+    Ok(all.all_passed())
 }
 
 /// What is tested in virtual machines.
-fn run_emulated(full: bool) -> Results {
-    let mut results = Results::default();
-    results.time("virtual machines", |tally| {
+fn run_emulated(full: bool) -> Tally {
+    let mut all = Tally::default();
+    part(&mut all, "virtual machines", |tally| {
         add_booted(vm::run(&[], false), tally);
     });
-    for release in NEWER_KERNELS.iter().filter(|_| full) {
-        results.time("virtual machines, newer kernel", |tally| {
-            add_booted(vm::run_on_release(release, &[]), tally);
+    if !full {
+        return all;
+    }
+    let newer = NEWER_KERNELS.map(|release| vm::Guest {
+        release: Some(release),
+        ..vm::Guest::default()
+    });
+    let others = ARCHITECTURES.iter().skip(1).map(|architecture| vm::Guest {
+        architecture,
+        ..vm::Guest::default()
+    });
+    for guest in newer.into_iter().chain(others) {
+        part(&mut all, "virtual machines, other kernels", |tally| {
+            add_booted(vm::run_on_guest(&guest, &[]), tally);
         });
     }
-    results
+    all
 }
 
 fn add_booted(booted: Result<Tally>, tally: &mut Tally) {
@@ -61,46 +77,57 @@ fn add_booted(booted: Result<Tally>, tally: &mut Tally) {
     }
 }
 
-/// Fuzz targets, Python, PTX, the gallery and packages: one after the other, since they build into the same folders.
-fn run_others(full: bool) -> Results {
-    let mut results = Results::default();
-    let seconds = if full {
-        FUZZ_SECONDS_FULL
-    } else {
-        FUZZ_SECONDS
-    };
-    let plan = fuzz::Plan {
-        seconds,
-        keep: false,
-        until: None,
-    };
-    results.time("fuzzing", |tally| match fuzz::run(plan, &[]) {
-        Ok(fuzzed) => tally.add(fuzzed),
-        Err(error) => tally.check("fuzz targets", || Err(error)),
+/// Fuzz targets and PTX beside Python, which builds into another folder; then the gallery and packages.
+fn run_others(full: bool) -> Tally {
+    let mut all = std::thread::scope(|scope| {
+        let fuzzed = scope.spawn(|| run_fuzzers(full));
+        let mut all = Tally::default();
+        if let Err(error) = run_python(&mut all) {
+            all.check("Python package", || Err(error));
+        }
+        all.add(fuzzed.join().expect("what fails is counted"));
+        all
     });
-    if let Err(error) = run_python(&mut results) {
-        (results.tally).check("Python package", || Err(error));
-    }
-    results.time("PTX", |tally| match kernels::compare(None) {
-        Ok(compared) => tally.add(compared),
-        Err(error) => tally.check("committed PTX", || Err(error)),
-    });
-    results.time("gallery", |tally| {
+    part(&mut all, "gallery", |tally| {
         tally.check(
             "the gallery can be made of the rows in validation/, and has every figure that it links",
             gallery::check,
         );
     });
-    results.time("packages", |tally| {
+    part(&mut all, "packages", |tally| {
         if let Err(error) = package::test(tally) {
             tally.check("Debian packages", || Err(error));
         }
     });
-    results
+    all
+}
+
+fn run_fuzzers(full: bool) -> Tally {
+    let mut all = Tally::default();
+    let seconds = match full {
+        true => FUZZ_SECONDS_FULL,
+        false => FUZZ_SECONDS,
+    };
+    let plan = fuzz::Plan {
+        seconds,
+        keep: false,
+        until: None,
+        seed: (!full).then_some(SEED),
+    };
+    part(&mut all, "fuzzing", |tally| match fuzz::run(plan, &[]) {
+        Ok(fuzzed) => tally.add(fuzzed),
+        Err(error) => tally.check("fuzz targets", || Err(error)),
+    });
+    part(&mut all, "PTX", |tally| match kernels::compare(None) {
+        Ok(compared) => tally.add(compared),
+        Err(error) => tally.check("committed PTX", || Err(error)),
+    });
+    all
 }
 
 /// Installs what tests need.
 fn provide() -> Result<()> {
+    room::check()?;
     system::provide()?;
     if let Err(error) = Nvcc::provide() {
         // The tests that need it say so, and the comparison of the committed PTX fails with the reason.
@@ -113,40 +140,26 @@ fn provide() -> Result<()> {
     Ok(())
 }
 
-fn run_python(results: &mut Results) -> Result<()> {
-    let environment = results.time("Python package", |_| python::provide())?;
-    let site = results.time("site", |_| site::make(None))?;
-    results.time("Python tests", |tally| {
+fn run_python(all: &mut Tally) -> Result<()> {
+    let environment = part(all, "Python package", |_| python::provide())?;
+    let site = part(all, "site", |_| site::make(None))?;
+    part(all, "Python tests", |tally| {
         python::test(&environment, &site, tally)
     })
 }
 
-/// What was counted, and how long each part took: to see where the minutes go.
-#[derive(Default)]
-struct Results {
-    tally: Tally,
-    parts: Vec<(&'static str, Duration)>,
-}
-
-impl Results {
-    fn time<T>(&mut self, name: &'static str, run: impl FnOnce(&mut Tally) -> T) -> T {
-        let start = Instant::now();
-        let result = run(&mut self.tally);
-        self.parts.push((name, start.elapsed()));
-        result
-    }
-
-    fn add(&mut self, other: Self) {
-        self.tally.add(other.tally);
-        self.parts.extend(other.parts);
-    }
-
-    fn print(&self) {
-        for (name, span) in &self.parts {
-            println!("{name:<18} {:>6} s", span.as_secs());
-        }
-        self.tally.print();
-    }
+/// Runs a part and counts it in `all`; prints its counts and time: to see where the minutes go.
+fn part<T>(all: &mut Tally, name: &str, run: impl FnOnce(&mut Tally) -> T) -> T {
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    let result = run(&mut tally);
+    let counts = match tally.is_empty() {
+        true => String::new(),
+        false => format!("  {}", tally.sum()),
+    };
+    println!("{name:<30} {:>6} s{counts}", start.elapsed().as_secs());
+    all.add(tally);
+    result
 }
 
 fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
@@ -157,7 +170,7 @@ fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
     match full {
         true => tests.env(FULL, "1"),
-        false => tests.env(PROPERTY_SEED.0, PROPERTY_SEED.1),
+        false => tests.env(PROPERTY_SEED, SEED.to_string()),
     };
     match mpi4py::tests() {
         Ok(folder) => {
@@ -174,7 +187,7 @@ fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
     if !succeeded && tally.failures() == failures_before {
         // Nothing was counted: a test program did not compile, or died.
         tally.check("test programs build and run to the end", || {
-            bail!("`cargo test` failed without naming a test; see above")
+            bail!("`cargo test` failed without naming a test; standard error says why")
         });
     }
     let skipped = std::fs::read_to_string(&skip_log)

@@ -137,23 +137,40 @@ const NOT_FOR_US: [(&str, &str); 1] = [(
 fn on_minimal(packages: &Packages) -> Result<()> {
     let root = packages.folder.join(MINIMAL.name);
     let before = MINIMAL.unpack(packages)?;
-    inside(&root, "dpkg --install /opt/tried/pagemill_*.deb")?;
-    let told = inside(
+    inside(
         &root,
-        "pagemill doctor; pagemill list machines; pagemill run smoke; pagemill run smoke --out /opt/tried/smoke; ls /opt/tried/smoke; rm -r /opt/tried/smoke",
+        "mkdir /opt/tried/unpacked; tar -xzf /opt/tried/pagemill-*.tar.gz -C /opt/tried/unpacked --strip-components=1",
+    )?;
+    use_from(&root, "/opt/tried/unpacked/bin").context("the archive")?;
+    inside(&root, "dpkg --install /opt/tried/pagemill_*.deb")?;
+    use_from(&root, "/usr/bin").context("the Debian package")?;
+    inside(&root, "dpkg --purge pagemill; rm -r /opt/tried")?;
+    nothing_is_left(&before, &everything_below(&root)?)
+}
+
+/// What a user does first, with the command in `folder`.
+fn use_from(root: &Path, folder: &str) -> Result<()> {
+    let path = format!("export PATH={folder}:$PATH");
+    let printed = inside(
+        root,
+        &format!(
+            "{path}; test $(command -v pagemill) = {folder}/pagemill; pagemill doctor; pagemill list machines; pagemill run smoke; \
+             pagemill run smoke --out /opt/tried/smoke; ls /opt/tried/smoke; rm -r /opt/tried/smoke"
+        ),
     )?;
     for word in ["huge", "gtx480", "multi-range", "report.html"] {
-        if !told.contains(word) {
-            bail!("{word:?} is missing in what the installed command says:\n{told}");
+        if !printed.contains(word) {
+            bail!("{word:?} is missing in what the command prints:\n{printed}");
         }
     }
     // There is no emulator, but everything of ours.
     inside(
-        &root,
-        "(pagemill mrc -- /bin/ls || true) 2>&1 | { ! grep 'the sources of'; }; rm -rf ~/.cache",
-    )?;
-    inside(&root, "dpkg --purge pagemill; rm -r /opt/tried")?;
-    nothing_is_left(&before, &everything_below(&root)?)
+        root,
+        &format!(
+            "{path}; (pagemill mrc -- /bin/ls || true) 2>&1 | {{ ! grep 'the sources of'; }}; rm -rf ~/.cache"
+        ),
+    )
+    .map(drop)
 }
 
 impl Debian {
@@ -170,7 +187,7 @@ impl Debian {
                 .arg(&root),
         )?;
         let before = everything_below(&root)?;
-        for package in [&packages.command, &packages.modules] {
+        for package in [&packages.command, &packages.archive, &packages.modules] {
             let name = package.file_name().unwrap_or_default();
             copy(package, &root.join("opt/tried").join(name))?;
         }

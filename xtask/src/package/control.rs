@@ -132,7 +132,7 @@ fn maintainer() -> String {
 }
 
 /// The time of the last commit in git's `format`, so that the same sources give the same package; without git, the year 1970.
-fn committed(format: &str) -> Result<String> {
+pub fn committed(format: &str) -> Result<String> {
     let mut log = Command::new("git");
     log.args(["log", "-1", &format!("--format={format}")])
         .current_dir(workspace::root());

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use pagemill_vm::{ARCHITECTURES, KERNEL_SERIES, kernel_series_in_words};
 
 use super::Profile;
 use super::control::{License, Package, VERSION};
@@ -19,6 +20,8 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
     emptied(&tree)?;
     add_sources(&tree.join(source_folder()))?;
     add_scripts(&tree)?;
+    let series = kernel_series_in_words();
+    let kernels = format!("Sources of two kernel modules for Linux {series}: pagemill_color gives");
     let package = Package {
         name: "pagemill-dkms",
         architecture: "all",
@@ -26,10 +29,10 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
         relations: &[("Depends", "dkms (>= 3)"), ("Enhances", "pagemill")],
         summary: "kernel modules of pagemill, built by DKMS",
         description: &[
-            "Sources of two kernel modules for Linux 6.1, 6.12 and 7.2: pagemill_color gives",
-            "tasks memory in chosen colors of a shared cache, pagemill_zero clears huge pages",
-            "before they are asked for. They are built for every kernel of these series whose headers",
-            "are installed; none is loaded.",
+            &kernels,
+            "tasks memory in chosen colors of a shared cache, pagemill_zero clears huge",
+            "pages before they are asked for. They are built for every kernel of these",
+            "series whose headers are installed; none is loaded.",
         ],
         license: License::Gpl2,
     };
@@ -73,8 +76,11 @@ fn add_sources(target: &Path) -> Result<()> {
 
 fn dkms_conf(modules: &[String]) -> String {
     // Other kernels are left alone: the sources refuse them.
+    let series = KERNEL_SERIES.join("|").replace('.', "\\.");
+    let machines: Vec<&str> = ARCHITECTURES.iter().map(|one| one.machine).collect();
+    let machines = machines.join("|");
     let mut conf = format!(
-        "PACKAGE_NAME=\"pagemill\"\nPACKAGE_VERSION=\"{VERSION}\"\nAUTOINSTALL=\"yes\"\nBUILD_EXCLUSIVE_KERNEL=\"^(6\\.1|6\\.12|7\\.2)\\.\"\n"
+        "PACKAGE_NAME=\"pagemill\"\nPACKAGE_VERSION=\"{VERSION}\"\nAUTOINSTALL=\"yes\"\nBUILD_EXCLUSIVE_KERNEL=\"^({series})\\.\"\nBUILD_EXCLUSIVE_ARCH=\"^({machines})$\"\n"
     );
     let each = |target: &str| -> String {
         let built = "${dkms_tree}/${PACKAGE_NAME}/${PACKAGE_VERSION}/build";
@@ -137,5 +143,17 @@ pub fn try_build(folder: &Path, headers: &Path) -> Result<()> {
     match modules.iter().find(|module| !build.join(module).is_file()) {
         None if !modules.is_empty() => Ok(()),
         missing => bail!("dkms.conf promises {missing:?}, which was not built"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_kernels_that_the_modules_know_are_built_for() {
+        let conf = dkms_conf(&["m".to_owned()]);
+        assert!(conf.contains("BUILD_EXCLUSIVE_KERNEL=\"^(6\\.1|"));
+        assert!(conf.contains("BUILD_EXCLUSIVE_ARCH=\"^(x86_64|aarch64)$\""));
     }
 }

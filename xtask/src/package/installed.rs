@@ -74,6 +74,14 @@ fn use_installed(root: &Path) -> Result<()> {
     if !told.contains("multi-range") {
         bail!("the installed command printed no results:\n{told}");
     }
+    preloads_its_own(&root.join("usr"))?;
+    completes(root)
+}
+
+/// The command in `prefix` gives other programs the libraries beside it.
+pub fn preloads_its_own(prefix: &Path) -> Result<()> {
+    let command = prefix.join("bin/pagemill");
+    let pagemill = |arguments: &[&str]| process::output(Command::new(&command).args(arguments));
     let shown = ["sh", "-c", "echo $LD_PRELOAD"];
     for (run, library) in [
         (&["zero", "run"][..], "libpagemill_zero_preload.so"),
@@ -84,7 +92,7 @@ fn use_installed(root: &Path) -> Result<()> {
         (&["mpi"], "libpagemill_fabric.so"),
     ] {
         let told = pagemill(&[run, &["--"], &shown].concat())?;
-        let own = root.join("usr/lib/pagemill").join(library).canonicalize()?;
+        let own = prefix.join("lib/pagemill").join(library).canonicalize()?;
         if Path::new(told.trim()).canonicalize().ok() != Some(own) {
             bail!(
                 "`pagemill {}` preloads {:?}, not its own {library}",
@@ -93,7 +101,7 @@ fn use_installed(root: &Path) -> Result<()> {
             );
         }
     }
-    completes(root)
+    Ok(())
 }
 
 /// Sourced by a shell, the completions offer what there is.

@@ -1,6 +1,7 @@
-//! The packages that users install: a Python wheel, a Debian package with the command, and one with the sources of the kernel
-//! modules for DKMS.
+//! The packages that users install: a Python wheel, a Debian package with the command, an archive of the same, and a Debian package
+//! with the sources of the kernel modules for DKMS.
 
+mod archive;
 mod bare;
 mod control;
 mod deb;
@@ -49,12 +50,14 @@ impl Profile {
     }
 }
 
-/// The Debian packages.
+/// The packages that are not Python's.
 struct Packages {
     /// Where they are, beside what they were packed from.
     folder: PathBuf,
     /// `pagemill`.
     command: PathBuf,
+    /// What `pagemill` has, for other systems.
+    archive: PathBuf,
     /// `pagemill-dkms`.
     modules: PathBuf,
 }
@@ -62,8 +65,10 @@ struct Packages {
 impl Packages {
     fn build(profile: Profile) -> Result<Self> {
         let folder = workspace::root().join("target/package");
+        let command = deb::build(&folder, profile)?;
         Ok(Self {
-            command: deb::build(&folder, profile)?,
+            archive: archive::build(&folder, &command)?,
+            command,
             modules: dkms::build(&folder, profile)?,
             folder,
         })
@@ -80,8 +85,15 @@ pub fn run(profile: Profile, verify: bool) -> Result<Tally> {
     if verify {
         bare::verify(&packages, &mut tally)?;
     }
-    for built in [&wheel, &packages.command, &packages.modules] {
-        println!("{}", workspace::relative(built).display());
+    let built = [
+        &wheel,
+        &packages.command,
+        &packages.archive,
+        &packages.modules,
+    ];
+    let sums = archive::add_checksums(&packages.folder, &built.map(PathBuf::as_path))?;
+    for file in built.into_iter().chain([&sums]) {
+        println!("{}", workspace::relative(file).display());
     }
     Ok(tally)
 }
@@ -94,6 +106,9 @@ pub fn test(tally: &mut Tally) -> Result<()> {
 fn try_packages(profile: Profile, tally: &mut Tally) -> Result<Packages> {
     let packages = Packages::build(profile)?;
     installed::check(&packages, tally)?;
+    tally.check("archive runs where it is unpacked", || {
+        archive::try_out(&packages.archive, &packages.folder.join("unpacked"))
+    });
     let what = "modules build as dkms.conf says";
     match vm::kernel()? {
         Provided::Kernel(kernel) => {

@@ -76,10 +76,11 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     too_long,
     unsafe_without_reason,
     unsafe_not_forbidden,
+    lints_of_its_own,
     absolute_path,
     task_without_id,
     defined_twice,
@@ -168,7 +169,7 @@ fn located(file: &SourceFile, found: impl IntoIterator<Item = (usize, String)>) 
 }
 
 /// Every text file under `folder`, in order.
-fn text_files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn text_files(folder: &Path) -> Result<Vec<PathBuf>> {
     const EXTENSIONS: [&str; 13] = [
         "rs", "toml", "md", "cu", "cuh", "ptx", "c", "h", "py", "sh", "json", "csv", "yml",
     ];
@@ -248,6 +249,16 @@ fn unsafe_not_forbidden(file: &SourceFile) -> Vec<(usize, String)> {
         return Vec::new();
     }
     vec![(1, format!("the crate's root lacks {forbidden}"))]
+}
+
+/// A package that does not take the workspace's lints escapes all of them.
+fn lints_of_its_own(file: &SourceFile) -> Vec<(usize, String)> {
+    let is_package = file.path.ends_with("Cargo.toml") && file.text.contains("[package]");
+    if !is_package || file.text.contains("[lints]\nworkspace = true") {
+        return Vec::new();
+    }
+    let message = "the package has lints of its own: write `workspace = true` below `[lints]`";
+    vec![(1, message.to_owned())]
 }
 
 /// Paths of one machine have no meaning on another.
@@ -382,6 +393,24 @@ mod tests {
             breached("crates/pagemill-ptx/src/lib.rs", "//! Doc.\n"),
             [0; 0]
         );
+    }
+
+    #[test]
+    fn packages_without_the_lints_are_found() {
+        let manifest = "[package]\n\n[lints]\nworkspace = true\n";
+        assert_eq!(breached("fuzz/Cargo.toml", manifest), [0; 0]);
+        let other = manifest.replace("true", "false");
+        assert_eq!(breached("fuzz/Cargo.toml", &other), [1]);
+        assert_eq!(breached("Cargo.toml", "[workspace]\n"), [0; 0]);
+    }
+
+    #[test]
+    fn breaches_in_words_and_documents_are_found() {
+        let twice = "| **page** | one |\n| **page** | two |\n";
+        assert_eq!(breached("docs/GLOSSARY.md", twice), [2]);
+        assert_eq!(breached("a/b.md", concat!("the col", "our")), [1]);
+        assert_eq!(breached("a/b.rs", concat!("// no", "body waits")), [1]);
+        assert_eq!(breached("crates/no-such/Cargo.toml", ""), [1]);
     }
 
     #[test]

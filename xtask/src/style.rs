@@ -1,0 +1,73 @@
+//! Formatters and linters of the languages beside Rust: ruff for Python, clang-format for C.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::venv::Environment;
+use crate::{process, tidy, workspace};
+
+const ENVIRONMENT: Environment = Environment {
+    name: "style",
+    what: "what checks the style of Python and C",
+    file: "style-requirements.txt",
+    requirements: include_str!("../style-requirements.txt"),
+};
+
+/// Checks every Python file by the rules of `ruff.toml`.
+pub fn check_python() -> Result<()> {
+    lint_python(workspace::root())
+}
+
+fn lint_python(folder: &Path) -> Result<()> {
+    let mut ruff = Command::new(ENVIRONMENT.provide()?.join("bin/ruff"));
+    ruff.args(["check", "--quiet", "--no-cache", "--output-format=concise"])
+        .arg("--config")
+        .arg(workspace::root().join("ruff.toml"))
+        .arg(folder);
+    process::run(&mut ruff)
+}
+
+/// Compares the C of the kernel modules with what `kmod/.clang-format` makes of it.
+pub fn check_c() -> Result<()> {
+    let mut files = tidy::text_files(&workspace::root().join("kmod"))?;
+    files.retain(|path| path.extension().is_some_and(|own| own == "c" || own == "h"));
+    compare_c(&files)
+}
+
+fn compare_c(files: &[PathBuf]) -> Result<()> {
+    let style = workspace::root().join("kmod/.clang-format");
+    let mut format = Command::new(ENVIRONMENT.provide()?.join("bin/clang-format"));
+    format
+        .args(["--dry-run", "--Werror", "--ferror-limit=1"])
+        .arg(format!("--style=file:{}", style.display()))
+        .args(files);
+    process::run(&mut format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planted(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    // One test: both make the environment where it is missing.
+    #[test]
+    fn breaches_of_style_are_found() {
+        let python = |text| lint_python(planted("a.py", text).0.path());
+        python("import os\n\nprint(os.name)\n").unwrap();
+        python("import os\n").unwrap_err();
+        let c = |text| {
+            let (_folder, path) = planted("a.c", text);
+            compare_c(&[path])
+        };
+        c("int f(int a)\n{\n\treturn a;\n}\n").unwrap();
+        c("int f(int a) { return a; }\n").unwrap_err();
+    }
+}
