@@ -111,9 +111,10 @@ def programs(arguments, folder):
 class Redis:
     """A server, and the load that it gets: keys set by chance, and all of them read."""
 
-    KEYS, SETS = 150000, 100000
+    KEYS = 150000
 
-    def __init__(self, folder):
+    def __init__(self, folder, sets=100000):
+        self.sets = sets
         self.path = os.path.join(folder, "redis.sock")
         self.command = ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no"]
         self.command += ["--io-threads", "1", "--activerehashing", "no"]
@@ -146,7 +147,7 @@ class Redis:
         all_of(([b"SET", b"key:%d" % key, value(key, 0)] for key in range(self.KEYS)), answers.readline)
         chance = 1
         keys = []
-        for _ in range(self.SETS):
+        for _ in range(self.sets):
             chance = (chance * 6364136223846793005 + 1442695040888963407) % (1 << 64)
             keys.append((chance >> 33) % self.KEYS)
         all_of(([b"SET", b"key:%d" % key, value(key, 1)] for key in keys), answers.readline)
@@ -269,4 +270,5 @@ def main():
                 sys.stdout.flush()
 
 
-main()
+if __name__ == "__main__":
+    main()

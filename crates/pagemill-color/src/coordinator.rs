@@ -8,6 +8,7 @@ use pagemill_linux::messages::Incoming;
 use pagemill_linux::server::{Limits, Port, Server, Session, SocketPort};
 use pagemill_linux::stop::Stopper;
 use pagemill_policy::coloring::quota::QuotaPolicyEntry;
+use pagemill_types::{Invariants, first_broken};
 
 use crate::protocol::{
     Answer, Ask, Colors, Counters, MESSAGE_BYTES_MAX, Need, Reason, Status, TaskStatus,
@@ -44,7 +45,7 @@ struct Member {
     wish: Need,
     has: Option<Colors>,
     /// Its last orders, which it may not have followed yet.
-    told: Option<Colors>,
+    ordered: Option<Colors>,
     planned: u64,
 }
 
@@ -145,6 +146,7 @@ impl<P: Port> Coordinator<P> {
                 self.end(number);
             }
         }
+        self.debug_check();
         Ok(true)
     }
 
@@ -193,7 +195,7 @@ impl<P: Port> Coordinator<P> {
                     process,
                     wish,
                     has,
-                    told: has,
+                    ordered: has,
                     planned: 0,
                 };
                 self.join(number, member, pages)
@@ -240,7 +242,7 @@ impl<P: Port> Coordinator<P> {
             } else if let Some(session) = self.server.get_mut(number)
                 && let Some(member) = session.state.as_mut()
             {
-                member.told = Some(colors);
+                member.ordered = Some(colors);
             }
         }
     }
@@ -250,7 +252,7 @@ impl<P: Port> Coordinator<P> {
         let of_member = |(number, session): (u64, &Session<P::Channel, Option<Member>>)| {
             let member = session.state.as_ref()?;
             let colors = Colors::from(self.task_table.task(number)?.colors?);
-            (member.told != Some(colors)).then_some((number, colors))
+            (member.ordered != Some(colors)).then_some((number, colors))
         };
         self.server.sessions().filter_map(of_member).collect()
     }
@@ -293,6 +295,50 @@ impl<P: Port> Coordinator<P> {
     }
 }
 
+impl<P: Port> Invariants for Coordinator<P> {
+    fn broken_invariant(&self) -> Option<String> {
+        let joined = self.server.sessions();
+        let joined =
+            joined.filter_map(|(number, session)| session.state.is_some().then_some(number));
+        first_broken([(
+            self.task_table.numbers().eq(joined),
+            "the tasks are not those that joined on a connection",
+        )])
+        .or_else(|| self.task_table.broken_invariant())
+    }
+}
+
 fn refusal(reason: Reason, message: String) -> Answer {
     Answer::Refused { reason, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use pagemill_policy::coloring::Wish;
+    use pagemill_policy::coloring::quota::QUOTA_POLICIES;
+
+    use super::*;
+
+    #[test]
+    fn a_task_without_a_connection_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = CoordinatorConfig {
+            socket: folder.path().join("socket"),
+            socket_mode: 0o600,
+            colors: 8,
+            policy: QUOTA_POLICIES.find("best-quota").expect("it is there"),
+            grace: Duration::ZERO,
+            settle: Duration::ZERO,
+        };
+        let mut coordinator = Coordinator::new(&config).expect("it listens");
+        assert_eq!(coordinator.broken_invariant(), None);
+        let task = Task {
+            wish: Wish::Colors(1),
+            colors: None,
+            pages: 0,
+        };
+        coordinator.task_table.join(1, task).expect("room");
+        let broken = coordinator.broken_invariant().expect("noticed");
+        assert!(broken.contains("joined on a connection"), "{broken}");
+    }
 }

@@ -56,7 +56,7 @@ pub struct Holder {
     link_again_ns: u64,
     colors: ColorRange,
     /// Pages at the last report to the coordinator.
-    told_pages: u64,
+    reported_pages: u64,
     listener: Listener,
     watch: Option<ProcessWatch>,
     user: u32,
@@ -83,7 +83,7 @@ impl Holder {
             space,
             link_again_ns: 0,
             colors: all,
-            told_pages: 0,
+            reported_pages: 0,
             watch,
             user: pagemill_linux::process::own_user(),
             _folder: folder,
@@ -138,7 +138,7 @@ impl Holder {
             // Without a preference it is taken for a program that uses the cache somewhat.
             wish: (self.config.need.clone()).unwrap_or_else(|| Need::Class("B".to_owned())),
             has: has.map(Colors::from),
-            pages: self.told_pages,
+            pages: self.reported_pages,
         }
     }
 
@@ -146,12 +146,12 @@ impl Holder {
     fn change(&mut self, colors: ColorRange) -> Result<(), HoldError> {
         let changed = self.space.recolor(colors)?;
         self.colors = colors;
-        self.tell(changed.pages, changed.planned);
+        self.report_held(changed.pages, changed.planned);
         Ok(())
     }
 
-    fn tell(&mut self, pages: u64, planned: u64) {
-        self.told_pages = pages;
+    fn report_held(&mut self, pages: u64, planned: u64) {
+        self.reported_pages = pages;
         let holds = Ask::Holds {
             has: self.colors.into(),
             pages,
@@ -240,7 +240,7 @@ impl Holder {
         let all = ColorRange::new(Color(0), self.space.colors()).unwrap_or(self.colors);
         let changed = in_palette(colors, all).and_then(|range| {
             if range == self.colors {
-                self.tell(self.told_pages, 0);
+                self.report_held(self.reported_pages, 0);
                 return Ok(());
             }
             self.change(range)
@@ -258,9 +258,9 @@ impl Holder {
     /// Looks for a coordinator that is gone, or reports to it when the pages have become many more or fewer.
     fn look_again(&mut self, tell: &mut dyn FnMut(&str)) {
         if self.link.is_some() {
-            let pages = self.space.pages().unwrap_or(self.told_pages);
-            if pages.abs_diff(self.told_pages) > self.told_pages / 8 {
-                self.tell(pages, 0);
+            let pages = self.space.pages().unwrap_or(self.reported_pages);
+            if pages.abs_diff(self.reported_pages) > self.reported_pages / 8 {
+                self.report_held(pages, 0);
             }
         } else if monotonic_ns() >= self.link_again_ns {
             self.link = Link::connect(&self.config.coordinator).ok();

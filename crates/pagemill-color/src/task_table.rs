@@ -50,6 +50,11 @@ impl TaskTable {
         self.tasks.get(&number)
     }
 
+    /// The numbers of all tasks, in order.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.tasks.keys().copied()
+    }
+
     /// Enters a task. Colors that it says it has count only if the cache has them and no other task does.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 //! * [`hugetlb`]: files of huge pages, the kernel's stock of them, and proof of who holds a file.
 //! * [`Mapping`]: memory mapped into this process.
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
-//! * [`messages`]: protocols over such sockets; [`server`]: what serves them; [`stop`]: the end of a daemon's loop.
+//! * [`messages`]: protocols over such sockets; [`server`]: what serves them; [`stop`]: the end of a daemon's loop;
+//!   [`prometheus`]: its counters as text.
 //! * [`process`]: other processes; [`children`]: programs that end with this one; [`scratch`]: folders that do.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`library`]: where the libraries are that the command gives to other programs.
@@ -28,6 +29,7 @@ mod mapping;
 pub mod messages;
 pub mod pagemap;
 pub mod process;
+pub mod prometheus;
 pub mod resctrl;
 pub mod scratch;
 pub mod server;

@@ -1,10 +1,13 @@
 //! CPU time and rate of faults, by order and kind of data. `validation/pager/README.md` has the limits beside them.
 
 use pagemill_pager::Config;
-use pagemill_pager::probe::{DataKind, FaultRun, Order, Touch};
+use pagemill_pager::probe::{DataKind, FaultRun, Order, Touch, loopback, store_costs};
 use pagemill_pager::store::Compressed;
 
 const BYTES: u64 = 256 << 20;
+
+/// Units of a large call to a store.
+const CALL_UNITS: f64 = 64.0;
 
 fn main() {
     let filter: Vec<String> = (std::env::args().skip(1))
@@ -21,6 +24,30 @@ fn main() {
                 }
             }
         }
+        let name = format!("pager-server-{}", data.name());
+        if filter.is_empty() || filter.iter().any(|part| name.contains(part)) {
+            measure_server(&name, data);
+        }
+    }
+}
+
+/// A page server over loopback, in elapsed time.
+fn measure_server(name: &str, data: DataKind) {
+    let costs = loopback().map_err(|error| error.to_string());
+    let costs =
+        costs.and_then(|store| store_costs(&store, data).map_err(|error| error.to_string()));
+    let costs = match costs {
+        Ok(costs) => costs,
+        Err(error) => return println!("{name}: {error}"),
+    };
+    for (way, batch) in [("get", costs.get), ("put", costs.put)] {
+        let call_ns = batch.call_ns + CALL_UNITS * batch.unit_ns;
+        let rate = CALL_UNITS * 4096.0 * 1e9 / call_ns;
+        println!(
+            "pagemill-bench {name}-{way}-one {:.0} ns",
+            batch.call_ns + batch.unit_ns
+        );
+        println!("pagemill-bench {name}-{way}-rate {rate:.0} bytes/s");
     }
 }
 

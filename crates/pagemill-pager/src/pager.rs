@@ -10,7 +10,7 @@ use std::time::Duration;
 use pagemill_linux::OsError;
 use pagemill_linux::process::{SignalsHeld, end_now};
 use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault};
-use pagemill_policy::paging::{Move, TraceEvent};
+use pagemill_policy::paging::{Move, PagingSpec, TraceEvent};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
 use crate::config::{Config, ConfigError, WhenStoreFails};
@@ -18,7 +18,9 @@ use crate::counters::{Count, Counters};
 use crate::file::{FileError, FileMode, MappedFile};
 use crate::gate::Gate;
 use crate::in_thread;
+use crate::probe::own_cpu_ns;
 use crate::record::Record;
+use crate::recorder::Recorder;
 use crate::regions::{Region, Regions};
 use crate::shard::{Shard, Site};
 use crate::store::{NO_SLOT, Slot, Store, StoreError};
@@ -109,8 +111,9 @@ impl Pager {
     ) -> Result<Self, PagerError> {
         let spec = config.of_shard()?;
         let userfault = Arc::new(open(config)?);
+        let mut recorder = recorder(config, &spec)?;
         let shards = (0..config.shards.get())
-            .map(|_| Shard::new(&spec, config.record.as_deref()))
+            .map(|_| Shard::new(&spec, recorder.take()))
             .collect::<Result<Vec<_>, _>>();
         let stop = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)
             .map_err(|error| OsError::new("make an event", error))?;
@@ -538,7 +541,8 @@ impl Core {
             drop(state);
             let record = records.first().copied().unwrap_or_default();
             if resident.is_empty() {
-                crate::worker::fill(self, region, address, &mut buffer.0, &mut [record]);
+                let part = (region, address);
+                crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
                 region.memory.place(&userfault, address, &buffer.0);
             } else {
                 userfault.wake(address..address + unit);
@@ -576,7 +580,7 @@ impl Core {
             state = shard.wait(state);
         }
         let units = state.ledger.resident(page);
-        let job = state.job(&Move { page, units });
+        let job = state.job(&Move { page, units }, Vec::new());
         let Some(mut job) = job.filter(|_| !units.is_empty()) else {
             return Ok(0);
         };
@@ -662,6 +666,14 @@ enum Fate {
     Zeros,
     /// They are no memory of the pager any more.
     Gone,
+}
+
+/// The recorder of the page trace, if there is to be one. Measures what a fault costs the thread that faults: some 10 ms.
+fn recorder(config: &Config, spec: &PagingSpec) -> Result<Option<Recorder>, PagerError> {
+    let Some(path) = &config.record else {
+        return Ok(None);
+    };
+    Ok(Some(Recorder::new(path, spec, own_cpu_ns()?)))
 }
 
 fn open(config: &Config) -> pagemill_linux::Result<Userfault> {

@@ -11,18 +11,48 @@ pub struct Recorder {
     path: PathBuf,
     file: Option<File>,
     bytes: Vec<u8>,
+    started_ns: u64,
+    /// What a fault costs the thread that faults, beside the handler's time: no part of the program's own.
+    fault_cpu_ns: u64,
     /// When the fault before was answered.
-    answered_ns: u64,
+    answered: Moment,
+}
+
+/// Two clocks of this process.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    elapsed_ns: u64,
+    /// CPU time of all threads but this one: the program's.
+    program_ns: u64,
+}
+
+impl Moment {
+    fn now() -> Self {
+        let own_ns = clock::thread_cpu_ns();
+        Self {
+            elapsed_ns: clock::monotonic_ns(),
+            program_ns: clock::process_cpu_ns().saturating_sub(own_ns),
+        }
+    }
+
+    /// The program's own time since `before`: its CPU time, so that what else the computer does is no part of it; elapsed time where several
+    /// threads compute at a time.
+    fn think_ns(&self, before: &Self) -> u64 {
+        let elapsed_ns = self.elapsed_ns.saturating_sub(before.elapsed_ns);
+        elapsed_ns.min(self.program_ns.saturating_sub(before.program_ns))
+    }
 }
 
 impl Recorder {
     /// Makes no file yet: many a process of a program has no paged memory.
-    pub fn new(path: &Path, spec: &PagingSpec) -> Self {
+    pub fn new(path: &Path, spec: &PagingSpec, fault_cpu_ns: u64) -> Self {
         Self {
             path: path.to_owned(),
             file: None,
             bytes: Trace::head(&program(), spec),
-            answered_ns: clock::monotonic_ns(),
+            started_ns: clock::monotonic_ns(),
+            fault_cpu_ns,
+            answered: Moment::now(),
         }
     }
 
@@ -33,7 +63,9 @@ impl Recorder {
 
     /// Notes a fault that was read at this moment.
     pub fn fault(&mut self, unit: u64, is_write: bool) {
-        let think_ns = clock::monotonic_ns() - self.answered_ns;
+        let think_ns = Moment::now()
+            .think_ns(&self.answered)
+            .saturating_sub(self.fault_cpu_ns);
         self.note(&TraceEvent::Fault {
             unit,
             is_write,
@@ -56,9 +88,10 @@ impl Recorder {
         Ok(())
     }
 
-    /// Notes that the fault has been answered at this moment.
-    pub fn answered(&mut self) {
-        self.answered_ns = clock::monotonic_ns();
+    /// Notes that the fault has been answered at this moment; returns the time that the trace covers.
+    pub fn answered(&mut self) -> u64 {
+        self.answered = Moment::now();
+        self.answered.elapsed_ns - self.started_ns
     }
 }
 
@@ -80,4 +113,42 @@ fn program() -> String {
     let path = std::env::args_os().next().map(PathBuf::from);
     let name = path.as_deref().and_then(Path::file_name);
     name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_time_is_neither_more_than_elapsed_nor_more_than_its_cpu_time() {
+        let before = Moment {
+            elapsed_ns: 100,
+            program_ns: 40,
+        };
+        let after = |elapsed_ns: u64, program_ns: u64| Moment {
+            elapsed_ns: 100 + elapsed_ns,
+            program_ns: 40 + program_ns,
+        };
+        assert_eq!(after(30, 20).think_ns(&before), 20, "it waited");
+        assert_eq!(after(30, 50).think_ns(&before), 30, "two threads");
+        assert_eq!(before.think_ns(&after(30, 20)), 0);
+    }
+
+    #[test]
+    fn what_a_fault_costs_its_thread_is_no_part_of_the_programs_time() {
+        let think_ns = |fault_cpu_ns| {
+            let mut recorder =
+                Recorder::new(Path::new("unused"), &PagingSpec::new(4096), fault_cpu_ns);
+            let other = std::thread::spawn(|| while clock::thread_cpu_ns() < 5_000_000 {});
+            other.join().expect("it only computes");
+            recorder.fault(7, true);
+            let trace = Trace::parse(&recorder.bytes).expect("what it wrote");
+            match trace.events[..] {
+                [TraceEvent::Fault { think_ns, .. }] => think_ns,
+                _ => panic!("{:?}", trace.events),
+            }
+        };
+        assert!(think_ns(0) >= 5_000_000);
+        assert_eq!(think_ns(u64::MAX), 0);
+    }
 }

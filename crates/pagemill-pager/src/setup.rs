@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::remote::{Address, AddressError, Remote, RemoteError, Token, TokenError};
 use crate::store::{Compressed, Directory, Store, StoreError, Tiered};
-use crate::{Config, ConfigError, Counters, Pager, PagerError, WhenStoreFails};
+use crate::{Config, ConfigError, Counters, Pager, PagerError, UNIT_BYTES, WhenStoreFails};
 
 /// The environment's variable that carries a [`Setup`] to a program, as JSON.
 pub const SETUP_VARIABLE: &str = "PAGEMILL_PAGER";
@@ -226,7 +226,8 @@ impl Setup {
             Place::Server(address) => {
                 let file = self.token_file.as_deref().ok_or(SetupError::NoToken)?;
                 let token = Token::read(file)?;
-                Box::new(Remote::connect(address, &self.tenant, &token)?)
+                let units = self.budget_bytes / UNIT_BYTES as u64;
+                Box::new(Remote::connect(address, &self.tenant, &token)?.with_twins(units))
             }
             Place::CompressedThen(bytes, then) => {
                 let first = Box::new(Compressed::new(*bytes));

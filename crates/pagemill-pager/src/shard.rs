@@ -1,4 +1,3 @@
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pagemill_policy::paging::{Ledger, Move, PagingSpec, PagingSpecError, TraceEvent};
@@ -95,14 +94,14 @@ impl Site {
 }
 
 impl Shard {
-    pub fn new(spec: &PagingSpec, record: Option<&Path>) -> Result<Self, PagingSpecError> {
+    pub fn new(spec: &PagingSpec, recorder: Option<Recorder>) -> Result<Self, PagingSpecError> {
         let state = State {
             ledger: Ledger::new(spec)?,
             page_units: spec.page_units(),
             blocks: Vec::new(),
             records: Vec::new(),
             waiting: 0,
-            recorder: record.map(|path| Recorder::new(path, spec)),
+            recorder,
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -172,11 +171,9 @@ impl State {
         }
     }
 
-    /// Notes in the page trace that the fault has been answered.
-    pub fn record_answered(&mut self) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.answered();
-        }
+    /// Notes in the page trace, if there is one, that the fault has been answered; returns the time that the trace covers.
+    pub fn record_answered(&mut self) -> Option<u64> {
+        self.recorder.as_mut().map(Recorder::answered)
     }
 
     /// Writes the page trace up to here: a fault is about to be answered.
@@ -200,15 +197,16 @@ impl State {
         self.blocks[own_block as usize] = None;
     }
 
-    /// What a move of the plan takes; `None` if the block has no region any more.
-    pub fn job(&self, planned: &Move) -> Option<Job> {
+    /// What a move of the plan takes, in the place of what `records` held; `None` if the block has no region any more.
+    pub fn job(&self, planned: &Move, mut records: Vec<Record>) -> Option<Job> {
         let pages = BLOCK_PAGES / self.page_units;
         let (region, block) = self.blocks[(planned.page / pages) as usize].as_ref()?;
         let within = u64::from(planned.page % pages * self.page_units) * UNIT_BYTES as u64;
-        let records = match &self.records[planned.page as usize] {
-            Some(records) => records.to_vec(),
-            None => vec![Record::default(); self.page_units as usize],
-        };
+        records.clear();
+        match &self.records[planned.page as usize] {
+            Some(known) => records.extend_from_slice(known),
+            None => records.resize(self.page_units as usize, Record::default()),
+        }
         Some(Job {
             region: Arc::clone(region),
             page: planned.page,

@@ -12,8 +12,8 @@ use crate::in_thread::Serve;
 use crate::pager::Core;
 use crate::record::{self, Record};
 use crate::regions::Region;
-use crate::shard::{Job, Shard};
-use crate::store::{NO_SLOT, Slot, Unit};
+use crate::shard::{Job, Shard, State};
+use crate::store::{NO_SLOT, Slot, StoreError, Unit};
 use crate::write_back;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
 
@@ -52,6 +52,39 @@ pub struct Worker {
     frames: Frames,
     taken: Taken,
     plan: Plan,
+    room: Room,
+}
+
+/// Lists that are empty between faults, so that a fault allocates nothing.
+#[derive(Debug, Default)]
+struct Room {
+    evicts: Vec<Job>,
+    fetches: Vec<Job>,
+    /// Of jobs that are done.
+    records: Vec<Vec<Record>>,
+    /// Places in a page of the units whose frames were taken.
+    places: Vec<u32>,
+    freed: Vec<Slot>,
+    slots: Vec<Slot>,
+}
+
+impl Room {
+    /// The jobs of a plan. `state` knows what they move.
+    fn enter(&mut self, plan: &Plan, state: &State) {
+        for (moves, jobs) in [
+            (&plan.evict, &mut self.evicts),
+            (&plan.fetch, &mut self.fetches),
+        ] {
+            for planned in moves {
+                jobs.extend(state.job(planned, self.records.pop().unwrap_or_default()));
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        let jobs = self.evicts.drain(..).chain(self.fetches.drain(..));
+        self.records.extend(jobs.map(|job| job.records));
+    }
 }
 
 impl Serve for Worker {
@@ -68,6 +101,7 @@ impl Worker {
             frames: Frames::new(userfault, ROOM_BYTES)?,
             taken: Taken::default(),
             plan: Plan::default(),
+            room: Room::default(),
         })
     }
 
@@ -122,57 +156,69 @@ impl Worker {
         };
         core.counters.add(kind, 1);
         state.record_fault(&site, fault.is_write);
-        let evicts: Vec<Job> = (self.plan.evict.iter())
-            .filter_map(|planned| state.job(planned))
-            .collect();
-        let mut fetches: Vec<Job> = (self.plan.fetch.iter())
-            .filter_map(|planned| state.job(planned))
-            .collect();
+        let mut room = std::mem::take(&mut self.room);
+        room.enter(&self.plan, &state);
         let resident = state.ledger.resident_units();
         drop(state);
         core.note_resident(site.shard, resident);
-        let is_fetched = fetches.iter().any(|job| job.holds(fault.address));
-        self.carry_out(shard, evicts, &mut fetches);
+        let is_fetched = room.fetches.iter().any(|job| job.holds(fault.address));
+        self.carry_out(shard, &mut room);
+        room.clear();
+        self.room = room;
         self.frames.shrink_to(KEPT_BYTES);
         if !is_fetched {
             // It has just left the pager: the touch is the kernel's to answer.
             self.userfault.wake(unit);
         }
         if core.is_recording() {
-            shard.lock().record_answered();
+            let recorded_ns = shard.lock().record_answered();
+            core.counters
+                .set(Count::RecordedNs, recorded_ns.unwrap_or(0));
         }
     }
 
     /// Fetches before it evicts where there are frames enough: the program need not wait for what leaves.
-    fn carry_out(&mut self, shard: &Shard, evicts: Vec<Job>, fetches: &mut [Job]) {
-        let needed: u64 = fetches.iter().map(Job::bytes).sum();
+    fn carry_out(&mut self, shard: &Shard, room: &mut Room) {
+        let needed: u64 = room.fetches.iter().map(Job::bytes).sum();
         let is_room_left = needed <= self.frames.len() && !self.core.is_recording();
         if is_room_left {
-            fetches.iter_mut().for_each(|job| self.fetch(shard, job));
+            self.fetch_all(shard, room);
         }
-        for job in evicts {
-            self.evict(shard, job);
+        let mut evicts = std::mem::take(&mut room.evicts);
+        for job in &mut evicts {
+            self.evict(shard, job, room);
         }
+        room.evicts = evicts;
         if self.core.is_recording() {
             shard.lock().write_record();
         }
         if !is_room_left {
-            fetches.iter_mut().for_each(|job| self.fetch(shard, job));
+            self.fetch_all(shard, room);
+        }
+    }
+
+    fn fetch_all(&mut self, shard: &Shard, room: &mut Room) {
+        for job in &mut room.fetches {
+            self.fetch(shard, job, &mut room.slots);
         }
     }
 
     /// Takes the frames of a page, and keeps the bytes of those that have changed.
-    fn evict(&mut self, shard: &Shard, mut job: Job) {
+    fn evict(&mut self, shard: &Shard, job: &mut Job, room: &mut Room) {
         let core = Arc::clone(&self.core);
-        let mut freed = Vec::new();
-        let (taken, kept) = self.take(&mut job, &mut freed);
-        let (changed, zero) = self.keep(&taken, &mut job, &mut freed);
+        let (places, freed) = (&mut room.places, &mut room.freed);
+        freed.clear();
+        let kept = self.take(job, places, freed);
+        let (changed, zero) = self.keep(places, job, freed);
+        let is_noted = !(changed.is_empty() && freed.is_empty());
         freed.retain(|slot| *slot != NO_SLOT);
         core.counters.add(Count::EvictedPages, 1);
-        core.counters.add(Count::EvictedUnits, taken.len() as u64);
+        core.counters.add(Count::EvictedUnits, places.len() as u64);
         core.counters.add(Count::HeldUnits, u64::from(kept.count()));
         let mut state = shard.lock();
-        state.note(job.page, &job.records);
+        if is_noted {
+            state.note(job.page, &job.records);
+        }
         state.ledger.left(job.page, kept);
         state.record(|page_units| TraceEvent::Evicted {
             first: u64::from(job.page) * page_units,
@@ -180,34 +226,36 @@ impl Worker {
             zero,
         });
         shard.notify(state);
-        core.store.free(&freed);
+        core.store.free(freed);
     }
 
-    /// Takes the frames of a page: which, and those that cannot leave. Slots of units that the program gave up are `freed`.
-    fn take(&mut self, job: &mut Job, freed: &mut Vec<Slot>) -> (Vec<u32>, PageMask) {
+    /// Takes the frames of a page to the top, those of the units at `places` of the page; returns those that cannot leave. Slots of units
+    /// that the program gave up are `freed`.
+    fn take(&mut self, job: &mut Job, places: &mut Vec<u32>, freed: &mut Vec<Slot>) -> PageMask {
         if self.frames.len() + job.bytes() > ROOM_BYTES {
             self.frames.shrink_to(0);
         }
-        let mut taken = Vec::with_capacity(job.units.count() as usize);
+        places.clear();
         let mut kept = PageMask::EMPTY;
         let start = job.address;
         let of = |address: u64| ((address - start) / UNIT_BYTES as u64) as u32;
         for stretch in job.units.stretches() {
             let range = job.address_of(stretch.start)..job.address_of(stretch.end);
             self.frames.take(&job.region.memory, range, &mut self.taken);
-            taken.extend(self.taken.taken.iter().map(|&address| of(address)));
+            places.extend(self.taken.taken.iter().map(|&address| of(address)));
             kept = kept.or(&self.taken.held.iter().map(|&address| of(address)).collect());
             for &address in &self.taken.missing {
                 let record = std::mem::take(&mut job.records[of(address) as usize]);
                 freed.push(record.own_slot());
             }
         }
-        (taken, kept)
+        kept
     }
 
     /// Writes to its file what has changed of a page; returns its units that are in frames still, and how many were written.
     pub fn flush(&mut self, job: &mut Job) -> (PageMask, Result<u32, FileError>) {
-        let (taken, held) = self.take(job, &mut Vec::new());
+        let mut taken = Vec::new();
+        let held = self.take(job, &mut taken, &mut Vec::new());
         let (units, _) = (self.frames)
             .top(taken.len() as u64 * UNIT_BYTES as u64)
             .as_chunks::<UNIT_BYTES>();
@@ -270,7 +318,12 @@ impl Worker {
         if units.is_empty() {
             return (PageMask::EMPTY, zero);
         }
-        core.until_it_works(|| core.store.put(&units, &mut slots));
+        let mut sent_bytes = 0;
+        core.until_it_works(|| {
+            sent_bytes = core.store.put(&units, &mut slots)?;
+            Ok::<_, StoreError>(())
+        });
+        core.counters.add(Count::SentBytes, sent_bytes);
         core.counters.add(Count::WrittenUnits, units.len() as u64);
         core.counters
             .add(Count::WrittenBytes, (units.len() * UNIT_BYTES) as u64);
@@ -281,14 +334,15 @@ impl Worker {
     }
 
     /// Fills frames with the bytes of units, and makes them the program's.
-    fn fetch(&mut self, shard: &Shard, job: &mut Job) {
+    fn fetch(&mut self, shard: &Shard, job: &mut Job, slots: &mut Vec<Slot>) {
         let core = Arc::clone(&self.core);
         for stretch in job.units.stretches() {
             let bytes = u64::from(stretch.end - stretch.start) * UNIT_BYTES as u64;
             core.until_it_works(|| self.frames.grow_to(bytes));
             let start = job.address_of(stretch.start);
             let records = &mut job.records[stretch.start as usize..stretch.end as usize];
-            fill(&core, &job.region, start, self.frames.top(bytes), records);
+            let part = (&*job.region, start);
+            fill(&core, part, self.frames.top(bytes), records, slots);
             self.frames.give(&job.region.memory, start..start + bytes);
         }
         let mut state = shard.lock();
@@ -300,8 +354,15 @@ impl Worker {
     }
 }
 
-/// Writes what each record keeps, or else what the file has, or zeros. `address` is that of the first unit in `region`.
-pub fn fill(core: &Core, region: &Region, address: u64, bytes: &mut [u8], records: &mut [Record]) {
+/// Writes what each record keeps, or else what the file has, or zeros. `address` is that of the first unit in `region`. `slots` is a list
+/// for the time being.
+pub fn fill(
+    core: &Core,
+    (region, address): (&Region, u64),
+    bytes: &mut [u8],
+    records: &mut [Record],
+    slots: &mut Vec<Slot>,
+) {
     let mut done = 0;
     while done < records.len() {
         let is_kept = records[done].slot().is_some();
@@ -310,7 +371,7 @@ pub fn fill(core: &Core, region: &Region, address: u64, bytes: &mut [u8], record
         let bytes = &mut bytes[done * UNIT_BYTES..(done + count) * UNIT_BYTES];
         let records = &mut records[done..done + count];
         if is_kept {
-            read(core, bytes, records);
+            read(core, bytes, records, slots);
         } else if let Some(file) = &region.file {
             let at = address - region.memory.range().start + (done * UNIT_BYTES) as u64;
             core.until_it_works(|| file.read(at, bytes));
@@ -327,9 +388,10 @@ pub fn fill(core: &Core, region: &Region, address: u64, bytes: &mut [u8], record
     }
 }
 
-fn read(core: &Core, bytes: &mut [u8], records: &[Record]) {
-    let slots: Vec<Slot> = records.iter().filter_map(Record::slot).collect();
-    core.until_it_works(|| core.store.get(&slots, bytes));
+fn read(core: &Core, bytes: &mut [u8], records: &[Record], slots: &mut Vec<Slot>) {
+    slots.clear();
+    slots.extend(records.iter().filter_map(Record::slot));
+    core.until_it_works(|| core.store.get(slots, bytes));
     core.counters.add(Count::FetchedUnits, slots.len() as u64);
     if !core.verify || core.store.checks_itself() {
         return;

@@ -42,7 +42,7 @@ fn put(store: &dyn Store, bytes: &[u8]) -> Result<Vec<Slot>, StoreError> {
     let units: Vec<Unit> = bytes.iter().map(|byte| unit(*byte)).collect();
     let units: Vec<&Unit> = units.iter().collect();
     let mut slots = vec![NO_SLOT; units.len()];
-    store.put(&units, &mut slots).map(|()| slots)
+    store.put(&units, &mut slots).map(|_| slots)
 }
 
 fn has(store: &dyn Store, slots: &[Slot], bytes: &[u8]) -> bool {
@@ -85,6 +85,74 @@ fn units_come_back_over_either_transport() {
             "{told}"
         );
     }
+}
+
+/// Lines of 64 bytes that a server was sent in changes.
+fn lines_put(server: &Server) -> u64 {
+    let text = server.metrics();
+    let mut lines = text.lines();
+    let found = lines.find_map(|line| line.strip_prefix("pagemill_pager_put_lines_total "));
+    found
+        .and_then(|count| count.parse().ok())
+        .expect("a counter")
+}
+
+#[test]
+fn only_changed_lines_of_a_unit_that_came_back_are_sent() {
+    let server = server(tcp(), 1 << 30, long_grace());
+    let remote = Remote::connect(server.address(), "one", &token(0)).expect("a client");
+    let remote = remote.with_twins(64);
+    let mut slots = put(&remote, &[1, 2, 3]).expect("room");
+    let mut units: Vec<Unit> = [1, 2, 3].map(unit).to_vec();
+    let send = |units: &[Unit], slots: &mut [Slot]| {
+        let units: Vec<&Unit> = units.iter().collect();
+        remote.put(&units, slots).expect("room")
+    };
+    let is_kept = |units: &[Unit], slots: &[Slot]| {
+        let mut bytes = vec![0; slots.len() * UNIT_BYTES];
+        remote.get(slots, &mut bytes).expect("they are kept");
+        bytes == units.as_flattened()
+    };
+    units[0][70] = 99;
+    assert_eq!(send(&units[..1], &mut slots[..1]), 4096, "never came back");
+    assert!(is_kept(&units, &slots));
+    units[0][70] = 98;
+    units[1][..130].fill(97);
+    units[2].fill(96);
+    // One line, three lines, and a whole unit; a change has a head of 32 bytes.
+    assert_eq!(send(&units, &mut slots), 32 + 64 + 32 + 3 * 64 + 4096);
+    assert_eq!(lines_put(&server), 4);
+    assert!(is_kept(&units, &slots));
+    // What a slot had before it was freed is nothing that is known of the next unit there.
+    remote.free(&slots[..1]);
+    slots[0] = NO_SLOT;
+    assert_eq!(send(&units[..1], &mut slots[..1]), 4096);
+    assert!(is_kept(&units, &slots));
+}
+
+#[test]
+fn lines_with_the_same_hash_by_chance_are_sent_as_a_whole_unit() {
+    let server = server(tcp(), 1 << 30, long_grace());
+    let remote = Remote::connect(server.address(), "one", &token(0)).expect("a client");
+    let remote = remote.with_twins(1);
+    let mut slot = [NO_SLOT];
+    remote.put(&[&[0; UNIT_BYTES]], &mut slot).expect("room");
+    let mut bytes = [0; UNIT_BYTES];
+    let mut units_that_differed = 0;
+    // Among so many lines, some have the hash of 16 bits of the line before.
+    for number in 1_u64..400_000 {
+        if units_that_differed == 1 {
+            return;
+        }
+        remote.get(&slot, &mut bytes).expect("it is kept");
+        let mut unit = bytes;
+        unit[..8].copy_from_slice(&number.to_le_bytes());
+        let sent = remote.put(&[&unit], &mut slot).expect("room");
+        units_that_differed += u64::from(sent > UNIT_BYTES as u64);
+        remote.get(&slot, &mut bytes).expect("it is kept");
+        assert!(bytes == unit, "number {number}");
+    }
+    panic!("no two lines had the same hash");
 }
 
 #[test]

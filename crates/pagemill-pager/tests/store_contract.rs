@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use pagemill_pager::UNIT_BYTES;
+use pagemill_pager::remote::{Address, Remote, Server, ServerConfig, Token};
 use pagemill_pager::store::{
     Compressed, Directory, NO_SLOT, Slot, Store, StoreError, Tiered, Unit,
 };
@@ -44,7 +47,7 @@ fn unit(kind: u8) -> Box<Unit> {
     unit
 }
 
-fn put(store: &dyn Store, kinds: &[u8], slots: &mut [Slot]) -> Result<(), StoreError> {
+fn put(store: &dyn Store, kinds: &[u8], slots: &mut [Slot]) -> Result<u64, StoreError> {
     let units: Vec<Box<Unit>> = kinds.iter().map(|kind| unit(*kind)).collect();
     let units: Vec<&Unit> = units.iter().map(|unit| &**unit).collect();
     store.put(&units, slots)
@@ -108,6 +111,17 @@ fn directory(folder: &Path) -> Box<dyn Store> {
     Box::new(Directory::open(folder, 1 << 30).expect("a store"))
 }
 
+fn server() -> (Server, Token) {
+    let token = Token::new("the secret of this test").expect("long enough");
+    let config = ServerConfig {
+        address: Address::Tcp("127.0.0.1:0".to_owned()),
+        tenants: vec![("one".to_owned(), token.clone(), 1 << 30)],
+        grace: Duration::from_secs(60),
+    };
+    let store = Arc::new(Compressed::new(u64::MAX));
+    (Server::start(config, store).expect("a server"), token)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
@@ -115,6 +129,11 @@ proptest! {
         let folder = folder();
         check(&Compressed::new(u64::MAX), &steps);
         check(&*directory(folder.path()), &steps);
+        let (server, token) = server();
+        for twins in [0, 8, 64] {
+            let remote = Remote::connect(server.address(), "one", &token).expect("a client");
+            check(&remote.with_twins(twins), &steps);
+        }
         let first = Box::new(Compressed::new(50_000));
         check(&Tiered::new(first, directory(folder.path())), &steps);
     }
@@ -127,7 +146,7 @@ fn fills(store: &dyn Store) {
         let kind = 2 + 3 * (kept.len() % 50) as u8;
         let mut slot = [NO_SLOT];
         match put(store, &[kind], &mut slot) {
-            Ok(()) => kept.push((slot[0], kind)),
+            Ok(_) => kept.push((slot[0], kind)),
             Err(error) => break error,
         }
     };

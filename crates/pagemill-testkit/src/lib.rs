@@ -6,6 +6,8 @@ pub mod bench;
 mod c_program;
 pub mod fake_cuda;
 mod full;
+pub mod looker;
+pub mod memory_programs;
 pub mod migration;
 pub mod real_programs;
 pub mod simulated;

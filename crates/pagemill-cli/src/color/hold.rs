@@ -38,9 +38,9 @@ pub fn hold(arguments: &HoldArguments) -> Result<(), Failure> {
         "is_coordinated": holder.is_coordinated(),
         "is_mapped": holder.is_mapped(),
     }))?;
-    let mut tell = |message: &str| eprintln!("pagemill color: {message}");
+    let mut report = |message: &str| eprintln!("pagemill color: {message}");
     holder
-        .run(&mut tell)
+        .run(&mut report)
         .map_err(|error| failed(error.to_string()))
 }
 

@@ -24,7 +24,9 @@ pub fn results(setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
         .metric("processes", processes.len());
     for &(count, name, _) in COUNTERS {
         let value = match count {
-            Count::ResidentUnitsMax => processes.iter().map(|one| one.get(count)).max(),
+            Count::ResidentUnitsMax | Count::RecordedNs => {
+                processes.iter().map(|one| one.get(count)).max()
+            }
             _ => Some(sum(count)),
         };
         row = row.metric(name, value.unwrap_or(0));

@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use pagemill_pager::probe::{
-    Batch, DataKind, Limits, PartCosts, StoreCosts, limits, part_costs, store_costs,
+    Batch, DataKind, Limits, PartCosts, StoreCosts, limits, loopback, part_costs, store_costs,
 };
-use pagemill_pager::remote::{Address, Remote, Server, ServerConfig, Token};
 use pagemill_pager::store::{Compressed, Directory};
 use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 
@@ -75,29 +72,12 @@ fn stores(folder: &Path, data: DataKind) -> Result<Vec<(&'static str, StoreCosts
     let file = Directory::open(folder, u64::MAX)
         .map_err(|error| Failure::Usage(format!("--folder: {error}")))?;
     let file = store_costs(&file, data).map_err(failed)?;
-    let server = store_costs(&*server()?, data).map_err(failed)?;
+    let server = store_costs(&loopback().map_err(failed)?, data).map_err(failed)?;
     Ok(vec![
         ("compressed", compressed),
         ("folder", file),
         ("server", server),
     ])
-}
-
-/// A page server of this process, and its client.
-fn server() -> Result<Box<dyn pagemill_pager::store::Store>, Failure> {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let word = || RandomState::new().build_hasher().finish();
-    let token = Token::new(&format!("{:x}{:x}{:x}", word(), word(), word())).map_err(failed)?;
-    let config = ServerConfig {
-        address: Address::Tcp("127.0.0.1:0".to_owned()),
-        tenants: vec![("probe".to_owned(), token.clone(), u64::MAX)],
-        grace: Duration::from_secs(1),
-    };
-    let server = Server::start(config, Arc::new(Compressed::new(u64::MAX))).map_err(failed)?;
-    let client = Remote::connect(server.address(), "probe", &token).map_err(failed)?;
-    // Ended with this process.
-    std::mem::forget(server);
-    Ok(Box::new(client))
 }
 
 /// The costs that are one number: name, nanoseconds, what it is.

@@ -58,7 +58,7 @@ fn garbage_ends_its_connection_and_no_other() {
     });
     tried.expect("no message brings the coordinator down");
     assert_eq!(running.status().tasks.len(), 1);
-    assert_eq!(task.told().len(), 1);
+    assert_eq!(task.orders().len(), 1);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn lies_about_colors_and_pages_harm_no_other() {
         liar.send(holds.as_bytes(), &[]).expect("sent");
     }
     running.until("joined", |status| status.tasks.len() == 2);
-    let last = *honest.told().last().expect("told");
+    let last = *honest.orders().last().expect("orders");
     assert_eq!(last.count, 32);
     let status = running.status();
     let given: u16 = status

@@ -103,8 +103,8 @@ impl ColorSpace for Noted {
     }
 
     fn recolor(&mut self, range: ColorRange) -> Result<Recolored> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.push(range);
+        let mut orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.push(range);
         Ok(Recolored {
             pages: 100,
             planned: 7,
@@ -124,7 +124,7 @@ impl ColorSpace for Noted {
 pub struct Task {
     process: Child,
     thread: Option<JoinHandle<()>>,
-    told: Arc<Mutex<Vec<ColorRange>>>,
+    orders: Arc<Mutex<Vec<ColorRange>>>,
 }
 
 impl Task {
@@ -137,14 +137,14 @@ impl Task {
             .arg("1000")
             .spawn()
             .expect("it sleeps");
-        let told = Arc::new(Mutex::new(Vec::new()));
+        let orders = Arc::new(Mutex::new(Vec::new()));
         let config = HolderConfig {
             process: process.id(),
             name: name.to_owned(),
             need,
             coordinator: socket,
         };
-        let mut holder = match Holder::new(config, Box::new(Noted(Arc::clone(&told)))) {
+        let mut holder = match Holder::new(config, Box::new(Noted(Arc::clone(&orders)))) {
             Ok(holder) => holder,
             Err(error) => {
                 process.kill().expect("it runs");
@@ -152,18 +152,22 @@ impl Task {
                 return Err(error.to_string());
             }
         };
-        let body = move || holder.run(&mut |told| eprintln!("{told}")).expect("held");
+        let body = move || {
+            holder
+                .run(&mut |message| eprintln!("{message}"))
+                .expect("held")
+        };
         Ok(Self {
             process,
             thread: Some(std::thread::spawn(body)),
-            told,
+            orders,
         })
     }
 
     /// Every change of its colors, the first included.
-    pub fn told(&self) -> Vec<Colors> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().map(|range| Colors::from(*range)).collect()
+    pub fn orders(&self) -> Vec<Colors> {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.iter().map(|range| Colors::from(*range)).collect()
     }
 }
 

@@ -227,21 +227,13 @@ fn fault_at_the_end(world: &World, given: &[Option<Colors>]) -> Option<String> {
     None
 }
 
-fn seeds() -> u64 {
-    pagemill_testkit::few_or_many(1_000, 10_000)
-}
-
 #[test]
 fn whatever_fails_no_two_tasks_share_a_color_and_all_have_theirs_in_the_end() {
-    for seed in 0..seeds() {
-        if let Some(fault) = fault_in(seed, false) {
-            panic!("seed {seed}: {fault}");
-        }
-    }
+    simulated::holds_for_every_seed(|seed| fault_in(seed, false));
 }
 
 #[test]
 fn a_planted_defect_is_found() {
     // A coordinator that believes that a message was sent to a task that does not read.
-    assert!((0..1_000).any(|seed| fault_in(seed, true).is_some()));
+    assert!(simulated::is_found(|seed| fault_in(seed, true)));
 }

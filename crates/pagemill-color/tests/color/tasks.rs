@@ -18,7 +18,7 @@ fn tasks_that_come_and_go_get_disjoint_colors_and_all_when_alone() {
     let running = coordinator(|_| {});
     let start = |name, need| Task::start(running.config.socket.clone(), name, need).expect("room");
     let first = start("first", class("A"));
-    assert_eq!(first.told(), [colors(0, COLORS)]);
+    assert_eq!(first.orders(), [colors(0, COLORS)]);
     let second = start("second", class("C"));
     let tasks = running.until_settled(2);
     assert_eq!(tasks[0].name, "first");
@@ -28,12 +28,12 @@ fn tasks_that_come_and_go_get_disjoint_colors_and_all_when_alone() {
         (0, b.first, COLORS)
     );
     assert!(a.count > b.count);
-    assert_eq!(second.told(), [b]);
+    assert_eq!(second.orders(), [b]);
     drop(second);
     let tasks = running.until_settled(1);
     assert_eq!(tasks[0].given, Some(colors(0, COLORS)));
     let expected = [colors(0, COLORS), a, colors(0, COLORS)];
-    assert_eq!(first.told(), expected);
+    assert_eq!(first.orders(), expected);
     let counters = running.status().counters;
     assert_eq!((counters.joined, counters.left), (2, 1));
 }
@@ -67,7 +67,7 @@ fn tasks_keep_their_colors_while_the_coordinator_is_away_and_after() {
     };
     let tasks = [start("a", "A"), start("b", "B"), start("c", "C")];
     running.until_settled(3);
-    let before: Vec<_> = tasks.iter().map(Task::told).collect();
+    let before: Vec<_> = tasks.iter().map(Task::orders).collect();
     for _ in 0..2 {
         running.stop();
         running.start();
@@ -79,7 +79,7 @@ fn tasks_keep_their_colors_while_the_coordinator_is_away_and_after() {
         running.until_settled(3);
     }
     for (task, before) in tasks.iter().zip(before) {
-        let after = task.told();
+        let after = task.orders();
         assert_eq!(after[..before.len()], before);
         assert_eq!(after.last(), before.last(), "back to what it had");
     }
@@ -89,10 +89,10 @@ fn tasks_keep_their_colors_while_the_coordinator_is_away_and_after() {
 fn without_a_coordinator_a_task_has_what_it_asks_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = |need| Task::start(folder.path().join("none"), "alone", need);
-    let told = |need| start(need).expect("it needs no other").told();
-    assert_eq!(told(Some(Need::Colors(5))), [colors(0, 5)]);
-    assert_eq!(told(class("a")), [colors(0, COLORS)]);
-    assert_eq!(told(None), [colors(0, COLORS)]);
+    let orders = |need| start(need).expect("it needs no other").orders();
+    assert_eq!(orders(Some(Need::Colors(5))), [colors(0, 5)]);
+    assert_eq!(orders(class("a")), [colors(0, COLORS)]);
+    assert_eq!(orders(None), [colors(0, COLORS)]);
     let error = start(Some(Need::Colors(65))).err().expect("too many");
     assert!(error.contains("65") && error.contains("64"), "{error}");
 }
@@ -105,7 +105,7 @@ fn a_task_that_ran_before_the_coordinator_joins_it() {
     running.start();
     let tasks = running.until_settled(1);
     assert_eq!(tasks[0].name, "early");
-    assert_eq!(task.told(), [colors(0, COLORS)]);
+    assert_eq!(task.orders(), [colors(0, COLORS)]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_task_that_answers_late_is_told_what_it_is_given_in_the_end() {
 
 fn read_answer(channel: &Channel) -> Vec<u8> {
     let readable = wait_readable(&[channel.as_fd()], Some(PATIENCE)).expect("waited");
-    assert!(readable[0], "told nothing in {PATIENCE:?}");
+    assert!(readable[0], "no orders in {PATIENCE:?}");
     let mut answer = vec![0; MESSAGE_BYTES_MAX];
     let received = channel.receive(&mut answer, true).expect("received");
     answer.truncate(received.bytes);

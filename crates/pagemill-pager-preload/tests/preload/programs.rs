@@ -4,19 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pagemill_pager::{SETUP_VARIABLE, Setup};
-use pagemill_testkit::skip;
+use pagemill_testkit::{memory_programs, skip};
 
 use crate::{has_userfault, library, run};
 
 fn build(folder: &Path) -> PathBuf {
-    let program = folder.join("promises");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/promises.c");
-    let built = Command::new("cc")
-        .args(["-Wall", "-Wextra", "-O1", "-fno-builtin", "-pthread", "-o"])
-        .args([&program, &source])
-        .status();
-    assert!(built.expect("a C compiler").success());
-    program
+    memory_programs::build(folder, source, &["-Wextra"])
 }
 
 #[test]

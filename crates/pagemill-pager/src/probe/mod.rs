@@ -9,8 +9,8 @@ mod stores;
 pub use data::DataKind;
 pub use faults::{FaultCost, FaultRun, Order, Touch};
 pub use limits::{Limits, limits};
-pub use parts::{PartCosts, part_costs};
-pub use stores::{StoreCosts, store_costs};
+pub use parts::{PartCosts, own_cpu_ns, part_costs};
+pub use stores::{LoopbackError, StoreCosts, loopback, store_costs};
 
 /// What a call costs that takes several units, in nanoseconds: by calls with one and with 64 units.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use pagemill_linux::clock;
 use pagemill_linux::userfault::{Frames, Paged, Taken, Userfault};
 
 use super::data::DataKind;
-use super::{Batch, FaultRun, Limits, MANY, Order, Touch, store_costs};
+use super::{Batch, FaultCost, FaultRun, Limits, MANY, Order, Touch, store_costs};
 use crate::UNIT_BYTES;
 use crate::config::Config;
 use crate::pager::PagerError;
@@ -67,8 +67,24 @@ fn moves(batch: u64) -> Result<(f64, f64), PagerError> {
     Ok((take_ns, give_ns))
 }
 
+/// Runs of faults, of which the least counts: short enough that some of them meet nothing else on the computer.
+const PARTS: u64 = 32;
+
 /// Faults of one thread with one handler and nothing to evict: what is not the handler's time.
 fn round_trip() -> Result<f64, PagerError> {
+    least_of_zeros(|cost| cost.time_ns.saturating_sub(cost.service_ns))
+}
+
+/// The same faults: CPU time of the thread that faults, in nanoseconds each.
+///
+/// # Errors
+/// This user may not answer page faults.
+pub fn own_cpu_ns() -> Result<u64, PagerError> {
+    Ok(least_of_zeros(|cost| cost.own_cpu_ns)? as u64)
+}
+
+/// The least `part` of a fault that makes a unit of zeros.
+fn least_of_zeros(part: fn(&FaultCost) -> u64) -> Result<f64, PagerError> {
     let run = FaultRun {
         bytes: 32 << 20,
         data: None,
@@ -76,14 +92,17 @@ fn round_trip() -> Result<f64, PagerError> {
         touch: Touch::Read,
         touches: 8192,
     };
-    let config = probe_config(64 << 20);
-    let mut found = Ok(f64::INFINITY);
-    for _ in 0..3 {
-        let cost = run.cost(&config, Box::new(Compressed::new(u64::MAX)))?;
-        let waited = cost.time_ns.saturating_sub(cost.service_ns) as f64;
-        found = found.map(|least: f64| least.min(waited / cost.faults.max(1) as f64));
-    }
-    found
+    let costs = run.costs(
+        &probe_config(64 << 20),
+        Box::new(Compressed::new(u64::MAX)),
+        PARTS,
+    )?;
+    Ok(least_each(&costs, part))
+}
+
+fn least_each(costs: &[FaultCost], part: fn(&FaultCost) -> u64) -> f64 {
+    let each = |cost: &FaultCost| part(cost) as f64 / cost.faults.max(1) as f64;
+    costs.iter().map(each).fold(f64::INFINITY, f64::min)
 }
 
 /// Reads by chance from compressed memory: the handler's time, less that of all parts that are known.
@@ -96,18 +115,17 @@ fn decide(data: DataKind, limits: &Limits, take: Batch, give: Batch) -> Result<f
         touch: Touch::Read,
         touches: 16384,
     };
-    let config = probe_config(16 << 20);
-    let mut known_ns = f64::INFINITY;
-    for _ in 0..3 {
-        let cost = run.cost(&config, Box::new(Compressed::new(u64::MAX)))?;
-        // Units by chance lie alone in their pages.
-        // Compressed memory checks itself: only what leaves is hashed.
-        let unit_ns = store.get.call_ns + store.get.unit_ns + limits.hash_ns;
-        let moved_ns = take.call_ns + take.unit_ns + give.call_ns + give.unit_ns;
-        let per_fault = cost.service_ns as f64 / cost.faults.max(1) as f64;
-        known_ns = known_ns.min(per_fault - unit_ns - moved_ns);
-    }
-    Ok(known_ns.max(0.0))
+    let costs = run.costs(
+        &probe_config(16 << 20),
+        Box::new(Compressed::new(u64::MAX)),
+        PARTS,
+    )?;
+    // Units by chance lie alone in their pages.
+    // Compressed memory checks itself: only what leaves is hashed.
+    let unit_ns = store.get.call_ns + store.get.unit_ns + limits.hash_ns;
+    let moved_ns = take.call_ns + take.unit_ns + give.call_ns + give.unit_ns;
+    let service_ns = least_each(&costs, |cost| cost.service_ns);
+    Ok((service_ns - unit_ns - moved_ns).max(0.0))
 }
 
 /// One handler, and nothing brought ahead.

@@ -1,9 +1,13 @@
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::data::DataKind;
-use super::{Batch, MANY, least};
+use super::{Batch, MANY};
 use crate::UNIT_BYTES;
-use crate::store::{NO_SLOT, Slot, Store, StoreError, Unit};
+use crate::remote::{
+    Address, Remote, RemoteError, Server, ServerConfig, ServerError, Token, TokenError,
+};
+use crate::store::{Compressed, NO_SLOT, Slot, Store, StoreError, Unit};
 
 /// What a store costs, in nanoseconds of elapsed time.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +22,43 @@ pub struct StoreCosts {
 
 /// Units that are kept for it: 16 MiB.
 const UNITS: usize = 4096;
+
+/// The calls are measured in parts, all of them in turns.
+const PARTS: usize = 8;
+const TURNS: usize = 3;
+
+/// Why there is no page server to measure.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopbackError {
+    /// There is no secret for it.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// It does not start.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// It cannot be reached.
+    #[error(transparent)]
+    Client(#[from] RemoteError),
+}
+
+/// The client of a page server in this process, over loopback, whose units are in compressed memory. The server ends with the process.
+///
+/// # Errors
+/// There is no such server.
+pub fn loopback() -> Result<Remote, LoopbackError> {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let word = || RandomState::new().build_hasher().finish();
+    let token = Token::new(&format!("{:x}{:x}{:x}", word(), word(), word()))?;
+    let config = ServerConfig {
+        address: Address::Tcp("127.0.0.1:0".to_owned()),
+        tenants: vec![("probe".to_owned(), token.clone(), u64::MAX)],
+        grace: Duration::from_secs(1),
+    };
+    let server = Server::start(config, Arc::new(Compressed::new(u64::MAX)))?;
+    let client = Remote::connect(server.address(), "probe", &token)?;
+    std::mem::forget(server);
+    Ok(client)
+}
 
 /// Writes units of `data` into `store` and reads them.
 ///
@@ -36,19 +77,27 @@ pub fn store_costs(store: &dyn Store, data: DataKind) -> Result<StoreCosts, Stor
     let unit_bytes = store.usage().bytes as f64 / store.usage().units.max(1) as f64;
     let mut failed = None;
     let mut times = |batch: usize| {
-        let calls = (UNITS / batch).min(512);
-        let (units, slots) = (&units[..calls * batch], &mut slots[..calls * batch]);
-        let mut of = |act: &mut dyn FnMut() -> Result<(), StoreError>| {
-            least(3, || {
+        let calls = (UNITS / batch).min(512) / PARTS;
+        let piece = calls * batch;
+        let mut of = |act: &mut dyn FnMut(usize) -> Result<(), StoreError>| {
+            let mut each = |part| {
                 let start = Instant::now();
-                if let Err(error) = act() {
+                if let Err(error) = act(part % PARTS * piece) {
                     failed = Some(error);
                 }
                 start.elapsed().as_nanos() as f64 / calls as f64
-            })
+            };
+            median((0..TURNS * PARTS).map(&mut each).collect())
         };
-        let put_ns = of(&mut || put(store, units, slots, batch));
-        let get_ns = of(&mut || get(store, slots, batch));
+        let put_ns = of(&mut |at| {
+            put(
+                store,
+                &units[at..at + piece],
+                &mut slots[at..at + piece],
+                batch,
+            )
+        });
+        let get_ns = of(&mut |at| get(store, &slots[at..at + piece], batch));
         (put_ns, get_ns)
     };
     let (one, many) = (times(1), times(MANY));
@@ -63,6 +112,13 @@ pub fn store_costs(store: &dyn Store, data: DataKind) -> Result<StoreCosts, Stor
     }
 }
 
+/// The middle of some measurements: on a loaded computer some of them contain what other programs do, with a device in between none is
+/// the truth.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
 fn put(
     store: &dyn Store,
     units: &[&Unit],
@@ -72,7 +128,7 @@ fn put(
     let pairs = units.chunks(batch).zip(slots.chunks_mut(batch));
     pairs
         .into_iter()
-        .try_for_each(|(units, slots)| store.put(units, slots))
+        .try_for_each(|(units, slots)| store.put(units, slots).map(drop))
 }
 
 /// In an order that no cache foresees.

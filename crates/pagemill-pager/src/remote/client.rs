@@ -5,15 +5,22 @@ use std::time::Duration;
 
 use super::auth::Token;
 use super::protocol::{
-    BYE, CUT, FREE, FULL, GET, MAGIC, METRICS, OK, PUT, SessionId, UNITS_MAX, VERSION, read_array,
-    read_text, read_u8, read_u64,
+    BYE, CHANGE, CUT, DIFFERS, FREE, FULL, GET, LINE_BYTES, MAGIC, METRICS, OK, PUT, SessionId,
+    UNITS_MAX, VERSION, read_array, read_text, read_u8, read_u64,
 };
 use super::stream::{Address, Connection as _, Stream};
-use crate::UNIT_BYTES;
+use super::twins::{ALL_LINES, Twins};
 use crate::store::{NO_SLOT, Slot, Store, StoreError, Unit, Usage};
+use crate::{UNIT_BYTES, record};
 
 /// How long the server may take for anything.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Units of a request for some: while they are on their way, the server decompresses those of the next.
+const UNITS_A_GET: usize = 16;
+
+/// Room for what is read beyond a status. Units are read past it, into their place.
+const INPUT_BYTES: usize = 4 << 10;
 
 /// Which session a slot lies in: a child of `fork` has its own, and reads its parent's.
 const SESSION_SHIFT: u32 = 48;
@@ -57,6 +64,54 @@ pub struct Remote {
     sessions: RwLock<Vec<Arc<Client>>>,
     numbers: Mutex<Numbers>,
     used_bytes: AtomicU64,
+    twins: Twins,
+}
+
+/// A unit on its way to the server: whole, or by its lines that changed.
+#[derive(Clone, Copy, Debug)]
+struct Parcel<'a> {
+    slot: Slot,
+    unit: &'a Unit,
+    lines: u64,
+}
+
+impl Parcel<'_> {
+    /// Slot, lines and hash of a change.
+    const HEAD_BYTES: usize = 32;
+
+    /// Whether its lines take fewer bytes than the unit.
+    fn is_change(&self) -> bool {
+        self.lines.count_ones() as usize * LINE_BYTES + Self::HEAD_BYTES < UNIT_BYTES
+    }
+
+    /// On the wire.
+    fn bytes(&self) -> u64 {
+        let bytes = match self.is_change() {
+            true => Self::HEAD_BYTES + self.lines.count_ones() as usize * LINE_BYTES,
+            false => UNIT_BYTES,
+        };
+        bytes as u64
+    }
+
+    fn write_change(&self, output: &mut impl Write) -> io::Result<()> {
+        let [low, high] = record::hash(self.unit, 0);
+        for number in [self.slot, self.lines, low, high] {
+            output.write_all(&number.to_le_bytes())?;
+        }
+        let lines = self.unit.chunks_exact(LINE_BYTES).enumerate();
+        let mut changed = lines.filter(|(line, _)| self.lines >> line & 1 != 0);
+        changed.try_for_each(|(_, line)| output.write_all(line))
+    }
+}
+
+/// What a server said of parcels.
+#[derive(Debug)]
+struct Receipt {
+    /// The worst of all.
+    status: u8,
+    /// What the tenant keeps, where the server says.
+    used_bytes: Option<u64>,
+    sent_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -123,7 +178,7 @@ impl Connection {
         let number = read_u64(&mut stream).map_err(unreachable)?;
         let copy = stream.duplicate().map_err(unreachable)?;
         Ok(Self {
-            input: BufReader::with_capacity(256 << 10, copy),
+            input: BufReader::with_capacity(INPUT_BYTES, copy),
             output: BufWriter::with_capacity(256 << 10, stream),
             id,
             number,
@@ -138,29 +193,62 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends all, then reads all answers: the server works meanwhile.
-    fn put(&mut self, units: &[&Unit], slots: &[Slot]) -> io::Result<(u8, u64)> {
-        for (units, slots) in units.chunks(UNITS_MAX).zip(slots.chunks(UNITS_MAX)) {
-            self.request(PUT, slots)?;
-            units
-                .iter()
-                .try_for_each(|unit| self.output.write_all(&unit[..]))?;
+    /// Units by their lines where those are few; once more as a whole where the server has other lines than its client thinks.
+    fn put(&mut self, parcels: &[Parcel<'_>]) -> io::Result<Receipt> {
+        let (mut receipt, differing) = self.send(parcels)?;
+        if !differing.is_empty() {
+            let (again, _) = self.send(&differing)?;
+            receipt.status = receipt.status.max(again.status);
+            receipt.used_bytes = again.used_bytes;
+            receipt.sent_bytes += again.sent_bytes;
+        }
+        Ok(receipt)
+    }
+
+    /// Sends all, then reads all answers: the server works meanwhile. Returns, whole, the changes that gave other units than they should.
+    fn send<'a>(&mut self, parcels: &[Parcel<'a>]) -> io::Result<(Receipt, Vec<Parcel<'a>>)> {
+        let (changes, wholes): (Vec<Parcel<'a>>, Vec<Parcel<'a>>) =
+            parcels.iter().copied().partition(Parcel::is_change);
+        for changes in changes.chunks(UNITS_MAX) {
+            self.output.write_all(&[CHANGE, changes.len() as u8])?;
+            let mut changes = changes.iter();
+            changes.try_for_each(|parcel| parcel.write_change(&mut self.output))?;
+        }
+        for wholes in wholes.chunks(UNITS_MAX) {
+            let slots: Vec<Slot> = wholes.iter().map(|parcel| parcel.slot).collect();
+            self.request(PUT, &slots)?;
+            let mut units = wholes.iter().map(|parcel| parcel.unit);
+            units.try_for_each(|unit| self.output.write_all(&unit[..]))?;
         }
         self.output.flush()?;
-        let mut last = (OK, 0);
-        for _ in slots.chunks(UNITS_MAX) {
-            let status = read_u8(&mut self.input)?;
-            last = (last.0.max(status), read_u64(&mut self.input)?);
+        let mut receipt = Receipt {
+            status: OK,
+            used_bytes: None,
+            sent_bytes: parcels.iter().map(Parcel::bytes).sum(),
+        };
+        let mut differing = Vec::new();
+        for parcel in changes {
+            match read_u8(&mut self.input)? {
+                DIFFERS => differing.push(Parcel {
+                    lines: ALL_LINES,
+                    ..parcel
+                }),
+                status => receipt.status = receipt.status.max(status),
+            }
         }
-        Ok(last)
+        for _ in wholes.chunks(UNITS_MAX) {
+            receipt.status = receipt.status.max(read_u8(&mut self.input)?);
+            receipt.used_bytes = Some(read_u64(&mut self.input)?);
+        }
+        Ok((receipt, differing))
     }
 
     fn get(&mut self, slots: &[Slot], units: &mut [u8]) -> io::Result<()> {
-        let requests = || slots.chunks(UNITS_MAX);
+        let requests = || slots.chunks(UNITS_A_GET);
         requests().try_for_each(|slots| self.request(GET, slots))?;
         self.output.flush()?;
         let mut is_whole = true;
-        for (slots, units) in requests().zip(units.chunks_mut(UNITS_MAX * UNIT_BYTES)) {
+        for (slots, units) in requests().zip(units.chunks_mut(UNITS_A_GET * UNIT_BYTES)) {
             if read_u8(&mut self.input)? == OK {
                 self.input
                     .read_exact(&mut units[..slots.len() * UNIT_BYTES])?;
@@ -226,9 +314,18 @@ impl Remote {
             sessions: RwLock::default(),
             numbers: Mutex::default(),
             used_bytes: AtomicU64::new(0),
+            twins: Twins::new(0),
         };
         remote.add_session(first);
         Ok(remote)
+    }
+
+    /// Sends only the lines of 64 bytes that changed of a unit that the server returned, for as many units as are in frames at a time:
+    /// `units`. Takes up 272 bytes for each.
+    #[must_use]
+    pub fn with_twins(mut self, units: u64) -> Self {
+        self.twins = Twins::new(units);
+        self
     }
 
     fn open(&self, session: SessionId) -> Result<Connection, RemoteError> {
@@ -318,9 +415,9 @@ impl Store for Remote {
         format!("the page server at {}", self.address)
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
         if slots.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let own = self.own_session();
         let mut numbers = self.numbers();
@@ -334,15 +431,34 @@ impl Store for Remote {
             numbers.in_use += 1;
         }
         drop(numbers);
-        let result = self.with(own, |connection| connection.put(units, slots));
+        let parcels = units.iter().zip(&*slots).zip(&fresh);
+        let parcels: Vec<Parcel<'_>> = parcels
+            .map(|((unit, &slot), is_fresh)| Parcel {
+                slot,
+                unit,
+                lines: match is_fresh {
+                    true => ALL_LINES,
+                    false => self.twins.changed_lines(slot, unit),
+                },
+            })
+            .collect();
+        let result = self.with(own, |connection| connection.put(&parcels));
+        if let Ok(Receipt {
+            used_bytes: Some(used_bytes),
+            ..
+        }) = result
+        {
+            self.used_bytes.store(used_bytes, Ordering::Relaxed);
+        }
         let error = match result {
-            Ok((OK, used)) => {
-                self.used_bytes.store(used, Ordering::Relaxed);
-                return Ok(());
-            }
-            Ok((FULL, used_bytes)) => StoreError::Full {
+            Ok(Receipt {
+                status: OK,
+                sent_bytes,
+                ..
+            }) => return Ok(sent_bytes),
+            Ok(Receipt { status: FULL, .. }) => StoreError::Full {
                 store: self.name(),
-                used_bytes,
+                used_bytes: self.used_bytes.load(Ordering::Relaxed),
             },
             Ok(_) => StoreError::io("write to", self, io::Error::other("its own store failed")),
             Err(error) => StoreError::io("write to", self, error),
@@ -371,6 +487,10 @@ impl Store for Remote {
             let units = &mut units[done * UNIT_BYTES..(done + count) * UNIT_BYTES];
             self.with(session, |connection| connection.get(slots, units))
                 .map_err(|error| StoreError::io("read from", self, error))?;
+            let (units, _) = units.as_chunks::<UNIT_BYTES>();
+            for (&slot, unit) in slots.iter().zip(units) {
+                self.twins.note(slot, unit);
+            }
             done += count;
         }
         Ok(())

@@ -7,6 +7,7 @@ mod protocol;
 mod server;
 mod sessions;
 mod stream;
+mod twins;
 
 pub use auth::{Token, TokenError};
 pub use client::{Remote, RemoteError, read_metrics};

@@ -1,12 +1,13 @@
 #[cfg(test)]
 mod simulated;
 
-use std::fmt::Write as _;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use pagemill_linux::prometheus::Metrics;
 
 use super::auth::Token;
 use super::host::{Host, Kernel};
@@ -436,15 +437,15 @@ impl Shared {
         output: &mut impl Write,
     ) -> io::Result<()> {
         let slots = read_numbers(input, count)?;
-        let mut bytes = vec![0; count * UNIT_BYTES];
-        let status = status(line.get(&slots, &mut bytes));
-        output.write_all(&[status])?;
-        if status == OK {
+        let mut answer = vec![0; 1 + count * UNIT_BYTES];
+        answer[0] = status(line.get(&slots, &mut answer[1..]));
+        if answer[0] == OK {
             let units = &self.counts.got_units;
             units.fetch_add(count as u64, Ordering::Relaxed);
-            output.write_all(&bytes)?;
+        } else {
+            answer.truncate(1);
         }
-        Ok(())
+        output.write_all(&answer)
     }
 
     fn change(
@@ -467,86 +468,26 @@ impl Shared {
         Ok(())
     }
 
+    #[rustfmt::skip]
     fn metrics(&self) -> String {
-        let mut text = String::new();
         let counts = &self.counts;
-        let usage = self.store.usage();
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let values = [
-            ("sessions", "gauge", "Sessions.", self.sessions.len() as u64),
-            (
-                "connections",
-                "gauge",
-                "Open connections.",
-                get(&self.connections),
-            ),
-            (
-                "stored_bytes",
-                "gauge",
-                "Bytes that kept units take up.",
-                usage.bytes,
-            ),
-            (
-                "connections_total",
-                "counter",
-                "Connections that were admitted.",
-                get(&counts.connections),
-            ),
-            (
-                "refused_total",
-                "counter",
-                "Connections that were refused.",
-                get(&counts.refused),
-            ),
-            (
-                "put_units_total",
-                "counter",
-                "Units that were put.",
-                get(&counts.put_units),
-            ),
-            (
-                "put_lines_total",
-                "counter",
-                "Lines of 64 bytes that were put.",
-                get(&counts.put_lines),
-            ),
-            (
-                "got_units_total",
-                "counter",
-                "Units that were got.",
-                get(&counts.got_units),
-            ),
-            (
-                "full_units_total",
-                "counter",
-                "Units refused for want of room.",
-                get(&counts.full),
-            ),
-        ];
-        for (name, kind, help, value) in values {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "# HELP pagemill_pager_{name} {help}");
-            let _ = writeln!(text, "# TYPE pagemill_pager_{name} {kind}");
-            let _ = writeln!(text, "pagemill_pager_{name} {value}");
-        }
-        self.tenant_metrics(&mut text);
-        text
-    }
-
-    fn tenant_metrics(&self, text: &mut String) {
-        let _ = writeln!(
-            text,
-            "# HELP pagemill_pager_tenant_bytes Bytes that a tenant keeps."
-        );
-        let _ = writeln!(text, "# TYPE pagemill_pager_tenant_bytes gauge");
-        for (tenant, _) in &self.tenants {
-            let bytes = tenant.units.load(Ordering::Relaxed) * UNIT_BYTES as u64;
-            let name = tenant.name.escape_default();
-            let _ = writeln!(
-                text,
-                "pagemill_pager_tenant_bytes{{tenant=\"{name}\"}} {bytes}"
-            );
-        }
+        let mut metrics = Metrics::new("pagemill_pager_");
+        metrics.gauge("sessions", "Sessions.", self.sessions.len());
+        metrics.gauge("connections", "Open connections.", get(&self.connections));
+        metrics.gauge("stored_bytes", "Bytes that kept units take up.", self.store.usage().bytes);
+        metrics.counter("connections_total", "Connections that were admitted.", get(&counts.connections));
+        metrics.counter("refused_total", "Connections that were refused.", get(&counts.refused));
+        metrics.counter("put_units_total", "Units that were put.", get(&counts.put_units));
+        metrics.counter("put_lines_total", "Lines of 64 bytes that were put.", get(&counts.put_lines));
+        metrics.counter("got_units_total", "Units that were got.", get(&counts.got_units));
+        metrics.counter("full_units_total", "Units refused for want of room.", get(&counts.full));
+        let tenants = self.tenants.iter().map(|(tenant, _)| {
+            let bytes = get(&tenant.units) * UNIT_BYTES as u64;
+            (format!("{{tenant=\"{}\"}}", tenant.name.escape_default()), bytes)
+        });
+        metrics.family("tenant_bytes", "gauge", "Bytes that a tenant keeps.", tenants);
+        metrics.text()
     }
 }
 

@@ -172,7 +172,8 @@ impl Line {
                 .units
                 .fetch_sub(missing, Ordering::Relaxed);
         }
-        Ok(result?)
+        result?;
+        Ok(())
     }
 
     pub fn get(&self, slots: &[Slot], bytes: &mut [u8]) -> Result<(), Refusal> {
@@ -204,7 +205,8 @@ impl Line {
         if record::hash(&unit, 0) != hash {
             return Err(Refusal::Differs);
         }
-        Ok(self.session.store.put(&[&unit], &mut inner)?)
+        self.session.store.put(&[&unit], &mut inner)?;
+        Ok(())
     }
 
     pub fn free(&self, slots: &[Slot]) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twox_hash::XxHash3_64;
 
-use super::{NO_SLOT, Slot, Store, StoreError, Unit, Usage};
+use super::{NO_SLOT, Slot, Store, StoreError, Unit, Usage, bytes_of};
 use crate::UNIT_BYTES;
 
 /// Threads that put or get at the same time rarely meet in one of so many shelves.
@@ -126,13 +126,14 @@ impl Store for Compressed {
         "compressed memory".to_owned()
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
         let room = lz4_flex::block::get_maximum_output_size(UNIT_BYTES);
         let mut buffer = vec![0; HASH_BYTES + room];
         let pairs = units.iter().zip(slots);
         pairs
             .into_iter()
-            .try_for_each(|(unit, slot)| self.put_one(unit, slot, &mut buffer))
+            .try_for_each(|(unit, slot)| self.put_one(unit, slot, &mut buffer))?;
+        Ok(bytes_of(units))
     }
 
     fn get(&self, slots: &[Slot], units: &mut [u8]) -> Result<(), StoreError> {

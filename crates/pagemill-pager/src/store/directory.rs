@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
-use rustix::io::{preadv, pwritev};
+use rustix::io::{Errno, preadv, pwritev};
 
 use super::slots::Slots;
-use super::{NO_SLOT, Slot, Store, StoreError, Unit, Usage};
+use super::{NO_SLOT, Slot, Store, StoreError, Unit, Usage, bytes_of};
 use crate::UNIT_BYTES;
 
-/// By how much the file grows at a time: blocks are there before they are needed, and a full disk is found out early.
+/// By how much the file grows at a time, less on a disk with little room: blocks are there before they are needed, and a full disk is found
+/// out early.
 const STEP_UNITS: u64 = 4096;
 
 /// The kernel takes at most so many pieces of memory in one call.
@@ -33,6 +34,8 @@ pub struct Directory {
 struct Book {
     slots: Slots,
     allocated_units: u64,
+    /// How often the step has been halved.
+    step_shift: u32,
     /// Files before this one are a parent's.
     own_file: u64,
 }
@@ -85,31 +88,51 @@ impl Directory {
     }
 
     fn reserve(&self, book: &mut Book, needed: u64) -> Result<(), StoreError> {
-        let full = || StoreError::Full {
-            store: self.name(),
-            used_bytes: book.slots.in_use() * UNIT_BYTES as u64,
-        };
         if needed <= book.allocated_units {
             return Ok(());
         }
         if needed > self.limit_units {
-            return Err(full());
+            return Err(self.full(book));
         }
-        let target = needed.next_multiple_of(STEP_UNITS).min(self.limit_units);
         let unit = UNIT_BYTES as u64;
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
         let file = &files[book.own_file as usize];
-        let more = target - book.allocated_units;
         let at = book.allocated_units * unit;
-        match fallocate(file, FallocateFlags::empty(), at, more * unit) {
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {
-                book.allocated_units = target;
-                Ok(())
+        loop {
+            let step = (STEP_UNITS >> book.step_shift).max(1);
+            let target = needed.next_multiple_of(step).min(self.limit_units);
+            let more = target - book.allocated_units;
+            match fallocate(file, FallocateFlags::empty(), at, more * unit) {
+                Ok(()) | Err(Errno::OPNOTSUPP) => {
+                    book.allocated_units = target;
+                    book.step_shift = book.step_shift.saturating_sub(1);
+                    return Ok(());
+                }
+                Err(error) if is_full(error) && target > needed => book.step_shift += 1,
+                Err(error) if is_full(error) => return Err(self.full(book)),
+                Err(error) => return Err(StoreError::io("add room to", self, error.into())),
             }
-            Err(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => Err(full()),
-            Err(error) => Err(StoreError::io("add room to", self, error.into())),
         }
     }
+
+    fn full(&self, book: &Book) -> StoreError {
+        StoreError::Full {
+            store: self.name(),
+            used_bytes: book.slots.in_use() * UNIT_BYTES as u64,
+        }
+    }
+
+    /// A file system that allocates no blocks beforehand is full when they are written.
+    fn failed(&self, error: io::Error) -> StoreError {
+        match Errno::from_io_error(&error) {
+            Some(error) if is_full(error) => self.full(&self.book()),
+            _ => StoreError::io("write to", self, error),
+        }
+    }
+}
+
+fn is_full(error: Errno) -> bool {
+    matches!(error, Errno::NOSPC | Errno::DQUOT)
 }
 
 /// Where a slot lies: its file, and its place in units.
@@ -187,7 +210,7 @@ impl Store for Directory {
         format!("the folder {}", self.folder.display())
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
         let fresh = slots.iter().filter(|slot| **slot == NO_SLOT).count();
         let mut new = self.allocate(fresh)?.into_iter();
         let old = slots.to_vec();
@@ -208,11 +231,11 @@ impl Store for Directory {
                         *slot = NO_SLOT;
                     }
                 }
-                return Err(StoreError::io("write to", self, error));
+                return Err(self.failed(error));
             }
             done += count;
         }
-        Ok(())
+        Ok(bytes_of(units))
     }
 
     fn get(&self, slots: &[Slot], units: &mut [u8]) -> Result<(), StoreError> {

@@ -28,12 +28,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// What it is, for messages: `compressed memory`, `the folder /var/tmp`.
     fn name(&self) -> String;
 
-    /// Keeps `units[i]` under `slots[i]`: in the place of what is kept there, or under a new slot where it is [`NO_SLOT`].
+    /// Keeps `units[i]` under `slots[i]`: in the place of what is kept there, or under a new slot where it is [`NO_SLOT`]. Returns the bytes
+    /// that went to the store: those of whole units, unless it has others of a unit's lines.
     ///
     /// # Errors
     /// The store is full or fails. Then every slot that was given still keeps its old bytes or its new ones, whole; those that were `NO_SLOT`
     /// and got a slot keep the new ones.
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError>;
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError>;
 
     /// Reads what is kept under `slots`, one unit behind the other.
     ///
@@ -64,6 +65,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn enter_child(&self) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Bytes of whole units.
+pub(crate) fn bytes_of(units: &[&Unit]) -> u64 {
+    (units.len() * UNIT_BYTES) as u64
 }
 
 /// What a store holds.

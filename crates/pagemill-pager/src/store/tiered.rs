@@ -25,7 +25,7 @@ impl Tiered {
     }
 
     /// Puts one unit into the tier that has it, or else into the first with room.
-    fn put_one(&self, unit: &Unit, slot: &mut Slot) -> Result<(), StoreError> {
+    fn put_one(&self, unit: &Unit, slot: &mut Slot) -> Result<u64, StoreError> {
         if *slot != NO_SLOT {
             let mut inner = [*slot >> 1];
             match self.tier(*slot).put(&[unit], &mut inner) {
@@ -33,21 +33,24 @@ impl Tiered {
                 result => return result,
             }
             let mut moved = [NO_SLOT];
-            self.second.put(&[unit], &mut moved)?;
+            let bytes = self.second.put(&[unit], &mut moved)?;
             self.first.free(&[*slot >> 1]);
             *slot = moved[0] << 1 | SECOND;
-            return Ok(());
+            return Ok(bytes);
         }
         let mut inner = [NO_SLOT];
         match self.first.put(&[unit], &mut inner) {
-            Ok(()) => *slot = inner[0] << 1,
-            Err(StoreError::Full { .. }) => {
-                self.second.put(&[unit], &mut inner)?;
-                *slot = inner[0] << 1 | SECOND;
+            Ok(bytes) => {
+                *slot = inner[0] << 1;
+                Ok(bytes)
             }
-            Err(error) => return Err(error),
+            Err(StoreError::Full { .. }) => {
+                let bytes = self.second.put(&[unit], &mut inner)?;
+                *slot = inner[0] << 1 | SECOND;
+                Ok(bytes)
+            }
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 }
 
@@ -56,9 +59,9 @@ impl Store for Tiered {
         format!("{}, then {}", self.first.name(), self.second.name())
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
-        let mut pairs = units.iter().zip(slots);
-        pairs.try_for_each(|(unit, slot)| self.put_one(unit, slot))
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
+        let pairs = units.iter().zip(slots);
+        pairs.map(|(unit, slot)| self.put_one(unit, slot)).sum()
     }
 
     fn get(&self, slots: &[Slot], units: &mut [u8]) -> Result<(), StoreError> {

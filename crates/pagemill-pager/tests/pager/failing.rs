@@ -46,7 +46,7 @@ impl Store for Unreliable {
         "an unreliable store".to_owned()
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
         self.check()?;
         self.inner.put(units, slots)
     }
@@ -116,25 +116,16 @@ fn waiting_threads_go_on_when_the_store_works_again() {
     assert!(pager.counters().get(Count::StoreFailures) >= 2);
 }
 
-/// Runs a child that is to be stopped; what it wrote to standard error.
-fn stopped(break_it: fn(&Switches)) -> Option<String> {
+/// Runs a child that is to be stopped, unless its `run` returns false; what it wrote to standard error.
+pub fn stopped(run: impl FnOnce() -> bool) -> Option<String> {
     let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
     // SAFETY: the child starts threads of its own, and ends without running anything of the parent's.
     match unsafe { libc::fork() } {
         0 => {
             rustix::stdio::dup2_stderr(&writer).expect("standard error");
-            let (store, switches) = unreliable();
-            let Some(pager) = pager(&config(MIB, 1), store) else {
-                // SAFETY: ends the child at once.
-                unsafe { libc::_exit(77) };
-            };
-            let allocation = pager.allocate(4 * MIB).expect("memory");
-            let memory = Memory::new(allocation.range());
-            write_all(memory);
-            break_it(&switches);
-            let _ = is_whole(memory);
+            let code = if run() { 33 } else { 77 };
             // SAFETY: ends the child at once.
-            unsafe { libc::_exit(33) };
+            unsafe { libc::_exit(code) };
         }
         child => {
             drop(writer);
@@ -153,9 +144,24 @@ fn stopped(break_it: fn(&Switches)) -> Option<String> {
     }
 }
 
+/// Writes to all memory, and reads it after something broke; false where there are no faults to answer.
+fn writes_and_reads(break_it: fn(&Switches)) -> bool {
+    let (store, switches) = unreliable();
+    let Some(pager) = pager(&config(MIB, 1), store) else {
+        return false;
+    };
+    let allocation = pager.allocate(4 * MIB).expect("memory");
+    let memory = Memory::new(allocation.range());
+    write_all(memory);
+    break_it(&switches);
+    let _ = is_whole(memory);
+    true
+}
+
 #[test]
 fn a_program_whose_store_is_full_is_stopped_with_a_message() {
-    let Some(text) = stopped(|switches| switches.fails.store(true, Ordering::SeqCst)) else {
+    let run = || writes_and_reads(|switches| switches.fails.store(true, Ordering::SeqCst));
+    let Some(text) = stopped(run) else {
         return;
     };
     assert_eq!(
@@ -167,7 +173,8 @@ fn a_program_whose_store_is_full_is_stopped_with_a_message() {
 
 #[test]
 fn a_program_whose_store_returns_other_bytes_is_stopped_before_it_sees_them() {
-    let Some(text) = stopped(|switches| switches.damages.store(true, Ordering::SeqCst)) else {
+    let run = || writes_and_reads(|switches| switches.damages.store(true, Ordering::SeqCst));
+    let Some(text) = stopped(run) else {
         return;
     };
     assert!(

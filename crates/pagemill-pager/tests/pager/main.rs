@@ -4,6 +4,7 @@ mod failing;
 mod files;
 mod forks;
 mod in_thread;
+mod limits;
 mod memory;
 mod programs;
 

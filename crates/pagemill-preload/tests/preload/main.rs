@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use pagemill_linux::channel::Listener;
+use pagemill_testkit::memory_programs::build;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -20,26 +21,10 @@ fn library() -> PathBuf {
     library
 }
 
-/// Builds one of the programs beside this file.
-fn build(folder: &Path, source: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/programs")
-        .join(source);
-    let program = folder
-        .join(path.file_name().expect("a name"))
-        .with_extension("");
-    let compiler = if source.ends_with(".cpp") {
-        "g++"
-    } else {
-        "cc"
-    };
-    let built = Command::new(compiler)
-        .args(["-Wall", "-O1", "-fno-builtin", "-pthread", "-o"])
-        .arg(&program)
-        .arg(&path)
-        .status();
-    assert!(built.expect("a compiler").success());
-    program
+/// Builds one of this crate's programs.
+fn build_own(folder: &Path, source: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    build(folder, programs.join(source), &[])
 }
 
 /// What a program's memory is made of.
@@ -142,7 +127,7 @@ fn call() -> impl Strategy<Value = String> {
 #[test]
 fn every_call_keeps_glibcs_promises() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), "model.c");
+    let program = build_own(folder.path(), "model.c");
     let space = stand_in(folder.path());
     let mut runner = TestRunner::new(Config {
         cases: 20,
@@ -164,7 +149,7 @@ fn every_call_keeps_glibcs_promises() {
 #[test]
 fn the_model_describes_glibc() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), "model.c");
+    let program = build_own(folder.path(), "model.c");
     let mut runner = TestRunner::new(Config {
         cases: 10,
         failure_persistence: None,
@@ -180,7 +165,7 @@ fn the_model_describes_glibc() {
 #[test]
 fn threads_fork_and_start_programs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), "crowd.c");
+    let program = build_own(folder.path(), "crowd.c");
     for memory in [Memory::Plain, stand_in(folder.path())] {
         succeed(under_library(&program, &memory), "");
     }
@@ -189,7 +174,7 @@ fn threads_fork_and_start_programs() {
 #[test]
 fn operators_of_cpp_come_from_the_library() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), "operators.cpp");
+    let program = build_own(folder.path(), "operators.cpp");
     for memory in [Memory::Plain, stand_in(folder.path())] {
         succeed(under_library(&program, &memory), "");
     }

@@ -3,17 +3,16 @@
 
 use std::process::Command;
 
+use pagemill_testkit::memory_programs::{assert_same_memory, build};
 use pagemill_testkit::real_programs::{RealProgram, missing, run};
 use pagemill_testkit::{few_or_many, skip};
 
-use crate::{Memory, build, stand_in, succeed, under_library};
-
-const SHARED_PROGRAMS: &str = "../../../pagemill-mapping/tests/programs";
+use crate::{Memory, stand_in, succeed, under_library};
 
 #[test]
 fn random_calls_on_heap_memory_leave_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), &format!("{SHARED_PROGRAMS}/random_calls.c"));
+    let program = build(folder.path(), "random_calls.c", &[]);
     let steps = few_or_many(4_000, 1_000_000).to_string();
     let words = ["heap", "5", steps.as_str()];
     let mut plain = Command::new(&program);
@@ -23,20 +22,14 @@ fn random_calls_on_heap_memory_leave_the_same_bytes() {
         let mut preloaded = under_library(&program, &memory);
         preloaded.args(words);
         let found = succeed(preloaded, "").stdout;
-        let mut pairs = expected.chunks(8).zip(found.chunks(8));
-        let differs = pairs.position(|(one, other)| one != other);
-        assert_eq!(differs, None, "memory differs after this step");
-        assert_eq!(found.len(), expected.len());
+        assert_same_memory(&expected, &found, "heap");
     }
 }
 
 #[test]
 fn a_heap_block_is_private_memory() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(
-        folder.path(),
-        &format!("{SHARED_PROGRAMS}/private_memory.c"),
-    );
+    let program = build(folder.path(), "private_memory.c", &[]);
     let space = stand_in(folder.path());
     for check in [
         "heap",
@@ -53,7 +46,7 @@ fn a_heap_block_is_private_memory() {
 #[test]
 fn blocks_keep_their_bytes_in_threads_and_children() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), &format!("{SHARED_PROGRAMS}/allocations.c"));
+    let program = build(folder.path(), "allocations.c", &[]);
     for memory in [Memory::Plain, stand_in(folder.path())] {
         let mut command = under_library(&program, &memory);
         command.arg("20000");

@@ -4,7 +4,9 @@
 mod network;
 mod port;
 mod random;
+mod seeds;
 
 pub use network::{Network, Times};
 pub use port::{Channel, SimulatedPort, World};
 pub use random::Random;
+pub use seeds::{holds_for_every_seed, is_found};

@@ -26,13 +26,13 @@ pub fn translation_organization_contract(entry: &'static OrganizationEntry) {
 fn sets_are_in_range(spec: &AttSpec) {
     let organization = (spec.organization.build)(spec);
     let name = spec.organization.name;
-    assert!(organization.line_entries().is_power_of_two(), "{name}");
-    let lines = u64::from(organization.sets() * organization.ways() * organization.line_entries());
+    assert!(organization.line_entries.is_power_of_two(), "{name}");
+    let lines = u64::from(organization.sets * organization.ways * organization.line_entries);
     let held = u64::from(spec.groups() * spec.layout.group_entries);
     assert_eq!(lines, held, "{name} holds as many entries as fit");
     for line in (0..5000).chain([u64::MAX >> 8, u64::MAX >> 1, 0x1234_5678_9abc]) {
         assert!(
-            organization.set_of(line) < organization.sets(),
+            organization.set_of(line) < organization.sets,
             "{name}: line {line}"
         );
     }

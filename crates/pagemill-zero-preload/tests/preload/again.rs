@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use pagemill_testkit::memory_programs::build;
 use pagemill_testkit::skip;
 use pagemill_zero_client::protocol::ProgramUse;
 
-use crate::pool::{TestPool, build, library};
+use crate::pool::{TestPool, library};
 
 /// More than half of the pool: the next array needs pages of the last one.
 const PAGES: usize = 24;

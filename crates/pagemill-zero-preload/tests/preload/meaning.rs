@@ -1,60 +1,12 @@
 //! Every call on memory means what it means without the library.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use pagemill_testkit::{few_or_many, skip};
 
-use crate::pool::{TestPool, build};
+use pagemill_testkit::memory_programs::{CHECKS, HUGE_CHECKS, assert_same_memory, build};
 
-/// Of `private_memory.c`.
-pub const CHECKS: [&str; 25] = [
-    "dontneed",
-    "dontneed_part",
-    "dontneed_small",
-    "dontneed_by_syscall",
-    "process_advice",
-    "free_advice",
-    "protect_part",
-    "unmap_part",
-    "map_over_part",
-    "remap",
-    "lock_and_sync",
-    "fork_by_libc",
-    "fork_bare",
-    "fork_by_syscall",
-    "clone_by_syscall",
-    "clone3_by_syscall",
-    "clone_by_libc",
-    "parent_writes",
-    "fork_by_instruction",
-    "shares_by_vfork",
-    "many_generations",
-    "protect_beside_writers",
-    "unmap_beside_writers",
-    "fork_beside_writers",
-    "heap",
-];
-
-/// Of these, those that concern mappings of huge pages, too.
-const HUGE_CHECKS: [&str; 16] = [
-    "dontneed",
-    "dontneed_part",
-    "dontneed_small",
-    "dontneed_by_syscall",
-    "free_advice",
-    "lock_and_sync",
-    "fork_by_libc",
-    "fork_bare",
-    "fork_by_syscall",
-    "clone_by_syscall",
-    "clone3_by_syscall",
-    "clone_by_libc",
-    "parent_writes",
-    "fork_by_instruction",
-    "shares_by_vfork",
-    "fork_beside_writers",
-];
+use crate::pool::TestPool;
 
 pub fn run(mut command: Command, what: &str) -> Output {
     let output = command.output().expect("it runs");
@@ -72,7 +24,7 @@ fn check_all(checks: &[&str], words: &[&str]) {
     let Some(mut pool) = TestPool::start(16) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("private_memory.c"), &[]);
+    let program = build(pool.folder(), "private_memory.c", &[]);
     for check in checks.iter().copied().chain(["closed_descriptors"]) {
         let leases_before = pool.status().counters.leases;
         let mut command = pool.command(&program);
@@ -99,7 +51,7 @@ fn calls_on_huge_mappings_mean_what_they_mean() {
 #[test]
 fn the_checks_describe_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = build(folder.path(), Path::new("private_memory.c"), &[]);
+    let program = build(folder.path(), "private_memory.c", &[]);
     for check in CHECKS {
         let mut command = Command::new(&program);
         command.arg(check);
@@ -113,7 +65,7 @@ fn compare(mode: &str, seed: u64, steps: u64) {
     let Some(mut pool) = TestPool::start(24) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("random_calls.c"), &[]);
+    let program = build(pool.folder(), "random_calls.c", &[]);
     let words = [mode.to_owned(), seed.to_string(), steps.to_string()];
     let mut plain = Command::new(&program);
     plain.args(&words);
@@ -122,11 +74,7 @@ fn compare(mode: &str, seed: u64, steps: u64) {
     preloaded.args(&words).env("PAGEMILL_ZERO_MMAP", "1");
     let found = run(preloaded, "with the library").stdout;
     assert_eq!(expected.len() as u64, steps * 8);
-    let pairs = expected.chunks(8).zip(found.chunks(8));
-    if let Some(step) = pairs.into_iter().position(|(one, other)| one != other) {
-        panic!("seed {seed}: memory differs after step {step}");
-    }
-    assert_eq!(found.len(), expected.len());
+    assert_same_memory(&expected, &found, &format!("seed {seed}"));
     let leases = pool.status().counters.leases;
     assert!(leases > steps / 1000, "{leases} leases");
     pool.wait_until_clean();
@@ -149,7 +97,7 @@ fn the_pool_gets_everything_back_from_killed_programs() {
     let Some(mut pool) = TestPool::start(24) else {
         return skip("there are no huge pages");
     };
-    let program = build(pool.folder(), Path::new("random_calls.c"), &[]);
+    let program = build(pool.folder(), "random_calls.c", &[]);
     for round in 0..8 {
         let mut command = pool.command(&program);
         command.env("PAGEMILL_ZERO_MMAP", "1");

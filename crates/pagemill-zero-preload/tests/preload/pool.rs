@@ -111,19 +111,3 @@ pub fn library() -> PathBuf {
     assert!(library.is_file(), "no {}", library.display());
     library
 }
-
-/// Builds a C program of `pagemill-mapping`'s tests, or one at a path.
-pub fn build(folder: &Path, source: &Path, options: &[&str]) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../pagemill-mapping/tests/programs")
-        .join(source);
-    let program = folder.join(source.file_stem().expect("a name"));
-    let built = Command::new("cc")
-        .args(["-Wall", "-O1", "-fno-builtin", "-pthread", "-o"])
-        .arg(&program)
-        .arg(&path)
-        .args(options)
-        .status();
-    assert!(built.expect("a C compiler").success());
-    program
-}

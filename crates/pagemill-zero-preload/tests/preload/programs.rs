@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use pagemill_testkit::memory_programs::build;
 use pagemill_testkit::skip;
 
-use crate::pool::{TestPool, build, library};
+use crate::pool::{TestPool, library};
 
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE

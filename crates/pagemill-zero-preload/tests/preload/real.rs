@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use pagemill_testkit::memory_programs::build;
 use pagemill_testkit::real_programs::{RealProgram, missing, run};
 use pagemill_testkit::skip;
 
-use crate::pool::{TestPool, build};
+use crate::pool::TestPool;
 
 /// Runs a program with every large block, and every mapping of 2 MiB, from the pool while it has some.
 fn prints_the_same(program: &RealProgram) {
@@ -40,7 +41,7 @@ fn runs_with(allocator: &str, header: &str) {
         return skip("there are no huge pages");
     };
     let folder = pool.folder().to_owned();
-    let program = build(&folder, Path::new("allocations.c"), &[allocator]);
+    let program = build(&folder, "allocations.c", &[allocator]);
     for smallest in ["262144", "1000000000000"] {
         let leases = pool.status().counters.leases;
         let status = Command::new(&program)

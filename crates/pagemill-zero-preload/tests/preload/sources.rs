@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve};
+use pagemill_testkit::memory_programs::{CHECKS, build};
 use pagemill_testkit::{few_or_many, skip};
 
-use crate::meaning::{CHECKS, run};
-use crate::pool::{build, library};
+use crate::meaning::run;
+use crate::pool::library;
 
 const RANDOM_STEPS: u64 = 4_000;
 
@@ -22,13 +23,13 @@ fn on_source(program: &Path, source: &str) -> Command {
 
 fn keeps_every_meaning(source: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let checks = build(folder.path(), Path::new("private_memory.c"), &[]);
+    let checks = build(folder.path(), "private_memory.c", &[]);
     for check in CHECKS {
         let mut command = on_source(&checks, source);
         command.arg(check);
         run(command, &format!("{check} on {source}"));
     }
-    let random = build(folder.path(), Path::new("random_calls.c"), &[]);
+    let random = build(folder.path(), "random_calls.c", &[]);
     let steps = few_or_many(RANDOM_STEPS, 200_000).to_string();
     for (mode, seed) in [("map", "1"), ("heap", "2")] {
         let words = [mode, seed, &steps];

@@ -272,14 +272,14 @@ pub struct Tried {
     pub obstacle: Option<String>,
 }
 
-/// Runs the program `runs` times on every kind of memory that can be tried, taking turns. `tell` is called for each run before it
+/// Runs the program `runs` times on every kind of memory that can be tried, taking turns. `report` is called for each run before it
 /// begins.
 pub fn measure(
     program: &Program,
     machine: &Machine,
     pool_pages: usize,
     runs: usize,
-    tell: &mut dyn FnMut(Setting),
+    report: &mut dyn FnMut(Setting),
 ) -> Vec<Tried> {
     let mut tried: Vec<Tried> = Setting::ALL
         .into_iter()
@@ -297,7 +297,7 @@ pub fn measure(
             if one.obstacle.is_some() {
                 continue;
             }
-            tell(one.setting);
+            report(one.setting);
             match program.run(one.setting, machine, pool_pages) {
                 Ok(run) => one.runs.push(run),
                 Err(error) => {

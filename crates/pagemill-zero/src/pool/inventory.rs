@@ -6,6 +6,7 @@ use pagemill_linux::channel::Peer;
 use pagemill_linux::hugetlb::HugeSize;
 use pagemill_linux::process::own_user;
 use pagemill_policy::zeroing::{Counts, PageId};
+use pagemill_types::{Invariants, first_broken};
 use pagemill_zero_client::protocol::{Counters, PageCounts, Reason, UserPages};
 
 use super::cleaner::{Finished, Order};
@@ -91,6 +92,7 @@ impl<F: File> Inventory<F> {
         *self.charged_pages.entry(peer.user).or_default() += planned;
         self.counters.leases += 1;
         self.counters.lent_pages += planned as u64;
+        self.debug_check();
         Ok(places)
     }
 
@@ -272,6 +274,7 @@ impl<F: File> Inventory<F> {
         for shelf in &mut self.shelves {
             shelf.prove(self.recycle, &mut freed);
         }
+        self.debug_check();
     }
 
     /// The next file to make clean: of the longest that a request waiting for `awaited_pages` can use whole. Otherwise the
@@ -308,6 +311,7 @@ impl<F: File> Inventory<F> {
             (Ok(()), false) => self.counters.recycled_pages += pages,
             (Err(_), _) => self.counters.failures += 1,
         }
+        self.debug_check();
         result
     }
 
@@ -345,6 +349,22 @@ impl<F: File> Inventory<F> {
                 pages: pages as u64,
             })
             .collect()
+    }
+}
+
+impl<F: File> Invariants for Inventory<F> {
+    fn broken_invariant(&self) -> Option<String> {
+        let mut charged_pages: BTreeMap<u32, usize> = BTreeMap::new();
+        for shelf in &self.shelves {
+            for user in shelf.charged() {
+                *charged_pages.entry(user).or_default() += shelf.spec.file_pages;
+            }
+        }
+        first_broken([(
+            charged_pages == self.charged_pages,
+            "users are not charged for the pages that they have",
+        )])
+        .or_else(|| self.shelves.iter().find_map(Invariants::broken_invariant))
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Pool<P: Port = SocketPort, C: Cleaner = CleanerThread> {
     /// Programs that have ended.
     ended: Ended,
     /// The last failure, so that it is reported once.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 /// Why a pool does not start, or ends.
@@ -100,23 +100,27 @@ where
             order_again_ns: 0,
             page_bytes: config.size.bytes() as u64,
             ended: Ended::default(),
-            told: None,
+            reported: None,
         }
     }
 
-    /// Serves until stopped. `tell` gets what an operator should know.
+    /// Serves until stopped. `report` gets what an operator should know.
     ///
     /// # Errors
     /// The kernel no longer lets it wait for messages.
-    pub fn run(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), PoolError> {
+    pub fn run(&mut self, report: &mut dyn FnMut(&str)) -> Result<(), PoolError> {
         let mut buffer = vec![0; MESSAGE_BYTES_MAX];
-        while self.round(&mut buffer, tell)? {}
+        while self.round(&mut buffer, report)? {}
         Ok(())
     }
 
     /// Does what is due, waits for something to do, and does it. Whether it goes on.
-    fn round(&mut self, buffer: &mut [u8], tell: &mut dyn FnMut(&str)) -> Result<bool, PoolError> {
-        self.settle(tell);
+    fn round(
+        &mut self,
+        buffer: &mut [u8],
+        report: &mut dyn FnMut(&str),
+    ) -> Result<bool, PoolError> {
+        self.advance(report);
         let round = self.server.wait(self.due_ns())?;
         if round.stops {
             return Ok(false);
@@ -131,16 +135,16 @@ where
     }
 
     /// Everything that needs no message: finished files, proofs, orders, requests that wait.
-    fn settle(&mut self, tell: &mut dyn FnMut(&str)) {
+    fn advance(&mut self, report: &mut dyn FnMut(&str)) {
         while let Some(finished) = self.cleaner.next_finished() {
             self.orders -= 1;
             match self.inventory.finish(finished) {
-                Ok(()) => self.told = None,
+                Ok(()) => self.reported = None,
                 Err(why) => {
                     self.order_again_ns = self.server.port.now_ns() + LOOK_AGAIN_NS;
-                    if self.told.as_ref() != Some(&why) {
-                        tell(&why);
-                        self.told = Some(why);
+                    if self.reported.as_ref() != Some(&why) {
+                        report(&why);
+                        self.reported = Some(why);
                     }
                 }
             }

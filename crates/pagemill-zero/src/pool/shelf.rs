@@ -1,5 +1,6 @@
 use pagemill_linux::hugetlb::{Holders, HugeSize};
 use pagemill_policy::zeroing::{Ledger, Mode, Owner, PageId, PageState, Settings, Watermarks};
+use pagemill_types::{Invariants, first_broken};
 
 use super::cleaner::{Finished, Order, Outcome, Work};
 use super::config::{Recycle, ShelfSpec};
@@ -189,5 +190,41 @@ impl<F: File> Shelf<F> {
                 Err(error.to_string())
             }
         }
+    }
+}
+
+impl<F: File> Shelf<F> {
+    /// Users that are charged for a file, once for each.
+    pub fn charged(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().filter_map(|slot| slot.user)
+    }
+
+    fn all_places(&self, holds: impl Fn(&Slot<F>, PageState) -> bool) -> bool {
+        let mut places = self.slots.iter().enumerate();
+        places.all(|(index, slot)| {
+            let state = self.ledger.state(PageId(index));
+            state.is_some_and(|state| holds(slot, state))
+        })
+    }
+}
+
+impl<F: File> Invariants for Shelf<F> {
+    fn broken_invariant(&self) -> Option<String> {
+        let is_charged = |slot: &Slot<F>, state| match state {
+            PageState::Lent(owner) => slot.user == Some(owner.0),
+            PageState::Returned => slot.user.is_some(),
+            _ => slot.user.is_none(),
+        };
+        first_broken([
+            (
+                self.all_places(|slot, state| state != PageState::Clean || slot.file.is_some()),
+                "a clean place has no file",
+            ),
+            (
+                self.all_places(is_charged),
+                "a file is charged to another user than the one that has it",
+            ),
+        ])
+        .or_else(|| self.ledger.broken_invariant())
     }
 }

@@ -11,6 +11,8 @@ mod surroundings;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use pagemill_testkit::simulated;
+
 use self::client::Client;
 use self::plan::{Defect, NAMES, QUIET, QUOTA_UNITS};
 use self::stranger::Stranger;
@@ -156,15 +158,11 @@ fn wrong_in(seed: u64, defect: Option<Defect>) -> Option<String> {
 
 #[test]
 fn whatever_breaks_each_session_reads_what_it_kept_and_pays_for_that_alone() {
-    for seed in 0..pagemill_testkit::few_or_many(1_000, 10_000) {
-        if let Some(wrong) = wrong_in(seed, None) {
-            panic!("seed {seed}: {wrong}");
-        }
-    }
+    simulated::holds_for_every_seed(|seed| wrong_in(seed, None));
 }
 
 fn is_found(defect: Defect) -> bool {
-    (0..1_000).any(|seed| wrong_in(seed, Some(defect)).is_some())
+    simulated::is_found(|seed| wrong_in(seed, Some(defect)))
 }
 
 #[test]

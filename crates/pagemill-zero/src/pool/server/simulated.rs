@@ -12,6 +12,7 @@ use std::rc::Rc;
 use pagemill_linux::channel::Peer;
 use pagemill_linux::hugetlb::HugeSize;
 use pagemill_testkit::simulated::{self, Network, Random, SimulatedPort, Times};
+use pagemill_types::Invariants;
 use pagemill_zero_client::protocol::{Answer, Ask, MESSAGE_BYTES_MAX, Reason, WaitFor};
 
 use self::client::Client;
@@ -465,15 +466,11 @@ fn wrong_in(seed: u64, defect: Option<Defect>) -> Option<String> {
 
 #[test]
 fn whatever_fails_all_pages_are_clean_when_lent_charged_once_and_clean_again_in_the_end() {
-    for seed in 0..pagemill_testkit::few_or_many(1_000, 10_000) {
-        if let Some(wrong) = wrong_in(seed, None) {
-            panic!("seed {seed}: {wrong}");
-        }
-    }
+    simulated::holds_for_every_seed(|seed| wrong_in(seed, None));
 }
 
 fn is_found(defect: Defect) -> bool {
-    (0..1_000).any(|seed| wrong_in(seed, Some(defect)).is_some())
+    simulated::is_found(|seed| wrong_in(seed, Some(defect)))
 }
 
 #[test]
@@ -501,8 +498,8 @@ fn a_lease_that_was_not_sent_is_found() {
     assert!(is_found(Defect::BelievesThatAllIsSent));
 }
 
-#[test]
-fn a_file_that_is_longer_than_asked_for_is_left_to_those_with_a_claim() {
+/// A pool with one clean file of two pages.
+fn inventory_of_a_file() -> Inventory<SimulatedFile> {
     let kernel = Kernel::new(2, Random(0), None);
     let kernel = Rc::new(RefCell::new(kernel));
     let mut config = Config::new("unused".into(), HugeSize::Mib2, 2);
@@ -522,14 +519,35 @@ fn a_file_that_is_longer_than_asked_for_is_left_to_those_with_a_claim() {
         cpu_ns: 0,
     };
     inventory.finish(finished).expect("it is clean");
-    let peer = Peer {
-        process: 0,
-        user: 0,
-        group: 0,
-    };
+    inventory
+}
+
+const PEER: Peer = Peer {
+    process: 0,
+    user: 0,
+    group: 0,
+};
+
+#[test]
+fn a_file_that_is_longer_than_asked_for_is_left_to_those_with_a_claim() {
+    let mut inventory = inventory_of_a_file();
     let page_bytes = PAGE_BYTES as u64;
-    let mut lend = |claimed_pages| inventory.lend(peer, 1, page_bytes, false, claimed_pages);
+    let mut lend = |claimed_pages| inventory.lend(PEER, 1, page_bytes, false, claimed_pages);
     // Its only file would be lent, and the page that another request waits for with it.
     assert!(lend(1).is_err());
     assert!(lend(0).is_ok());
+}
+
+#[test]
+fn a_pool_that_charges_the_wrong_user_notices_it() {
+    let mut inventory = inventory_of_a_file();
+    let places = inventory.lend(PEER, 1, PAGE_BYTES as u64, false, 0);
+    assert_eq!(places.map(|places| places.len()).unwrap_or(0), 1);
+    assert_eq!(inventory.broken_invariant(), None);
+    let pages = inventory.charged_pages.remove(&PEER.user);
+    inventory
+        .charged_pages
+        .extend(pages.map(|pages| (7, pages)));
+    let broken = inventory.broken_invariant().expect("noticed");
+    assert_eq!(broken, "users are not charged for the pages that they have");
 }

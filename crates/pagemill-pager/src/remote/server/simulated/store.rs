@@ -71,7 +71,7 @@ impl Store for SimulatedStore {
         "a simulated store".to_owned()
     }
 
-    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<(), StoreError> {
+    fn put(&self, units: &[&Unit], slots: &mut [Slot]) -> Result<u64, StoreError> {
         for (unit, slot) in units.iter().zip(slots) {
             if self.fails() {
                 return Err(self.full());
@@ -86,7 +86,7 @@ impl Store for SimulatedStore {
             }
             kept.units.insert(*slot, **unit);
         }
-        Ok(())
+        Ok((units.len() * UNIT_BYTES) as u64)
     }
 
     fn get(&self, slots: &[Slot], units: &mut [u8]) -> Result<(), StoreError> {
