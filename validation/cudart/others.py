@@ -54,7 +54,7 @@ def programs(suite, root):
             words = {a or b for a, b in needs}
             if any(w.startswith(g) for w in words for g in GRAPHICS) or "D3D" in name:
                 entry["skip"] = "graphics"
-            library = sorted({l for w in words for l in LIBRARIES if w.startswith(l)})
+            library = sorted({name for word in words for name in LIBRARIES if word.startswith(name)})
             if library and "skip" not in entry:
                 entry["skip"] = "needs " + ", ".join(library)
             if "SEPARABLE_COMPILATION ON" in text and "cudadevrt" in text:
@@ -231,12 +231,12 @@ def run(entry, work, options, args):
     out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     (work / "stdout.txt").write_text(out)
     (work / "stderr.txt").write_text(err)
-    notes = [l for l in err.splitlines() if l.startswith("pagemill")]
+    notes = [line for line in err.splitlines() if line.startswith("pagemill")]
     reason = notes[0] if notes else ""
     if done.returncode in (128 + 24, 128 + 9, -24, -9):
         return "no", "", f"more than {options.seconds} s of CPU"
     # pagemill's own table has a column of that name.
-    lines = [l for l in (out + err).splitlines() if FAILED.search(l) and "failed launches" not in l]
+    lines = [line for line in (out + err).splitlines() if FAILED.search(line) and "failed launches" not in line]
     entry.setdefault("right", options.right)
     if entry["right"]:
         right = re.search(entry["right"], out + err, re.M) is not None
@@ -281,7 +281,7 @@ def main():
                 error = None if kept else compile_program(suite, entry, root, build, options)
                 row[2] = "no" if error else "yes"
                 if error:
-                    row[5] = next((l.strip() for l in error.splitlines() if "error" in l.lower()), error.strip()[:200])
+                    row[5] = next((line.strip() for line in error.splitlines() if "error" in line.lower()), error.strip()[:200])
                 elif not options.compile_only:
                     row[3:] = run_smaller(entry, work, options)
                 if error is None and entry.get("note"):

@@ -1,11 +1,15 @@
 //! Random programs against an interpreter that knows one thread and nothing of warps: the same memory, the same
 //! number of executed instructions, whether run in one go or step by step, whatever the order of warps.
 
+mod seen;
+
 use pagemill_ptx::{
-    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, MemoryAccess, Module,
-    Output, Step, StepEnd, StepTotals, run_functional,
+    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, Module, Output, Step,
+    StepEnd, run_functional,
 };
 use proptest::prelude::*;
+
+use seen::{Seen, see};
 
 const REGISTERS: usize = 6;
 const PREDICATES: usize = 3;
@@ -480,22 +484,6 @@ fn prepare(text: &str, blocks: u32, threads: u32) -> Run {
         out,
         bytes,
     }
-}
-
-/// What a step says, and the access that it announces: its addresses where lanes take part.
-type Seen = (StepTotals, StepEnd, Option<(MemoryAccess, Vec<u64>)>);
-
-fn see(step: &Step) -> Seen {
-    let announced = (step.end == StepEnd::Memory).then(|| {
-        let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
-        let addresses = lanes.map(|lane| step.access.addresses[lane]).collect();
-        let access = MemoryAccess {
-            addresses: [0; 32],
-            ..step.access
-        };
-        (access, addresses)
-    });
-    (step.totals, step.end, announced)
 }
 
 /// Runs step by step, choosing the next warp by `order`; instructions and thread instructions, and what each step said.

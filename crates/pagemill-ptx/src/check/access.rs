@@ -3,11 +3,13 @@
 use super::block::in_warp;
 use super::cells::{Cells, Conflict, MANY, Rules, Stamp};
 use super::order::Order;
+use super::rows::{Row, RowTouch, Rows};
 use super::shadow::Shadow;
 use super::sites::Site;
 use super::{BlockCheck, Checker, Defect, Place};
 use crate::code::{AccessKind, MemoryInst};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
+use crate::exec::dispatch::{self, Wide};
 use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
 use crate::window::{self, Window};
@@ -21,6 +23,7 @@ impl Rules for BlockRules<'_> {
         !self.0.is_empty() && self.0.knows(mine.actor(), by, other.time())
     }
 
+    #[inline(always)]
     fn join(&self, _: Stamp, mine: Stamp) -> Stamp {
         mine.with_actor(MANY)
     }
@@ -29,6 +32,12 @@ impl Rules for BlockRules<'_> {
 /// Stores that race, if they change anything: where, and what was there.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts(Vec<Verdict>);
+
+impl Verdicts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 #[derive(Debug)]
 struct Verdict {
@@ -127,8 +136,8 @@ impl Stores<'_> {
     }
 
     /// Reports the stores of `verdicts` that changed what was there.
-    pub(crate) fn judge(&mut self, verdicts: Verdicts, instruction: u32) {
-        for verdict in verdicts.0 {
+    pub(crate) fn judge(&mut self, verdicts: &Verdicts, instruction: u32) {
+        for verdict in &verdicts.0 {
             let bytes = verdict.before.len();
             let now = match verdict.target {
                 Target::Shared => {
@@ -198,6 +207,26 @@ struct Parts<'a> {
     verdicts: &'a mut Verdicts,
 }
 
+/// Lanes that access global memory.
+struct Global<'p, 'a, 's>(&'p mut Parts<'a>, &'p Step<'s>, &'p Line<u64>, u32);
+
+impl Wide for Global<'_, '_, '_> {
+    #[inline(always)]
+    fn work(self) {
+        self.0.look_at_global(self.1, self.2, self.3);
+    }
+}
+
+/// Lanes that access shared memory.
+struct Shared<'p, 'a, 's>(&'p mut Parts<'a>, &'p Step<'s>, &'p Line<u64>, u32);
+
+impl Wide for Shared<'_, '_, '_> {
+    #[inline(always)]
+    fn work(self) {
+        self.0.look_at_shared(self.1, self.2, self.3);
+    }
+}
+
 impl Parts<'_> {
     fn look(&mut self, step: &Step<'_>, target: Target, addresses: &Line<u64>, mask: u32) {
         match target {
@@ -205,14 +234,14 @@ impl Parts<'_> {
                 if step.is_strong {
                     self.meet_in_global(step, addresses, mask);
                 }
-                self.look_at_global(step, addresses, mask);
+                dispatch::widest(Global(self, step, addresses, mask));
             }
             Target::Shared if self.has_neighbors => {}
             Target::Shared => {
                 if step.is_strong {
                     self.meet_in_shared(step, addresses, mask);
                 }
-                self.look_at_shared(step, addresses, mask);
+                dispatch::widest(Shared(self, step, addresses, mask));
             }
             Target::Mixed => {
                 for lane in lanes_of(mask) {
@@ -228,68 +257,105 @@ impl Parts<'_> {
         }
     }
 
+    #[inline(always)]
     fn look_at_shared(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
         let bytes = step.inst.lane_bytes() as usize;
         let room = self.shared.len() as u64;
-        let is_inside = |lane: usize| {
-            let end = addresses[lane].checked_add(bytes as u64);
-            end.is_some_and(|end| end <= room)
-        };
-        if !lanes_of(mask).all(is_inside) {
+        let is_inside =
+            room >= bytes as u64 && mask & !inside(addresses, 0, room - bytes as u64) == 0;
+        if !is_inside {
             // The access itself fails.
             return;
         }
-        let floor = Stamp::floor(self.block.floor);
-        let mut rest = mask;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize & (LANES - 1);
-            rest &= rest - 1;
-            let offset = addresses[lane] as usize;
-            let thread = self.block.warp * LANES as u32 + lane as u32;
-            let mut actor = thread;
-            if !step.writes() {
-                // Lanes that read the same, one behind the other, are one reader.
-                while let next @ ..32 = rest.trailing_zeros() as usize
-                    && addresses[next] == addresses[lane]
+        let mut rows = Rows::of(addresses, mask, bytes);
+        let written = rows;
+        while let Some((first, last)) = rows.next_repeated(addresses) {
+            let at = addresses[first.lane] as usize;
+            if first.is_same && !step.writes() {
+                // One reader.
+                self.lane_in_shared(step, first.lane, at, in_warp(self.block.warp));
+            } else if last.last() == first.lane || !self.row_in_shared(step, (&first, &last), at) {
+                for lane in lanes_of(mask).filter(|&lane| lane >= first.lane && lane <= last.last())
                 {
-                    rest &= rest - 1;
-                    actor = in_warp(self.block.warp);
+                    let thread = self.block.warp * LANES as u32 + lane as u32;
+                    self.lane_in_shared(step, lane, addresses[lane] as usize, thread);
                 }
-            }
-            if step.reads() && !self.block.valid.all(offset, bytes) {
-                let at = (addresses[lane], true);
-                let place = step.place(self.block, lane);
-                self.checker.note_unset(place, step.inst.kind, at, bytes);
-            }
-            let mine = Stamp::new(self.block.time, actor, thread, step.line, step.is_strong);
-            let BlockCheck { cells, rules, .. } = &mut *self.block;
-            let found = cells.touch((offset, bytes), mine, floor, step.writes(), rules);
-            if let Some(conflict) = found {
-                self.race(step, Target::Shared, lane, addresses[lane], conflict);
             }
         }
         if step.writes() {
-            for lane in lanes_of(mask) {
-                self.block.valid.set(addresses[lane] as usize, bytes, true);
+            for row in written {
+                let at = addresses[row.lane] as usize;
+                self.block.valid.set(at, row.bytes(bytes), true);
             }
         }
     }
 
+    /// All lanes of a row, and of rows of the same addresses behind it; false, with nothing noted, if there may be a mistake.
+    #[inline(always)]
+    fn row_in_shared(&mut self, step: &Step<'_>, (row, last): (&Row, &Row), offset: usize) -> bool {
+        let lane_bytes = step.inst.lane_bytes() as usize;
+        let block = &mut *self.block;
+        let is_repeated = row != last;
+        if row.is_same
+            || step.is_strong
+            || step.writes() && is_repeated
+            || step.reads() && !block.valid.all(offset, row.bytes(lane_bytes))
+        {
+            return false;
+        }
+        let thread = block.warp * LANES as u32 + last.lane as u32;
+        let (actor, next) = match is_repeated {
+            true => (in_warp(block.warp), Stamp::NEXT_THREAD),
+            false => (thread, Stamp::NEXT_THREAD | Stamp::NEXT_ACTOR),
+        };
+        let touch = RowTouch {
+            offset,
+            lanes: row.lanes,
+            lane_bytes,
+            mine: Stamp::new(block.time, actor, thread, step.line, false),
+            step: next,
+            is_write: step.writes(),
+        };
+        let floor = Stamp::floor(block.floor);
+        block.cells.touch_row(&touch, floor, &block.rules)
+    }
+
+    /// One lane, or several that read the same.
+    fn lane_in_shared(&mut self, step: &Step<'_>, lane: usize, offset: usize, actor: u32) {
+        let bytes = step.inst.lane_bytes() as usize;
+        if step.reads() && !self.block.valid.all(offset, bytes) {
+            let place = step.place(self.block, lane);
+            let at = (offset as u64, true);
+            self.checker.note_unset(place, step.inst.kind, at, bytes);
+        }
+        let BlockCheck {
+            cells,
+            rules,
+            warp,
+            time,
+            floor,
+            ..
+        } = &mut *self.block;
+        let thread = *warp * LANES as u32 + lane as u32;
+        let mine = Stamp::new(*time, actor, thread, step.line, step.is_strong);
+        let floor = Stamp::floor(*floor);
+        let found = cells.touch((offset, bytes), mine, floor, step.writes(), rules);
+        if let Some(conflict) = found {
+            self.race(step, Target::Shared, lane, offset as u64, conflict);
+        }
+    }
+
+    #[inline(always)]
     fn look_at_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
         let bytes = step.inst.lane_bytes() as usize;
-        let floor = Stamp::floor(self.checker.floor);
-        let actor = (self.block.index % u64::from(MANY)) as u32;
         let mut rest = mask;
         while rest != 0 {
-            let first = rest.trailing_zeros() as usize;
+            let first = rest.trailing_zeros() as usize & (LANES - 1);
             let Some(at) = self.memory.index_with_hint(addresses[first], self.hint) else {
                 return;
             };
             let (base, size) = self.memory.extent(at);
-            let offset = |lane: usize| addresses[lane].wrapping_sub(base);
-            let room = (size as u64).saturating_sub(bytes as u64);
-            let here = lanes_of(rest).filter(|&lane| offset(lane) <= room);
-            let here = here.fold(0, |here, lane| here | LANE_BITS[lane]);
+            let here = rest & inside(addresses, base, (size as u64).saturating_sub(bytes as u64));
             if here & LANE_BITS[first] == 0 || size < bytes {
                 return;
             }
@@ -301,47 +367,123 @@ impl Parts<'_> {
             let cells = shadow
                 .cells
                 .get_or_insert_with(|| Cells::new(size, base.is_multiple_of(4)));
-            for lane in lanes_of(here) {
-                let range = (offset(lane) as usize, bytes);
-                let thread = self.block.warp * LANES as u32 + lane as u32;
-                let mine = Stamp::new(self.checker.time, actor, thread, step.line, step.is_strong);
-                let rules = BlockRules(&self.checker.order);
-                let found = cells.touch(range, mine, floor, step.writes(), &rules);
-                if let Some(conflict) = found {
-                    self.race(step, Target::Memory, lane, addresses[lane], conflict);
+            let rows = Rows::of(addresses, here, bytes);
+            for row in rows {
+                if !self.row_in_global(step, &row, cells, (addresses[row.lane] - base) as usize) {
+                    for lane in row.lanes() {
+                        self.lane_in_global(step, lane, cells, addresses, base);
+                    }
                 }
             }
-            self.look_at_values(step, &mut shadow, (at, base), addresses, here);
+            match self.memory.is_heap(at) {
+                true => self.look_at_heap(step, &mut shadow, base, addresses, here),
+                false => self.look_at_values(step, &mut shadow, base, addresses, rows),
+            }
             self.memory.put_shadow(at, shadow);
         }
     }
 
+    /// The stamp of a thread's access to global memory.
+    #[inline(always)]
+    fn global_stamp(&self, step: &Step<'_>, lane: usize) -> Stamp {
+        let actor = (self.block.index % u64::from(MANY)) as u32;
+        let thread = self.block.warp * LANES as u32 + lane as u32;
+        Stamp::new(self.checker.time, actor, thread, step.line, step.is_strong)
+    }
+
+    /// All lanes of a row; false, with nothing noted, if they may race.
+    #[inline(always)]
+    fn row_in_global(&self, step: &Step<'_>, row: &Row, cells: &mut Cells, offset: usize) -> bool {
+        if row.is_same && step.writes() {
+            return false;
+        }
+        // Lanes that read the same are one reader, and the last of them is known for it.
+        let (lane, lanes) = match row.is_same {
+            true => (row.last(), 1),
+            false => (row.lane, row.lanes),
+        };
+        let touch = RowTouch {
+            offset,
+            lanes,
+            lane_bytes: step.inst.lane_bytes() as usize,
+            mine: self.global_stamp(step, lane),
+            step: Stamp::NEXT_THREAD,
+            is_write: step.writes(),
+        };
+        let rules = BlockRules(&self.checker.order);
+        cells.touch_row(&touch, Stamp::floor(self.checker.floor), &rules)
+    }
+
+    fn lane_in_global(
+        &mut self,
+        step: &Step<'_>,
+        lane: usize,
+        cells: &mut Cells,
+        addresses: &Line<u64>,
+        base: u64,
+    ) {
+        let mine = self.global_stamp(step, lane);
+        let floor = Stamp::floor(self.checker.floor);
+        let bytes = step.inst.lane_bytes() as usize;
+        let range = ((addresses[lane] - base) as usize, bytes);
+        let rules = BlockRules(&self.checker.order);
+        let found = cells.touch(range, mine, floor, step.writes(), &rules);
+        if let Some(conflict) = found {
+            self.race(step, Target::Memory, lane, addresses[lane], conflict);
+        }
+    }
+
     /// What is read has a value, and what is written has one from now on.
+    #[inline(always)]
     fn look_at_values(
         &mut self,
         step: &Step<'_>,
         shadow: &mut Shadow,
-        (at, base): (usize, u64),
+        base: u64,
+        addresses: &Line<u64>,
+        rows: Rows,
+    ) {
+        let Some(valid) = &mut shadow.valid else {
+            return;
+        };
+        let bytes = step.inst.lane_bytes() as usize;
+        let offset = |lane: usize| (addresses[lane] - base) as usize;
+        for row in rows.filter(|_| step.reads()) {
+            if valid.all(offset(row.lane), row.bytes(bytes)) {
+                continue;
+            }
+            for lane in row.lanes().filter(|&lane| !valid.all(offset(lane), bytes)) {
+                let place = step.place(self.block, lane);
+                let target = (addresses[lane], false);
+                self.checker
+                    .note_unset(place, step.inst.kind, target, bytes);
+            }
+        }
+        for row in rows.filter(|_| step.writes()) {
+            valid.set(offset(row.lane), row.bytes(bytes), true);
+        }
+    }
+
+    /// The same on the heap of `malloc` in kernels, of which only some is handed out.
+    fn look_at_heap(
+        &mut self,
+        step: &Step<'_>,
+        shadow: &mut Shadow,
+        base: u64,
         addresses: &Line<u64>,
         here: u32,
     ) {
         let bytes = step.inst.lane_bytes() as usize;
-        let is_heap = self.memory.is_heap(at);
-        if !is_heap && shadow.valid.is_none() {
-            return;
-        }
         for lane in lanes_of(here) {
-            let offset = (addresses[lane] - base) as usize;
             let place = step.place(self.block, lane);
             let target = (addresses[lane], false);
-            if is_heap && !self.memory.is_taken(addresses[lane]) {
+            let offset = (addresses[lane] - base) as usize;
+            if !self.memory.is_taken(addresses[lane]) {
                 self.checker.note_free(place, step.inst.kind, target, bytes);
-                continue;
-            }
-            let Some(valid) = &mut shadow.valid else {
-                continue;
-            };
-            if step.reads() && !valid.all(offset, bytes) {
+            } else if let Some(valid) = &shadow.valid
+                && step.reads()
+                && !valid.all(offset, bytes)
+            {
                 self.checker
                     .note_unset(place, step.inst.kind, target, bytes);
             }
@@ -437,6 +579,16 @@ impl Parts<'_> {
             }
         }
     }
+}
+
+/// A bit for each lane that is at most `room` bytes from `base` on.
+#[inline(always)]
+fn inside(addresses: &Line<u64>, base: u64, room: u64) -> u32 {
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u32::from(addresses[lane].wrapping_sub(base) <= room) << lane;
+    }
+    bits
 }
 
 /// Addresses of the lanes, each once in a row.

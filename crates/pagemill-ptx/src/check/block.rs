@@ -11,6 +11,7 @@ const IN_WARP: u32 = 1 << 10;
 const BARRIER_PLACES: u64 = 1 << 63;
 
 /// Several lanes of a warp.
+#[inline(always)]
 pub(super) fn in_warp(warp: u32) -> u32 {
     IN_WARP | (warp * LANES as u32)
 }
@@ -52,9 +53,11 @@ impl Rules for WarpRules {
         !self.order.is_empty() && self.order.knows(warp(mine), by, other.time())
     }
 
+    #[inline(always)]
     fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
-        let is_one_warp = other.actor() != MANY && warp(other) == warp(mine);
+        // Both are looked at, so that no branch is in the way of vectors.
+        let is_one_warp = (other.actor() != MANY) & (warp(other) == warp(mine));
         mine.with_actor(match is_one_warp {
             true => in_warp(warp(mine)),
             false => MANY,

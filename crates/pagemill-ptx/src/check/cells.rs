@@ -1,5 +1,7 @@
 //! Who read and wrote a word last.
 
+use std::ops::Range;
+
 /// Greatest time that a stamp holds.
 pub(super) const TIME_MAX: u64 = (1 << 20) - 2;
 /// Stands for more than one actor.
@@ -16,6 +18,10 @@ const TIME_AT: u32 = 44;
 pub(super) struct Stamp(pub u64);
 
 impl Stamp {
+    /// From a thread's stamp to that of the next thread, in each of the two places.
+    pub(super) const NEXT_THREAD: u64 = 1 << THREAD_AT;
+    pub(super) const NEXT_ACTOR: u64 = 1 << ACTOR_AT;
+
     pub(super) fn new(time: u64, actor: u32, thread: u32, line: u32, is_strong: bool) -> Self {
         Self(
             time << TIME_AT
@@ -40,6 +46,7 @@ impl Stamp {
         (self.0 >> ACTOR_AT) as u32 & MANY
     }
 
+    #[inline(always)]
     pub(super) fn thread(self) -> u32 {
         (self.0 >> THREAD_AT) as u32 & 1023
     }
@@ -54,6 +61,7 @@ impl Stamp {
     }
 
     /// The same access by others as well.
+    #[inline(always)]
     pub(super) fn with_actor(self, actor: u32) -> Self {
         Self(self.0 & !(u64::from(MANY) << ACTOR_AT) | u64::from(actor & MANY) << ACTOR_AT)
     }
@@ -80,11 +88,54 @@ pub(super) struct Conflict {
 pub(super) struct Cells {
     /// Bytes of a cell: 4, or 1 once anything smaller was touched.
     grain: usize,
-    readers: Vec<Stamp>,
-    writers: Vec<Stamp>,
+    readers: Stamps,
+    writers: Stamps,
 }
 
-const WORD: usize = 4;
+/// Stamps, as numbers: the kernel gives their zeros when they are touched first.
+#[derive(Clone, Debug, Default)]
+struct Stamps {
+    room: Vec<u64>,
+    /// Where they begin: at a multiple of 64 bytes, so that a vector of the processor lies in one line of its cache.
+    start: usize,
+}
+
+impl Stamps {
+    const VECTOR_BYTES: usize = 64;
+    const SLACK: usize = Self::VECTOR_BYTES / size_of::<u64>() - 1;
+
+    fn none(count: usize) -> Self {
+        let room = vec![0_u64; count + Self::SLACK];
+        let start = room.as_ptr().align_offset(Self::VECTOR_BYTES);
+        Self {
+            start: start.min(Self::SLACK),
+            room,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.room.len().saturating_sub(Self::SLACK)
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, range: Range<usize>) -> Option<&mut [u64]> {
+        let end = self.start + self.len();
+        self.room.get_mut(self.start..end)?.get_mut(range)
+    }
+
+    /// Each of them `times` times.
+    fn spread(&self, times: usize) -> Self {
+        let mut spread = Self::none(self.len() * times);
+        let from = &self.room[self.start..self.start + self.len()];
+        let to = spread.room[spread.start..].chunks_exact_mut(times);
+        from.iter()
+            .zip(to)
+            .for_each(|(stamp, cells)| cells.fill(*stamp));
+        spread
+    }
+}
+
+pub(super) const WORD: usize = 4;
 
 impl Cells {
     /// For `bytes` of memory that begins at a multiple of 4, or not.
@@ -93,15 +144,15 @@ impl Cells {
         let cells = bytes.div_ceil(grain);
         Self {
             grain,
-            readers: vec![Stamp(0); cells],
-            writers: vec![Stamp(0); cells],
+            readers: Stamps::none(cells),
+            writers: Stamps::none(cells),
         }
     }
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.readers.fill(Stamp(0));
-        self.writers.fill(Stamp(0));
+        self.readers.room.fill(0);
+        self.writers.room.fill(0);
     }
 
     /// Notes an access to `bytes` bytes from `offset` on; the first conflict with an earlier one.
@@ -125,44 +176,53 @@ impl Cells {
         let writers = self.writers.get_mut(first..end)?;
         let mut found = None;
         for (reader, writer) in readers.iter_mut().zip(writers) {
+            let (before, written) = (Stamp(*reader), Stamp(*writer));
             let races = |other: Stamp| {
                 other >= floor
                     && other.actor() != mine.actor()
                     && !(other.is_strong() && mine.is_strong())
                     && !rules.is_ordered(other, mine)
             };
-            if races(*writer) {
+            if races(written) {
                 found.get_or_insert(Conflict {
-                    other: *writer,
+                    other: written,
                     after_write: true,
                 });
             }
             if is_write {
-                if races(*reader) {
+                if races(before) {
                     found.get_or_insert(Conflict {
-                        other: *reader,
+                        other: before,
                         after_write: false,
                     });
                 }
-                (*writer, *reader) = (mine, Stamp(0));
+                (*writer, *reader) = (mine.0, 0);
             } else if !mine.is_strong() {
-                let is_first = *reader < floor || reader.actor() == mine.actor();
-                *reader = if is_first {
-                    mine
-                } else {
-                    rules.join(*reader, mine)
+                let is_first = before < floor || before.actor() == mine.actor();
+                *reader = match is_first {
+                    true => mine.0,
+                    false => rules.join(before, mine).0,
                 };
             }
         }
         found
     }
 
+    /// Readers and writers of a range of words; none where cells are of bytes, or some are not there.
+    #[inline(always)]
+    pub(super) fn words(&mut self, range: Range<usize>) -> Option<(&mut [u64], &mut [u64])> {
+        if self.grain != WORD {
+            return None;
+        }
+        let readers = self.readers.get_mut(range.clone())?;
+        Some((readers, self.writers.get_mut(range)?))
+    }
+
     /// One cell for each byte from now on.
     #[cold]
     fn refine(&mut self) {
-        let spread = |cells: &[Stamp]| cells.iter().flat_map(|cell| [*cell; WORD]).collect();
-        self.readers = spread(&self.readers);
-        self.writers = spread(&self.writers);
+        self.readers = self.readers.spread(WORD);
+        self.writers = self.writers.spread(WORD);
         self.grain = 1;
     }
 }

@@ -11,9 +11,11 @@ mod cells;
 mod finding;
 mod memory;
 mod order;
+mod rows;
 mod shadow;
 mod sites;
 
+pub(crate) use access::Verdicts;
 pub(crate) use block::BlockCheck;
 pub use finding::{Defect, Finding};
 pub(crate) use shadow::Shadow;

@@ -18,6 +18,40 @@ pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<
     }
 }
 
+/// Work whose loops become vectors.
+pub(crate) trait Wide {
+    /// Does it. It has to be `inline(always)`: its loops are compiled where it is called from.
+    fn work(self);
+}
+
+/// Does `work` with the widest vectors of this processor.
+#[inline(always)]
+pub(crate) fn widest(work: impl Wide) {
+    match level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `level` found on this processor every feature the function is compiled for.
+        Level::Avx512 => unsafe { in_avx512(work) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: without AVX-512, `level` found the features that this one is compiled for.
+        Level::Avx2 => unsafe { in_avx2(work) },
+        Level::Baseline => work.work(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c"
+)]
+fn in_avx512(work: impl Wide) {
+    work.work();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,f16c")]
+fn in_avx2(work: impl Wide) {
+    work.work();
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Baseline,

@@ -15,6 +15,7 @@ use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::ast::Space;
+use crate::check::Verdicts;
 use crate::code::{Code, MemoryInst, Stream, WarpWideInst};
 use crate::cost::Prefix;
 use crate::native::{End, Native, Standing, Stay};
@@ -592,14 +593,23 @@ impl Engine<'_, '_> {
             self.meter.close(self.pc + 1, self.warp.path.mask);
             return Ok(Flow::Stop(Stop::Memory));
         }
-        if self.stores.check.is_some() {
-            return self.checked_access(inst, frame, mask);
-        }
-        if self.stores.memory.is_watched() {
+        let is_checked = self.stores.check.is_some();
+        let verdicts = match is_checked {
+            true => self.look(inst, frame, mask),
+            false => None,
+        };
+        if !is_checked && self.stores.memory.is_watched() {
             return self.watched_access(inst, frame, mask);
         }
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
+        if is_checked {
+            if let Some(verdicts) = verdicts {
+                self.stores
+                    .judge(&verdicts, self.stream.info[self.pc as usize]);
+            }
+            return Ok(Flow::Next);
+        }
         // Of what is announced, only the bytes of announced accesses may be known.
         if !self.stepped || memory.space == Space::Const {
             self.learn(memory);
@@ -644,21 +654,14 @@ impl Engine<'_, '_> {
         self.stores.memory.note_touches(self.access)
     }
 
-    /// An access of a run that looks for mistakes. Compiled code leaves all of them to the interpreter.
+    /// Looks at an access of a run that looks for mistakes. Compiled code leaves all of them to the interpreter. What it returns waits
+    /// for the access.
     #[inline(never)]
-    fn checked_access(
-        &mut self,
-        inst: &Inst,
-        frame: &mut Frame<'_>,
-        mask: u32,
-    ) -> Result<Flow, Box<Fault>> {
+    fn look(&mut self, inst: &Inst, frame: &Frame<'_>, mask: u32) -> Option<Box<Verdicts>> {
         let memory = &self.code.memory[inst.aux as usize];
         let instruction = self.stream.info[self.pc as usize];
         let verdicts = self.stores.check(frame, memory, mask, instruction);
-        self.stores.perform(frame, memory, mask)?;
-        self.stores.judge(verdicts, instruction);
-        self.note_access(inst.op);
-        Ok(Flow::Next)
+        (!verdicts.is_empty()).then(|| Box::new(verdicts))
     }
 
     #[inline(never)]

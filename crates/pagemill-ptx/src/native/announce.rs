@@ -49,7 +49,7 @@ impl Emitter<'_> {
             self.asm.store(W32, at(RDI, fields::ANNOUNCED_MASK), RAX);
         }
         self.count_idle(inst);
-        self.settle(self.stretch(self.pc + 1));
+        self.count_stretch(self.stretch(self.pc + 1));
         self.asm.mov_imm(RAX, self.pc as u32 | ANNOUNCE);
         self.asm.jump(self.leave);
         self.release(&access.temporaries);

@@ -18,8 +18,8 @@ use Width::{W32, W64};
 
 impl Emitter<'_> {
     /// Counts `stretch` as executed.
-    pub(super) fn settle(&mut self, stretch: Stretch) {
-        stretch.settle(&mut self.asm, self.purpose == Purpose::Timed);
+    pub(super) fn count_stretch(&mut self, stretch: Stretch) {
+        stretch.count(&mut self.asm, self.purpose == Purpose::Timed);
     }
 
     pub(super) fn branch(&mut self, inst: &Inst) {
@@ -70,7 +70,7 @@ impl Emitter<'_> {
     pub(super) fn edge(&mut self, label: Label, flush: &[Entry], stretch: Stretch, target: usize) {
         self.asm.bind(label);
         self.store_all(flush);
-        self.settle(stretch);
+        self.count_stretch(stretch);
         let pause = self.asm.label();
         if let Some(head) = self.heads[target] {
             self.asm.jump_if(Condition::LessEqual, pause);
@@ -94,7 +94,7 @@ impl Emitter<'_> {
             self.asm.jump_if(Condition::AboveEqual, split.exit);
         }
         self.store_all(&split.flush);
-        self.settle(split.stretch);
+        self.count_stretch(split.stretch);
         if split.inst.guard & Inst::CONTINUES == 0 {
             self.asm.load(W32, RCX, at(RDI, fields::MASK));
             self.asm.arithmetic(SUB, W32, RCX, RAX);
@@ -215,10 +215,10 @@ impl Emitter<'_> {
         self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
         self.asm.test(RCX, RCX);
         self.asm.jump_if(Condition::NotEqual, exit);
-        self.settle(stretch);
+        self.count_stretch(stretch);
         if let Some(from) = self.stream.insts[pc].aux.checked_sub(1) {
             let to = from + 1;
-            self.settle(Stretch { from, to });
+            self.count_stretch(Stretch { from, to });
         }
         self.asm.load(W32, RAX, at(RDI, fields::MASK));
         self.end_in_eax();
@@ -253,7 +253,7 @@ impl Emitter<'_> {
     /// Leaves the code behind a barrier. What becomes of it is the block's business.
     pub(super) fn barrier(&mut self) {
         self.flush(self.pc);
-        self.settle(self.stretch(self.pc + 1));
+        self.count_stretch(self.stretch(self.pc + 1));
         self.asm.mov_imm(RAX, (self.pc as u32 + 1) | BARRIER);
         self.asm.jump(self.leave);
         self.cache.clear();
@@ -289,7 +289,7 @@ impl Emitter<'_> {
         self.asm.load(W64, RCX, at(RDI, fields::PENDING));
         self.asm.arithmetic(SUB, W64, RCX, RAX);
         self.asm.store(W64, at(RDI, fields::PENDING), RCX);
-        self.settle(stretch);
+        self.count_stretch(stretch);
         self.asm.mov_imm(RAX, (pc as u32 + 1) | WAIT);
         self.asm.jump(self.leave);
     }

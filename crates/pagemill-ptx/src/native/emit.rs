@@ -244,7 +244,7 @@ impl Emitter<'_> {
             if let Some(head) = self.heads[pc] {
                 if falls {
                     self.flush(pc);
-                    self.settle(self.stretch(pc));
+                    self.count_stretch(self.stretch(pc));
                 }
                 self.cache.clear();
                 self.asm.bind(head);

@@ -40,7 +40,7 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Counts it as executed. Uses RCX and RBP if its costs count; the flags say whether anything is left until the pause.
-    pub(super) fn settle(self, asm: &mut Assembler, has_costs: bool) {
+    pub(super) fn count(self, asm: &mut Assembler, has_costs: bool) {
         if has_costs && self.from != self.to {
             asm.load(W64, RBP, at(RDI, fields::COSTS));
             for part in fields::EACH_COST {

@@ -67,9 +67,9 @@ impl<'b, 't> Body<'b, 't> {
     }
 
     /// Gives label operands their final names and hands what is no label to the module.
-    fn settle_names(&mut self) {
+    fn resolve_names(&mut self) {
         let function = &mut self.function;
-        let unsettled = self.scopes.settle(|site, renamed| match site {
+        let unresolved = self.scopes.resolve(|site, renamed| match site {
             Site::Instruction(index) => {
                 if let Some(instruction) = function.body.get_mut(index) {
                     instruction
@@ -86,7 +86,7 @@ impl<'b, 't> Body<'b, 't> {
             }
         });
         let labels = || function.labels.iter().map(|(label, _)| label.as_str());
-        for (name, line) in unsettled {
+        for (name, line) in unresolved {
             // The suggestion costs a pass over all labels, so it is made only for what is not declared later either.
             self.module
                 .note_symbol(name, line, || nearest(name, labels()));
@@ -126,7 +126,7 @@ impl<'t> Parser<'t> {
                 Token::Punct(b'}') => {
                     self.advance()?;
                     if !body.scopes.close() {
-                        body.settle_names();
+                        body.resolve_names();
                         body.function.has_body = true;
                         return Ok(body.function);
                     }

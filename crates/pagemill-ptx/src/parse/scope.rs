@@ -220,7 +220,7 @@ impl<'t> Scopes<'t> {
         None
     }
 
-    /// Notes that `name` is used at `site`, to be settled when the function ends.
+    /// Notes that `name` is used at `site`, to be resolved when the function ends.
     pub(super) fn note_forward(&mut self, name: &'t str, line: Line, site: Site) {
         let scopes = self.open.iter().map(|scope| scope.number).collect();
         self.forwards.push(Forward {
@@ -231,13 +231,13 @@ impl<'t> Scopes<'t> {
         });
     }
 
-    /// Settles every noted name: calls `rename` once for each site where labels go by another name in the AST, with
+    /// Resolves every noted name: calls `rename` once for each site where labels go by another name in the AST, with
     /// those names, and returns what is no label, with lines.
-    pub(super) fn settle(
+    pub(super) fn resolve(
         &self,
         mut rename: impl FnMut(Site, &HashMap<&str, &str>),
     ) -> Vec<(&'t str, Line)> {
-        let mut unsettled = Vec::new();
+        let mut unresolved = Vec::new();
         // The notes of one site stand together.
         for of_site in self.forwards.chunk_by(|a, b| a.site == b.site) {
             let mut renamed = HashMap::new();
@@ -247,14 +247,14 @@ impl<'t> Scopes<'t> {
                         renamed.insert(forward.name, label);
                     }
                     Some(_) => {}
-                    None => unsettled.push((forward.name, forward.line)),
+                    None => unresolved.push((forward.name, forward.line)),
                 }
             }
             if !renamed.is_empty() {
                 rename(of_site[0].site, &renamed);
             }
         }
-        unsettled
+        unresolved
     }
 
     fn label_of(&self, forward: &Forward<'t>) -> Option<&str> {

@@ -1,6 +1,7 @@
 //! A module on a device of its own: buffers, launches, what was printed.
 
-use crate::stepped::{Seen, compare, run_stepped};
+use crate::seen::Seen;
+use crate::stepped::{compare, run_stepped};
 use crate::value::Value;
 use pagemill_ptx::{
     DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, QueuedWork,

@@ -1,9 +1,10 @@
 //! Every launch once more, step by step as a timing model drives it: several blocks at once, their warps taking turns.
 
 use pagemill_ptx::{
-    AccessSpace, Block, DeviceMemory, InstructionCosts, Launch, MemoryAccess, Step, StepEnd,
-    StepTotals, Trap,
+    AccessSpace, Block, DeviceMemory, InstructionCosts, Launch, Step, StepEnd, StepTotals, Trap,
 };
+
+use crate::seen::{Seen, see};
 
 /// Blocks that run at the same time.
 const PLACES: u64 = 3;
@@ -90,22 +91,6 @@ pub fn run_stepped(
             place.running = !place.block.is_finished();
         }
     }
-}
-
-/// What a step says, and the access that it announces: its addresses where lanes take part.
-pub type Seen = (StepTotals, StepEnd, u64, Option<(MemoryAccess, Vec<u64>)>);
-
-fn see(step: &Step) -> Seen {
-    let announced = (step.end == StepEnd::Memory).then(|| {
-        let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
-        let addresses = lanes.map(|lane| step.access.addresses[lane]).collect();
-        let access = MemoryAccess {
-            addresses: [0; 32],
-            ..step.access
-        };
-        (access, addresses)
-    });
-    (step.totals, step.end, step.released_warps, announced)
 }
 
 /// What must hold of every step.
