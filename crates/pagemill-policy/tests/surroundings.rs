@@ -4,76 +4,15 @@
     reason = "the policies of this test write down what they were asked"
 )]
 
-use std::ops::Range;
 use std::sync::Mutex;
 
-use pagemill_policy::migration::{MigrationPolicy, MigrationSpec, PolicyEntry};
+use pagemill_policy::migration::{MigrationSpec, PolicyEntry};
 use pagemill_policy::paging::{Ledger, PagingSpec, Plan, READ_AHEADS, UNIT_BYTES};
 use pagemill_policy::residency::{
-    BLOCK_BYTES, Driver, DriverPolicy, Effects, Growth, GrowthContext, GrowthEntry, PageMask,
+    BLOCK_BYTES, Driver, DriverPolicy, Effects, GrowthEntry, PageMask,
 };
-use pagemill_policy::surroundings::Surroundings;
-use pagemill_types::{PageRange, PageSize, Picos, RangeSet};
-
-/// What was seen at one question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    page: u32,
-    allocation: Range<u32>,
-    valid_bytes: [u64; 4],
-    frames: (Option<u64>, Option<u64>),
-    faults: (u64, u32, Vec<u32>),
-}
-
-impl Seen {
-    fn of(around: &dyn Surroundings) -> Self {
-        let faults = around.faults();
-        Self {
-            page: around.page(),
-            allocation: around.allocation(),
-            valid_bytes: [0, 1, 2, 1000].map(|page| around.valid_bytes(page)),
-            frames: (around.frames(), around.free_frames()),
-            faults: (
-                faults.total(),
-                faults.of(around.page()).count,
-                faults.recent().collect(),
-            ),
-        }
-    }
-}
-
-/// Moves what is asked for, and writes down what it sees.
-#[derive(Debug)]
-struct Looker(&'static Mutex<Vec<Seen>>);
-
-impl Growth for Looker {
-    fn grow(&self, context: &GrowthContext<'_>) -> PageMask {
-        self.0.lock().unwrap().push(Seen::of(context.around));
-        context.faulted
-    }
-
-    fn tracks_faults(&self) -> bool {
-        true
-    }
-}
-
-impl MigrationPolicy for Looker {
-    fn plan(
-        &self,
-        _: u32,
-        valid: &RangeSet,
-        request: PageRange,
-        around: &dyn Surroundings,
-        fetch: &mut Vec<PageRange>,
-    ) {
-        self.0.lock().unwrap().push(Seen::of(around));
-        fetch.extend(valid.missing(request));
-    }
-
-    fn tracks_faults(&self) -> bool {
-        true
-    }
-}
+use pagemill_testkit::looker::{Looker, Seen};
+use pagemill_types::{PageSize, Picos};
 
 #[test]
 fn a_growth_policy_sees_the_blocks_of_the_driver() {

@@ -6,8 +6,8 @@ mod common;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::gpu::{
-    DriverMachine, DriverRun, FaultSpec, Gpu, GpuMachine, Memory, Options, PatternCosts,
-    PatternGrid, Report, TransferMode, Translation, TranslationSpec,
+    DriverMachine, DriverRun, FaultOrder, FaultSpec, Gpu, GpuMachine, Memory, Options,
+    PatternCosts, PatternGrid, Report, TransferMode, Translation, TranslationSpec,
 };
 use pagemill_sim::parts::link::ReadSpec;
 use pagemill_sim::uvm::{UvmMachine, UvmPoint, UvmReport, run};
@@ -54,6 +54,7 @@ fn machine() -> GpuMachine {
             utlb_outstanding: 56,
             batch_entries: 256,
             interrupt_latency: ns(10_000),
+            order: FaultOrder::Arrival,
         },
         ..common::driver_machine()
     });

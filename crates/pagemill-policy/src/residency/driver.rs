@@ -2,11 +2,12 @@ mod advice;
 mod around;
 mod host;
 mod host_tables;
+mod invariants;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use pagemill_types::Picos;
+use pagemill_types::{CheckSchedule, Invariants, Picos};
 
 use super::ahead::Ahead;
 use super::contents::Masks;
@@ -151,6 +152,7 @@ pub struct Driver {
     /// Empty unless a policy tracks faults.
     faults: FaultHistory,
     tracks_faults: bool,
+    checks: CheckSchedule,
 }
 
 impl Driver {
@@ -191,6 +193,7 @@ impl Driver {
             },
             counters: policy.access_counters.map(Counters::new),
             traffic: Traffic::default(),
+            checks: CheckSchedule::default(),
             policy: *policy,
         }
     }
@@ -308,6 +311,9 @@ impl Driver {
         now: Picos,
         effects: &mut Effects,
     ) {
+        if self.checks.is_due() {
+            self.debug_check();
+        }
         effects.clear();
         self.collapse(block, written, effects);
         let wanted = self.host_pages(faulted).and(&self.extent(block));

@@ -1,3 +1,5 @@
+use pagemill_types::{Invariants, first_broken};
+
 use super::{BIG_PAGE_PAGES, BLOCK_PAGES, PageMask, Touch};
 
 /// Where the pages of a block are and who has them mapped. A fault needs all three, so they lie in three lines of a cache.
@@ -153,6 +155,29 @@ impl Places {
     }
 }
 
+impl Invariants for Places {
+    fn broken_invariant(&self) -> Option<String> {
+        let resident = self.blocks.iter().map(|block| block.resident.count());
+        let is_short_form = |(block, touches): (&BlockPlaces, &u64)| {
+            let words = block.resident.words().into_iter();
+            let words = words.zip(block.mapped.words()).enumerate();
+            let codes =
+                words.map(|(word, (resident, mapped))| codes(resident, mapped) << (8 * word));
+            codes.fold(0, |all, code| all | code) == *touches
+        };
+        first_broken([
+            (
+                resident.map(u64::from).sum::<u64>() == self.resident_pages,
+                "the number of pages in GPU memory is not that of its blocks",
+            ),
+            (
+                self.blocks.iter().zip(&self.touches).all(is_short_form),
+                "the short form says other than the masks what the GPU meets",
+            ),
+        ])
+    }
+}
+
 impl BlockPlaces {
     fn touch(&self, page: u32) -> Touch {
         if self.resident.contains(page) {
@@ -177,4 +202,25 @@ fn codes(resident: u64, mapped: u64) -> u64 {
         };
         codes | code << (2 * big_page)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_short_forms_that_lie_are_noticed() {
+        let mut places = Places::new();
+        places.grow(2, true);
+        places.bring(1, &PageMask::range(3..40), &PageMask::EMPTY);
+        places.map(0, &PageMask::range(0..16));
+        assert_eq!(places.broken_invariant(), None);
+        let mut counted = places.clone();
+        counted.resident_pages += 1;
+        let wrong = counted.broken_invariant().expect("one page too many");
+        assert!(wrong.contains("number of pages"), "{wrong}");
+        places.blocks[1].resident = PageMask::range(16..53);
+        let wrong = places.broken_invariant().expect("other pages");
+        assert!(wrong.contains("short form"), "{wrong}");
+    }
 }

@@ -17,7 +17,7 @@ pub enum Lookup {
 /// line's data comes is the caller's business.
 #[derive(Debug)]
 pub struct AttCache {
-    organization: Box<dyn Organization>,
+    organization: Organization,
     line_shift: u32,
     ways: u32,
     /// Empty until the first look-up: thousands of idle interfaces cost nothing.
@@ -30,10 +30,10 @@ const EMPTY: u64 = u64::MAX;
 
 impl AttCache {
     /// An empty cache.
-    pub fn new(organization: Box<dyn Organization>) -> Self {
+    pub fn new(organization: Organization) -> Self {
         Self {
-            line_shift: organization.line_entries().trailing_zeros(),
-            ways: organization.ways(),
+            line_shift: organization.line_entries.trailing_zeros(),
+            ways: organization.ways,
             organization,
             tags: Vec::new(),
             last_use: Vec::new(),
@@ -42,13 +42,13 @@ impl AttCache {
     }
 
     /// How it is organized.
-    pub fn organization(&self) -> &dyn Organization {
-        &*self.organization
+    pub fn organization(&self) -> &Organization {
+        &self.organization
     }
 
     /// Lines that it can hold.
     pub fn slots(&self) -> u32 {
-        self.organization.sets() * self.ways
+        self.organization.sets * self.ways
     }
 
     /// The line that holds entry `entry` of the table.

@@ -2,48 +2,18 @@ use super::{Organization, OrganizationEntry};
 
 /// Several places for each group in a set that a hash of its number chooses: tables of many processes, which begin a power of two apart,
 /// do not meet in a few sets.
-#[derive(Clone, Copy, Debug)]
-pub struct HashedSets {
-    line_entries: u32,
-    sets: u32,
-    ways: u32,
-}
+pub const ENTRY: OrganizationEntry = OrganizationEntry {
+    name: "hashed-sets",
+    summary: "as set-associative, the set chosen by a hash of the whole address",
+    parameters: &["size", "ways"],
+    build: |spec| Organization::of_groups(spec, spec.ways, mixed),
+};
 
-impl HashedSets {
-    /// How machines name this organization.
-    pub const ENTRY: OrganizationEntry = OrganizationEntry {
-        name: "hashed-sets",
-        summary: "as set-associative, the set chosen by a hash of the whole address",
-        parameters: &["size", "ways"],
-        build: |spec| {
-            Box::new(Self {
-                line_entries: spec.layout.group_entries,
-                sets: spec.groups() / spec.ways,
-                ways: spec.ways,
-            })
-        },
-    };
-}
-
-impl Organization for HashedSets {
-    fn line_entries(&self) -> u32 {
-        self.line_entries
-    }
-
-    fn sets(&self) -> u32 {
-        self.sets
-    }
-
-    fn ways(&self) -> u32 {
-        self.ways
-    }
-
-    fn set_of(&self, line: u64) -> u32 {
-        // Fibonacci hashing (Knuth 1973, section 6.4): neighbors and powers of two spread alike. The top bits are the well mixed ones.
-        let mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let bits = self.sets.trailing_zeros();
-        mixed.checked_shr(u64::BITS - bits).unwrap_or(0) as u32
-    }
+fn mixed(line: u64, sets: u32) -> u32 {
+    // Fibonacci hashing (Knuth 1973, section 6.4): neighbors and powers of two spread alike. The top bits are the well mixed ones.
+    let mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bits = sets.trailing_zeros();
+    mixed.checked_shr(u64::BITS - bits).unwrap_or(0) as u32
 }
 
 #[cfg(test)]
@@ -54,11 +24,11 @@ mod tests {
     #[test]
     fn tables_a_power_of_two_apart_use_all_sets() {
         let spec = AttSpec {
-            organization: &HashedSets::ENTRY,
+            organization: &ENTRY,
             ..AttSpec::of_entries(4096, 8)
         };
-        let organization = (HashedSets::ENTRY.build)(&spec);
-        assert_eq!((organization.sets(), organization.ways()), (512, 8));
+        let organization = (ENTRY.build)(&spec);
+        assert_eq!((organization.sets, organization.ways), (512, 8));
         for shift in [9, 13, 18, 44] {
             let mut used = vec![0_u32; 512];
             for table in 0..256_u64 {
@@ -74,13 +44,9 @@ mod tests {
         }
         let one = AttSpec::of_entries(8, 8);
         let one = AttSpec {
-            organization: &HashedSets::ENTRY,
+            organization: &ENTRY,
             ..one
         };
-        assert_eq!(
-            (HashedSets::ENTRY.build)(&one).set_of(u64::MAX),
-            0,
-            "a single set"
-        );
+        assert_eq!((ENTRY.build)(&one).set_of(u64::MAX), 0, "a single set");
     }
 }

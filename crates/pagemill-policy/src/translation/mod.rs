@@ -45,18 +45,32 @@ pub use table::{LargePages, TableLayout};
 ///
 /// A *line* is what a miss brings: a group of entries, or a single one. Every organization keeps the contract that
 /// `pagemill_testkit::translation_organization_contract` checks.
-pub trait Organization: Send + Sync + std::fmt::Debug {
+#[derive(Clone, Copy, Debug)]
+pub struct Organization {
     /// Entries of a line, a power of two: what one miss reads from the table.
-    fn line_entries(&self) -> u32;
-
-    /// Number of sets.
-    fn sets(&self) -> u32;
-
+    pub line_entries: u32,
+    /// Number of sets, a power of two.
+    pub sets: u32,
     /// Lines of a set; the least recently used one makes room.
-    fn ways(&self) -> u32 {
-        1
+    pub ways: u32,
+    /// The set of that many that a line lies in. A line is an entry's number over the entries of a line.
+    pub set_of: fn(line: u64, sets: u32) -> u32,
+}
+
+impl Organization {
+    /// Groups of entries in sets of `ways`.
+    fn of_groups(spec: &AttSpec, ways: u32, set_of: fn(u64, u32) -> u32) -> Self {
+        Self {
+            line_entries: spec.layout.group_entries,
+            sets: spec.groups() / ways,
+            ways,
+            set_of,
+        }
     }
 
-    /// The set that `line` lies in, less than [`Organization::sets`]. `line` is an entry's number over the entries of a line.
-    fn set_of(&self, line: u64) -> u32;
+    /// The set that `line` lies in, less than `sets`.
+    #[inline]
+    pub fn set_of(&self, line: u64) -> u32 {
+        (self.set_of)(line, self.sets)
+    }
 }

@@ -5,11 +5,11 @@ use super::{AttSpec, Organization};
 /// Every organization of an ATT cache, in the order of listings. A new one is one file and one line here.
 #[rustfmt::skip]
 pub static ORGANIZATIONS: Registry<OrganizationEntry> = Registry::new("ATT cache", &[
-    super::direct_mapped::DirectMapped::ENTRY,
-    super::hashed::Hashed::ENTRY,
-    super::set_associative::SetAssociative::ENTRY,
-    super::hashed_sets::HashedSets::ENTRY,
-    super::per_entry::PerEntry::ENTRY,
+    super::direct_mapped::ENTRY,
+    super::hashed::ENTRY,
+    super::set_associative::ENTRY,
+    super::hashed_sets::ENTRY,
+    super::per_entry::ENTRY,
 ]);
 
 /// An organization by name.
@@ -22,7 +22,7 @@ pub struct OrganizationEntry {
     /// The keys of a machine's `[att]` that this organization heeds, beside the layout of the table.
     pub parameters: &'static [&'static str],
     /// Makes the organization from a checked specification.
-    pub build: fn(&AttSpec) -> Box<dyn Organization>,
+    pub build: fn(&AttSpec) -> Organization,
 }
 
 named!(OrganizationEntry);

@@ -1,6 +1,6 @@
 use pagemill_types::PageSize;
 
-use super::{AttSpec, TableLayout, set_associative::SetAssociative};
+use super::{AttSpec, TableLayout, set_associative};
 
 /// Bytes of an entry that is cached by itself, where only the number of entries matters.
 const ENTRY_BYTES: u32 = 8;
@@ -16,7 +16,7 @@ impl AttSpec {
                 entry_bytes: ENTRY_BYTES,
                 group_entries: 1,
             },
-            organization: &SetAssociative::ENTRY,
+            organization: &set_associative::ENTRY,
             cache_bytes: entries.saturating_mul(ENTRY_BYTES),
             ways,
             prefetch_groups: 0,

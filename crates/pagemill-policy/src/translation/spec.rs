@@ -2,7 +2,7 @@ use std::fmt;
 
 use pagemill_types::PageSize;
 
-use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped::DirectMapped};
+use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped};
 
 /// An ATT and the cache before it: plain values, checked once by [`AttSpec::build`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl AttSpec {
     pub fn published() -> Self {
         Self {
             layout: TableLayout::published(),
-            organization: &DirectMapped::ENTRY,
+            organization: &direct_mapped::ENTRY,
             cache_bytes: 128 << 10,
             ways: 1,
             prefetch_groups: 1,

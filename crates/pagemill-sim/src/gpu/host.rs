@@ -253,7 +253,7 @@ impl Gpu {
         self.next_address = MANAGED_BASE + after;
         let path = &mut self.timing_model.path;
         path.allocate(address, bytes, self.next_address);
-        if let Some(pages) = path.wires.timeline.pages() {
+        if let Some(pages) = path.host_link.timeline.pages() {
             pages.allocated(name, address, bytes);
         }
         let buffer = Buffer {

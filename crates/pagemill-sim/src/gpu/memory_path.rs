@@ -2,7 +2,10 @@
 
 mod replay;
 
+use std::ops::Range;
+
 use super::deferred::{Request, Route, Stage};
+use super::host_link::HostLink;
 use super::machine::{GpuMachine, Memory};
 use super::pages::{Asker, Moves, PageRequest, Pages, Place, Sleeping, Touch, page_of};
 use super::partition::{PartitionMap, PartitionPlace};
@@ -14,7 +17,6 @@ use super::stats::MemoryStats;
 use super::stream::AccessKind;
 use super::touched::TouchedSegments;
 use super::translator::Translator;
-use super::wires::Wires;
 use super::{SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, Lookup};
 use crate::parts::link::Direction;
@@ -58,7 +60,7 @@ pub(crate) struct MemoryPath {
     slices: Vec<PartitionSlice>,
     map: PartitionMap,
     pub(crate) pages: Pages,
-    pub(crate) wires: Wires,
+    pub(crate) host_link: HostLink,
     /// For the host side, once it listens: managed pages that changed sides since its last look.
     changed: Option<BTreeSet<u64>>,
     /// Reused.
@@ -113,7 +115,7 @@ impl MemoryPath {
                 .collect(),
             map: partition_map(&machine.memory),
             pages,
-            wires: Wires::new(machine.link, timeline),
+            host_link: HostLink::new(machine.link, timeline),
             changed: None,
             slept: Vec::new(),
             remote_bytes: 0,
@@ -135,7 +137,7 @@ impl MemoryPath {
     /// Whether accesses may go over a link that reads CPU memory by sectors.
     pub(crate) fn reads_sectors(&self) -> bool {
         let in_place = !self.remote.is_empty() || matches!(self.pages, Pages::Driver(_));
-        in_place && self.wires.link.reads_in_place()
+        in_place && self.host_link.link.reads_in_place()
     }
 
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
@@ -143,7 +145,7 @@ impl MemoryPath {
         self.managed_segments = (end - MANAGED_BASE).div_ceil(SEGMENT_BYTES);
         self.touched.grow(self.managed_segments);
         self.pages.allocate(address, bytes, end);
-        self.wires.ledger.open(address..address + bytes);
+        self.host_link.ledger.open(address..address + bytes);
     }
 
     /// A kernel starts: first-level caches are not coherent, so each starts empty.
@@ -227,7 +229,7 @@ impl MemoryPath {
                     let (_, bytes) = reads(request.sectors);
                     self.remote_bytes += bytes;
                     let address = request.segment << SEGMENT_SHIFT;
-                    self.wires.ledger.remote(address, bytes);
+                    self.host_link.ledger.remote(address, bytes);
                     self.over_the_link(known, request)
                 }
                 Touch::Waits => Progress::Waits,
@@ -251,7 +253,7 @@ impl MemoryPath {
                         partition: place.partition,
                     },
                 };
-                ranges.touch(at, asked, &mut self.wires)
+                ranges.touch(at, asked, &mut self.host_link)
             }
             Pages::Driver(pages) => {
                 let asked = Sleeping {
@@ -323,14 +325,14 @@ impl MemoryPath {
         let sm = &mut self.sms[request.sm as usize];
         match request.kind {
             AccessKind::Load if request.route == Route::PastL1 => {
-                Progress::Done(self.wires.link.read(at, requests, bytes))
+                Progress::Done(self.host_link.link.read(at, requests, bytes))
             }
             AccessKind::Load => match sm.l1.load_sectors(at, request.segment, request.sectors) {
                 Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
                 Lookup::Blocked(free_at) => Progress::Blocked(free_at),
                 Lookup::Miss(miss) => {
                     let (requests, bytes) = reads(miss.sectors);
-                    let done = self.wires.link.read(at, requests, bytes);
+                    let done = self.host_link.link.read(at, requests, bytes);
                     self.sms[request.sm as usize].l1.fill(miss, done);
                     self.write_local_back(at, request.sm, miss.writeback);
                     Progress::Done(done)
@@ -338,12 +340,22 @@ impl MemoryPath {
             },
             AccessKind::Store => {
                 sm.l1.store_through(request.segment);
-                Progress::Done(self.wires.link.transfer(at, Direction::ToCpu, bytes).done)
+                Progress::Done(
+                    self.host_link
+                        .link
+                        .transfer(at, Direction::ToCpu, bytes)
+                        .done,
+                )
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 sm.l1.invalidate(request.segment);
-                let read = self.wires.link.read(at, requests, bytes);
-                Progress::Done(self.wires.link.transfer(read, Direction::ToCpu, bytes).done)
+                let read = self.host_link.link.read(at, requests, bytes);
+                Progress::Done(
+                    self.host_link
+                        .link
+                        .transfer(read, Direction::ToCpu, bytes)
+                        .done,
+                )
             }
         }
     }
@@ -371,7 +383,7 @@ impl MemoryPath {
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
         if self.remote.holds(request.segment) || self.is_in_place(request.segment) {
             let (requests, bytes) = reads(request.sectors);
-            return self.wires.link.read(at, requests, bytes);
+            return self.host_link.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
         let queued = self.sms[request.sm as usize]
@@ -419,14 +431,14 @@ impl MemoryPath {
     ) -> (Picos, u64) {
         let returned = self
             .pages
-            .host_touch(at, address, bytes, writes, &mut self.wires);
+            .host_touch(at, address, bytes, writes, &mut self.host_link);
         self.note_moves();
         returned
     }
 
     /// Managed bytes come to the GPU before anything asks for them; returns when all are there.
     pub(crate) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
-        let done = self.pages.prefetch(at, address, bytes, &mut self.wires);
+        let done = self.pages.prefetch(at, address, bytes, &mut self.host_link);
         self.note_moves();
         done
     }
@@ -439,7 +451,9 @@ impl MemoryPath {
         bytes: u64,
         action: Action,
     ) -> Option<(Picos, Picos)> {
-        let called = self.pages.call(at, address, bytes, action, &mut self.wires);
+        let called = self
+            .pages
+            .call(at, address, bytes, action, &mut self.host_link);
         self.note_moves();
         called
     }
@@ -456,7 +470,7 @@ impl MemoryPath {
             return;
         };
         let mut slept = std::mem::take(&mut self.slept);
-        pages.advance_and_recheck(now, &mut self.wires, &mut slept);
+        pages.advance_and_recheck(now, &mut self.host_link, &mut slept);
         awake.extend(slept.drain(..).map(|sleeping| sleeping.request));
         self.slept = slept;
         self.note_moves();
@@ -464,14 +478,14 @@ impl MemoryPath {
 
     /// Managed pages now have `bytes` of GPU memory.
     pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64) {
-        self.pages.limit_memory(at, bytes, &mut self.wires);
+        self.pages.limit_memory(at, bytes, &mut self.host_link);
         self.note_moves();
     }
 
     /// The managed bytes from `address` are no longer anything; nothing moves.
     pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64) {
         if bytes > 0 {
-            self.pages.forget(at, address, bytes, &mut self.wires);
+            self.pages.forget(at, address, bytes, &mut self.host_link);
             self.note_moves();
         }
     }
@@ -529,16 +543,28 @@ impl MemoryPath {
             self.translator.forget(key, number);
         }
         for sm in &mut self.sms {
-            forget_lines(&mut sm.l1, segments.clone(), Some, |line| line);
+            forget_lines(&mut sm.l1, segments.clone());
         }
+        self.forget_in_slices(segments);
+    }
+
+    /// By whichever is shorter: the segments or all slices.
+    fn forget_in_slices(&mut self, segments: Range<u64>) {
         let map = self.map;
-        for (partition, slice) in self.slices.iter_mut().enumerate() {
-            let line_of = |segment| {
+        let lines = |slice: &mut PartitionSlice| slice.cache_mut().capacity_lines() as u64;
+        if segments.end - segments.start < self.slices.iter_mut().map(lines).sum() {
+            for segment in segments {
                 let place = map.place(segment);
-                (place.partition == partition).then_some(place.line)
-            };
-            let segment_of = |line| map.segment(PartitionPlace { partition, line });
-            forget_lines(slice.cache_mut(), segments.clone(), line_of, segment_of);
+                self.slices[place.partition]
+                    .cache_mut()
+                    .invalidate(place.line);
+            }
+            return;
+        }
+        for (partition, slice) in self.slices.iter_mut().enumerate() {
+            let is_condemned =
+                |line| segments.contains(&map.segment(PartitionPlace { partition, line }));
+            slice.cache_mut().invalidate_where(is_condemned);
         }
     }
 
@@ -555,8 +581,8 @@ impl MemoryPath {
             stats.l2.add(&l2);
             stats.dram.add(&dram);
         }
-        stats.to_gpu = self.wires.link.traffic(Direction::ToGpu);
-        stats.to_cpu = self.wires.link.traffic(Direction::ToCpu);
+        stats.to_gpu = self.host_link.link.traffic(Direction::ToGpu);
+        stats.to_cpu = self.host_link.link.traffic(Direction::ToCpu);
         stats.migration = self.pages.counts();
         stats.migration.remote_bytes = self.remote_bytes;
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
@@ -597,18 +623,11 @@ fn partition_map(memory: &Memory) -> PartitionMap {
 }
 
 /// Forgets the lines of `segments`, by whichever is shorter: the segments or the cache.
-fn forget_lines(
-    cache: &mut Cache,
-    segments: std::ops::Range<u64>,
-    line_of: impl Fn(u64) -> Option<u64>,
-    segment_of: impl Fn(u64) -> u64,
-) {
+fn forget_lines(cache: &mut Cache, segments: Range<u64>) {
     if segments.end - segments.start < cache.capacity_lines() as u64 {
-        segments
-            .filter_map(line_of)
-            .for_each(|line| cache.invalidate(line));
+        segments.for_each(|line| cache.invalidate(line));
     } else {
-        cache.invalidate_where(|line| segments.contains(&segment_of(line)));
+        cache.invalidate_where(|line| segments.contains(&line));
     }
 }
 

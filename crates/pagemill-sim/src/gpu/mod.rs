@@ -11,6 +11,7 @@ mod detail;
 mod error;
 mod gtx480;
 mod host;
+pub(crate) mod host_link;
 mod issue_rate;
 mod machine;
 mod machine_check;
@@ -39,7 +40,6 @@ pub(crate) mod translation;
 mod translator;
 mod waits;
 mod warp;
-pub(crate) mod wires;
 
 pub use allocated::Allocated;
 pub use detail::Detail;
@@ -53,7 +53,7 @@ pub use machine::{
 pub use occupancy::{Limiter, Occupancy, occupancy};
 pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;
-pub use pages::driver::{DriverCosts, DriverMachine, FaultSpec, HandlerCounts};
+pub use pages::driver::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, HandlerCounts};
 pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
 pub use program::{Arg, ExecutionMark, LaunchShape, ModuleId};
 pub use report::{LaunchReport, Report, Sampling};

@@ -592,7 +592,7 @@ impl Engine {
     fn issue(&mut self, now: Picos, warp: u32, path: &mut MemoryPath) {
         let sm = self.homes[warp as usize].sm;
         let state = &mut self.warps[warp as usize];
-        path.wires.ledger.set_origin(state.access.instruction);
+        path.host_link.ledger.set_origin(state.access.instruction);
         if self.waits.are_counted() {
             self.waits
                 .note(warp, state.access.slot, state.access.instruction);
@@ -617,7 +617,7 @@ impl Engine {
                 }
                 Progress::Later(later, stage) => {
                     if stage == Stage::Translated {
-                        path.wires.ledger.missed_translation();
+                        path.host_link.ledger.missed_translation();
                     }
                     state.begin_pending(request.slot);
                     self.deferred.push(later, Request { stage, ..request });
@@ -654,12 +654,12 @@ impl Engine {
         path: &mut MemoryPath,
         stream: &mut S,
     ) {
-        path.wires.ledger.set_origin(request.instruction);
+        path.host_link.ledger.set_origin(request.instruction);
         let done = match path.resume(at, &request) {
             Progress::Done(done) => done,
             Progress::Later(later, stage) => {
                 if stage == Stage::Translated {
-                    path.wires.ledger.missed_translation();
+                    path.host_link.ledger.missed_translation();
                 }
                 return self.deferred.push(later, Request { stage, ..request });
             }

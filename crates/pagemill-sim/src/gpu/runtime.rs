@@ -200,7 +200,7 @@ impl Gpu {
         let path = &mut self.timing_model.path;
         path.allocate(address, bytes, self.next_address);
         self.managed_count += 1;
-        if let Some(pages) = path.wires.timeline.pages() {
+        if let Some(pages) = path.host_link.timeline.pages() {
             pages.allocated(&format!("{name} #{}", self.managed_count), address, bytes);
         }
         Ok(Buffer {

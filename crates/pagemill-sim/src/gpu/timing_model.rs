@@ -111,7 +111,11 @@ impl TimingModel {
         let (end, moved) = match &self.mode {
             TransferMode::IdealOverlap => (start, 0),
             TransferMode::ProgrammerCopy => (
-                self.path.wires.link.transfer(start, direction, bytes).done,
+                self.path
+                    .host_link
+                    .link
+                    .transfer(start, direction, bytes)
+                    .done,
                 bytes,
             ),
             TransferMode::Migrate(_) | TransferMode::Driver(_) => {
@@ -132,7 +136,7 @@ impl TimingModel {
     fn copied(&mut self, direction: Direction, moved: u64, end: Picos) {
         let start = self.now;
         if moved > 0 {
-            self.path.wires.timeline.record(|| TimelineEvent {
+            self.path.host_link.timeline.record(|| TimelineEvent {
                 kind: copy_kind(direction),
                 start,
                 end,
@@ -197,8 +201,13 @@ impl TimingModel {
             return;
         }
         let start = self.now;
-        let end = self.path.wires.link.transfer(start, direction, bytes).done;
-        self.path.wires.timeline.record(|| TimelineEvent {
+        let end = self
+            .path
+            .host_link
+            .link
+            .transfer(start, direction, bytes)
+            .done;
+        self.path.host_link.timeline.record(|| TimelineEvent {
             kind: copy_kind(direction),
             start,
             end,
@@ -238,33 +247,39 @@ impl TimingModel {
         let start = self.now.max(self.kernels_done);
         let before = self.path.stats();
         let number = u32::try_from(self.launches.len()).unwrap_or(u32::MAX);
-        self.path.wires.ledger.set_launch(Some(number));
-        self.path.wires.ledger.follow_lines(stream.instructions());
+        self.path.host_link.ledger.set_launch(Some(number));
+        self.path
+            .host_link
+            .ledger
+            .follow_lines(stream.instructions());
         let left = self.instructions_left();
-        if let Some(pages) = self.path.wires.timeline.pages() {
+        if let Some(pages) = self.path.host_link.timeline.pages() {
             pages.launch(kernel, start.0);
         }
         let outcome = self
             .engine
             .run(start + self.launch_overhead, stream, &mut self.path, left);
-        self.path.wires.ledger.set_launch(None);
-        let accounts = self.path.wires.ledger.take_lines();
+        self.path.host_link.ledger.set_launch(None);
+        let accounts = self.path.host_link.ledger.take_lines();
         let outcome = outcome.map_err(|error| self.run_error(kernel, error))?;
         self.note_lines(accounts, &outcome.waits, stream);
         self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
-        if let Some(pages) = self.path.wires.timeline.pages() {
+        if let Some(pages) = self.path.host_link.timeline.pages() {
             pages.ended(outcome.end.0);
         }
-        self.path.wires.timeline.record_kernel(|| TimelineEvent {
-            kind: TimelineKind::Kernel {
-                name: kernel.to_owned(),
-            },
-            start,
-            end: outcome.end,
-            bytes: 0,
-        });
+        self.path
+            .host_link
+            .timeline
+            .record_kernel(|| TimelineEvent {
+                kind: TimelineKind::Kernel {
+                    name: kernel.to_owned(),
+                },
+                start,
+                end: outcome.end,
+                bytes: 0,
+            });
         Ok(self.note_launch(
             kernel,
             LaunchStats {
@@ -361,8 +376,12 @@ impl TimingModel {
     pub(super) fn finish(mut self) -> Report {
         self.estimate_again();
         self.path.pages.land_everything();
-        let link_rate = self.path.wires.link.bytes_per_second();
-        let page_map = self.path.wires.timeline.finish_pages(self.now, link_rate);
+        let link_rate = self.path.host_link.link.bytes_per_second();
+        let page_map = self
+            .path
+            .host_link
+            .timeline
+            .finish_pages(self.now, link_rate);
         let memory = self.path.stats();
         Report {
             time_ns: self.now.as_nanos(),
@@ -375,11 +394,11 @@ impl TimingModel {
             touched_bytes: memory.touched_bytes,
             resident_bytes: self.path.pages.resident_bytes(),
             ranges_per_page: self.path.pages.ranges_per_page(),
-            allocations: self.path.wires.ledger.reports(),
+            allocations: self.path.host_link.ledger.reports(),
             lines: lines(self.lines),
             sampling: self.sampler.finish(&self.launches),
             launches: self.launches,
-            timeline: self.path.wires.timeline,
+            timeline: self.path.host_link.timeline,
             page_map,
             ..Report::default()
         }

@@ -6,7 +6,7 @@ use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 use crate::parts::link::{LinkSpec, ReadSpec};
 
 use super::machine::{UvmMachine, UvmMemory, UvmSm};
-use crate::gpu::{DriverCosts, DriverMachine, FaultSpec, TranslationSpec};
+use crate::gpu::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, TranslationSpec};
 
 fn megabytes_per_second(count: u64) -> Bandwidth {
     Bandwidth::new(count * 1_000_000).expect("a positive bandwidth")
@@ -60,6 +60,7 @@ impl UvmMachine {
                     utlb_outstanding: 56,
                     batch_entries: 256,
                     interrupt_latency: ns(10_000),
+                    order: FaultOrder::Arrival,
                 },
                 costs: DriverCosts {
                     batch: ns(20_000),

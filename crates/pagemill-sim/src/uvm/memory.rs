@@ -5,11 +5,11 @@ use pagemill_types::Picos;
 
 use super::paths::Paths;
 use super::piece::Piece;
+use crate::gpu::host_link::HostLink;
 use crate::gpu::pages::driver::{DriverPages, Found, Waiter};
 use crate::gpu::pages::ranges::Ranges;
 use crate::gpu::pages::{Asker, PageRequest, Touch};
 use crate::gpu::translation::Translations;
-use crate::gpu::wires::Wires;
 
 /// A read that sleeps until its page is there.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,11 @@ impl Waiter for Sleeper {
     #[inline]
     fn writes(&self) -> bool {
         false
+    }
+
+    #[inline]
+    fn warp(&self) -> u32 {
+        self.actor
     }
 }
 
@@ -86,7 +91,7 @@ impl Memory {
     fn read_local(&mut self, at: Picos, ready: Picos, delay: Picos, piece: Piece) -> Picos {
         let ready = match &mut self.manager {
             PageManager::Driver(_) => ready,
-            PageManager::Partial(pages) => arrival(pages, at, piece, &mut self.paths.wires),
+            PageManager::Partial(pages) => arrival(pages, at, piece, &mut self.paths.host_link),
         };
         let wait = ready.saturating_since(at);
         self.paths.read_local(at, delay, piece) + wait
@@ -104,7 +109,7 @@ impl Memory {
 
 /// When the bytes of `piece` are in GPU memory.
 #[inline]
-fn arrival(ranges: &mut Ranges, at: Picos, piece: Piece, wires: &mut Wires) -> Picos {
+fn arrival(ranges: &mut Ranges, at: Picos, piece: Piece, host_link: &mut HostLink) -> Picos {
     let request = PageRequest {
         address: u64::from(piece.page) * PAGE_BYTES + u64::from(piece.offset),
         bytes: piece.bytes.into(),
@@ -113,7 +118,7 @@ fn arrival(ranges: &mut Ranges, at: Picos, piece: Piece, wires: &mut Wires) -> P
             partition: 0,
         },
     };
-    let touch = ranges.touch(at, request, wires);
+    let touch = ranges.touch(at, request, host_link);
     // No cache and no TLB of this model keeps what has left.
     ranges.moves.clear();
     match touch {

@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 use super::machine::UvmMachine;
 use super::piece::{Piece, SECTOR_BYTES};
 use crate::Timeline;
-use crate::gpu::wires::Wires;
+use crate::gpu::host_link::HostLink;
 use crate::parts::link::Direction;
 use crate::parts::throughput::Throughput;
 
@@ -14,7 +14,7 @@ use crate::parts::throughput::Throughput;
 pub(super) struct Paths {
     memory_latency: Picos,
     memory: Throughput,
-    pub wires: Wires,
+    pub host_link: HostLink,
     pub local_bytes: u64,
     pub remote_bytes: u64,
 }
@@ -25,7 +25,7 @@ impl Paths {
         Self {
             memory_latency: machine.memory.latency,
             memory: Throughput::of_bytes(machine.memory.bandwidth),
-            wires: Wires::new(machine.link, Timeline::with_limit(events_max)),
+            host_link: HostLink::new(machine.link, Timeline::with_limit(events_max)),
             local_bytes: 0,
             remote_bytes: 0,
         }
@@ -44,12 +44,12 @@ impl Paths {
     pub(super) fn read_remote(&mut self, at: Picos, delay: Picos, piece: Piece) -> Picos {
         let bytes = u64::from(piece.sectors) * SECTOR_BYTES;
         self.remote_bytes += bytes;
-        self.wires.link.read(at, piece.requests.into(), bytes) + delay
+        self.host_link.link.read(at, piece.requests.into(), bytes) + delay
     }
 
     /// How long memory, the link to the GPU, and the link to the CPU were busy.
     pub(super) fn busy(&self) -> [Picos; 3] {
-        let link = &self.wires.link;
+        let link = &self.host_link.link;
         [
             self.memory.busy(),
             link.traffic(Direction::ToGpu).busy,

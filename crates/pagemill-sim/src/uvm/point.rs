@@ -17,11 +17,11 @@ use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
 use super::totals::Totals;
+use crate::gpu::host_link::HostLink;
 use crate::gpu::page_events;
 use crate::gpu::pages::driver::DriverPages;
 use crate::gpu::pages::ranges::{Ranges, RangesSpec};
 use crate::gpu::translation::Translations;
-use crate::gpu::wires::Wires;
 use crate::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
@@ -166,8 +166,21 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
     run_watched(machine, point, 0, &mut |_| true).map(|(report, _)| report)
 }
 
+/// Runs the loops of a point until `goes_on` says no. It gets the report of all loops so far after each: that of a run with as
+/// many loops.
+///
+/// # Errors
+/// As [`UvmPoint::check`].
+pub fn run_while(
+    machine: &UvmMachine,
+    point: &UvmPoint,
+    goes_on: &mut dyn FnMut(&UvmReport) -> bool,
+) -> Result<UvmReport, UvmError> {
+    run_loops(machine, point, 0, &mut |_| true, goes_on).map(|(report, _)| report)
+}
+
 /// Runs a point of the benchmark and keeps its first `events_max` events. From time to time `watch` gets the share of
-/// the reads is done, from 0 to 1, and says whether the run goes on.
+/// the reads that is done, from 0 to 1, and says whether the run goes on.
 ///
 /// # Errors
 /// As [`UvmPoint::check`], or [`UvmError::Stopped`].
@@ -176,6 +189,16 @@ pub fn run_watched(
     point: &UvmPoint,
     events_max: usize,
     watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<(UvmReport, Recorded), UvmError> {
+    run_loops(machine, point, events_max, watch, &mut |_| true)
+}
+
+fn run_loops(
+    machine: &UvmMachine,
+    point: &UvmPoint,
+    events_max: usize,
+    watch: &mut dyn FnMut(f64) -> bool,
+    goes_on: &mut dyn FnMut(&UvmReport) -> bool,
 ) -> Result<(UvmReport, Recorded), UvmError> {
     point.check(machine)?;
     let strategy = (point.strategy.build)();
@@ -186,17 +209,21 @@ pub fn run_watched(
         gpu_bytes,
         stripe_bytes: point.stripe_bytes,
     };
-    let mut memory = Memory {
-        manager: manager(machine, point, &*strategy, &placement)?,
-        translations: Translations::new(machine.translation, machine.sm.count, machine.sm.clock),
-        paths: Paths::new(machine, events_max),
-    };
+    let mut memory = empty_memory(machine, point, &*strategy, &placement, events_max)?;
     if events_max > 0 {
         record_pages(&mut memory, point, pattern.bytes);
     }
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
+    let so_far = |totals: &Totals, loops: u32| UvmReport {
+        setup,
+        blocks: pattern.blocks,
+        gpu_bytes,
+        allocated_bytes: pattern.bytes,
+        ..totals.report(machine, loops)
+    };
+    let mut report = so_far(&totals, 0);
     let all_reads = (pattern.bytes / 128).max(1) as f64;
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
@@ -212,7 +239,7 @@ pub fn run_watched(
             |block| block % machine.sm.count / machine.translation.sms_per_utlb,
         );
         let name = point.pattern.name();
-        note_start(&mut memory.paths.wires.timeline, name, now);
+        note_start(&mut memory.paths.host_link.timeline, name, now);
         let mut kernel = Kernel::new(machine, grid, &mut memory);
         let done =
             |reads: u64| (f64::from(index) + reads as f64 / all_reads) / f64::from(point.loops);
@@ -223,23 +250,34 @@ pub fn run_watched(
         totals.add(&before, &Totals::so_far(&memory));
         totals.reads += reads;
         totals.time += end - now;
-        let span = now..end;
-        note_end(&mut memory.paths.wires.timeline, name, span, pattern.bytes);
+        let timeline = &mut memory.paths.host_link.timeline;
+        note_end(timeline, name, now..end, pattern.bytes);
         now = end;
+        report = so_far(&totals, index + 1);
+        if !goes_on(&report) {
+            break;
+        }
     }
-    let report = UvmReport {
-        setup,
-        blocks: pattern.blocks,
-        loops: point.loops,
-        gpu_bytes,
-        allocated_bytes: pattern.bytes,
-        ..totals.report(machine, point.loops)
-    };
-    let Wires {
+    let HostLink {
         link, mut timeline, ..
-    } = memory.paths.wires;
+    } = memory.paths.host_link;
     let page_map = timeline.finish_pages(now, link.bytes_per_second());
     Ok((report, Recorded { timeline, page_map }))
+}
+
+/// The memory of a point before anything is in it.
+fn empty_memory(
+    machine: &UvmMachine,
+    point: &UvmPoint,
+    strategy: &dyn Strategy,
+    placement: &Placement,
+    events_max: usize,
+) -> Result<Memory, UvmError> {
+    Ok(Memory {
+        manager: manager(machine, point, strategy, placement)?,
+        translations: Translations::new(machine.translation, machine.sm.count, machine.sm.clock),
+        paths: Paths::new(machine, events_max),
+    })
 }
 
 fn note_start(timeline: &mut Timeline, name: &str, now: Picos) {
@@ -277,7 +315,7 @@ fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
         PageManager::Driver(_) => (BLOCK_BYTES, page_events::BATCH),
         PageManager::Partial(_) => (point.partial.page.bytes(), page_events::SM),
     };
-    let timeline = &mut memory.paths.wires.timeline;
+    let timeline = &mut memory.paths.host_link.timeline;
     timeline.record_pages(page_bytes, page_events::legend(place));
     if let Some(pages) = timeline.pages() {
         pages.allocated(point.pattern.name(), 0, bytes);
@@ -286,11 +324,11 @@ fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
 
 /// All data are in CPU memory again, at no cost.
 fn start_again(memory: &mut Memory, at: Picos, bytes: u64) {
-    let wires = &mut memory.paths.wires;
-    if wires.timeline.pages().is_some() {
+    let host_link = &mut memory.paths.host_link;
+    if host_link.timeline.pages().is_some() {
         match &mut memory.manager {
-            PageManager::Driver(pages) => pages.free(at, 0..bytes, wires),
-            PageManager::Partial(pages) => pages.forget(at, 0, bytes, wires),
+            PageManager::Driver(pages) => pages.free(at, 0..bytes, host_link),
+            PageManager::Partial(pages) => pages.forget(at, 0, bytes, host_link),
         }
     }
 }
@@ -332,9 +370,9 @@ fn prepare(
     match &mut memory.manager {
         PageManager::Driver(pages) => {
             let (mut now, mut done) = (at, at);
-            let wires = &mut memory.paths.wires;
+            let host_link = &mut memory.paths.host_link;
             strategy.calls(placement, &mut |call| {
-                let called = pages.call(now, &call, wires);
+                let called = pages.call(now, &call, host_link);
                 now = called.0;
                 done = done.max(called.1);
             });

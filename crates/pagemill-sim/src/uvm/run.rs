@@ -144,7 +144,7 @@ impl<'a> Kernel<'a> {
     fn run_driver(&mut self, now: Picos) {
         let mut awake = std::mem::take(&mut self.awake);
         if let PageManager::Driver(pages) = &mut self.memory.manager {
-            pages.advance(now, &mut self.memory.paths.wires, &mut awake);
+            pages.advance(now, &mut self.memory.paths.host_link, &mut awake);
             if awake.is_empty()
                 && let Some(due) = pages.due()
             {

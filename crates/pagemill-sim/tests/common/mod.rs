@@ -3,8 +3,8 @@
 
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
-    AccessKind, DriverCosts, DriverMachine, FaultSpec, Gpu, GpuError, GpuMachine, GridShape,
-    Limits, Options, Report, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
+    AccessKind, DriverCosts, DriverMachine, FaultOrder, FaultSpec, Gpu, GpuError, GpuMachine,
+    GridShape, Limits, Options, Report, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
 };
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
@@ -33,6 +33,7 @@ pub fn driver_machine() -> DriverMachine {
             utlb_outstanding: 16,
             batch_entries: 64,
             interrupt_latency: ns(5000),
+            order: FaultOrder::Arrival,
         },
         costs: DriverCosts {
             batch: ns(20_000),

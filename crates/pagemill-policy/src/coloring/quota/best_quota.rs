@@ -1,4 +1,4 @@
-use super::{QuotaPolicy, proportional};
+use super::{QuotaPolicy, QuotaPolicyEntry, proportional};
 use crate::coloring::{MissCurve, Sensitivity, SensitivityRule};
 
 /// The document's rule (CachePM, section 3.1.1): sensitive tasks get the share at which their miss ratio changes most, the
@@ -8,6 +8,14 @@ use crate::coloring::{MissCurve, Sensitivity, SensitivityRule};
 /// document leaves this open; two class-A tasks that both want all is the case in which it loses.
 #[derive(Debug)]
 pub struct BestQuota;
+
+impl BestQuota {
+    pub(super) const ENTRY: QuotaPolicyEntry = QuotaPolicyEntry {
+        name: "best-quota",
+        summary: "sensitive tasks get the share at which their misses fall most, others what is left",
+        policy: &Self,
+    };
+}
 
 impl QuotaPolicy for BestQuota {
     fn quotas(&self, colors: u16, curves: &[MissCurve]) -> Vec<u16> {

@@ -30,26 +30,12 @@ pub struct QuotaPolicyEntry {
 named!(QuotaPolicyEntry);
 
 /// All policies, the default first.
-pub static QUOTA_POLICIES: Registry<QuotaPolicyEntry> = Registry::new(
-    "quota policy",
-    &[
-        QuotaPolicyEntry {
-            name: "best-quota",
-            summary: "sensitive tasks get the share at which their misses fall most, others what is left",
-            policy: &best_quota::BestQuota,
-        },
-        QuotaPolicyEntry {
-            name: "utility",
-            summary: "each color goes where it saves the most misses, looking ahead over plateaus",
-            policy: &utility::Utility,
-        },
-        QuotaPolicyEntry {
-            name: "equal",
-            summary: "the same share for all",
-            policy: &equal::Equal,
-        },
-    ],
-);
+#[rustfmt::skip]
+pub static QUOTA_POLICIES: Registry<QuotaPolicyEntry> = Registry::new("quota policy", &[
+    best_quota::BestQuota::ENTRY,
+    utility::Utility::ENTRY,
+    equal::Equal::ENTRY,
+]);
 
 /// The quotas of `entry`; `None` without tasks, or with more tasks than colors.
 pub fn divide(entry: &QuotaPolicyEntry, colors: u16, curves: &[MissCurve]) -> Option<Vec<u16>> {

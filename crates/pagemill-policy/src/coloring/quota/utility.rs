@@ -1,4 +1,4 @@
-use super::QuotaPolicy;
+use super::{QuotaPolicy, QuotaPolicyEntry};
 use crate::coloring::MissCurve;
 
 /// Utility-based division with look-ahead (Qureshi and Patt 2006, section 5): the task that saves the most misses a color, over
@@ -20,6 +20,14 @@ impl Step {
         let rate = |step: Self, per: Self| u128::from(step.saved_misses) * u128::from(per.colors);
         rate(self, other) > rate(other, self)
     }
+}
+
+impl Utility {
+    pub(super) const ENTRY: QuotaPolicyEntry = QuotaPolicyEntry {
+        name: "utility",
+        summary: "each color goes where it saves the most misses, looking ahead over plateaus",
+        policy: &Self,
+    };
 }
 
 impl QuotaPolicy for Utility {

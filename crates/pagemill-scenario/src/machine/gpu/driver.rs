@@ -6,8 +6,8 @@ use pagemill_policy::residency::{
 };
 use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
 use pagemill_sim::{
-    DriverCosts, DriverMachine, FaultSpec, Memory, PatternCosts, Translation, TranslationSpec,
-    WriteBursts,
+    DriverCosts, DriverMachine, FaultOrder, FaultSpec, Memory, PatternCosts, Translation,
+    TranslationSpec, WriteBursts,
 };
 
 use super::{EVICTION_POLICIES, GpuMemory, bytes, number};
@@ -127,10 +127,12 @@ fn read_faults(mut faults: SourcedSection<'_>) -> Option<FaultSpec> {
     let utlb_outstanding = faults.value("utlb_outstanding", number);
     let batch_entries = faults.value("batch_entries", number);
     let interrupt_latency = faults.value("interrupt_latency", quantity::time);
+    let order = faults.optional("order", fault_order);
     Some(FaultSpec {
         utlb_outstanding: utlb_outstanding?,
         batch_entries: batch_entries?,
         interrupt_latency: interrupt_latency?,
+        order: order?.unwrap_or_default(),
     })
 }
 
@@ -203,6 +205,14 @@ fn read_thrashing(policy: &mut SourcedSection<'_>) -> Option<Option<ThrashingSpe
         ..default
     };
     Some(detected?.then_some(spec))
+}
+
+fn fault_order(node: &Node) -> Result<FaultOrder, Wrong> {
+    let orders = [
+        ("arrival", FaultOrder::Arrival),
+        ("turns", FaultOrder::Turns),
+    ];
+    one_of("orders of faults", &orders)(node)
 }
 
 fn page_tables(node: &Node) -> Result<PageTables, Wrong> {

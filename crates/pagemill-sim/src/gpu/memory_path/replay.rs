@@ -75,8 +75,8 @@ impl MemoryPath {
                 Answer::InPlace(at) => {
                     self.remote_bytes += super::SEGMENT_BYTES;
                     let address = request.segment << SEGMENT_SHIFT;
-                    self.wires.ledger.remote(address, super::SEGMENT_BYTES);
-                    return self.wires.link.read(at, 1, super::SEGMENT_BYTES);
+                    self.host_link.ledger.remote(address, super::SEGMENT_BYTES);
+                    return self.host_link.link.read(at, 1, super::SEGMENT_BYTES);
                 }
                 Answer::Waits => return *now,
             }

@@ -18,12 +18,12 @@ use pagemill_policy::residency::{
 use pagemill_types::Picos;
 
 use super::{MigrationCounts, Moves};
-use crate::gpu::wires::Wires;
+use crate::gpu::host_link::HostLink;
 use fault_buffer::FaultBuffer;
 pub(crate) use fault_buffer::Waiter;
 pub use handler::HandlerCounts;
 use handler::{FaultHandler, HandlerStep};
-pub use spec::{DriverCosts, DriverMachine, FaultSpec};
+pub use spec::{DriverCosts, DriverMachine, FaultOrder, FaultSpec};
 
 /// What an access to a page meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl<W: Waiter> DriverPages<W> {
     }
 
     fn with(machine: &DriverMachine, utlbs: u32, driver: Driver, base: u64) -> Self {
-        let mut buffer = FaultBuffer::new(utlbs, machine.faults.utlb_outstanding);
+        let mut buffer = FaultBuffer::new(utlbs, &machine.faults);
         buffer.grow(driver.blocks());
         Self {
             tracks_use: driver.tracks_use(),
@@ -147,13 +147,13 @@ impl<W: Waiter> DriverPages<W> {
     pub(crate) fn advance_and_recheck(
         &mut self,
         now: Picos,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
         awake: &mut Vec<W>,
     ) {
         if self.recheck.take().is_some() {
             self.release_blocked(now, awake);
         } else {
-            self.advance(now, wires, awake);
+            self.advance(now, host_link, awake);
         }
         if !awake.is_empty() {
             self.recheck = Some(now);
@@ -162,8 +162,8 @@ impl<W: Waiter> DriverPages<W> {
 
     /// Goes on with the driver's work at `now`, the time it was due. Accesses to be repeated at once are added to `awake`;
     /// after them, [`DriverPages::release_blocked`] is to be called.
-    pub(crate) fn advance(&mut self, now: Picos, wires: &mut Wires, awake: &mut Vec<W>) {
-        match self.handler.advance(now, &mut self.buffer, wires) {
+    pub(crate) fn advance(&mut self, now: Picos, host_link: &mut HostLink, awake: &mut Vec<W>) {
+        match self.handler.advance(now, &mut self.buffer, host_link) {
             HandlerStep::Again(at) => self.due = Some(at),
             HandlerStep::Replay => {
                 self.due = None;
@@ -208,8 +208,13 @@ impl<W: Waiter> DriverPages<W> {
 
     /// Carries out a call of the program from `at` on; returns when the driver has ended its work, and when the last copy is
     /// done.
-    pub(crate) fn call(&mut self, at: Picos, call: &Call, wires: &mut Wires) -> (Picos, Picos) {
-        self.handler.call(call, at, wires)
+    pub(crate) fn call(
+        &mut self,
+        at: Picos,
+        call: &Call,
+        host_link: &mut HostLink,
+    ) -> (Picos, Picos) {
+        self.handler.call(call, at, host_link)
     }
 
     /// Whether a call of the program changes anything, now or later.
@@ -223,9 +228,9 @@ impl<W: Waiter> DriverPages<W> {
         at: Picos,
         bytes: Range<u64>,
         writes: bool,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> (Picos, u64) {
-        self.handler.host_touch(bytes, writes, at, wires)
+        self.handler.host_touch(bytes, writes, at, host_link)
     }
 
     /// The CPU has touched those of the bytes at offsets `bytes` that were untouched.
@@ -234,13 +239,13 @@ impl<W: Waiter> DriverPages<W> {
     }
 
     /// Managed pages have `gpu_bytes` of GPU memory from now on.
-    pub(crate) fn limit(&mut self, at: Picos, gpu_bytes: u64, wires: &mut Wires) {
-        self.handler.limit(gpu_bytes, at, wires);
+    pub(crate) fn limit(&mut self, at: Picos, gpu_bytes: u64, host_link: &mut HostLink) {
+        self.handler.limit(gpu_bytes, at, host_link);
     }
 
     /// The bytes at offsets `bytes` are freed; nothing moves.
-    pub(crate) fn free(&mut self, at: Picos, bytes: Range<u64>, wires: &mut Wires) {
-        self.handler.free(bytes, at, wires);
+    pub(crate) fn free(&mut self, at: Picos, bytes: Range<u64>, host_link: &mut HostLink) {
+        self.handler.free(bytes, at, host_link);
     }
 
     /// The pages of the block of 4 KiB page `page` that only GPU memory has.

@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::timeline::{TimelineEvent, TimelineKind};
 
 use super::deferred::Request;
+use super::host_link::HostLink;
 use super::memory_path::MANAGED_BASE;
 use super::stream::AccessKind;
-use super::wires::Wires;
 use driver::{DriverPages, Found, Waiter};
 use pagemill_policy::residency::{
     Action, BIG_PAGE_PAGES, BLOCK_PAGES, Call, PAGE_BYTES, PageMask, Side,
@@ -70,6 +70,10 @@ impl Waiter for Sleeping {
 
     fn instruction(&self) -> u32 {
         self.request.instruction
+    }
+
+    fn warp(&self) -> u32 {
+        self.request.warp
     }
 }
 
@@ -232,12 +236,12 @@ impl Pages {
         address: u64,
         bytes: u64,
         writes: bool,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> (Picos, u64) {
         match self {
             Self::Fixed => (at, 0),
-            Self::Ranges(ranges) => ranges.cpu_request(at, address, bytes, wires),
-            Self::Driver(pages) => pages.host_touch(at, offsets(address, bytes), writes, wires),
+            Self::Ranges(ranges) => ranges.cpu_request(at, address, bytes, host_link),
+            Self::Driver(pages) => pages.host_touch(at, offsets(address, bytes), writes, host_link),
         }
     }
 
@@ -247,19 +251,19 @@ impl Pages {
         at: Picos,
         address: u64,
         bytes: u64,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Picos {
         match self {
             Self::Fixed => at,
-            Self::Ranges(ranges) => ranges.prefetch(at, address, bytes, wires),
+            Self::Ranges(ranges) => ranges.prefetch(at, address, bytes, host_link),
             Self::Driver(pages) => {
                 let call = Call {
                     bytes: offsets(address, bytes),
                     action: Action::Prefetch(Side::Gpu),
                 };
                 let start = at;
-                let (now, done) = pages.call(at, &call, wires);
-                wires.timeline.record(|| TimelineEvent {
+                let (now, done) = pages.call(at, &call, host_link);
+                host_link.timeline.record(|| TimelineEvent {
                     kind: TimelineKind::CopyToGpu,
                     start,
                     end: done,
@@ -271,11 +275,11 @@ impl Pages {
     }
 
     /// Managed pages have `bytes` of GPU memory from now on.
-    pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64, wires: &mut Wires) {
+    pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64, host_link: &mut HostLink) {
         match self {
             Self::Fixed => {}
-            Self::Ranges(ranges) => ranges.limit_frames(at, bytes, wires),
-            Self::Driver(pages) => pages.limit(at, bytes, wires),
+            Self::Ranges(ranges) => ranges.limit_frames(at, bytes, host_link),
+            Self::Driver(pages) => pages.limit(at, bytes, host_link),
         }
     }
 
@@ -343,22 +347,22 @@ impl Pages {
         address: u64,
         bytes: u64,
         action: Action,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Option<(Picos, Picos)> {
         let Self::Driver(pages) = self else {
             return None;
         };
         let bytes = offsets(address, bytes);
-        let called = pages.call(at, &Call { bytes, action }, wires);
+        let called = pages.call(at, &Call { bytes, action }, host_link);
         pages.heeds(action).then_some(called)
     }
 
     /// The bytes from `address` are no longer anything; nothing moves.
-    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, wires: &mut Wires) {
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, host_link: &mut HostLink) {
         match self {
             Self::Fixed => {}
-            Self::Ranges(ranges) => ranges.forget(at, address, bytes, wires),
-            Self::Driver(pages) => pages.free(at, offsets(address, bytes), wires),
+            Self::Ranges(ranges) => ranges.forget(at, address, bytes, host_link),
+            Self::Driver(pages) => pages.free(at, offsets(address, bytes), host_link),
         }
     }
 

@@ -12,11 +12,11 @@ mod host;
 mod invariants;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::{
     AfterFullBuffer, CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity,
 };
 use crate::gpu::page_events;
-use crate::gpu::wires::Wires;
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::in_flight::{Flight, InFlight};
 use crate::parts::link::Direction;
@@ -207,7 +207,12 @@ impl Ranges {
 
     /// A GPU request; asked in non-decreasing time.
     #[inline]
-    pub(crate) fn touch(&mut self, at: Picos, request: PageRequest, wires: &mut Wires) -> Touch {
+    pub(crate) fn touch(
+        &mut self,
+        at: Picos,
+        request: PageRequest,
+        host_link: &mut HostLink,
+    ) -> Touch {
         let index = ((request.address >> self.page_shift) - self.first_page) as usize;
         if let Some(frames) = &mut self.frames {
             frames.touch(index);
@@ -215,7 +220,7 @@ impl Ranges {
         if self.is_whole[index] {
             return Touch::Here(at);
         }
-        let touch = self.request_of_partial(at, index, request, wires);
+        let touch = self.request_of_partial(at, index, request, host_link);
         if self.checks.is_due() {
             self.debug_check();
         }
@@ -227,10 +232,10 @@ impl Ranges {
         at: Picos,
         index: usize,
         request: PageRequest,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Touch {
         if self.arrivals.is_some() {
-            return self.request_by_arrivals(at, index, request, wires);
+            return self.request_by_arrivals(at, index, request, host_link);
         }
         if self.flights[index].until() <= at && self.pages[index].state() == PageState::ValidInGpu {
             self.is_whole[index] = true;
@@ -239,12 +244,14 @@ impl Ranges {
         }
         let range = self.range_of(request);
         let known = at + self.spec.query;
-        if let Some(free_at) = self.blocked_at_request(known, index, range, request.asker, wires) {
+        if let Some(free_at) =
+            self.blocked_at_request(known, index, range, request.asker, host_link)
+        {
             return Touch::LooksUpAgain(free_at);
         }
         let decision = self.decide(index, range);
         if let GpuDecision::Fetch { .. } = decision {
-            self.fetch(known, index, request.asker, wires);
+            self.fetch(known, index, request.asker, host_link);
         }
         let arrival = self.flights[index].arrival(known, range);
         if arrival == known {
@@ -254,7 +261,7 @@ impl Ranges {
             return Touch::Arrives(arrival);
         }
         if self.spec.merge != MergeScope::Gpu {
-            return Touch::Arrives(self.unmerged(known, index, range, request.asker, wires));
+            return Touch::Arrives(self.unmerged(known, index, range, request.asker, host_link));
         }
         self.counts.joined_requests += 1;
         Touch::Arrives(arrival)
@@ -308,7 +315,7 @@ impl Ranges {
         index: usize,
         request: PageRange,
         asker: Asker,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Picos {
         let own = self
             .owner(asker)
@@ -326,14 +333,16 @@ impl Ranges {
             return first.done;
         }
         self.counts.repeated_bytes += first.range.bytes();
-        wires.ledger.book(self.addresses(index).start, |traffic| {
-            traffic.repeated_bytes += first.range.bytes();
-        });
+        host_link
+            .ledger
+            .book(self.addresses(index).start, |traffic| {
+                traffic.repeated_bytes += first.range.bytes();
+            });
         let move_once_more = Move {
             range: first.range,
             cause: page_events::REPEAT,
         };
-        let done = self.transfer(at, index, move_once_more, asker, wires);
+        let done = self.transfer(at, index, move_once_more, asker, host_link);
         // CPU requests and evictions wait for these transfers too.
         self.flights[index].extend_until(done);
         done
@@ -349,17 +358,17 @@ impl Ranges {
     }
 
     /// Moves the planned ranges: an entry and a transfer each.
-    fn fetch(&mut self, at: Picos, index: usize, asker: Asker, wires: &mut Wires) {
+    fn fetch(&mut self, at: Picos, index: usize, asker: Asker, host_link: &mut HostLink) {
         self.note_fault(index);
-        self.make_room(at, index, wires);
-        self.populate(at, index, wires);
+        self.make_room(at, index, host_link);
+        self.populate(at, index, host_link);
         for place in 0..self.planned.len() {
             let range = self.planned[place];
             let needed = Move {
                 range,
                 cause: page_events::FAULT,
             };
-            let done = self.transfer(at, index, needed, asker, wires);
+            let done = self.transfer(at, index, needed, asker, host_link);
             let is_moved = true;
             let flight = Flight {
                 range,
@@ -369,24 +378,26 @@ impl Ranges {
             self.flights[index].insert(at, flight);
         }
         let planned = std::mem::take(&mut self.planned);
-        self.count_refetched(index, &planned, wires);
+        self.count_refetched(index, &planned, host_link);
         self.planned = planned;
     }
 
     /// Counts those of the moved `ranges` that were on the GPU before.
-    fn count_refetched(&mut self, index: usize, ranges: &[PageRange], wires: &mut Wires) {
+    fn count_refetched(&mut self, index: usize, ranges: &[PageRange], host_link: &mut HostLink) {
         if let Some(departed) = self.departed.get(&index) {
             let came = ranges.iter();
             let again = came.map(|&range| overlap(departed, range)).sum::<u64>();
             self.counts.refetched_bytes += again;
-            wires.ledger.book(self.addresses(index).start, |traffic| {
-                traffic.repeated_bytes += again;
-            });
+            host_link
+                .ledger
+                .book(self.addresses(index).start, |traffic| {
+                    traffic.repeated_bytes += again;
+                });
         }
     }
 
     /// A migration gets its entry in the buffer of `partition`; returns when.
-    fn enter_buffer(&mut self, at: Picos, partition: usize, wires: &mut Wires) -> Picos {
+    fn enter_buffer(&mut self, at: Picos, partition: usize, host_link: &mut HostLink) -> Picos {
         let slot = match &mut self.slots {
             Some(slots) => slots.admit(at),
             None => at,
@@ -394,7 +405,7 @@ impl Ranges {
         let start = self.buffers[partition].admit(slot);
         if start > slot {
             let partition = partition as u32;
-            wires.timeline.record(|| TimelineEvent {
+            host_link.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::BufferFull { partition },
                 start: slot,
                 end: start,
@@ -411,15 +422,15 @@ impl Ranges {
         index: usize,
         Move { range, cause }: Move,
         asker: Asker,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Picos {
         let partition = asker.partition;
-        let start = self.enter_buffer(at, partition, wires);
+        let start = self.enter_buffer(at, partition, host_link);
         let overhead = self.spec.fault_overhead;
         // Every range of a page waits for the page's frame, not only the first.
         let ready = start.max(self.frame_free_at(index)) + overhead;
         let transfer =
-            wires
+            host_link
                 .link
                 .transfer_from(at + overhead, ready, Direction::ToGpu, range.bytes());
         let done = transfer.done.max(ready + self.chain_time(range)) + self.spec.update;
@@ -441,12 +452,14 @@ impl Ranges {
         }
         self.counts.migrations += 1;
         self.counts.migrated_bytes += range.bytes();
-        wires.ledger.book(self.addresses(index).start, |traffic| {
-            traffic.faults += 1;
-            traffic.migrated_bytes += range.bytes();
-        });
+        host_link
+            .ledger
+            .book(self.addresses(index).start, |traffic| {
+                traffic.faults += 1;
+                traffic.migrated_bytes += range.bytes();
+            });
         let page = self.first_page + index as u64;
-        wires.timeline.record(|| TimelineEvent {
+        host_link.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Migration {
                 page,
                 partition: partition as u32,
@@ -455,7 +468,7 @@ impl Ranges {
             end: done,
             bytes: range.bytes(),
         });
-        wires.timeline.page(PageChange {
+        host_link.timeline.page(PageChange {
             cause,
             page,
             range,
@@ -473,8 +486,8 @@ impl Ranges {
     }
 
     /// What the page has on the GPU, if a page map is recorded.
-    fn leaving(&self, index: usize, wires: &mut Wires) -> Option<RangeSet> {
-        wires
+    fn leaving(&self, index: usize, host_link: &mut HostLink) -> Option<RangeSet> {
+        host_link
             .timeline
             .pages()
             .map(|_| self.pages[index].valid().clone())
@@ -486,11 +499,11 @@ impl Ranges {
         index: usize,
         (ranges, cause): (Option<RangeSet>, u8),
         (start, done): (Picos, Picos),
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) {
         let page = self.first_page + index as u64;
         for &range in ranges.iter().flat_map(|ranges| ranges.iter()) {
-            wires.timeline.page(PageChange {
+            host_link.timeline.page(PageChange {
                 cause,
                 page,
                 range,
@@ -508,7 +521,7 @@ impl Ranges {
     }
 
     /// Gives the page a frame, moving another page out if GPU memory is full.
-    fn make_room(&mut self, at: Picos, index: usize, wires: &mut Wires) {
+    fn make_room(&mut self, at: Picos, index: usize, host_link: &mut HostLink) {
         let victim = match &mut self.frames {
             Some(frames) if frames.holds(index) => return,
             Some(frames) => frames.admit(index),
@@ -518,18 +531,18 @@ impl Ranges {
         };
         self.moves.came(self.addresses(index));
         if let Some(victim) = victim {
-            let left = self.move_out(at, victim, wires);
+            let left = self.move_out(at, victim, host_link);
             if let Some(frames) = &mut self.frames {
                 frames.set_free_at(index, left);
             }
-            self.move_out_along(at, wires);
+            self.move_out_along(at, host_link);
         }
     }
 
     /// Pages leave that the policy sends along with the last victim.
-    fn move_out_along(&mut self, at: Picos, wires: &mut Wires) {
+    fn move_out_along(&mut self, at: Picos, host_link: &mut HostLink) {
         while let Some(page) = self.frames.as_mut().and_then(Frames::next_along) {
-            self.move_out(at, page, wires);
+            self.move_out(at, page, host_link);
         }
     }
 
@@ -540,29 +553,31 @@ impl Ranges {
     }
 
     /// The page leaves GPU memory to make room. Returns when its frame is free.
-    fn move_out(&mut self, at: Picos, victim: usize, wires: &mut Wires) -> Picos {
+    fn move_out(&mut self, at: Picos, victim: usize, host_link: &mut HostLink) -> Picos {
         // Bytes still on the way to the victim must land before they can go back.
         let landed = at.max(self.flights[victim].until());
-        let leaving = self.leaving(victim, wires);
+        let leaving = self.leaving(victim, host_link);
         let bytes = self.leave_gpu(victim);
         let done = if bytes == 0 {
             landed
         } else {
-            let transfer = wires
+            let transfer = host_link
                 .link
                 .transfer_from(at, landed, Direction::ToCpu, bytes);
             transfer.done
         };
         let left = (leaving, page_events::EVICTION);
-        self.record_departure(victim, left, (landed, done), wires);
+        self.record_departure(victim, left, (landed, done), host_link);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
-        wires.ledger.book(self.addresses(victim).start, |traffic| {
-            traffic.evictions += 1;
-            traffic.returned_bytes += bytes;
-        });
+        host_link
+            .ledger
+            .book(self.addresses(victim).start, |traffic| {
+                traffic.evictions += 1;
+                traffic.returned_bytes += bytes;
+            });
         let page = self.first_page + victim as u64;
-        wires.timeline.record(|| TimelineEvent {
+        host_link.timeline.record(|| TimelineEvent {
             kind: TimelineKind::Eviction { page },
             start: at,
             end: done,
@@ -615,7 +630,7 @@ impl Ranges {
         at: Picos,
         address: u64,
         bytes: u64,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> (Picos, u64) {
         let mut done = at;
         let mut moved = 0;
@@ -629,21 +644,23 @@ impl Ranges {
                 continue;
             }
             let landed = at.max(self.flights[index].until());
-            let leaving = self.leaving(index, wires);
+            let leaving = self.leaving(index, host_link);
             let page_moved = self.leave_gpu(index);
             if let Some(frames) = &mut self.frames {
                 frames.release(index);
             }
             moved += page_moved;
             self.counts.returned_pages += 1;
-            wires.ledger.book(self.addresses(index).start, |traffic| {
-                traffic.returned_bytes += page_moved;
-            });
-            let transfer = wires
+            host_link
+                .ledger
+                .book(self.addresses(index).start, |traffic| {
+                    traffic.returned_bytes += page_moved;
+                });
+            let transfer = host_link
                 .link
                 .transfer_from(at, landed, Direction::ToCpu, page_moved);
             let left = (leaving, page_events::HOST_TOUCH);
-            self.record_departure(index, left, (landed, transfer.done), wires);
+            self.record_departure(index, left, (landed, transfer.done), host_link);
             done = done.max(transfer.done);
         }
         self.counts.returned_bytes += moved;

@@ -2,13 +2,13 @@
 
 use super::ranges::{Ranges, RangesSpec};
 use super::{Asker, PageRequest, Touch};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::{AfterFullBuffer, CpuReturn, GpuMachine, Memory, MergeScope, Validity};
-use crate::gpu::wires::Wires;
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
-use pagemill_policy::migration::{MigrationPolicy, MigrationSpec, POLICIES, PolicyEntry};
-use pagemill_policy::surroundings::Surroundings;
-use pagemill_types::{Bandwidth, PageRange, PageSize, Picos, RangeSet};
+use pagemill_policy::migration::{MigrationSpec, POLICIES, PolicyEntry};
+use pagemill_testkit::looker::{Looker, Seen};
+use pagemill_types::{Bandwidth, PageSize, Picos};
 use proptest::prelude::*;
 
 const PAGE: u64 = 2048;
@@ -174,7 +174,7 @@ proptest! {
         spec.unit_bytes = UNIT as u32;
         let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
         ranges.grow(PAGE * PAGES);
-        let mut wires = Wires::new(machine.link, Timeline::with_limit(0));
+        let mut host_link = HostLink::new(machine.link, Timeline::with_limit(0));
         let mut model = ByteMap::new(whole_page);
         let mut at = 0;
         for (gap, action) in actions {
@@ -182,21 +182,21 @@ proptest! {
             match action {
                 Action::Gpu { segment, partition } => {
                     let address = segment * 128;
-                    let got = match ranges.touch(Picos(at), segment_at(address, Asker { sm: 0, partition }), &mut wires) {
+                    let got = match ranges.touch(Picos(at), segment_at(address, Asker { sm: 0, partition }), &mut host_link) {
                         Touch::Here(at) | Touch::Arrives(at) => at.0,
                         other => unreachable!("{other:?}"),
                     };
                     prop_assert_eq!(got, model.gpu_request(at, address, partition));
                 }
                 Action::Cpu { from, bytes } => {
-                    let (done, _) = ranges.cpu_request(Picos(at), from, bytes, &mut wires);
+                    let (done, _) = ranges.cpu_request(Picos(at), from, bytes, &mut host_link);
                     prop_assert_eq!(done.0, model.cpu_request(at, from, from + bytes, cpu_return));
                     // The host waits for its pages.
                     at = at.max(done.0);
                 }
             }
-            prop_assert_eq!(wires.link.traffic(Direction::ToGpu).bytes, model.migrated);
-            prop_assert_eq!(wires.link.traffic(Direction::ToCpu).bytes, model.returned);
+            prop_assert_eq!(host_link.link.traffic(Direction::ToGpu).bytes, model.migrated);
+            prop_assert_eq!(host_link.link.traffic(Direction::ToCpu).bytes, model.returned);
             let resident = model.arrival.iter().flatten().count() as u64;
             prop_assert_eq!(ranges.resident_bytes(), resident);
             if valid_only {
@@ -219,13 +219,13 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
     );
     let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
     ranges.grow(PAGE * PAGES);
-    let mut wires = Wires::new(machine.link, Timeline::with_limit(10));
+    let mut host_link = HostLink::new(machine.link, Timeline::with_limit(10));
     let mut request = |at: u64, page: u64| {
         let asker = Asker {
             sm: 0,
             partition: 0,
         };
-        ranges.touch(Picos(at), segment_at(page * PAGE, asker), &mut wires)
+        ranges.touch(Picos(at), segment_at(page * PAGE, asker), &mut host_link)
     };
     let second = 1_000_000_000;
     request(0, 0);
@@ -244,7 +244,7 @@ fn a_full_memory_moves_the_least_recently_used_page_out() {
 /// Ranges of whole pages or of 256-byte units, asked by hand.
 struct Bench {
     ranges: Ranges,
-    wires: Wires,
+    host_link: HostLink,
 }
 
 impl Bench {
@@ -256,7 +256,7 @@ impl Bench {
         ranges.grow(PAGE * PAGES);
         Self {
             ranges,
-            wires: Wires::new(machine.link, Timeline::with_limit(0)),
+            host_link: HostLink::new(machine.link, Timeline::with_limit(0)),
         }
     }
 
@@ -269,7 +269,7 @@ impl Bench {
         let at = Picos::from_nanos(at_ns);
         match self
             .ranges
-            .touch(at, segment_at(address, asker), &mut self.wires)
+            .touch(at, segment_at(address, asker), &mut self.host_link)
         {
             Touch::Here(at) | Touch::Arrives(at) => at.as_nanos(),
             other => unreachable!("{other:?}"),
@@ -278,14 +278,14 @@ impl Bench {
 
     fn cpu_request(&mut self, at_ns: u64, bytes: u64) -> (u64, u64) {
         let at = Picos::from_nanos(at_ns);
-        let (done, moved) = self.ranges.cpu_request(at, 0, bytes, &mut self.wires);
+        let (done, moved) = self.ranges.cpu_request(at, 0, bytes, &mut self.host_link);
         (done.as_nanos(), moved)
     }
 
     /// Bytes on the link, of those what was moved more than once, and what is on the GPU.
     fn bytes(&self) -> (u64, u64, u64) {
         let counts = self.ranges.counts();
-        let on_the_link = self.wires.link.traffic(Direction::ToGpu).bytes;
+        let on_the_link = self.host_link.link.traffic(Direction::ToGpu).bytes;
         assert_eq!(counts.migrated_bytes, on_the_link);
         assert_eq!(
             on_the_link,
@@ -491,7 +491,7 @@ proptest! {
                             bench.request(at, from, 0);
                         }
                         _ => {
-                            let _ = bench.ranges.prefetch(Picos::from_nanos(at), from, to - from, &mut bench.wires);
+                            let _ = bench.ranges.prefetch(Picos::from_nanos(at), from, to - from, &mut bench.host_link);
                         }
                     }
                     for byte in &mut model[(from / unit * unit) as usize..to.next_multiple_of(unit) as usize] {
@@ -502,7 +502,7 @@ proptest! {
                 }
                 Use::HostFirst => bench.ranges.touched_by_host(from, to - from),
                 Use::HostRequest => {
-                    bench.ranges.cpu_request(Picos::from_nanos(at), from, to - from, &mut bench.wires);
+                    bench.ranges.cpu_request(Picos::from_nanos(at), from, to - from, &mut bench.host_link);
                     for byte in &mut model[(from / PAGE * PAGE) as usize..to.next_multiple_of(PAGE) as usize] {
                         if *byte == Byte::Gpu {
                             *byte = Byte::Cpu;
@@ -520,7 +520,7 @@ proptest! {
             let counts = bench.ranges.counts();
             prop_assert_eq!(counts.populated_bytes, populated);
             prop_assert_eq!(counts.migrated_bytes, migrated);
-            prop_assert_eq!(bench.wires.link.traffic(Direction::ToGpu).bytes, migrated);
+            prop_assert_eq!(bench.host_link.link.traffic(Direction::ToGpu).bytes, migrated);
             let resident = model.iter().filter(|byte| **byte == Byte::Gpu).count() as u64;
             prop_assert_eq!(bench.ranges.resident_bytes(), resident);
         }
@@ -535,7 +535,7 @@ fn a_first_touch_takes_query_and_update_and_is_shared() {
         for (at, partition) in [(0, 0), (2, 1)] {
             assert_eq!(bench.request(at, 0, partition), 5 + 7);
         }
-        assert_eq!(bench.wires.link.traffic(Direction::ToGpu).bytes, 0);
+        assert_eq!(bench.host_link.link.traffic(Direction::ToGpu).bytes, 0);
         assert_eq!(bench.ranges.counts().populated_bytes, PAGE);
         assert_eq!(bench.ranges.counts().migrations, 0);
         assert_eq!(bench.cpu_request(100, 1).1, PAGE, "what a kernel wrote");
@@ -566,7 +566,7 @@ fn a_request_that_found_the_buffer_full_looks_up_again() {
     };
     let mut touch = |at_ns: u64, address: u64| {
         let at = Picos::from_nanos(at_ns);
-        (bench.ranges).touch(at, segment_at(address, asker), &mut bench.wires)
+        (bench.ranges).touch(at, segment_at(address, asker), &mut bench.host_link)
     };
     let free_at = Picos::from_nanos(first);
     assert_eq!(touch(10, 0), Touch::LooksUpAgain(free_at));
@@ -608,7 +608,7 @@ proptest! {
         }
         while let Some((at, number, address, partition)) = waiting.pop_first() {
             let asker = Asker { sm: number as u32 % 4, partition };
-            match bench.ranges.touch(at, segment_at(address, asker), &mut bench.wires) {
+            match bench.ranges.touch(at, segment_at(address, asker), &mut bench.host_link) {
                 Touch::LooksUpAgain(again) => {
                     prop_assert!(again > at);
                     waiting.insert((again, number, address, partition));
@@ -623,38 +623,6 @@ proptest! {
         if merges {
             prop_assert_eq!(bench.bytes(), (units.len() as u64 * unit, 0, units.len() as u64 * unit));
         }
-    }
-}
-
-/// What a policy saw: page, allocation, bytes of pages 0 to 2, free frames, faults before.
-type Seen = (u32, std::ops::Range<u32>, [u64; 3], Option<u64>, Vec<u32>);
-
-/// Moves what is asked for, and writes down what it sees.
-#[derive(Debug)]
-struct Looker(&'static std::sync::Mutex<Vec<Seen>>);
-
-impl MigrationPolicy for Looker {
-    fn plan(
-        &self,
-        _: u32,
-        valid: &RangeSet,
-        request: PageRange,
-        around: &dyn Surroundings,
-        fetch: &mut Vec<PageRange>,
-    ) {
-        let mut seen = self.0.lock().unwrap();
-        seen.push((
-            around.page(),
-            around.allocation(),
-            [0, 1, 2].map(|page| around.valid_bytes(page)),
-            around.free_frames(),
-            around.faults().recent().collect(),
-        ));
-        fetch.extend(valid.missing(request));
-    }
-
-    fn tracks_faults(&self) -> bool {
-        true
     }
 }
 
@@ -674,16 +642,23 @@ fn a_policy_sees_pages_allocations_frames_and_faults() {
     let mut ranges = Ranges::new(RangesSpec::of(&machine), spec.build().unwrap(), 0);
     ranges.allocate(0, PAGE, PAGE);
     ranges.allocate(PAGE, 2 * PAGE, 3 * PAGE);
-    let wires = Wires::new(machine.link, Timeline::with_limit(0));
-    let mut bench = Bench { ranges, wires };
+    let host_link = HostLink::new(machine.link, Timeline::with_limit(0));
+    let mut bench = Bench { ranges, host_link };
     for (at_ms, address) in [(0, 0), (1, PAGE), (2, PAGE + UNIT), (3, 2 * PAGE)] {
         bench.request(at_ms * 1_000_000, address, 0);
     }
+    let seen = |page, allocation, valid_bytes, free, faults| Seen {
+        page,
+        allocation,
+        valid_bytes,
+        frames: (Some(2), Some(free)),
+        faults,
+    };
     let expected = [
-        (0, 0..1, [0, 0, 0], Some(2), vec![]),
-        (1, 1..3, [UNIT, 0, 0], Some(1), vec![0]),
-        (1, 1..3, [UNIT, UNIT, 0], Some(0), vec![1, 0]),
-        (2, 1..3, [UNIT, 2 * UNIT, 0], Some(0), vec![1, 1, 0]),
+        seen(0, 0..1, [0; 4], 2, (0, 0, vec![])),
+        seen(1, 1..3, [UNIT, 0, 0, 0], 1, (1, 0, vec![0])),
+        seen(1, 1..3, [UNIT, UNIT, 0, 0], 0, (2, 1, vec![1, 0])),
+        seen(2, 1..3, [UNIT, 2 * UNIT, 0, 0], 0, (3, 0, vec![1, 1, 0])),
     ];
     assert_eq!(*SEEN.lock().unwrap(), expected);
 }

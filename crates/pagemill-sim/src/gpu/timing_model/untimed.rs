@@ -30,13 +30,13 @@ impl TimingModel {
         let before = self.path.stats();
         let place = self.launches.len();
         let number = u32::try_from(place).unwrap_or(u32::MAX);
-        self.path.wires.ledger.set_launch(Some(number));
-        if let Some(pages) = self.path.wires.timeline.pages() {
+        self.path.host_link.ledger.set_launch(Some(number));
+        if let Some(pages) = self.path.host_link.timeline.pages() {
             pages.launch(&key.kernel, start.0);
         }
         let begin = start + self.launch_overhead;
         let moved = self.path.replay(begin, &executed.touches);
-        self.path.wires.ledger.set_launch(None);
+        self.path.host_link.ledger.set_launch(None);
         let mut report = LaunchReport {
             kernel: key.kernel.clone(),
             stats: LaunchStats {
@@ -56,16 +56,19 @@ impl TimingModel {
         self.now = end;
         self.kernels_done = end;
         self.kernel_time += time;
-        if let Some(pages) = self.path.wires.timeline.pages() {
+        if let Some(pages) = self.path.host_link.timeline.pages() {
             pages.ended(end.0);
         }
         let name = report.kernel.clone();
-        self.path.wires.timeline.record_kernel(|| TimelineEvent {
-            kind: TimelineKind::Kernel { name },
-            start,
-            end,
-            bytes: 0,
-        });
+        self.path
+            .host_link
+            .timeline
+            .record_kernel(|| TimelineEvent {
+                kind: TimelineKind::Kernel { name },
+                start,
+                end,
+                bytes: 0,
+            });
         self.execution.add(&executed.execution);
         let is_over = self.execution.thread_instructions > self.instruction_limit;
         self.launches.push(report.clone());

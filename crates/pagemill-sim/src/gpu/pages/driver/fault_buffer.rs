@@ -1,9 +1,19 @@
 //! Faults on their way to the driver, and who waits for them.
 
+#[cfg(test)]
+mod access;
+mod blocked;
+mod invariants;
+mod turns;
+
 use std::collections::VecDeque;
 
 use pagemill_policy::residency::BLOCK_PAGES;
-use pagemill_types::Picos;
+use pagemill_types::{CheckSchedule, Invariants, Picos};
+
+use super::spec::{FaultOrder, FaultSpec};
+use blocked::Blocked;
+use turns::Turns;
 
 /// An access that sleeps until its page is there.
 pub(crate) trait Waiter: Copy {
@@ -20,6 +30,9 @@ pub(crate) trait Waiter: Copy {
     fn instruction(&self) -> u32 {
         0
     }
+
+    /// Its warp, or what else makes several accesses at a time.
+    fn warp(&self) -> u32;
 }
 
 /// A page that has to be served. They are in order of their pages.
@@ -71,15 +84,15 @@ struct Table<W> {
     pages: Vec<u32>,
     /// The entry of each of `pages`.
     entries: Vec<u32>,
-    blocked: VecDeque<W>,
+    blocked: Blocked<W>,
 }
 
-impl<W> Table<W> {
-    fn new() -> Self {
+impl<W: Waiter> Table<W> {
+    fn new(utlb: u32) -> Self {
         Self {
             pages: Vec::new(),
             entries: Vec::new(),
-            blocked: VecDeque::new(),
+            blocked: Blocked::new(u64::from(utlb)),
         }
     }
 
@@ -105,7 +118,7 @@ impl<W> Table<W> {
     }
 }
 
-/// The fault buffer. Faults that a flush drops come back in the order they had, so they simply stay.
+/// The fault buffer. Faults that a flush drops come back in the order that the machine names, so they simply stay.
 #[derive(Clone, Debug)]
 pub(super) struct FaultBuffer<W> {
     entries: Vec<Entry<W>>,
@@ -117,6 +130,8 @@ pub(super) struct FaultBuffer<W> {
     /// An entry of each block, if it has one.
     of_block: Vec<u32>,
     tables: Vec<Table<W>>,
+    order_of_faults: FaultOrder,
+    turns: Turns,
     limit: usize,
     /// Entries that a replay ends, with their numbers. Reused.
     ended: Vec<(u64, u32)>,
@@ -124,21 +139,25 @@ pub(super) struct FaultBuffer<W> {
     pub(super) faults: u64,
     /// Entries made.
     pub(super) made: u64,
+    checks: CheckSchedule,
 }
 
 impl<W: Waiter> FaultBuffer<W> {
-    pub(super) fn new(utlbs: u32, limit: u32) -> Self {
+    pub(super) fn new(utlbs: u32, spec: &FaultSpec) -> Self {
         Self {
             entries: Vec::new(),
             free: Vec::new(),
             order: VecDeque::new(),
             first_number: 0,
             of_block: Vec::new(),
-            tables: (0..utlbs).map(|_| Table::new()).collect(),
-            limit: limit as usize,
+            tables: (0..utlbs).map(Table::new).collect(),
+            order_of_faults: spec.order,
+            turns: Turns::new(utlbs),
+            limit: spec.utlb_outstanding as usize,
             ended: Vec::new(),
             faults: 0,
             made: 0,
+            checks: CheckSchedule::default(),
         }
     }
 
@@ -152,7 +171,7 @@ impl<W: Waiter> FaultBuffer<W> {
             entry.writes |= waiter.writes();
             entry.more.push(waiter);
         } else if table.pages.len() >= self.limit {
-            table.blocked.push_back(waiter);
+            table.blocked.push(waiter);
         } else {
             self.enter(waiter);
         }
@@ -194,15 +213,28 @@ impl<W: Waiter> FaultBuffer<W> {
         self.order.iter().filter(|entry| entry.id != NONE)
     }
 
-    /// The pages of the first `limit` entries that may be served at `now`, in the order of the buffer.
-    pub(super) fn fetch(&self, now: Picos, limit: u32, faults: &mut Vec<Fault>) {
+    /// The pages of at most `limit` entries that may be served at `now`, in the machine's order.
+    pub(super) fn fetch(&mut self, now: Picos, limit: u32, faults: &mut Vec<Fault>) {
         faults.clear();
-        let due = self.in_order().filter(|entry| entry.not_before <= now);
-        faults.extend(due.take(limit as usize).map(|entry| Fault {
-            page: entry.page,
-            writes: self.entries[entry.id as usize].writes,
-            instruction: self.entries[entry.id as usize].first.instruction(),
-        }));
+        let entries = &self.entries;
+        let in_order = self.order.iter().filter(|entry| entry.id != NONE);
+        let due = in_order.filter(|entry| entry.not_before <= now);
+        let fault_of = |id: u32| {
+            let entry = &entries[id as usize];
+            Fault {
+                page: entry.page(),
+                writes: entry.writes,
+                instruction: entry.first.instruction(),
+            }
+        };
+        let limit = limit as usize;
+        match self.order_of_faults {
+            FaultOrder::Arrival => faults.extend(due.take(limit).map(|entry| fault_of(entry.id))),
+            FaultOrder::Turns => {
+                let due = due.map(|entry| (entry.id, entries[entry.id as usize].first.utlb()));
+                faults.extend(self.turns.choose(due, limit).map(fault_of));
+            }
+        }
     }
 
     /// When the first entry may be served, if there is one.
@@ -272,8 +304,13 @@ impl<W: Waiter> FaultBuffer<W> {
         }
         for table in &mut self.tables {
             let room = self.limit - table.pages.len();
-            let blocked = &mut table.blocked;
-            awake.extend(blocked.drain(..room.min(blocked.len())));
+            match self.order_of_faults {
+                FaultOrder::Arrival => table.blocked.release_oldest(room, awake),
+                FaultOrder::Turns => table.blocked.release_by_warp(room, awake),
+            }
+        }
+        if self.checks.is_due() {
+            self.debug_check();
         }
     }
 

@@ -11,10 +11,10 @@ use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
 use super::recording::{self, Moment, page_number};
 use super::spec::{DriverCosts, DriverMachine};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::page_events;
 use crate::gpu::pages::Moves;
 use crate::gpu::pages::ledger::Ledger;
-use crate::gpu::wires::Wires;
 use crate::parts::link::Direction;
 use crate::timeline::{Timeline, TimelineEvent, TimelineKind};
 
@@ -171,8 +171,13 @@ impl FaultHandler {
 
     /// Carries out a call of the program from `at` on; returns when the driver has ended its work, and when the last copy is
     /// done.
-    pub(super) fn call(&mut self, call: &Call, at: Picos, wires: &mut Wires) -> (Picos, Picos) {
-        self.bring(at, wires);
+    pub(super) fn call(
+        &mut self,
+        call: &Call,
+        at: Picos,
+        host_link: &mut HostLink,
+    ) -> (Picos, Picos) {
+        self.bring(at, host_link);
         let (costs, host_page_pages, base) = (self.costs, self.host_page_pages, self.base);
         let Self {
             driver,
@@ -186,24 +191,27 @@ impl FaultHandler {
         let (mut now, mut done) = (at, at);
         driver.call(call, effects, |block, effects| {
             note_moves(moves, base, block, effects);
-            counts.refetched_bytes += book(departed, &mut wires.ledger, base, block, effects);
+            counts.refetched_bytes += book(departed, &mut host_link.ledger, base, block, effects);
             let left = Departure {
                 base,
                 block,
                 batch: 0,
             };
-            let (sent, copied) = send_back(effects, &costs, now, left, wires);
+            let (sent, copied) = send_back(effects, &costs, now, left, host_link);
             let start = now;
             now = sent + processing(effects, &costs, host_page_pages);
             done = done.max(now).max(copied);
-            recording::decided(&mut wires.timeline, effects, left.moment(start, now));
+            recording::decided(&mut host_link.timeline, effects, left.moment(start, now));
             let bytes = effects.copied_bytes();
             if bytes > 0 {
                 let setup = costs.setup(&effects.copied());
-                let arrived = wires.link.copy(now, Direction::ToGpu, bytes, setup).done;
+                let arrived = host_link
+                    .link
+                    .copy(now, Direction::ToGpu, bytes, setup)
+                    .done;
                 let needed = (page_events::PREFETCH, &PageMask::EMPTY);
                 let when = left.moment(now, arrived);
-                recording::arrived(&mut wires.timeline, effects, needed, when);
+                recording::arrived(&mut host_link.timeline, effects, needed, when);
                 ready_at[block as usize] = arrived;
                 counts.migrations += 1;
                 done = done.max(arrived);
@@ -218,9 +226,9 @@ impl FaultHandler {
         bytes: std::ops::Range<u64>,
         writes: bool,
         at: Picos,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> (Picos, u64) {
-        self.bring(at, wires);
+        self.bring(at, host_link);
         let (costs, base) = (self.costs, self.base);
         let Self {
             driver,
@@ -235,18 +243,19 @@ impl FaultHandler {
         driver.host_touch(bytes.clone(), writes, effects, |block, effects| {
             let landed = now.max(ready_at[block as usize]);
             if !effects.in_place.is_empty() {
-                let used = use_gpu_memory(landed, block, &effects.in_place, &bytes, writes, wires);
+                let used =
+                    use_gpu_memory(landed, block, &effects.in_place, &bytes, writes, host_link);
                 now = used.0;
                 moved += used.1;
                 counts.host_remote_bytes += used.1;
-                note_in_place(moves, &mut wires.ledger, base, block, used.1);
+                note_in_place(moves, &mut host_link.ledger, base, block, used.1);
                 return;
             }
             let left = effects.evictions.iter();
             let pages = left.map(|left| left.copied.count()).sum::<u32>();
             let bytes = u64::from(pages + effects.duplicated.count()) * PAGE_BYTES;
             note_moves(moves, base, block, effects);
-            book(departed, &mut wires.ledger, base, block, effects);
+            book(departed, &mut host_link.ledger, base, block, effects);
             if effects.evictions.is_empty() && bytes == 0 {
                 return;
             }
@@ -256,14 +265,14 @@ impl FaultHandler {
             let start = now;
             if bytes > 0 {
                 let landed = now.max(ready_at[block as usize]);
-                let copy = wires
+                let copy = host_link
                     .link
                     .transfer_from(now, landed, Direction::ToCpu, bytes);
                 now = copy.done;
                 moved += bytes;
             }
             let when = Departure::to_host(base, block).moment(start, now);
-            let timeline = &mut wires.timeline;
+            let timeline = &mut host_link.timeline;
             for left in &effects.evictions {
                 let pages = left.copied.or(&left.dropped);
                 recording::changed(timeline, page_events::HOST_TOUCH, &pages, when);
@@ -275,12 +284,12 @@ impl FaultHandler {
     }
 
     /// Blocks that do not fit `gpu_bytes` leave.
-    pub(super) fn limit(&mut self, gpu_bytes: u64, at: Picos, wires: &mut Wires) {
-        self.bring(at, wires);
+    pub(super) fn limit(&mut self, gpu_bytes: u64, at: Picos, host_link: &mut HostLink) {
+        self.bring(at, host_link);
         let mut now = at;
         while self.driver.shrink(gpu_bytes, &mut self.effects) {
             note_moves(&mut self.moves, self.base, 0, &self.effects);
-            let ledger = &mut wires.ledger;
+            let ledger = &mut host_link.ledger;
             book(
                 &mut self.departed,
                 ledger,
@@ -290,17 +299,22 @@ impl FaultHandler {
             );
             self.counts.evictions += 1;
             let left = Departure::to_host(self.base, NO_BLOCK);
-            (now, _) = send_back(&self.effects, &self.costs, now, left, wires);
+            (now, _) = send_back(&self.effects, &self.costs, now, left, host_link);
         }
     }
 
     /// The bytes at offsets `bytes` are freed.
-    pub(super) fn free(&mut self, bytes: std::ops::Range<u64>, at: Picos, wires: &mut Wires) {
-        self.bring(at, wires);
+    pub(super) fn free(
+        &mut self,
+        bytes: std::ops::Range<u64>,
+        at: Picos,
+        host_link: &mut HostLink,
+    ) {
+        self.bring(at, host_link);
         let base = self.base;
         self.driver.free_each(bytes.clone(), |block, freed| {
             let when = Departure::to_host(base, block).moment(at, at);
-            recording::changed(&mut wires.timeline, page_events::FREED, freed, when);
+            recording::changed(&mut host_link.timeline, page_events::FREED, freed, when);
         });
         self.moves
             .left(self.base + bytes.start..self.base + bytes.end);
@@ -311,17 +325,17 @@ impl FaultHandler {
         &mut self,
         now: Picos,
         buffer: &mut FaultBuffer<W>,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> HandlerStep {
         match self.phase {
             Phase::Fetch => {
-                self.fetch(now, buffer, wires);
+                self.fetch(now, buffer, host_link);
                 let entries = self.batch.entries;
                 HandlerStep::Again(now + self.costs.batch + Picos(self.costs.entry.0 * entries))
             }
             Phase::Blocks => {
-                self.bring(now, wires);
-                match self.next_block(now, buffer, wires) {
+                self.bring(now, host_link);
+                match self.next_block(now, buffer, host_link) {
                     Some(at) => HandlerStep::Again(at),
                     None => {
                         self.phase = Phase::Replay;
@@ -331,7 +345,7 @@ impl FaultHandler {
             }
             Phase::Replay => {
                 self.counts.busy += now - self.batch.start;
-                wires.timeline.record(|| TimelineEvent {
+                host_link.timeline.record(|| TimelineEvent {
                     kind: TimelineKind::FaultBatch,
                     start: self.batch.start,
                     end: now,
@@ -344,12 +358,17 @@ impl FaultHandler {
     }
 
     /// Takes a batch of faults and of reports, sorted by block.
-    fn fetch<W: Waiter>(&mut self, now: Picos, buffer: &FaultBuffer<W>, wires: &mut Wires) {
+    fn fetch<W: Waiter>(
+        &mut self,
+        now: Picos,
+        buffer: &mut FaultBuffer<W>,
+        host_link: &mut HostLink,
+    ) {
         let base = self.base;
         self.driver.release_each(now, |block, page| {
             let when = Departure::to_host(base, block).moment(now, now);
             let page = PageMask::range(page..page + 1);
-            recording::changed(&mut wires.timeline, page_events::UNPINNED, &page, when);
+            recording::changed(&mut host_link.timeline, page_events::UNPINNED, &page, when);
         });
         let faults = &mut self.batch.faults;
         buffer.fetch(now, self.batch_entries, faults);
@@ -371,7 +390,7 @@ impl FaultHandler {
         &mut self,
         now: Picos,
         buffer: &mut FaultBuffer<W>,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Option<Picos> {
         let rest = &self.batch.faults[self.batch.next..];
         let mut faults = 0;
@@ -386,7 +405,7 @@ impl FaultHandler {
             let written: PageMask = written.map(in_block).collect();
             let entries = group.clone().count();
             faults = faulted.count();
-            note_faults(group.clone(), &mut wires.ledger);
+            note_faults(group.clone(), &mut host_link.ledger);
             self.batch.next += entries;
             self.driver
                 .service_for(block, &faulted, &written, now, &mut self.effects);
@@ -397,14 +416,14 @@ impl FaultHandler {
             }
             block
         } else if let Some(block) = self.take_ahead() {
-            wires.ledger.set_origin(u32::MAX);
+            host_link.ledger.set_origin(u32::MAX);
             self.driver.service_ahead(block, now, &mut self.effects);
             self.batch.needed = (page_events::FAULT, PageMask::EMPTY);
             block
         } else {
             self.batch.reports = self.batch.reports.checked_sub(1)?;
             let block = self.reports.pop_front()?;
-            wires.ledger.set_origin(u32::MAX);
+            host_link.ledger.set_origin(u32::MAX);
             self.driver.service_counter(block, now, &mut self.effects);
             self.counts.counter_migrations += u64::from(!self.effects.fetched.is_empty());
             self.batch.needed = (page_events::COUNTER, PageMask::EMPTY);
@@ -412,38 +431,41 @@ impl FaultHandler {
         };
         self.counts.blocks += 1;
         note_moves(&mut self.moves, self.base, block, &self.effects);
-        self.account(block, faults, wires);
+        self.account(block, faults, host_link);
         self.batch.arriving = Some(block);
         self.batch.served.push(block);
         let left = self.departure(block);
-        let (sent, copied) = send_back(&self.effects, &self.costs, now, left, wires);
+        let (sent, copied) = send_back(&self.effects, &self.costs, now, left, host_link);
         self.batch.copied = self.batch.copied.max(copied);
         self.counts.evictions += self.effects.evictions.len() as u64;
         let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);
-        recording::decided(&mut wires.timeline, &self.effects, left.moment(now, at));
+        recording::decided(&mut host_link.timeline, &self.effects, left.moment(now, at));
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             // Until the copy begins, the earliest it can end at.
             self.ready_at[block as usize] = at
                 + self.costs.setup(&self.effects.copied())
-                + wires.link.least_time(Direction::ToGpu, bytes);
+                + host_link.link.least_time(Direction::ToGpu, bytes);
         }
         Some(at)
     }
 
     /// Starts the copy of what the last block decided. Before any other decision: a kernel may end while the driver serves
     /// a report of access counters.
-    fn bring(&mut self, now: Picos, wires: &mut Wires) {
+    fn bring(&mut self, now: Picos, host_link: &mut HostLink) {
         let Some(block) = self.batch.arriving.take() else {
             return;
         };
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             let setup = self.costs.setup(&self.effects.copied());
-            let arrived = wires.link.copy(now, Direction::ToGpu, bytes, setup).done;
+            let arrived = host_link
+                .link
+                .copy(now, Direction::ToGpu, bytes, setup)
+                .done;
             self.counts.migrations += 1;
             self.ready_at[block as usize] = arrived;
-            wires.timeline.record(|| TimelineEvent {
+            host_link.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Migration {
                     page: page_number(self.base, block),
                     partition: 0,
@@ -455,7 +477,7 @@ impl FaultHandler {
             let (cause, faulted) = &self.batch.needed;
             let when = self.departure(block).moment(now, arrived);
             let needed = (*cause, faulted);
-            recording::arrived(&mut wires.timeline, &self.effects, needed, when);
+            recording::arrived(&mut host_link.timeline, &self.effects, needed, when);
             self.batch.copied = self.batch.copied.max(arrived);
         }
     }
@@ -483,8 +505,8 @@ impl FaultHandler {
     }
 
     /// Books what the service of `block`, which `faults` pages were faulted on, moved.
-    fn account(&mut self, block: u32, faults: u32, wires: &mut Wires) {
-        let (base, ledger) = (self.base, &mut wires.ledger);
+    fn account(&mut self, block: u32, faults: u32, host_link: &mut HostLink) {
+        let (base, ledger) = (self.base, &mut host_link.ledger);
         let address = base + u64::from(block) * BLOCK_BYTES;
         ledger.served(address, u64::from(faults), self.counts.batches);
         self.counts.refetched_bytes += book(&mut self.departed, ledger, base, block, &self.effects);
@@ -612,7 +634,7 @@ fn send_back(
     costs: &DriverCosts,
     now: Picos,
     left: Departure,
-    wires: &mut Wires,
+    host_link: &mut HostLink,
 ) -> (Picos, Picos) {
     let (mut at, mut copied) = (now, now);
     for evicted in &effects.evictions {
@@ -621,13 +643,13 @@ fn send_back(
         let bytes = u64::from(evicted.copied.count()) * PAGE_BYTES;
         if bytes > 0 {
             let setup = costs.setup(&evicted.copied);
-            copied = wires.link.copy(at, Direction::ToCpu, bytes, setup).done;
+            copied = host_link.link.copy(at, Direction::ToCpu, bytes, setup).done;
             done = copied;
             if costs.eviction_waits {
                 at = copied;
             }
         }
-        record_departure(evicted, left, (start, done), &mut wires.timeline);
+        record_departure(evicted, left, (start, done), &mut host_link.timeline);
     }
     (at, copied)
 }

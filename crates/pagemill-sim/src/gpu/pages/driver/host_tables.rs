@@ -7,7 +7,7 @@ use pagemill_policy::residency::{BLOCK_PAGES, Effects, PAGE_BYTES, PageMask};
 use pagemill_types::Picos;
 
 use super::spec::DriverCosts;
-use crate::gpu::wires::Wires;
+use crate::gpu::host_link::HostLink;
 use crate::parts::link::Direction;
 
 /// The CPU reads or writes those of the bytes `touched` that lie in the pages `in_place` of `block`: only they cross the
@@ -18,7 +18,7 @@ pub(super) fn use_gpu_memory(
     in_place: &PageMask,
     touched: &Range<u64>,
     writes: bool,
-    wires: &mut Wires,
+    host_link: &mut HostLink,
 ) -> (Picos, u64) {
     let bytes: u64 = in_place
         .pages()
@@ -35,7 +35,7 @@ pub(super) fn use_gpu_memory(
         true => Direction::ToGpu,
         false => Direction::ToCpu,
     };
-    (wires.link.transfer(at, direction, bytes).done, bytes)
+    (host_link.link.transfer(at, direction, bytes).done, bytes)
 }
 
 /// The kernel's time for the pages of the host that a first touch allocates.

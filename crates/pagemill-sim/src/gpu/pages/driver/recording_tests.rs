@@ -11,11 +11,11 @@ use pagemill_policy::residency::{
 use pagemill_types::Picos;
 use proptest::prelude::*;
 
-use super::{DriverCosts, DriverMachine, DriverPages, FaultSpec, Found, Waiter};
+use super::{DriverCosts, DriverMachine, DriverPages, FaultOrder, FaultSpec, Found, Waiter};
 use crate::Timeline;
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::GpuMachine;
 use crate::gpu::page_events;
-use crate::gpu::wires::Wires;
 
 const BASE: u64 = 1 << 40;
 const BLOCKS: u32 = 5;
@@ -37,6 +37,10 @@ impl Waiter for Access {
 
     fn writes(&self) -> bool {
         self.writes
+    }
+
+    fn warp(&self) -> u32 {
+        self.page / 32
     }
 }
 
@@ -84,6 +88,7 @@ fn machine(growth: &str, counts: bool) -> DriverMachine {
             utlb_outstanding: 8,
             batch_entries: 16,
             interrupt_latency: ns(1000),
+            order: FaultOrder::Arrival,
         },
         costs: DriverCosts {
             batch: ns(2000),
@@ -114,7 +119,7 @@ fn kernel(
     pages: &mut DriverPages<Access>,
     mut now: Picos,
     accesses: &[Access],
-    wires: &mut Wires,
+    host_link: &mut HostLink,
 ) -> Picos {
     let mut awake = accesses.to_vec();
     let mut asleep = 0;
@@ -133,27 +138,27 @@ fn kernel(
             return now;
         }
         now = now.max(pages.due().expect("the driver is at work"));
-        pages.advance_and_recheck(now, wires, &mut awake);
+        pages.advance_and_recheck(now, host_link, &mut awake);
         asleep -= awake.len();
     }
 }
 
-fn run(pages: &mut DriverPages<Access>, deeds: &[Deed], wires: &mut Wires) -> Picos {
+fn run(pages: &mut DriverPages<Access>, deeds: &[Deed], host_link: &mut HostLink) -> Picos {
     let mut now = Picos::ZERO;
     for deed in deeds {
         now = match deed {
-            Deed::Kernel(accesses) => kernel(pages, now, accesses, wires),
-            Deed::Host(bytes, writes) => pages.host_touch(now, bytes.clone(), *writes, wires).0,
+            Deed::Kernel(accesses) => kernel(pages, now, accesses, host_link),
+            Deed::Host(bytes, writes) => pages.host_touch(now, bytes.clone(), *writes, host_link).0,
             Deed::Call(bytes, action) => {
                 let (bytes, action) = (bytes.clone(), *action);
-                pages.call(now, &Call { bytes, action }, wires).1
+                pages.call(now, &Call { bytes, action }, host_link).1
             }
             Deed::Limit(bytes) => {
-                pages.limit(now, *bytes, wires);
+                pages.limit(now, *bytes, host_link);
                 now
             }
             Deed::Free(bytes) => {
-                pages.free(now, bytes.clone(), wires);
+                pages.free(now, bytes.clone(), host_link);
                 now
             }
         };
@@ -190,17 +195,17 @@ fn check(growth: &str, counts: bool, deeds: &[Deed]) -> Result<(), TestCaseError
     let bytes = u64::from(BLOCKS * BLOCK_PAGES - 100) * PAGE_BYTES;
     let mut timeline = Timeline::with_limit(0);
     timeline.record_pages(BLOCK_BYTES, page_events::legend(page_events::BATCH));
-    let mut wires = Wires::new(GpuMachine::gtx480().link, timeline);
-    if let Some(recorder) = wires.timeline.pages() {
+    let mut host_link = HostLink::new(GpuMachine::gtx480().link, timeline);
+    if let Some(recorder) = host_link.timeline.pages() {
         recorder.allocated("data", BASE, bytes);
     }
     let machine = machine(growth, counts);
     let mut pages = DriverPages::empty(&machine, 2, 3 * BLOCK_BYTES, BASE);
     pages.allocate(0..bytes);
-    let end = run(&mut pages, deeds, &mut wires);
+    let end = run(&mut pages, deeds, &mut host_link);
     // What is still decided and not copied is copied by the next call.
-    pages.limit(end, 3 * BLOCK_BYTES, &mut wires);
-    let map = wires.timeline.finish_pages(end, 1);
+    pages.limit(end, 3 * BLOCK_BYTES, &mut host_link);
+    let map = host_link.timeline.finish_pages(end, 1);
     let map = Map::decode(&map).expect("a map");
     prop_assert_eq!((map.sampled_bits, map.full_ps), (0, None));
     let replayed = replayed(&map);

@@ -25,6 +25,19 @@ pub struct FaultSpec {
     pub batch_entries: u32,
     /// From the first entry to an idle driver at work.
     pub interrupt_latency: Picos,
+    /// Which faults a batch takes first.
+    pub order: FaultOrder,
+}
+
+/// Which faults a batch takes first, and which waiting accesses get room in the table of their first-level TLB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FaultOrder {
+    /// Those that were made first, of whatever TLB.
+    #[default]
+    Arrival,
+    /// One of each first-level TLB in turn, as each sends its faults again after a flush. Waiting accesses try again
+    /// together: chance says which warp gets room, and the others of that warp follow it.
+    Turns,
 }
 
 /// What the driver's work costs.

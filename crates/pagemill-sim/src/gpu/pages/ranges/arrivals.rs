@@ -4,9 +4,9 @@
 //! there, although bytes of it may be on their way for another request that it does not merge with.
 
 use super::{Asker, Move, PageRequest, Ranges, Touch};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
 use crate::gpu::page_events;
-use crate::gpu::wires::Wires;
 use pagemill_policy::migration::{GpuDecision, PageState};
 use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl Ranges {
         at: Picos,
         index: usize,
         request: PageRequest,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Touch {
         if self.land(index, at) && self.pages[index].state() == PageState::ValidInGpu {
             self.is_whole[index] = true;
@@ -82,13 +82,13 @@ impl Ranges {
             .flat_map(|&planned| shared.missing(planned))
             .collect();
         if !missing.is_empty()
-            && let Some(free_at) = self.full_until(known, asker, wires)
+            && let Some(free_at) = self.full_until(known, asker, host_link)
         {
             return Touch::LooksUpAgain(free_at);
         }
         match missing.is_empty() {
             true => self.counts.joined_requests += 1,
-            false => self.fetch_missing(known, index, &missing, asker, wires),
+            false => self.fetch_missing(known, index, &missing, asker, host_link),
         }
         Touch::Arrives(self.arrival_for(known, index, range, asker))
     }
@@ -117,14 +117,14 @@ impl Ranges {
         index: usize,
         missing: &[PageRange],
         asker: Asker,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) {
         self.note_fault(index);
-        self.make_room(at, index, wires);
+        self.make_room(at, index, host_link);
         let before = self.ranges_on_the_way(index, |_| true);
         self.planned.clear();
         self.planned.extend_from_slice(missing);
-        let there = self.populate(at, index, wires);
+        let there = self.populate(at, index, host_link);
         let moved = std::mem::take(&mut self.planned);
         if let Some(arrivals) = &mut self.arrivals {
             let fresh = self.fresh.iter().map(|&range| Arrival {
@@ -142,7 +142,7 @@ impl Ranges {
                 0 => page_events::FAULT,
                 _ => page_events::REPEAT,
             };
-            let done = self.transfer(at, index, Move { range, cause }, asker, wires);
+            let done = self.transfer(at, index, Move { range, cause }, asker, host_link);
             self.flights[index].extend_until(done);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pages.entry(index).or_default().push(Arrival {
@@ -153,7 +153,7 @@ impl Ranges {
                 });
             }
         }
-        self.count_refetched(index, &moved, wires);
+        self.count_refetched(index, &moved, host_link);
         self.planned = moved;
     }
 

@@ -2,8 +2,8 @@
 //! full, a new migration request blocks and waits for a free entry" (Zhang et al. 2019, section 3.3).
 
 use super::{Asker, Ranges};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::{AfterFullBuffer, MergeScope};
-use crate::gpu::wires::Wires;
 use crate::timeline::{TimelineEvent, TimelineKind};
 use pagemill_policy::migration::GpuDecision;
 use pagemill_types::{PageRange, Picos};
@@ -15,7 +15,7 @@ impl Ranges {
         &mut self,
         at: Picos,
         asker: Asker,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Option<Picos> {
         if self.spec.after_full_buffer == AfterFullBuffer::Moves {
             return None;
@@ -29,7 +29,7 @@ impl Ranges {
             .max()?;
         self.counts.buffer_stalled += free_at - at;
         let partition = asker.partition as u32;
-        wires.timeline.record(|| TimelineEvent {
+        host_link.timeline.record(|| TimelineEvent {
             kind: TimelineKind::BufferFull { partition },
             start: at,
             end: free_at,
@@ -45,11 +45,11 @@ impl Ranges {
         index: usize,
         range: PageRange,
         asker: Asker,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Option<Picos> {
         let looks_again = self.spec.after_full_buffer == AfterFullBuffer::LooksUpAgain;
         let is_blocked = looks_again && self.needs_entry(at, index, range, asker);
-        is_blocked.then(|| self.full_until(at, asker, wires))?
+        is_blocked.then(|| self.full_until(at, asker, host_link))?
     }
 
     /// Whether a request starts a migration, of its own bytes or once more of bytes on their way.

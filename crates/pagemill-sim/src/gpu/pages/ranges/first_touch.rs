@@ -1,8 +1,8 @@
 //! Bytes that no side has touched yet: they are in neither memory, and the first touch allocates them where it happens.
 
 use super::{Flight, Ranges};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::page_events;
-use crate::gpu::wires::Wires;
 use crate::timeline::PageChange;
 use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl Ranges {
 
     /// Allocates what is planned for a page and was never touched: `planned` keeps what has to move. Returns when the
     /// last of it is there.
-    pub(super) fn populate(&mut self, at: Picos, index: usize, wires: &mut Wires) -> Picos {
+    pub(super) fn populate(&mut self, at: Picos, index: usize, host_link: &mut HostLink) -> Picos {
         let mut fresh = std::mem::take(&mut self.fresh);
         fresh.clear();
         let mut all_done = at;
@@ -108,7 +108,7 @@ impl Ranges {
                 self.untouched.touch(index, range, page_bytes);
             }
             for &range in &fresh {
-                all_done = all_done.max(self.allocate_range(at, index, range, wires));
+                all_done = all_done.max(self.allocate_range(at, index, range, host_link));
             }
         }
         self.fresh = fresh;
@@ -122,7 +122,7 @@ impl Ranges {
         at: Picos,
         index: usize,
         range: PageRange,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Picos {
         let ready = at.max(self.frame_free_at(index)) + self.spec.fault_overhead;
         let done = ready + self.spec.update;
@@ -134,10 +134,12 @@ impl Ranges {
         };
         self.flights[index].insert(at, flight);
         self.counts.populated_bytes += range.bytes();
-        wires.ledger.book(self.addresses(index).start, |traffic| {
-            traffic.populated_bytes += range.bytes();
-        });
-        wires.timeline.page(PageChange {
+        host_link
+            .ledger
+            .book(self.addresses(index).start, |traffic| {
+                traffic.populated_bytes += range.bytes();
+            });
+        host_link.timeline.page(PageChange {
             cause: page_events::FIRST_TOUCH,
             page: self.first_page + index as u64,
             range,

@@ -1,9 +1,9 @@
 //! What a runtime asks outside of kernels: prefetches, room for other memory, frees.
 
 use super::{Flight, Ranges};
+use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
 use crate::gpu::page_events;
-use crate::gpu::wires::Wires;
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
 use pagemill_policy::migration::{GpuDecision, Page, PageState};
@@ -17,7 +17,7 @@ impl Ranges {
         at: Picos,
         address: u64,
         bytes: u64,
-        wires: &mut Wires,
+        host_link: &mut HostLink,
     ) -> Picos {
         let page_bytes = 1u64 << self.page_shift;
         let end = address + bytes;
@@ -33,15 +33,15 @@ impl Ranges {
             };
             let missing = self.decide(index, range);
             if missing != GpuDecision::Local {
-                self.make_room(at, index, wires);
-                all_done = all_done.max(self.populate(at, index, wires));
+                self.make_room(at, index, host_link);
+                all_done = all_done.max(self.populate(at, index, host_link));
                 let overhead = self.spec.fault_overhead;
                 let ready = at.max(self.frame_free_at(index)) + overhead;
                 for place in 0..self.planned.len() {
                     let range = self.planned[place];
                     let start = at + overhead;
                     let transfer =
-                        wires
+                        host_link
                             .link
                             .transfer_from(start, ready, Direction::ToGpu, range.bytes());
                     let done = transfer.done;
@@ -54,11 +54,13 @@ impl Ranges {
                     self.flights[index].insert(at, flight);
                     self.counts.migrations += 1;
                     self.counts.migrated_bytes += range.bytes();
-                    wires.ledger.book(self.addresses(index).start, |traffic| {
-                        traffic.migrated_bytes += range.bytes();
-                    });
+                    host_link
+                        .ledger
+                        .book(self.addresses(index).start, |traffic| {
+                            traffic.migrated_bytes += range.bytes();
+                        });
                     all_done = all_done.max(done);
-                    wires.timeline.page(PageChange {
+                    host_link.timeline.page(PageChange {
                         cause: page_events::PREFETCH,
                         page: self.first_page + index as u64,
                         range,
@@ -70,7 +72,7 @@ impl Ranges {
             }
             from = page_end;
         }
-        wires.timeline.record(|| TimelineEvent {
+        host_link.timeline.record(|| TimelineEvent {
             kind: TimelineKind::CopyToGpu,
             start: at,
             end: all_done,
@@ -80,21 +82,21 @@ impl Ranges {
     }
 
     /// GPU memory for pages that migrate is `bytes` from now on, at least a page; the oldest pages leave if they are more.
-    pub(crate) fn limit_frames(&mut self, at: Picos, bytes: u64, wires: &mut Wires) {
+    pub(crate) fn limit_frames(&mut self, at: Picos, bytes: u64, host_link: &mut HostLink) {
         let frames = bytes >> self.page_shift;
         while let Some(victim) = self.frames.as_mut().and_then(|held| held.shrink(frames)) {
-            self.move_out(at, victim, wires);
-            self.move_out_along(at, wires);
+            self.move_out(at, victim, host_link);
+            self.move_out_along(at, host_link);
         }
     }
 
     /// The pages that hold the bytes from `address` are empty and in CPU memory again; nothing moves.
-    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, wires: &mut Wires) {
+    pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64, host_link: &mut HostLink) {
         self.allocations.remove(self.pages_of(address, bytes));
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
-            let leaving = self.leaving(index, wires);
-            self.record_departure(index, (leaving, page_events::FREED), (at, at), wires);
+            let leaving = self.leaving(index, host_link);
+            self.record_departure(index, (leaving, page_events::FREED), (at, at), host_link);
             self.pages[index] = Page::new();
             self.is_whole[index] = false;
             self.forget_flights(index);
