@@ -31,7 +31,11 @@ int main(int argc, char **argv)
 
 /// Compiles the program as `program`; says whether there is a compiler.
 fn compile(folder: &Path) -> bool {
-    std::fs::write(folder.join("program.c"), PROGRAM).expect("a file");
+    compile_source(folder, PROGRAM)
+}
+
+fn compile_source(folder: &Path, source: &str) -> bool {
+    std::fs::write(folder.join("program.c"), source).expect("a file");
     let mut command = Command::new("mpicc");
     command.args(["-o", "program", "program.c"]);
     match command.current_dir(folder).status() {
@@ -175,5 +179,67 @@ fn what_cannot_be_set_is_refused_before_anything_runs() {
         let text = run_in(folder.path(), &command).error(2);
         assert!(text.replace('\n', " ").contains(expected), "{text}");
         assert!(!folder.path().join("started").exists());
+    }
+}
+
+/// A program whose last rank can write no file that is longer than four bytes, as on a full disk.
+const FULL_DISK: &str = r#"
+#include <mpi.h>
+#include <signal.h>
+#include <sys/resource.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    double sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 3000000; i++)
+            sum += 1.0 / (i + 1);
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rank == 1) {
+        struct rlimit few = {4, 4};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &few);
+    }
+    MPI_Finalize();
+    return sum < 0;
+}
+"#;
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if !compile_source(folder.path(), FULL_DISK) {
+        return;
+    }
+    let command = [
+        "--",
+        "mpirun",
+        "--allow-run-as-root",
+        "-n",
+        "2",
+        "./program",
+    ];
+    let records: [(&[&str], &str); 2] = [
+        (
+            &["--compute", "measured", "--compute-out", "kept"],
+            "record of its computing",
+        ),
+        (&["--timeline", "kept"], "events for a timeline"),
+    ];
+    for (options, lack) in records {
+        let finished = run_in(folder.path(), &[&["mpi"], options, &command].concat());
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        let said = "cannot write down what was recorded: File too large";
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+        assert!(
+            finished.stderr.contains("rank 1 (process "),
+            "{}",
+            finished.stderr
+        );
+        assert!(finished.stderr.contains(lack), "{}", finished.stderr);
+        assert!(!folder.path().join("kept").exists());
     }
 }

@@ -20,7 +20,7 @@ const MICROSECOND_PS: u64 = 1_000_000;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_void) -> c_int {
     // The return address becomes the third argument.
-    std::arch::naked_asm!("mov rdx, [rsp]", "jmp {tell}", tell = sym tell)
+    std::arch::naked_asm!("mov rdx, [rsp]", "jmp {give_time}", give_time = sym give_time)
 }
 
 /// As the C library's, but for calls of the program itself when `pagemill mpi --clock program` asks for it.
@@ -31,11 +31,11 @@ pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_voi
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, zone: *mut c_void) -> c_int {
-    std::arch::naked_asm!("mov x2, x30", "b {tell}", tell = sym tell)
+    std::arch::naked_asm!("mov x2, x30", "b {give_time}", give_time = sym give_time)
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-unsafe extern "C" fn tell(
+unsafe extern "C" fn give_time(
     time: *mut libc::timeval,
     _: *mut c_void,
     caller: *const c_void,

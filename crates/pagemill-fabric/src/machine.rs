@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 use pagemill_policy::translation::{AttSpec, LargePages, ORGANIZATIONS, TableLayout};
 use pagemill_sim::nic::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NicMachine, PortSpec, WireSpec,
+    DescriptorPath, EngineSpec, GpuMemorySpec, HostSpec, MessageSpec, NicMachine, PortSpec,
+    WireSpec,
 };
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
@@ -38,6 +39,7 @@ pub fn write(machine: &NicMachine) -> String {
     let NicMachine {
         name,
         host,
+        gpu_memory,
         ports,
         engine,
         att,
@@ -49,6 +51,9 @@ pub fn write(machine: &NicMachine) -> String {
     } = machine;
     writer.put("name", name);
     put_host(&mut writer, host);
+    if let Some(gpu) = gpu_memory {
+        put_gpu_memory(&mut writer, gpu);
+    }
     writer.put("ports.count", ports.count);
     writer.put("ports.on_chip", ports.on_chip);
     put_engine(&mut writer, engine);
@@ -72,6 +77,7 @@ pub fn read(text: &str) -> Result<NicMachine, MachineTextError> {
     Ok(NicMachine {
         name: reader.text("name")?.to_owned(),
         host: host(&reader)?,
+        gpu_memory: gpu_memory(&reader)?,
         ports: PortSpec {
             count: reader.get("ports.count")?,
             on_chip: reader.get("ports.on_chip")?,
@@ -166,6 +172,34 @@ fn host(reader: &Reader<'_>) -> Result<HostSpec, MachineTextError> {
         read_latency: reader.time("host.read_latency")?,
         write_latency: reader.time("host.write_latency")?,
     })
+}
+
+/// The first line of a section that a machine may leave out.
+const GPU_READS: &str = "gpu_memory.reads";
+
+fn put_gpu_memory(writer: &mut Writer, gpu: &GpuMemorySpec) {
+    let GpuMemorySpec {
+        reads,
+        writes,
+        read_latency,
+        bar_bytes,
+    } = gpu;
+    writer.put(GPU_READS, reads.bytes_per_second());
+    writer.put("gpu_memory.writes", writes.bytes_per_second());
+    writer.put("gpu_memory.read_latency", read_latency.0);
+    writer.put("gpu_memory.bar_bytes", bar_bytes);
+}
+
+fn gpu_memory(reader: &Reader<'_>) -> Result<Option<GpuMemorySpec>, MachineTextError> {
+    if !reader.values.contains_key(GPU_READS) {
+        return Ok(None);
+    }
+    Ok(Some(GpuMemorySpec {
+        reads: reader.rate(GPU_READS)?,
+        writes: reader.rate("gpu_memory.writes")?,
+        read_latency: reader.time("gpu_memory.read_latency")?,
+        bar_bytes: reader.get("gpu_memory.bar_bytes")?,
+    }))
 }
 
 fn put_engine(writer: &mut Writer, engine: &EngineSpec) {
@@ -298,6 +332,9 @@ fn wire(reader: &Reader<'_>) -> Result<WireSpec, MachineTextError> {
     })
 }
 
+/// The key of a value that a machine may leave out.
+const WINDOW: &str = "messages.window_bytes";
+
 fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
     let MessageSpec {
         send_overhead,
@@ -305,6 +342,7 @@ fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
         rma_overhead,
         short_bytes,
         eager_bytes,
+        window_bytes,
         copy_bandwidth,
         registration,
     } = messages;
@@ -313,6 +351,9 @@ fn put_messages(writer: &mut Writer, messages: &MessageSpec) {
     writer.put("messages.rma_overhead", rma_overhead.0);
     writer.put("messages.short_bytes", short_bytes);
     writer.put("messages.eager_bytes", eager_bytes);
+    if let Some(window_bytes) = window_bytes {
+        writer.put(WINDOW, window_bytes);
+    }
     writer.put("messages.copy_bandwidth", copy_bandwidth.bytes_per_second());
     translation::put_registration(writer, registration.as_ref());
 }
@@ -324,6 +365,10 @@ fn messages(reader: &Reader<'_>) -> Result<MessageSpec, MachineTextError> {
         rma_overhead: reader.time("messages.rma_overhead")?,
         short_bytes: reader.get("messages.short_bytes")?,
         eager_bytes: reader.get("messages.eager_bytes")?,
+        window_bytes: match reader.values.contains_key(WINDOW) {
+            true => Some(reader.get(WINDOW)?),
+            false => None,
+        },
         copy_bandwidth: reader.rate("messages.copy_bandwidth")?,
         registration: translation::registration(reader)?,
     })
@@ -354,6 +399,12 @@ mod tests {
     /// The interface with every section that a machine may leave out.
     fn today() -> NicMachine {
         let mut machine = NicMachine::pni();
+        machine.gpu_memory = Some(GpuMemorySpec {
+            reads: machine.host.from_memory,
+            writes: machine.host.to_memory,
+            read_latency: Picos(16),
+            bar_bytes: 17,
+        });
         machine.att.prefetch_groups = 0;
         machine.att.layout.large = Some(LargePages {
             page: PageSize::MIB_2,
@@ -383,6 +434,7 @@ mod tests {
             resident_bytes: 9,
             first_use_faults: true,
         });
+        machine.messages.window_bytes = Some(15);
         machine.messages.registration = Some(RegistrationSpec {
             mode: RegistrationMode::Cached,
             register_latency: Picos(10),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut, Range};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -196,10 +196,10 @@ impl Process {
         self.station.publish_compute(&self.compute);
         self.station.leave();
         if let (Some(path), Some(events)) = (&self.files.events, self.station.events()) {
-            std::fs::write(path, events.text())?;
+            write_whole(path, &events.text())?;
         }
         match &self.files.compute {
-            Some(path) => std::fs::write(path, self.compute.record(self.station.index())),
+            Some(path) => write_whole(path, &self.compute.record(self.station.index())),
             None => Ok(()),
         }
     }
@@ -568,7 +568,7 @@ impl Drop for Call {
         self.slot = None;
         // What this thread found may be what another one sleeps for.
         if let Some(news) = others.filter(|_| SLEEPING.load(Ordering::Relaxed) > 0) {
-            news.tell();
+            news.notify();
         }
         // Other threads may call meanwhile.
         if let Some(wait) = wait {
@@ -578,6 +578,17 @@ impl Drop for Call {
         }
         self.meter.leave();
     }
+}
+
+/// Writes `text` into the file `path`, which is whole afterwards or not there: a part of a record would be one of another run.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    written.inspect_err(|_| {
+        // It may not be there, and the first error is the one that counts.
+        let _ = std::fs::remove_file(&part);
+    })
 }
 
 /// This process' part of the job, once it has one.

@@ -7,9 +7,9 @@ use pagemill_sim::nic::pattern::{
     PortsSpec, run_ports,
 };
 use pagemill_sim::nic::{
-    Body, NicMachine, Packet, Rank, Receive, Request, Send, Status, Step, World,
+    Body, GpuMemorySpec, NicMachine, Packet, Rank, Receive, Request, Send, Status, Step, World,
 };
-use pagemill_types::Picos;
+use pagemill_types::{Bandwidth, Picos};
 use proptest::prelude::*;
 
 fn same(bytes: u64) -> Addresses {
@@ -96,6 +96,69 @@ fn a_look_up_in_main_memory_costs_a_read_once() {
     assert_eq!(
         miss - hit,
         machine.table.lookup_latency + fetch - arrival - hit_shows
+    );
+}
+
+/// Each further window costs the same, and beside its data the way to the sender and back.
+#[test]
+fn a_long_message_waits_for_each_of_its_windows() {
+    const WINDOW: u64 = 64 << 10;
+    let mut machine = NicMachine::pni();
+    let whole = |windows, machine: &NicMachine| {
+        let (time, _) = latency(Level::Mpi, windows * WINDOW).run(machine).unwrap();
+        time
+    };
+    let at_once = [1, 2, 3].map(|windows| whole(windows, &machine));
+    machine.messages.window_bytes = Some(WINDOW);
+    let [one, two, three, four] = [1, 2, 3, 4].map(|windows| whole(windows, &machine));
+    assert_eq!(one, at_once[0], "one window is the whole message");
+    assert_eq!(three - two, two - one);
+    assert_eq!(four - three, two - one);
+    // The next clearance leaves when the window is in memory.
+    let data = span(
+        machine.wire.wire_bytes(WINDOW),
+        machine.wire.bandwidth.bytes_per_second(),
+    );
+    let flight = machine.wire.latency + machine.wire.hop_latency;
+    let overheads = machine.messages.send_overhead + machine.messages.send_overhead;
+    assert!(two - one > data + flight + flight + overheads);
+    assert!(two - one < at_once[1] + at_once[1] - at_once[0]);
+    assert!(two > at_once[1] && three > at_once[2]);
+}
+
+#[test]
+fn data_in_the_memory_of_a_gpu_takes_that_memory_s_way() {
+    let mut machine = NicMachine::pni();
+    let (host, _) = latency(Level::Rdma, 8).run(&machine).unwrap();
+    let gpu = GpuMemorySpec {
+        reads: machine.host.from_memory,
+        writes: machine.host.to_memory,
+        read_latency: machine.host.read_latency + Picos::from_nanos(300),
+        bar_bytes: 1 << 30,
+    };
+    machine.gpu_memory = Some(gpu);
+    let (far, _) = latency(Level::Rdma, 8).run(&machine).unwrap();
+    assert_eq!(far, host + Picos::from_nanos(300));
+
+    // A GPU behind the processor's root complex: reads are slower than the link.
+    let reads = Bandwidth::new(2_000_000_000).expect("not zero");
+    machine.gpu_memory = Some(GpuMemorySpec { reads, ..gpu });
+    let spec = bandwidth(Level::Rdma, false, 1 << 20);
+    let (time, _) = spec.run(&machine).unwrap();
+    let reached = spec.counted_bytes() as f64 / time.0 as f64 * 1e3;
+    assert!((1.96..=2.0).contains(&reached), "{reached} GB/s");
+
+    machine.gpu_memory = Some(GpuMemorySpec {
+        bar_bytes: 4096,
+        ..gpu
+    });
+    let error = spec
+        .run(&machine)
+        .expect_err("1 MiB does not fit")
+        .to_string();
+    assert!(
+        error.contains("gpu_memory.bar_bytes") && error.contains("1048576"),
+        "{error}"
     );
 }
 

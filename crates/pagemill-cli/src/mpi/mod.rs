@@ -157,7 +157,7 @@ fn run_job(
             "cannot start {program}: {error}; `sudo apt-get install openmpi-bin libfabric1` installs Open MPI's launcher"
         ))
     })?;
-    tell(arguments, machine, behavior, &job.stations());
+    print_summary(arguments, machine, behavior, &job.stations());
     if let Some(Stopped { rank, process }) = stopped {
         return Err(Failure::Run(format!(
             "rank {rank} (process {process}) was stopped for {} s, and the job was ended: continue it earlier (`kill -CONT {process}`), \
@@ -175,7 +175,12 @@ fn run_job(
 }
 
 /// Says on standard error what the user has to know of a run that is over.
-fn tell(arguments: &MpiArguments, machine: &str, behavior: &Behavior, stations: &[StationView]) {
+fn print_summary(
+    arguments: &MpiArguments,
+    machine: &str,
+    behavior: &Behavior,
+    stations: &[StationView],
+) {
     if stations.is_empty() {
         eprintln!(
             "warning: no process joined the simulated network, so every time shown is this computer's; the program has to use \

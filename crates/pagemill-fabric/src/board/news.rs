@@ -134,7 +134,7 @@ impl Board {
     }
 
     /// Notifies a station of a change.
-    pub fn tell(&self, index: u32) {
+    pub fn notify(&self, index: u32) {
         let word = self.news_word(index);
         word.fetch_add(1, Ordering::SeqCst);
         // A sleeper that is not noted yet sees the new state before it sleeps.
@@ -151,16 +151,16 @@ impl Board {
     }
 
     /// Notifies every station of a set, a bit for each.
-    pub fn tell_each(&self, mut stations: u64) {
+    pub fn notify_each(&self, mut stations: u64) {
         while stations != 0 {
-            self.tell(stations.trailing_zeros());
+            self.notify(stations.trailing_zeros());
             stations &= stations - 1;
         }
     }
 
     /// Notifies all stations.
-    pub fn tell_all(&self) {
-        (0..self.stations()).for_each(|index| self.tell(index));
+    pub fn notify_all(&self) {
+        (0..self.stations()).for_each(|index| self.notify(index));
     }
 
     /// Waits until the news of a station are others than those seen, or a moment.
@@ -175,7 +175,7 @@ impl Board {
         WAITING.fetch_add(1, Ordering::SeqCst);
         self.waiters().fetch_or(bit, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // From here on, others tell. Before, one may have gone on and not told.
+        // From here on, others notify. Before, one may have gone on without doing so.
         if !self.has_become_due(index, seen.others_ps, seen.lookahead_ps) {
             let mut habits = HABITS.get();
             if !self.look(index, seen.news, &mut habits) {
@@ -276,7 +276,7 @@ mod tests {
     fn missed_news_make_no_thread_wait() {
         let board = board();
         let seen = board.news(0);
-        board.tell(0);
+        board.notify(0);
         board.wait_for_news(0, Seen::news(seen));
         assert_ne!(board.news(0), seen);
     }
@@ -345,7 +345,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..TURNS {
                         until(odd);
-                        board.tell(0);
+                        board.notify(0);
                     }
                 });
             }

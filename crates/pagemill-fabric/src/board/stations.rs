@@ -112,7 +112,7 @@ impl Board {
         self.set(index, Layout::BASE, NEVER);
         self.set(index, Layout::STATE, GONE);
         drop(held);
-        self.tell_all();
+        self.notify_all();
     }
 
     /// Stations there are or will be.
@@ -234,7 +234,7 @@ impl Board {
         let started = self.words[Layout::STARTED].load(Ordering::Relaxed);
         self.words[Layout::STARTED].store(started + 1, Ordering::Release);
         drop(held);
-        self.tell_all();
+        self.notify_all();
     }
 
     /// Once all stations have crossed the start line: the latest clock among them.

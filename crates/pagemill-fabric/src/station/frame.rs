@@ -123,7 +123,9 @@ impl Frame {
         } = packet.flight;
         let is_of_kind = match packet.body {
             Body::Eager { .. } => matches!(kind, FlightKind::Short | FlightKind::Write),
-            Body::Data { .. } | Body::Write { .. } => kind == FlightKind::Write,
+            Body::Window { .. } | Body::Data { .. } | Body::Write { .. } => {
+                kind == FlightKind::Write
+            }
             Body::ReadData { .. } => kind == FlightKind::ReadData,
             // The memory that others may read is registered.
             Body::Read { .. } => {
@@ -195,11 +197,16 @@ fn body_words(body: &Body) -> (u64, [u64; 4]) {
             address,
             bytes,
         } => (2, [send.0, receive.0, address, bytes]),
-        Body::Data { send, receive } => (3, [send.0, receive.0, 0, 0]),
+        Body::Data {
+            send,
+            receive,
+            bytes,
+        } => (3, [send.0, receive.0, bytes, 0]),
         Body::Write { operation } => (4, [operation.0, 0, 0, 0]),
         Body::Read { operation } => (5, [operation.0, 0, 0, 0]),
         Body::ReadData { operation } => (6, [operation.0, 0, 0, 0]),
         Body::Acknowledge { operation, status } => (7, [operation.0, status_code(status), 0, 0]),
+        Body::Window { send, receive } => (9, [send.0, receive.0, 0, 0]),
         Body::Call {
             kind,
             port,
@@ -240,6 +247,7 @@ fn body(code: u8, words: [u64; 4]) -> Option<Body> {
         3 => Body::Data {
             send: Request(words[0]),
             receive: Request(words[1]),
+            bytes: words[2],
         },
         4 => Body::Write { operation },
         5 => Body::Read { operation },
@@ -254,6 +262,10 @@ fn body(code: u8, words: [u64; 4]) -> Option<Body> {
             status: status(words[1] >> 32)?,
             asked: Picos(words[2]),
             at: Picos(words[3]),
+        },
+        9 => Body::Window {
+            send: Request(words[0]),
+            receive: Request(words[1]),
         },
         _ => return None,
     })
@@ -319,9 +331,14 @@ mod tests {
                     bytes,
                 }
             }),
-            (word(), word()).prop_map(|(send, receive)| Body::Data {
+            (word(), word(), word()).prop_map(|(send, receive, bytes)| Body::Data {
                 send: Request(send),
-                receive: Request(receive)
+                receive: Request(receive),
+                bytes,
+            }),
+            (word(), word()).prop_map(|(send, receive)| Body::Window {
+                send: Request(send),
+                receive: Request(receive),
             }),
             word().prop_map(|operation| Body::Write {
                 operation: Request(operation)

@@ -3,6 +3,7 @@
 //! Everything here is safe code that does not know libfabric. `docs/adr/0008-fabric.md` explains why the order holds.
 
 mod frame;
+mod invariants;
 mod order;
 mod payloads;
 mod remote_key;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use pagemill_sim::nic::{
     Cause, NicCall, NicMachine, NodeSpec, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
 };
-use pagemill_types::Picos;
+use pagemill_types::{CheckSchedule, Invariants, Picos};
 
 use crate::addresses::AddressMap;
 use crate::board::{Board, Seen};
@@ -90,8 +91,8 @@ impl Wait {
     }
 
     /// Makes news, for other threads that wait.
-    pub fn tell(self) {
-        self.board.tell(self.index);
+    pub fn notify(self) {
+        self.board.notify(self.index);
     }
 }
 
@@ -145,6 +146,7 @@ pub struct Station {
     locking: Option<Locking>,
     ready: BTreeMap<ReadyKey, Ready>,
     steps: Vec<Step>,
+    checks: CheckSchedule,
 }
 
 /// The order of a packet.
@@ -198,6 +200,7 @@ impl Station {
             locking: None,
             ready: BTreeMap::new(),
             steps: Vec::new(),
+            checks: CheckSchedule::default(),
         })
     }
 
@@ -573,6 +576,13 @@ impl Station {
         self.take_steps(&mut steps, &Trail::new(at));
         self.steps = steps;
         self.pass_until(self.rank.busy_until().0, kind.software());
+        self.check_if_due();
+    }
+
+    fn check_if_due(&mut self) {
+        if self.checks.is_due() {
+            self.debug_check();
+        }
     }
 
     /// Moves the clock on to `until_ps`, unless it is there already, and counts for what.

@@ -234,7 +234,7 @@ impl Station {
             // Who gets it can answer, but does not know of it yet.
             let bases = (self.board).set_base(&held, self.index, base, self.lookahead_ps);
             drop(held);
-            self.board.tell_each(bases.can_go_on);
+            self.board.notify_each(bases.can_go_on);
             self.base_ps = base;
             self.others_ps = bases.others_ps;
             let others = bases.others_ps.min(unsent);
@@ -270,7 +270,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use pagemill_sim::nic::{NicMachine, NodeSpec};
-    use pagemill_types::Picos;
+    use pagemill_types::{Invariants, Picos};
 
     use crate::board::Board;
     use crate::board::segment::private;
@@ -414,6 +414,17 @@ mod tests {
         waits();
         sender.synchronize(sender.clock_ps);
         assert!(sender.horizon_ps <= arrival_ps);
+    }
+
+    #[test]
+    fn a_request_that_the_rank_has_forgotten_is_noticed() {
+        let [mut station, _] = pair();
+        station.receive(None, TAG, 0, Buffer::new(0, 0), Ticket(1));
+        assert_eq!(station.broken_invariant(), None);
+        let request = station.requests.find(Ticket(1)).expect("it is open");
+        station.rank.cancel(Picos::ZERO, request, &mut Vec::new());
+        let broken = station.broken_invariant().expect("noticed");
+        assert!(broken.contains("the rank does not work on it"), "{broken}");
     }
 
     #[test]

@@ -23,17 +23,22 @@ pub struct Payloads {
 }
 
 impl Payloads {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.stored.len()
+    }
+
     /// Keeps the payload of `packet`.
     pub fn keep(&mut self, packet: &Packet, data: Option<u64>, bytes: Vec<u8>, trail: Trail) {
         let (tag, announced) = match packet.body {
             Body::Eager { tag } => (tag, None),
             Body::Announce { tag, send, .. } => (tag, Some(send)),
             Body::Data { send, .. } => {
-                let source = packet.source;
-                self.stored
-                    .retain(|id, stored| id.source != source || stored.announced != Some(send));
+                self.forget_announced(packet.source, send);
                 (0, None)
             }
+            // From now on it waits for the next window, no more for its receive.
+            Body::Window { send, .. } => return self.forget_announced(packet.source, send),
             Body::Write { .. } | Body::ReadData { .. } => (0, None),
             _ => return,
         };
@@ -45,6 +50,11 @@ impl Payloads {
             trail,
         };
         self.stored.insert(packet.message(), stored);
+    }
+
+    fn forget_announced(&mut self, source: u32, send: Request) {
+        self.stored
+            .retain(|id, stored| id.source != source || stored.announced != Some(send));
     }
 
     /// Takes the payload of a message, and its way.

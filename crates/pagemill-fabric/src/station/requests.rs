@@ -128,6 +128,11 @@ impl Requests {
         self.open.insert(request, open);
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
     pub fn find(&self, ticket: Ticket) -> Option<Request> {
         let found = self.open.iter().find(|(_, open)| open.ticket == ticket);
         found.map(|(request, _)| *request)

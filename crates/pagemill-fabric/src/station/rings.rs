@@ -24,6 +24,8 @@ struct Incoming {
     source: u32,
     dest: u32,
     ring: Consumer,
+    /// Whether the sender shares the interface: only then it asks for calls to be repeated.
+    is_mate: bool,
     /// A frame whose payload is not all there.
     partial: Option<(Frame, usize)>,
     /// It held what no station sends. What follows is not understood, so nothing more is read.
@@ -77,17 +79,19 @@ impl Rings {
         let stations = self.board.stations();
         while (self.incoming.len() as u32) < stations {
             let source = self.incoming.len() as u32;
+            let node = self.board.node();
             self.incoming.push(Incoming {
                 source,
                 dest: self.own,
                 ring: self.board.consumer(source, self.own),
+                is_mate: node.is_shared() && node.mates(self.own).contains(&source),
                 partial: None,
                 is_damaged: false,
             });
         }
         for incoming in &mut self.incoming {
             if incoming.drain(arrived) {
-                self.board.tell(incoming.source);
+                self.board.notify(incoming.source);
             }
         }
     }
@@ -155,7 +159,7 @@ impl Outgoing {
         let is_full = !self.queue.is_empty();
         // The receiver repeats a call only when it does something itself.
         if has_moved && (is_full || (!is_call && board.is_due(self.dest, lookahead_ps))) {
-            board.tell(self.dest);
+            board.notify(self.dest);
         }
     }
 
@@ -207,8 +211,10 @@ impl Incoming {
                 if !self.ring.pop(&mut head) {
                     return;
                 }
-                let found = Frame::from_head(&head)
-                    .filter(|(frame, full)| frame.is_sound(self.source, self.dest, *full));
+                let found = Frame::from_head(&head).filter(|(frame, full)| {
+                    frame.is_sound(self.source, self.dest, *full)
+                        && (self.is_mate || frame.asked_ps().is_none())
+                });
                 let Some((mut frame, full)) = found else {
                     self.give_up();
                     break;

@@ -30,6 +30,7 @@ impl Station {
             // Stored or delivered by now, or refused.
             self.payloads.forget(packet.message());
         }
+        self.check_if_due();
     }
 
     /// Carries out `steps`, which start where `trail` ends.

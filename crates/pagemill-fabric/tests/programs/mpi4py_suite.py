@@ -7,7 +7,7 @@ import mpi4py
 
 # Open MPI's `mtl ofi` neither acknowledges synchronous sends to matched receives nor survives MPI_Cancel of a send.
 mpi4py.rc.recv_mprobe = False
-from mpi4py import MPI
+from mpi4py import MPI  # noqa: E402 - the setting above has to stand first
 
 # The last two fail with every provider, and leave messages behind that a later test finds when their communicator's number
 # is used again.

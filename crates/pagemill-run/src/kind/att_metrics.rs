@@ -1,25 +1,38 @@
 //! Metrics of the address translation table, for every kind that has one.
 
-use pagemill_report::ColumnKind;
+use pagemill_report::ColumnKind::{Count, Rate};
+use pagemill_sim::nic::TranslationCounts;
 
-/// Name, kind and meaning.
-pub type Metric = (&'static str, ColumnKind, &'static str);
+use super::metric::Metric;
+use crate::quotient::quotient;
 
-/// Lookups in the cache of the table.
-pub const ATT_LOOKUPS: Metric = (
-    "att_lookups",
-    ColumnKind::Count,
-    "translations that were not in an engine's register",
-);
-/// Those that missed.
-pub const ATT_MISSES: Metric = (
-    "att_misses",
-    ColumnKind::Count,
-    "lookups for which the table in memory was read",
-);
-/// Their share.
-pub const ATT_MISS_RATE: Metric = (
-    "att_miss_rate",
-    ColumnKind::Rate,
-    "att_misses / att_lookups",
-);
+/// What may have looked translations up.
+pub trait Translates {
+    /// What it counted; `None` leaves the columns empty.
+    fn translation(&self) -> Option<&TranslationCounts>;
+}
+
+pub const fn att_lookups<T: Translates>() -> Metric<T> {
+    Metric::sometimes(
+        "att_lookups",
+        Count,
+        "translations that were not in an engine's register",
+        |of| Some(of.translation()?.lookups.into()),
+    )
+}
+
+pub const fn att_misses<T: Translates>() -> Metric<T> {
+    Metric::sometimes(
+        "att_misses",
+        Count,
+        "lookups for which the table in memory was read",
+        |of| Some(of.translation()?.misses.into()),
+    )
+}
+
+pub const fn att_miss_rate<T: Translates>() -> Metric<T> {
+    Metric::sometimes("att_miss_rate", Rate, "att_misses / att_lookups", |of| {
+        let table = of.translation()?;
+        Some(quotient(table.misses as f64, table.lookups).into())
+    })
+}

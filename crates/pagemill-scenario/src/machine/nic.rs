@@ -4,8 +4,8 @@ mod translation;
 
 use pagemill_policy::routing::{ROUTINGS, TopologySpec};
 use pagemill_sim::nic::{
-    DescriptorPath, EngineSpec, HostSpec, MessageSpec, NetworkSpec, NicMachine, PortSpec,
-    TableSpec, WireSpec,
+    DescriptorPath, EngineSpec, GpuMemorySpec, HostSpec, MessageSpec, NetworkSpec, NicMachine,
+    PortSpec, TableSpec, WireSpec,
 };
 
 use super::gpu::{bytes, number};
@@ -77,6 +77,7 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
     let att = root.section("att").and_then(translation::read_att);
     let (keys, iommu, paging) = translation::read_optional(root);
     let registration = translation::optional(root, "registration", translation::read_registration);
+    let gpu_memory = translation::optional(root, "gpu_memory", read_gpu_memory);
     let wire = root.section("wire").and_then(read_wire);
     let network = match root.contains("network") {
         true => root.section("network").and_then(read_network).map(Some),
@@ -97,6 +98,7 @@ fn read_nic(root: &mut SourcedSection<'_>, name: String) -> Option<NicMachine> {
     Some(NicMachine {
         name,
         host: host?,
+        gpu_memory: gpu_memory?,
         ports: ports?,
         engine: engine?,
         att,
@@ -131,6 +133,19 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<HostSpec> {
         pio_latency: pio_latency?,
         read_latency: read_latency?,
         write_latency: write_latency?,
+    })
+}
+
+fn read_gpu_memory(mut gpu: SourcedSection<'_>) -> Option<GpuMemorySpec> {
+    let reads = gpu.value("reads", quantity::bandwidth);
+    let writes = gpu.value("writes", quantity::bandwidth);
+    let read_latency = gpu.value("read_latency", quantity::time);
+    let bar_bytes = gpu.value("bar", quantity::bytes);
+    Some(GpuMemorySpec {
+        reads: reads?,
+        writes: writes?,
+        read_latency: read_latency?,
+        bar_bytes: bar_bytes?,
     })
 }
 
@@ -245,6 +260,10 @@ fn read_messages(mut messages: SourcedSection<'_>) -> Option<MessageSpec> {
     let rma_overhead = messages.value("rma_overhead", quantity::time);
     let short_bytes = messages.value("short", bytes);
     let eager_bytes = messages.value("eager", bytes);
+    let window_bytes = match messages.contains("window") {
+        true => messages.value("window", quantity::bytes).map(Some),
+        false => Some(None),
+    };
     let copy_bandwidth = messages.value("copy_bandwidth", quantity::bandwidth);
     Some(MessageSpec {
         send_overhead: send_overhead?,
@@ -252,6 +271,7 @@ fn read_messages(mut messages: SourcedSection<'_>) -> Option<MessageSpec> {
         rma_overhead: rma_overhead?,
         short_bytes: short_bytes?,
         eager_bytes: eager_bytes?,
+        window_bytes: window_bytes?,
         copy_bandwidth: copy_bandwidth?,
         registration: None,
     })

@@ -14,6 +14,8 @@ use super::wire::Lanes;
 #[derive(Clone, Debug)]
 pub(crate) struct HostPath {
     spec: HostSpec,
+    /// The same way as far as the data of transfers, which may lie in the memory of a GPU.
+    data: HostSpec,
     from_memory: Lanes,
     to_memory: Lanes,
     /// Rate towards memory that reads at full speed leave.
@@ -59,18 +61,19 @@ impl Window {
 }
 
 impl HostPath {
-    /// An idle path of an interface that handles `segment_bytes` as one.
-    pub fn new(spec: &HostSpec, segment_bytes: u64) -> Self {
+    /// An idle path of an interface that handles `segment_bytes` as one, `data` to the data of transfers.
+    pub fn new(spec: &HostSpec, data: &HostSpec, segment_bytes: u64) -> Self {
         Self {
             spec: *spec,
+            data: *data,
             from_memory: Lanes::default(),
             to_memory: Lanes::default(),
-            to_memory_beside_reads: beside_reads(spec),
+            to_memory_beside_reads: beside_reads(data),
             reads_since: Picos::ZERO,
             message_window: Window::default(),
             bulk_window: Window::default(),
-            segment_from: spec.from_memory.time_for(spec.read_bytes(segment_bytes)),
-            segment_to: spec.to_memory.time_for(spec.write_bytes(segment_bytes)),
+            segment_from: data.from_memory.time_for(data.read_bytes(segment_bytes)),
+            segment_to: data.to_memory.time_for(data.write_bytes(segment_bytes)),
         }
     }
 
@@ -86,7 +89,7 @@ impl HostPath {
     /// last read of the same transfer.
     #[inline]
     pub fn admit<M: Moment>(&mut self, at: M, bytes: u64, lane: Lane, own: Option<M>) -> M {
-        let window_bytes = self.spec.read_window_bytes;
+        let window_bytes = self.data.read_window_bytes;
         let admitted = self.window(lane).admit(at.at(), bytes, window_bytes);
         let cause = match own {
             Some(_) => Cause::Interface,
@@ -100,9 +103,9 @@ impl HostPath {
     #[inline]
     pub fn read<M: Moment>(&mut self, at: M, bytes: u64, lane: Lane, own: Option<M>) -> Read<M> {
         let asked_at = self.admit(at, bytes, lane, own);
-        let busy = self.spec.from_memory.time_for(self.spec.read_bytes(bytes));
+        let busy = self.data.from_memory.time_for(self.data.read_bytes(bytes));
         let idle_since = self.from_memory.free_at();
-        let ready = asked_at.after(self.spec.read_latency, Cause::Interface);
+        let ready = asked_at.after(self.data.read_latency, Cause::Interface);
         let start = (self.from_memory).book(ready.at(), lane, busy, self.segment_from);
         if start > idle_since {
             self.reads_since = asked_at.at();
@@ -127,9 +130,9 @@ impl HostPath {
         let rate = if reads_now {
             self.to_memory_beside_reads
         } else {
-            self.spec.to_memory
+            self.data.to_memory
         };
-        let busy = rate.time_for(self.spec.write_bytes(bytes));
+        let busy = rate.time_for(self.data.write_bytes(bytes));
         self.to_memory.book(at.at(), lane, busy, self.segment_to);
         at.taken(start, own).after(busy, Cause::Interface)
     }

@@ -62,7 +62,7 @@ impl Nic {
     /// As [`Nic::new`], of a machine that was checked; many interfaces share it.
     pub(super) fn of_checked(machine: &Arc<NicMachine>) -> Result<Self, SpecError> {
         let segment_bytes = u64::from(machine.engine.segment_bytes);
-        let host = HostPath::new(&machine.host, segment_bytes);
+        let host = HostPath::new(&machine.host, &machine.data_path(), segment_bytes);
         let reading = |bytes: u32| host.read_small(Picos::ZERO, u64::from(bytes));
         let latencies = FetchLatencies {
             group: reading(machine.att.layout.group_bytes()),

@@ -13,6 +13,8 @@ pub struct NicMachine {
     pub name: String,
     /// The way between interface and main memory.
     pub host: HostSpec,
+    /// The memory of a GPU that transfers use instead of main memory; `None` where they use that.
+    pub gpu_memory: Option<GpuMemorySpec>,
     /// The virtual ports.
     pub ports: PortSpec,
     /// The engines.
@@ -54,6 +56,20 @@ pub struct HostSpec {
     pub read_latency: Picos,
     /// From a write's last byte on the way to its being visible to the processor.
     pub write_latency: Picos,
+}
+
+/// Memory of a GPU that the interface reads and writes over the bus, past main memory (GPUDirect RDMA). Descriptors, completion entries
+/// and tables stay in main memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuMemorySpec {
+    /// Rate of reads, headers included: the slowest of the GPU's port and of what is between it and the interface.
+    pub reads: Bandwidth,
+    /// Rate of writes, headers included.
+    pub writes: Bandwidth,
+    /// From a read request to its first data.
+    pub read_latency: Picos,
+    /// Bytes of it that other devices can reach: its window on the bus (BAR).
+    pub bar_bytes: u64,
 }
 
 /// Virtual ports: each process works with its own, without the operating system.
@@ -257,6 +273,8 @@ pub struct MessageSpec {
     pub short_bytes: u32,
     /// Messages up to this size are sent without asking, through copy buffers.
     pub eager_bytes: u32,
+    /// Most bytes of a longer message that its receiver has under way: it asks for the next ones when these are there. `None`: all.
+    pub window_bytes: Option<u64>,
     /// Rate of copies between a program's buffer and a copy buffer.
     pub copy_bandwidth: Bandwidth,
     /// What registering the buffers of longer messages costs; `None`: nothing.
@@ -310,7 +328,45 @@ impl HostSpec {
     }
 }
 
+fn slower(one: Bandwidth, other: Bandwidth) -> Bandwidth {
+    match one.bytes_per_second() < other.bytes_per_second() {
+        true => one,
+        false => other,
+    }
+}
+
 impl NicMachine {
+    /// The way to the data of transfers.
+    pub(crate) fn data_path(&self) -> HostSpec {
+        match &self.gpu_memory {
+            None => self.host,
+            Some(gpu) => HostSpec {
+                to_memory: slower(self.host.to_memory, gpu.writes),
+                from_memory: slower(self.host.from_memory, gpu.reads),
+                read_latency: gpu.read_latency,
+                ..self.host
+            },
+        }
+    }
+
+    /// Checks that the interface can reach `bytes` bytes of data at once.
+    ///
+    /// # Errors
+    /// They lie in the memory of a GPU that shows fewer.
+    pub(crate) fn check_reach(&self, bytes: u64) -> Result<(), SpecError> {
+        match &self.gpu_memory {
+            Some(gpu) if gpu.bar_bytes < bytes => {
+                let allowed = format!("must be at least the {bytes} bytes that the workload uses");
+                Err(SpecError::new(
+                    "gpu_memory.bar_bytes",
+                    gpu.bar_bytes,
+                    allowed,
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The least span between a call and the arrival of any packet that it causes, at another node or at a switch.
     pub fn lookahead(&self) -> Picos {
         match self.network {

@@ -1,7 +1,7 @@
 //! Finds values that no interface can have.
 
 use pagemill_policy::translation::AttSpec;
-use pagemill_types::Picos;
+use pagemill_types::{Bandwidth, Picos};
 
 use super::iommu::spec_error;
 use super::machine::{NicMachine, TablePlace};
@@ -84,7 +84,16 @@ impl NicMachine {
                 1 << 24,
             ),
         ];
-        check_counts(&sizes)
+        check_counts(&sizes)?;
+        match self.messages.window_bytes {
+            // Smaller ones would make thousands of packets of a message.
+            Some(bytes) if bytes < 1024 => Err(SpecError::new(
+                "messages.window_bytes",
+                bytes,
+                "must be at least 1 KiB",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn check_spans(&self) -> Result<(), SpecError> {
@@ -110,13 +119,7 @@ impl NicMachine {
             ("wire.bandwidth", self.wire.bandwidth),
             ("messages.copy_bandwidth", self.messages.copy_bandwidth),
         ];
-        for (key, rate) in rates {
-            // Slower rates would let one large message outlast what 64 bits of picoseconds can count.
-            if rate.bytes_per_second() < 1_000_000 {
-                let given = format!("{} B/s", rate.bytes_per_second());
-                return Err(SpecError::new(key, given, "must be at least 1 MB/s"));
-            }
-        }
+        check_rates(&rates)?;
         if self.wire.flight() == Picos::ZERO {
             return Err(SpecError::new(
                 "wire.latency",
@@ -154,6 +157,13 @@ impl NicMachine {
             spans.push(("paging.fault_latency", paging.fault_latency));
             spans.push(("paging.page_latency", paging.page_latency));
             spans.push(("paging.resend_latency", paging.resend_latency));
+        }
+        if let Some(gpu) = &self.gpu_memory {
+            spans.push(("gpu_memory.read_latency", gpu.read_latency));
+            check_rates(&[
+                ("gpu_memory.reads", gpu.reads),
+                ("gpu_memory.writes", gpu.writes),
+            ])?;
         }
         if let Some(registration) = &self.messages.registration {
             spans.push((
@@ -194,14 +204,7 @@ impl NicMachine {
                 "must be at most a second",
             ));
         }
-        if network.bandwidth.bytes_per_second() < 1_000_000 {
-            let given = format!("{} B/s", network.bandwidth.bytes_per_second());
-            return Err(SpecError::new(
-                "network.bandwidth",
-                given,
-                "must be at least 1 MB/s",
-            ));
-        }
+        check_rates(&[("network.bandwidth", network.bandwidth)])?;
         if self.wire.latency < Picos::from_nanos(1) {
             let given = format!("{} ps", self.wire.latency.0);
             return Err(SpecError::new(
@@ -219,6 +222,17 @@ fn check_counts(counts: &[(&str, u32, u32, u32)]) -> Result<(), SpecError> {
         if !(least..=most).contains(&value) {
             let allowed = format!("must be from {least} to {most}");
             return Err(SpecError::new(key, value, allowed));
+        }
+    }
+    Ok(())
+}
+
+fn check_rates(rates: &[(&str, Bandwidth)]) -> Result<(), SpecError> {
+    for (key, rate) in rates {
+        // Slower rates would let one large message outlast what 64 bits of picoseconds can count.
+        if rate.bytes_per_second() < 1_000_000 {
+            let given = format!("{} B/s", rate.bytes_per_second());
+            return Err(SpecError::new(*key, given, "must be at least 1 MB/s"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use pagemill_types::Picos;
+use pagemill_types::{Invariants, Picos, first_broken};
 
 use super::packet::{MessageId, Receive, Request};
 
@@ -71,9 +71,34 @@ impl Matching {
         place.and_then(|place| self.posted.remove(place)).is_some()
     }
 
+    /// The receives that wait, from the oldest.
+    pub fn posted(&self) -> impl Iterator<Item = Request> {
+        self.posted.iter().map(|posted| posted.request)
+    }
+
     /// Receives and messages that wait.
     pub fn waiting(&self) -> (usize, usize) {
         (self.posted.len(), self.unexpected.len())
+    }
+}
+
+impl Invariants for Matching {
+    fn broken_invariant(&self) -> Option<String> {
+        let is_taken = |waiting: &Unexpected| {
+            let (source, tag) = (waiting.message.source, waiting.tag);
+            let mut posted = self.posted.iter();
+            posted.any(|posted| posted.receive.takes(source, tag))
+        };
+        first_broken([
+            (
+                self.posted().is_sorted(),
+                "receives are not in the order in which they were made",
+            ),
+            (
+                !self.unexpected.iter().any(is_taken),
+                "a message waits although a receive fits it",
+            ),
+        ])
     }
 }
 

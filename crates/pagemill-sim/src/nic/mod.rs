@@ -43,8 +43,9 @@ pub use descriptor::{
 };
 pub use interface::Nic;
 pub use machine::{
-    DescriptorPath, EngineSpec, HostSpec, IommuSpec, KeySpec, MessageSpec, NetworkSpec, NicMachine,
-    PagingSpec, PortSpec, RegistrationMode, RegistrationSpec, TablePlace, TableSpec, WireSpec,
+    DescriptorPath, EngineSpec, GpuMemorySpec, HostSpec, IommuSpec, KeySpec, MessageSpec,
+    NetworkSpec, NicMachine, PagingSpec, PortSpec, RegistrationMode, RegistrationSpec, TablePlace,
+    TableSpec, WireSpec,
 };
 pub use moment::{Cause, Moment, Moments, Sent, Traced};
 pub use network::NetworkCounts;

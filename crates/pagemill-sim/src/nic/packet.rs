@@ -145,7 +145,7 @@ pub enum Body {
         /// The sender's operation.
         send: Request,
     },
-    /// The receive of an announced message is known.
+    /// The receive of an announced message is known, or has room for its next window.
     Clear {
         /// The sender's operation.
         send: Request,
@@ -156,12 +156,21 @@ pub enum Body {
         /// Bytes that fit.
         bytes: u64,
     },
-    /// Data of an announced message.
+    /// Data of an announced message that does not fit into one window. Its bytes travel beside the last of them.
+    Window {
+        /// The sender's operation.
+        send: Request,
+        /// The receiver's operation.
+        receive: Request,
+    },
+    /// The last data of an announced message.
     Data {
         /// The sender's operation.
         send: Request,
         /// The receiver's operation.
         receive: Request,
+        /// Bytes of all windows.
+        bytes: u64,
     },
     /// An RMA write.
     Write {
@@ -225,9 +234,10 @@ impl Packet {
     /// Bytes of payload that travel beside it.
     pub fn payload_bytes(&self) -> u64 {
         match self.body {
-            Body::Eager { .. } | Body::Data { .. } | Body::Write { .. } | Body::ReadData { .. } => {
+            Body::Eager { .. } | Body::Write { .. } | Body::ReadData { .. } => {
                 self.flight.payload_bytes()
             }
+            Body::Data { bytes, .. } => bytes,
             _ => 0,
         }
     }

@@ -26,6 +26,7 @@ impl NicMachine {
                 read_latency: Picos::from_nanos(80),
                 write_latency: Picos::from_nanos(60),
             },
+            gpu_memory: None,
             ports: PortSpec {
                 count: 4096,
                 on_chip: 64,
@@ -65,6 +66,7 @@ impl NicMachine {
                 rma_overhead: Picos::from_nanos(50),
                 short_bytes: 128,
                 eager_bytes: 16384,
+                window_bytes: None,
                 copy_bandwidth: rate(6_000_000_000),
                 registration: None,
             },

@@ -1,11 +1,13 @@
 //! One process of a message-passing program over its interface: matching, eager and rendezvous messages, RMA.
 
+mod invariants;
+mod long;
 mod registered;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pagemill_types::Picos;
+use pagemill_types::{CheckSchedule, Invariants, Picos};
 
 use super::counts::NicCounts;
 use super::descriptor::{
@@ -42,17 +44,14 @@ pub struct Rank<M = Picos> {
     /// What the library registered for long messages, and how often and how long it did.
     registrations: Option<Registrations>,
     registered: (u64, Picos),
+    checks: CheckSchedule,
 }
 
 /// What is remembered about an operation until its answer comes.
 #[derive(Clone, Copy, Debug)]
 enum Pending {
-    Send(Send),
-    Receive {
-        tag: u64,
-        bytes: u64,
-        is_truncated: bool,
-    },
+    Send(long::Announced),
+    Receive(long::Wanted),
     Write(Rma),
     Read(Rma),
 }
@@ -128,6 +127,7 @@ impl<M: Moment> Rank<M> {
                 machine.att.layout.page.bytes(),
             ),
             registered: (0, Picos::ZERO),
+            checks: CheckSchedule::default(),
         })
     }
 
@@ -193,16 +193,9 @@ impl<M: Moment> Rank<M> {
         if is_local || send.bytes <= u64::from(self.messages.eager_bytes) {
             self.send_eager(rung, request, send, steps);
         } else {
-            self.pending.insert(request, Pending::Send(*send));
-            let body = Body::Announce {
-                tag: send.tag,
-                bytes: send.bytes,
-                send: request,
-            };
-            let rung = self.register_buffer(rung, send.address, send.bytes);
-            self.busy_until = rung;
-            self.short(rung, send.dest, 0, body, steps);
+            self.announce(rung, request, send, steps);
         }
+        self.check_if_due();
         request
     }
 
@@ -252,6 +245,7 @@ impl<M: Moment> Rank<M> {
                 self.matched(at.max(message.ready_at), &posted, &message, steps);
             }
         }
+        self.check_if_due();
         request
     }
 
@@ -377,6 +371,9 @@ impl<M: Moment> Rank<M> {
             } => {
                 self.cleared(at, send, receive, address, bytes, steps);
             }
+            Body::Window { send, receive } => {
+                self.clear(at, receive, packet.source, send, steps);
+            }
             Body::Data { receive, .. } => self.data(at, packet, receive, steps),
             Body::Write { operation } => {
                 if arrived.status.is_success() {
@@ -400,6 +397,14 @@ impl<M: Moment> Rank<M> {
             }
             Body::Acknowledge { operation, status } => self.finish(at, operation, status, steps),
             Body::Call { .. } => {}
+        }
+        self.check_if_due();
+    }
+
+    #[inline]
+    fn check_if_due(&mut self) {
+        if self.checks.is_due() {
+            self.debug_check();
         }
     }
 
@@ -438,23 +443,13 @@ impl<M: Moment> Rank<M> {
         let bytes = message.bytes.min(posted.receive.bytes);
         let is_truncated = bytes < message.bytes;
         if let Some(send) = message.announced {
-            self.pending.insert(
-                request,
-                Pending::Receive {
-                    tag: message.tag,
-                    bytes,
-                    is_truncated,
-                },
-            );
-            let body = Body::Clear {
-                send,
-                receive: request,
+            let wanted = long::Wanted {
+                tag: message.tag,
                 address: posted.receive.address,
                 bytes,
+                is_truncated,
             };
-            let registered = self.register_buffer(at, posted.receive.address, bytes);
-            let rung = registered + self.messages.send_overhead;
-            self.short(rung, source, 0, body, steps);
+            self.want(at, request, source, send, wanted, steps);
             return;
         }
         steps.push(Step::Deliver {
@@ -469,82 +464,6 @@ impl<M: Moment> Rank<M> {
             bytes,
         };
         let cost = self.messages.receive_overhead + self.messages.copy_bandwidth.time_for(bytes);
-        steps.push(Step::Complete {
-            request,
-            at,
-            cost,
-            completion,
-        });
-    }
-
-    /// The receiver of an announced message wants its data.
-    fn cleared(
-        &mut self,
-        at: Picos,
-        request: Request,
-        receive: Request,
-        address: u64,
-        bytes: u64,
-        steps: &mut Vec<Step>,
-    ) {
-        let Some(Pending::Send(send)) = self.pending.remove(&request) else {
-            return;
-        };
-        let operation = Operation::Write {
-            local: Place {
-                address: send.address,
-                key: MemoryKey::Trusted,
-            },
-            remote: Place {
-                address,
-                key: MemoryKey::Trusted,
-            },
-            bytes: bytes.min(send.bytes),
-            lane: Lane::Bulk,
-        };
-        let rung = at + self.messages.send_overhead;
-        let body = Body::Data {
-            send: request,
-            receive,
-        };
-        let reusable_at = self.post(rung, send.dest, operation, body, steps);
-        let completion = Completion {
-            status: Status::Success,
-            peer: send.dest,
-            tag: send.tag,
-            bytes: send.bytes,
-        };
-        let cost = self.messages.receive_overhead;
-        steps.push(Step::Complete {
-            request,
-            at: reusable_at,
-            cost,
-            completion,
-        });
-    }
-
-    /// The data of an announced message is here.
-    fn data(&mut self, at: Picos, packet: &Packet, request: Request, steps: &mut Vec<Step>) {
-        let Some(Pending::Receive {
-            tag,
-            bytes,
-            is_truncated,
-        }) = self.pending.remove(&request)
-        else {
-            return;
-        };
-        steps.push(Step::Deliver {
-            request,
-            message: packet.message(),
-            bytes,
-        });
-        let completion = Completion {
-            status: received(is_truncated),
-            peer: packet.source,
-            tag,
-            bytes,
-        };
-        let cost = self.messages.receive_overhead;
         steps.push(Step::Complete {
             request,
             at,

@@ -49,7 +49,7 @@ impl TimedCache {
 
     /// The first entry of `line`.
     pub fn first_entry(&self, line: u64) -> u64 {
-        line * u64::from(self.cache.organization().line_entries())
+        line * u64::from(self.cache.organization().line_entries)
     }
 
     /// Asks for `line` at `at`. `fetch` says when a fetch that begins at a time is over; none takes longer than `longest`.

@@ -191,14 +191,14 @@ impl<P: Program> World<P> {
     }
 
     /// Registers `bytes` bytes at `start` with each of two ranks, and gives the program of the other the key.
-    pub(crate) fn register_both(&mut self, (start, bytes): (u64, u64), tell: impl Fn(&mut P, Key)) {
+    pub(crate) fn register_both(&mut self, (start, bytes): (u64, u64), note: impl Fn(&mut P, Key)) {
         let keys: Vec<Key> = self
             .nodes
             .iter_mut()
             .map(|node| node.rank.register(start, bytes))
             .collect();
         for (node, key) in self.nodes.iter_mut().zip(keys.into_iter().rev()) {
-            tell(&mut node.program, key);
+            note(&mut node.program, key);
         }
     }
 

@@ -3,10 +3,12 @@
 use pagemill_report::Row;
 use pagemill_scenario::{Point, PointSpec};
 
+use super::metrics::{METRICS, MpiReport};
+use crate::kind::metric;
 use crate::results::parameters;
 
-/// The start of the row of a call of a rank, or of the [`super::WHOLE_RANK`]; `None` if the point is of another kind.
-pub fn row(point: &Point, rank: u32, call: &str) -> Option<Row> {
+/// The row of a call of a rank, or of the [`super::WHOLE_RANK`]; `None` if the point is of another kind.
+pub fn row(point: &Point, rank: u32, call: &str, report: &MpiReport) -> Option<Row> {
     let PointSpec::Mpi(spec) = &point.spec else {
         return None;
     };
@@ -14,5 +16,5 @@ pub fn row(point: &Point, rank: u32, call: &str) -> Option<Row> {
         .parameter("call", call)
         .parameter("rank", u64::from(rank))
         .parameter("program", spec.command[0].as_str());
-    Some(parameters(point, row))
+    Some(metric::add(parameters(point, row), METRICS, report))
 }

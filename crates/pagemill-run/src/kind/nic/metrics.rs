@@ -1,125 +1,74 @@
-//! What a network run is measured by. `docs/results.md` describes the same columns.
+//! What a network run is measured by.
 
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Number, Rate, TimeNs};
 use pagemill_sim::nic::pattern::{BandwidthSpec, DmaReport, DmaSpec, LatencySpec, PortsReport};
-use pagemill_sim::nic::{NetworkCounts, NicCounts, WorldReport};
+use pagemill_sim::nic::{NetworkCounts, NicCounts, TranslationCounts, WorldReport};
 use pagemill_types::Picos;
 
-use crate::kind::att_metrics::{ATT_LOOKUPS, ATT_MISS_RATE, ATT_MISSES};
+use super::super::att_metrics::{Translates, att_lookups, att_miss_rate, att_misses};
+use super::super::metric::{Metric, nanoseconds};
 use crate::quotient::quotient;
 
-/// Every metric with what it means, in the order of the row.
-pub const METRICS: &[(&str, ColumnKind, &str)] = &[
-    (
-        "time_ns",
-        ColumnKind::TimeNs,
-        "simulated time of what is counted: without the warm-up of latency and bandwidth",
-    ),
-    (
-        "message_time_ns",
-        ColumnKind::TimeNs,
-        "latency: half of a round trip; ports: from doorbell to completion entry, mean; dma: from start to data, mean; else time_ns / messages",
-    ),
-    (
-        "bandwidth_bytes_per_second",
-        ColumnKind::BytesPerSecond,
-        "payload_bytes / time_ns; bidirectional: both ways together",
-    ),
-    (
-        "rank_bandwidth_bytes_per_second",
-        ColumnKind::BytesPerSecond,
-        "ring, all-to-all, halo, shift, incast, pairs: mean over the sending ranks of the bytes that a rank sent over the time when it ended; else 0",
-    ),
-    (
-        "messages_per_second",
-        ColumnKind::Number,
-        "messages / time_ns, of simulated time",
-    ),
-    (
-        "messages",
-        ColumnKind::Count,
-        "transfers or messages that are counted",
-    ),
-    ("payload_bytes", ColumnKind::Bytes, "data of these messages"),
-    (
-        "packets",
-        ColumnKind::Count,
-        "arrived at some interface, with protocol packets and warm-up; the segments of a transfer are one",
-    ),
-    (
-        "packets_in_flight_max",
-        ColumnKind::Count,
-        "most of them under way at once",
-    ),
-    ATT_LOOKUPS,
-    ATT_MISSES,
-    ATT_MISS_RATE,
-    (
-        "att_prefetches",
-        ColumnKind::Count,
-        "groups read before they were needed",
-    ),
-    (
-        "att_wait_time_ns",
-        ColumnKind::TimeNs,
-        "from lookup to physical address, mean",
-    ),
-    (
-        "key_misses",
-        ColumnKind::Count,
-        "memory keys that were not cached on the interface",
-    ),
-    (
-        "page_walks",
-        ColumnKind::Count,
-        "walks of the processor's page tables by its IOMMU",
-    ),
-    (
-        "page_faults",
-        ColumnKind::Count,
-        "faults of the interface at pages that were not mapped",
-    ),
-    (
-        "registrations",
-        ColumnKind::Count,
-        "buffers that the library registered for a message",
-    ),
-    (
-        "registration_time_ns",
-        ColumnKind::TimeNs,
-        "processor time of a registration, with what it drives out, mean",
-    ),
-    (
-        "card_bytes",
-        ColumnKind::Bytes,
-        "memory for translations on the interface: its caches, or the table where the interface holds it",
-    ),
-    (
-        "link_wait_time_ns",
-        ColumnKind::TimeNs,
-        "for how long a part of a transfer waited at a link of the network, mean; 0 without a network",
-    ),
-    (
-        "link_use_max",
-        ColumnKind::Rate,
-        "time for which the busiest link was busy / time_ns; 0 without a network",
-    ),
-    (
-        "port_misses",
-        ColumnKind::Count,
-        "port states that had to be read from memory",
-    ),
-    (
-        "refused",
-        ColumnKind::Count,
-        "operations that the own interface refused",
-    ),
-    (
-        "rejected",
-        ColumnKind::Count,
-        "transfers that the other interface refused",
-    ),
+#[rustfmt::skip]
+pub const METRICS: &[Metric<Measured>] = &[
+    Metric::new("time_ns", TimeNs, "simulated time of what is counted: without the warm-up of latency and bandwidth",
+        |run| nanoseconds(run.time).into()),
+    Metric::new("message_time_ns", TimeNs, "latency: half of a round trip; ports: from doorbell to completion entry, mean; dma: from start to data, mean; else time_ns / messages",
+        |run| nanoseconds(run.message_time).into()),
+    Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "payload_bytes / time_ns; bidirectional: both ways together",
+        |run| per_second(run.payload_bytes, run.time).into()),
+    Metric::new("rank_bandwidth_bytes_per_second", BytesPerSecond, "ring, all-to-all, halo, shift, incast, pairs: mean over the sending ranks of the bytes that a rank sent over the time when it ended; else 0",
+        |run| run.rank_rate.into()),
+    Metric::new("messages_per_second", Number, "messages / time_ns, of simulated time",
+        |run| per_second(run.messages, run.time).into()),
+    Metric::new("messages", Count, "transfers or messages that are counted",
+        |run| run.messages.into()),
+    Metric::new("payload_bytes", Bytes, "data of these messages",
+        |run| run.payload_bytes.into()),
+    Metric::new("packets", Count, "arrived at some interface, with protocol packets and warm-up; the segments of a transfer are one",
+        |run| run.packets.into()),
+    Metric::new("packets_in_flight_max", Count, "most of them under way at once",
+        |run| run.packets_in_flight.into()),
+    att_lookups(),
+    att_misses(),
+    att_miss_rate(),
+    Metric::new("att_prefetches", Count, "groups read before they were needed",
+        |run| table(run).prefetches.into()),
+    Metric::new("att_wait_time_ns", TimeNs, "from lookup to physical address, mean",
+        |run| quotient(nanoseconds(table(run).waited), table(run).lookups).into()),
+    Metric::new("key_misses", Count, "memory keys that were not cached on the interface",
+        |run| table(run).key_misses.into()),
+    Metric::new("page_walks", Count, "walks of the processor's page tables by its IOMMU",
+        |run| table(run).walks.into()),
+    Metric::new("page_faults", Count, "faults of the interface at pages that were not mapped",
+        |run| table(run).faults.into()),
+    Metric::new("registrations", Count, "buffers that the library registered for a message",
+        |run| run.counts.registrations.into()),
+    Metric::new("registration_time_ns", TimeNs, "processor time of a registration, with what it drives out, mean",
+        |run| quotient(nanoseconds(run.counts.registering), run.counts.registrations).into()),
+    Metric::new("card_bytes", Bytes, "memory for translations on the interface: its caches, or the table where the interface holds it",
+        |run| run.counts.card_bytes.into()),
+    Metric::new("link_wait_time_ns", TimeNs, "for how long a part of a transfer waited at a link of the network, mean; 0 without a network",
+        |run| quotient(nanoseconds(run.network.waited), run.network.passed).into()),
+    Metric::new("link_use_max", Rate, "time for which the busiest link was busy / time_ns; 0 without a network",
+        |run| quotient(run.network.busiest.0 as f64, run.time.0).into()),
+    Metric::new("port_misses", Count, "port states that had to be read from memory",
+        |run| run.counts.port_misses.into()),
+    Metric::new("refused", Count, "operations that the own interface refused",
+        |run| run.counts.refused.total().into()),
+    Metric::new("rejected", Count, "transfers that the other interface refused",
+        |run| run.counts.rejected.total().into()),
 ];
+
+fn table(run: &Measured) -> &TranslationCounts {
+    &run.counts.translation
+}
+
+impl Translates for Measured {
+    fn translation(&self) -> Option<&TranslationCounts> {
+        Some(table(self))
+    }
+}
 
 /// A run in numbers.
 pub struct Measured {
@@ -215,61 +164,6 @@ impl Measured {
             network: report.network.unwrap_or_default(),
         }
     }
-
-    /// The row with everything that was measured.
-    pub fn add_to(&self, row: Row) -> Row {
-        let translation = &self.counts.translation;
-        row.metric("time_ns", nanoseconds(self.time))
-            .metric("message_time_ns", nanoseconds(self.message_time))
-            .metric(
-                "bandwidth_bytes_per_second",
-                per_second(self.payload_bytes, self.time),
-            )
-            .metric("rank_bandwidth_bytes_per_second", self.rank_rate)
-            .metric("messages_per_second", per_second(self.messages, self.time))
-            .metric("messages", self.messages)
-            .metric("payload_bytes", self.payload_bytes)
-            .metric("packets", self.packets)
-            .metric("packets_in_flight_max", self.packets_in_flight)
-            .metric("att_lookups", translation.lookups)
-            .metric("att_misses", translation.misses)
-            .metric(
-                "att_miss_rate",
-                quotient(translation.misses as f64, translation.lookups),
-            )
-            .metric("att_prefetches", translation.prefetches)
-            .metric(
-                "att_wait_time_ns",
-                quotient(nanoseconds(translation.waited), translation.lookups),
-            )
-            .metric("key_misses", translation.key_misses)
-            .metric("page_walks", translation.walks)
-            .metric("page_faults", translation.faults)
-            .metric("registrations", self.counts.registrations)
-            .metric(
-                "registration_time_ns",
-                quotient(
-                    nanoseconds(self.counts.registering),
-                    self.counts.registrations,
-                ),
-            )
-            .metric("card_bytes", self.counts.card_bytes)
-            .metric(
-                "link_wait_time_ns",
-                quotient(nanoseconds(self.network.waited), self.network.passed),
-            )
-            .metric(
-                "link_use_max",
-                quotient(self.network.busiest.0 as f64, self.time.0),
-            )
-            .metric("port_misses", self.counts.port_misses)
-            .metric("refused", self.counts.refused.total())
-            .metric("rejected", self.counts.rejected.total())
-    }
-}
-
-fn nanoseconds(span: Picos) -> f64 {
-    span.0 as f64 / 1000.0
 }
 
 fn per_second(amount: u64, span: Picos) -> f64 {

@@ -8,15 +8,15 @@ use pagemill_scenario::{NicPoint, NicWorkload, Point};
 use pagemill_sim::nic::pattern::{run_dma, run_ports};
 
 use super::View;
-use super::metric::described;
+use super::metric::{self, columns};
 use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
-use metrics::Measured;
+use metrics::{METRICS, Measured};
 
 pub const VIEW: View = View {
     identity: &[("workload", ColumnKind::Text, "the pattern of communication")],
-    metrics: || metrics::METRICS.iter().copied().map(described).collect(),
+    metrics: || columns(METRICS),
     headline: &[
         "message_time_ns",
         "bandwidth_bytes_per_second",
@@ -36,7 +36,7 @@ pub fn run(point: &Point, spec: &NicPoint) -> Result<Outcome, PointError> {
         point,
         Row::new().parameter("workload", spec.workload.name()),
     );
-    Ok(Outcome::of(measured.add_to(row)))
+    Ok(Outcome::of(metric::add(row, METRICS, &measured)))
 }
 
 fn measure(spec: &NicPoint) -> Result<Measured, String> {

@@ -5,7 +5,7 @@ use super::super::machine::NicMachine;
 use super::super::packet::{Completion, Receive, Request, Send};
 use super::super::program::{Action, Program};
 use super::super::world::{World, WorldError, WorldReport};
-use super::{Addresses, Level, Transfer};
+use super::{Addresses, Level, Transfer, reach};
 
 /// Windows of transfers from one rank to the other, or both ways at once.
 ///
@@ -83,6 +83,7 @@ impl BandwidthSpec {
             rank.open_window(Picos::ZERO);
             rank
         };
+        machine.check_reach(reach(&self.source, &self.target))?;
         let mut world = World::new(machine, [rank(0), rank(1)])?;
         world.register_both(self.target.extent(), |rank, key| rank.key = key);
         let report = world.run()?;

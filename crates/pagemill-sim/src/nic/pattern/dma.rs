@@ -53,6 +53,7 @@ pub fn run_dma(spec: &DmaSpec, machine: &NicMachine) -> Result<DmaReport, SpecEr
     let mut addresses =
         Addresses::new(AddressOrder::Random, spec.bytes, spec.span_bytes, spec.seed);
     let (start, bytes) = addresses.extent();
+    machine.check_reach(bytes)?;
     let key = MemoryKey::Registered(nic.register(port, start, bytes));
     let mut under_way = EntryPool::new(spec.depth);
     let mut report = DmaReport::default();

@@ -5,7 +5,7 @@ use super::super::machine::NicMachine;
 use super::super::packet::{Completion, Receive, Request};
 use super::super::program::{Action, Program};
 use super::super::world::{World, WorldError, WorldReport};
-use super::{Addresses, Level, Transfer};
+use super::{Addresses, Level, Transfer, reach};
 
 /// Ping-pong between two ranks: half of a round trip is the latency.
 #[derive(Clone, Debug)]
@@ -64,6 +64,7 @@ impl LatencySpec {
             started_at: Picos::ZERO,
             ended_at: Picos::ZERO,
         };
+        machine.check_reach(reach(&self.source, &self.target))?;
         let mut world = World::new(machine, [rank(0), rank(1)])?;
         world.register_both(self.target.extent(), |rank, key| rank.key = key);
         let report = world.run()?;

@@ -31,6 +31,11 @@ pub enum Level {
     Mpi,
 }
 
+/// Bytes of a node's memory that a pattern uses: both sides have their buffers from the same address on.
+fn reach(source: &Addresses, target: &Addresses) -> u64 {
+    source.extent().1.max(target.extent().1)
+}
+
 /// A transfer of a pattern, as either level carries it.
 struct Transfer {
     peer: u32,

@@ -52,6 +52,7 @@ pub fn run_ports(spec: &PortsSpec, machine: &NicMachine) -> Result<PortsReport, 
         let allowed = format!("each registration has to hold a write: at most {most}");
         return Err(SpecError::new("workload.regions", spec.regions, allowed));
     }
+    machine.check_reach(spec.span_bytes.saturating_mul(u64::from(spec.ports)))?;
     let mut processes = Processes::open(spec, machine)?;
     let mut queue: BinaryHeap<Reverse<(Picos, u32)>> = (0..spec.ports)
         .map(|process| Reverse((Picos::ZERO, process)))
