@@ -159,7 +159,7 @@ pub struct CudaArguments {
 
     /// Give the GPU as much memory as the program has at its peak, divided by F
     ///
-    /// The program runs twice: first without time and unseen, to see how much it allocates. Standard input is read twice if it
+    /// The program runs twice: first without simulated time or output, to see how much it allocates. Standard input is read twice if it
     /// is a file, and is empty in the first run if it is not. With --set 'program.oversubscribe=[0.8, 1.5]', one row for each
     /// factor.
     #[arg(long, value_name = "F", value_parser = values::factor, allow_negative_numbers = true)]

@@ -14,7 +14,7 @@ use crate::run::{Results, Stdout, run_scenario};
 pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
     let text = scenario_text(arguments);
     if arguments.verbose {
-        tell_environment();
+        print_environment();
     }
     let scenario = load_text(&SourceText::built_in("cuda.toml", &text), &arguments.sets)?;
     let results = Results {
@@ -30,7 +30,7 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
 }
 
 /// Says on standard error what the program finds in its environment.
-fn tell_environment() {
+fn print_environment() {
     let mut err = std::io::stderr().lock();
     // A closed standard error leaves no place for a message.
     let _ = writeln!(

@@ -72,18 +72,12 @@ fn safetensors(path: &Path, layers: u64, layer_mib: u64) {
 }
 
 fn rows(folder: &Path, model: &str) -> Vec<Value> {
-    let text = run_in(
-        folder,
-        &[
-            "advise",
-            model,
-            "--machine",
-            "a100-pcie4-x86",
-            "--format",
-            "json",
-        ],
-    )
-    .result();
+    rows_on("a100-pcie4-x86", folder, model)
+}
+
+fn rows_on(machine: &str, folder: &Path, model: &str) -> Vec<Value> {
+    let arguments = ["advise", model, "--machine", machine, "--format", "json"];
+    let text = run_in(folder, &arguments).result();
     let answer: Value = serde_json::from_str(&text).expect("JSON");
     answer["rows"].as_array().expect("rows").clone()
 }
@@ -114,6 +108,18 @@ fn a_model_that_fits_is_read_from_gpu_memory() {
     let rate = |row: &Value| number(row, "tokens_per_second") * number(row, "token_bytes");
     assert!((500e9..1539e9).contains(&rate(demand)), "{demand}");
     assert!(rate(of(&rows, "zero-copy")) < 32e9);
+}
+
+/// Access counters move what the first tokens read over the link; while a block moves, those who read it wait.
+#[test]
+fn a_model_that_fits_is_judged_when_counters_have_moved_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    gguf(&folder.path().join("small.gguf"), 4, 64, true);
+    let rows = rows_on("gh200", folder.path(), "small.gguf");
+    let rate = |way| number(of(&rows, way), "tokens_per_second");
+    let share = rate("on demand") / rate("layers split");
+    assert!((0.9..1.1).contains(&share), "{share}");
+    assert_eq!(of(&rows, "on demand")["moved_bytes"], 0);
 }
 
 #[test]

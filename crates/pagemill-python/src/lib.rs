@@ -25,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::Fit>()?;
     module.add_class::<gpu::Gpu>()?;
     module.add_class::<policy::Around>()?;
+    module.add_class::<policy::Ranges>()?;
     module.add_function(wrap_pyfunction!(mrc::mrc, module)?)?;
     listing::add_to(module)
 }

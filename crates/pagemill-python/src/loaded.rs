@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pagemill_report::{Row, parquet};
-use pagemill_run::{Outcome, RunOptions, available_cores, run_all, run_point};
+use pagemill_run::rank::{self, RankError, Terms};
+use pagemill_run::{Outcome, RECORDED_EVENTS_MAX, RunOptions, available_cores, run_all, run_point};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Parameter, PointSpec, Scenario, load, load_given};
 use pagemill_types::with_lent;
@@ -141,49 +142,43 @@ impl Loaded {
             .collect()
     }
 
-    /// Runs every point, `jobs` at a time; `progress(done, points)` is called from time to time.
-    #[pyo3(signature = (jobs=None, progress=None))]
+    /// Runs every point, `jobs` at a time; `progress(done, points)` is called from time to time. `keeps_pages` adds page maps,
+    /// and why the slowest points were slow.
+    #[pyo3(signature = (jobs=None, progress=None, keeps_pages=false))]
     fn run(
         &self,
         py: Python<'_>,
         jobs: Option<usize>,
         progress: Option<Bound<'_, PyAny>>,
+        keeps_pages: bool,
     ) -> PyResult<ResultSet> {
-        let (scenario, policies) = self.to_run(py)?;
-        let stop = policies.stop();
-        let options = RunOptions {
-            stop: Some(Arc::clone(&stop)),
-            ..RunOptions::default()
+        let events_max = match keeps_pages {
+            true => RECORDED_EVENTS_MAX / self.scenario.points.len(),
+            false => 0,
         };
-        let asks_python = !self.policies.is_empty();
-        let jobs = jobs.unwrap_or_else(available_cores).max(1);
-        let done = Arc::new(AtomicUsize::new(0));
-        let (counted, running) = (Arc::clone(&done), Arc::clone(&scenario));
-        let work = move || {
-            run_all(&running.points, jobs, |point| {
-                let _at_end = CountAtEnd(Arc::clone(&counted));
-                match asks_python {
-                    // A thread that the interpreter knows takes its lock faster than one that it meets anew each time.
-                    true => Python::attach(|py| py.detach(|| run_point(point, &options))),
-                    false => run_point(point, &options),
-                }
-            })
-        };
-        let points = scenario.points.len();
-        let outcomes = interrupt::run(py, &stop, work, |_| match &progress {
-            Some(progress) => progress
-                .call1((done.load(Ordering::Relaxed), points))
-                .map(drop),
-            None => Ok(()),
-        })?;
-        policies.raise()?;
-        let outcomes = outcomes.map_err(|(index, failure)| {
-            error::run(format!(
-                "{} of {}: {failure}",
-                scenario.points[index], scenario.name
-            ))
-        })?;
-        Ok(results(&scenario, &outcomes))
+        let (scenario, outcomes) = self.outcomes(py, jobs, progress, events_max)?;
+        let mut results = results(&scenario, &outcomes);
+        results.set.maps = pagemill_run::maps(&scenario.points, &outcomes);
+        results.set.findings = pagemill_run::findings(&scenario.points, &outcomes);
+        Ok(results)
+    }
+
+    /// Runs every point, and ranks the values of the swept key `by` by `metric`, of which less is better.
+    #[pyo3(signature = (by, metric, jobs=None, progress=None))]
+    fn rank(
+        &self,
+        py: Python<'_>,
+        by: String,
+        metric: String,
+        jobs: Option<usize>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<ResultSet> {
+        let terms = Terms { by, metric };
+        let refused = |error: RankError| error::InputError::new_err(error.to_string());
+        rank::check(&self.scenario.points, &terms).map_err(refused)?;
+        let (scenario, outcomes) = self.outcomes(py, jobs, progress, 0)?;
+        let ranked = rank::rank(&scenario, &outcomes, &terms).map_err(refused)?;
+        Ok(ResultSet::new(ranked))
     }
 
     /// Runs the points with these indexes, and gives each one's rows as a Parquet file.
@@ -233,6 +228,52 @@ impl Loaded {
 }
 
 impl Loaded {
+    /// Runs every point; gives what ran beside what each point gave. Each point keeps at most `events_max` events.
+    fn outcomes(
+        &self,
+        py: Python<'_>,
+        jobs: Option<usize>,
+        progress: Option<Bound<'_, PyAny>>,
+        events_max: usize,
+    ) -> PyResult<(Arc<Scenario>, Vec<Outcome>)> {
+        let (scenario, policies) = self.to_run(py)?;
+        let stop = policies.stop();
+        let options = RunOptions {
+            events_max,
+            stop: Some(Arc::clone(&stop)),
+            ..RunOptions::default()
+        };
+        let asks_python = !self.policies.is_empty();
+        let jobs = jobs.unwrap_or_else(available_cores).max(1);
+        let done = Arc::new(AtomicUsize::new(0));
+        let (counted, running) = (Arc::clone(&done), Arc::clone(&scenario));
+        let work = move || {
+            run_all(&running.points, jobs, |point| {
+                let _at_end = CountAtEnd(Arc::clone(&counted));
+                match asks_python {
+                    // A thread that the interpreter knows takes its lock faster than one that it meets anew each time.
+                    true => Python::attach(|py| py.detach(|| run_point(point, &options))),
+                    false => run_point(point, &options),
+                }
+            })
+        };
+        let points = scenario.points.len();
+        let outcomes = interrupt::run(py, &stop, work, |_| match &progress {
+            Some(progress) => progress
+                .call1((done.load(Ordering::Relaxed), points))
+                .map(drop),
+            None => Ok(()),
+        })?;
+        policies.raise()?;
+        let outcomes = outcomes.map_err(|(index, failure)| {
+            error::run(format!(
+                "{} of {}: {failure}",
+                scenario.points[index], scenario.name
+            ))
+        })?;
+        Ok((scenario, outcomes))
+    }
+
     /// The scenario with policies that have decided nothing yet.
     pub fn to_run(&self, py: Python<'_>) -> PyResult<(Arc<Scenario>, Policies)> {
         let policies = Policies::new(py, &self.policies)?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pagemill_report::table::TableStyle;
 use pagemill_report::{
-    self as report, Column, ColumnRole, Plot, PlotForm, Row, Value, html, human, json, parquet,
-    table,
+    self as report, Column, ColumnRole, PageMap, Plot, PlotForm, Row, Value, html, human, json,
+    pages, parquet, table,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -128,6 +128,29 @@ impl ResultSet {
     fn html(&self) -> PyResult<String> {
         let mut bytes = Vec::new();
         html::write(&self.set, &mut bytes).map_err(error::run)?;
+        String::from_utf8(bytes).map_err(error::run)
+    }
+
+    /// The points whose page maps were kept, as the maps are titled.
+    fn map_titles(&self) -> Vec<&str> {
+        let maps = self.set.maps.iter();
+        maps.map(|map| map.title.as_str()).collect()
+    }
+
+    /// A page that shows the maps with these titles.
+    fn view(&self, titles: Vec<String>) -> PyResult<String> {
+        let maps = self.set.maps.iter();
+        let meant: Vec<PageMap> = maps
+            .filter(|map| titles.contains(&map.title))
+            .cloned()
+            .collect();
+        // The page has no list to choose from where there is one map: its heading says which.
+        let title = match &meant[..] {
+            [one] => format!("{}: {}", self.set.title, one.title),
+            _ => self.set.title.clone(),
+        };
+        let mut bytes = Vec::new();
+        pages::write_view(&title, &meant, &mut bytes).map_err(error::run)?;
         String::from_utf8(bytes).map_err(error::run)
     }
 

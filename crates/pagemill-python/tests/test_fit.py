@@ -3,9 +3,8 @@
 import concurrent.futures
 import json
 
-import pytest
-
 import pagemill
+import pytest
 
 CLAIM = {
     "id": "copying",

@@ -1,9 +1,8 @@
 """Kernels on NumPy arrays."""
 
 import numpy as np
-import pytest
-
 import pagemill
+import pytest
 
 
 def test_the_example_of_the_readme(root, tmp_path, monkeypatch):

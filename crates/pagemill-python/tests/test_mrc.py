@@ -3,9 +3,8 @@
 from collections import OrderedDict
 
 import numpy as np
-import pytest
-
 import pagemill
+import pytest
 
 
 def misses(addresses, colors, all_colors, ways, sets, line, page):

@@ -1,9 +1,11 @@
 """Policies written in Python, beside their twins in Rust."""
 
-import numpy as np
-import pytest
+import json
+import subprocess
 
+import numpy as np
 import pagemill
+import pytest
 
 
 class WholePage(pagemill.MigrationPolicy):
@@ -118,3 +120,59 @@ def test_what_is_no_policy_is_refused(small):
         pagemill.run(small, policy=taken())
     with pytest.raises(pagemill.InputError, match='kind "nic"'):
         pagemill.run("pni-latency", policy=WholePage())
+
+
+def test_valid_ranges_are_a_sequence(small):
+    seen = []
+
+    class Keeping(MultiRange):
+        name = "keeping"
+        looks_around = True
+
+        def plan(self, page_bytes, valid, request, around):
+            listed = list(valid)
+            assert valid == listed
+            assert len(valid) == len(listed)
+            assert repr(valid) == repr(listed)
+            assert valid[1:] == listed[1:]
+            assert [valid[at] for at in range(-len(listed), len(listed))] == listed * 2
+            assert all(pair in valid for pair in listed)
+            assert request not in valid
+            with pytest.raises(IndexError):
+                valid[len(listed)]
+            for wanted in [request, (0, page_bytes), (5, 5), (100, page_bytes - 100)]:
+                assert self.missing(valid, wanted) == self.missing(listed, wanted)
+            seen.append(len(listed))
+            return self.missing(valid, request)
+
+    small["workload"] = {"name": "bfs", "nodes": 512}
+    pagemill.run(small, policy=Keeping())
+    assert max(seen) > 3
+
+
+SMALL = """
+title = "small"
+kind = "gpu"
+machine = "gtx480"
+workload = { name = "vector-add" }
+transfer = { page_size = "4 KiB", unit = "128 B" }
+"""
+
+
+def test_policies_are_ranked_with_those_of_the_command(tmp_path, pagemill_command):
+    small = tmp_path / "small.toml"
+    small.write_text(SMALL)
+    swept = {"transfer.mode": ["whole-page", "multi-range"], "workload.elements": [1000, 5000]}
+    sets = [word for key, values in swept.items() for word in ("--set", f"{key}={json.dumps(values)}")]
+    command = [pagemill_command, "rank", small, *sets, "--format", "json"]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert pagemill.rank(small, swept).rows == printed["rows"]
+
+    # A policy of Python takes part, and is as good as its twin.
+    swept["transfer.mode"].append(MultiRange.name)
+    ranked = pagemill.rank(small, swept, policies=[MultiRange()])
+    over_best = {row["policy"]: row["over_best"] for row in ranked.rows}
+    assert over_best[MultiRange.name] == over_best["multi-range"] == 1
+    assert over_best["whole-page"] > 1
+    with pytest.raises(pagemill.InputError, match=r"`machine.gmmu.eviction` is not swept"):
+        pagemill.rank(small, swept, by="machine.gmmu.eviction", policies=[MultiRange()])

@@ -3,9 +3,11 @@
 import os
 import subprocess
 
+import pagemill
 import pytest
+import screenshots
 from axe_playwright_python.sync_playwright import Axe
-from browser import Watched, launched
+from browser import SCREENSHOTS, Watched, launched
 
 # A program whose data are four times what its GPU has: pages come and go.
 THRASHING = [
@@ -64,6 +66,12 @@ ZOOM_STEPS = 12
 
 
 @pytest.fixture(scope="module")
+def shots():
+    """Screenshots of this session by name."""
+    return {}
+
+
+@pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     command = os.environ["PAGEMILL"]
@@ -88,6 +96,21 @@ def view(page, expression):
     return page.evaluate(f"(() => {{ const view = document.querySelector('.map').view, map = view.map; return {expression}; }})()")
 
 
+def test_a_notebook_shows_the_map(browser, tmp_path):
+    """As Jupyter shows it: HTML put into a page whose style is not ours."""
+    result = pagemill.run("smoke", pages=True)
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><style>canvas {{ display: none }}</style><div>{result.pages()._repr_html_()}</div>")
+    with Watched(browser, notebook) as watched:
+        frame = watched.page.frame_locator("iframe")
+        frame.locator(".map[data-ready]").wait_for()
+        assert frame.locator(".map canvas").is_visible()
+        frame.locator(".map-in").click()
+        assert float(frame.locator(".map").get_attribute("data-draw-ms")) >= 0
+        watched.check()
+        watched.shoot("notebook")
+
+
 def test_every_program_is_in_every_figure(results, browser):
     with opened(browser, results, "smoke/report.html") as watched:
         page = watched.page
@@ -104,7 +127,7 @@ def test_every_program_is_in_every_figure(results, browser):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_a_report_fits_and_is_accessible(results, browser, width, scheme):
+def test_a_report_fits_and_is_accessible(results, browser, shots, width, scheme):
     viewport = {"width": width, "height": 844}
     with opened(browser, results, "thrashing/report.html", viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
         page = watched.page
@@ -116,7 +139,8 @@ def test_a_report_fits_and_is_accessible(results, browser, width, scheme):
         serious = [entry["id"] for entry in found if entry["impact"] in ("serious", "critical")]
         assert serious == [], serious
         watched.check()
-        watched.shoot(f"report-{width}-{scheme}")
+        name = f"report-{width}-{scheme}"
+        shots[name] = watched.shoot(name)
 
 
 @pytest.fixture(scope="module")
@@ -130,14 +154,15 @@ def kinds(tmp_path_factory):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_report_of_each_kind(kinds, browser, kind, width, scheme):
+def test_the_report_of_each_kind(kinds, browser, shots, kind, width, scheme):
     context = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme, "bypass_csp": True}
     with Watched(browser, kinds / kind / "report.html", **context) as watched:
         page = watched.page
         if page.locator(".map").count():
             page.wait_for_selector(".map[data-ready]")
         page.wait_for_timeout(100)
-        watched.shoot(f"kind-{kind}-{width}-{scheme}")
+        name = f"kind-{kind}-{width}-{scheme}"
+        shots[name] = watched.shoot(name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         # Every figure has a drawing that is seen, and no text of a drawing is outside it.
         figures = page.locator("figure")
@@ -160,14 +185,16 @@ def test_the_report_of_each_kind(kinds, browser, kind, width, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_map_at_three_zooms(results, browser, width, scheme):
+def test_the_map_at_three_zooms(results, browser, shots, width, scheme):
     viewport = {"width": width, "height": 900}
     with opened(browser, results, "thrashing-pages.html", viewport=viewport, color_scheme=scheme) as watched:
         page = watched.page
         pictures = []
         for zoom in range(3):
             page.wait_for_timeout(100)
-            pictures.append(watched.shoot(f"map-{width}-{scheme}-{zoom}", full_page=False))
+            name = f"map-{width}-{scheme}-{zoom}"
+            shots[name] = watched.shoot(name, full_page=False)
+            pictures.append(shots[name])
             page.locator(".map canvas").focus()
             for _ in range(6):
                 page.keyboard.press("+")
@@ -260,3 +287,17 @@ def test_filters_and_keys(results, browser):
             page.select_option(".map-run", index=1)
             page.wait_for_timeout(300)
         watched.check()
+
+
+def test_pages_look_as_kept(shots):
+    if not shots:
+        pytest.skip("no test of this session took a screenshot")
+    if screenshots.IS_KEEPING:
+        for name, png in shots.items():
+            screenshots.keep(name, png)
+    kept_font = screenshots.FONT.read_text().strip()
+    if screenshots.font() != kept_font:
+        pytest.skip(f"screenshots are kept with {kept_font}, and the font here is {screenshots.font()}")
+    differences = [screenshots.difference(name, png) for name, png in shots.items()]
+    told = "\n".join(filter(None, differences))
+    assert told == "", f"{told}\nLook at {SCREENSHOTS}; if that is right: PAGEMILL_KEEP_SCREENSHOTS=1 cargo xtask python"

@@ -4,9 +4,8 @@ import pickle
 import subprocess
 import sys
 
-import pytest
-
 import pagemill
+import pytest
 
 BLOCK_BYTES = 2 << 20
 

@@ -8,9 +8,8 @@ import sys
 import threading
 import time
 
-import pytest
-
 import pagemill
+import pytest
 
 
 def test_results_are_those_of_the_command(root, pagemill_command):
@@ -148,6 +147,35 @@ def test_results_are_saved_like_the_command_does(small, tmp_path):
     (tmp_path / "mine" / "thesis.tex").write_text("")
     with pytest.raises(pagemill.RunError, match="thesis.tex"):
         result.save(tmp_path / "mine")
+
+
+def test_page_maps_are_those_of_the_command(pagemill_command, tmp_path):
+    command = [pagemill_command, "run", "smoke", "--out", tmp_path / "command"]
+    subprocess.run(command, capture_output=True, check=True)
+    result = pagemill.run("smoke", pages=True)
+    result.save(tmp_path / "python")
+    for name in ("pages.json", "report.html", "results.json", "results.csv"):
+        assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes(), name
+    subprocess.run([pagemill_command, "view", tmp_path / "command"], capture_output=True, check=True)
+    assert len(result.page_maps) == sum(mode in ("whole-page", "single-range", "multi-range") for mode in result["mode"])
+
+
+def test_page_maps_can_be_chosen(small, tmp_path):
+    result = pagemill.run(small, {"transfer.mode": ["whole-page", "multi-range"]}, pages=True)
+    whole, multi = result.page_maps
+    assert "whole-page" in whole and "multi-range" in multi
+    assert result.pages().titles == [whole, multi]
+    one = result.pages(multi)
+    assert "multi-range" in one.to_html() and "whole-page" not in one.to_html()
+    assert multi in repr(one)
+    one.save(tmp_path / "map.html")
+    assert (tmp_path / "map.html").read_text() == one.to_html()
+    with pytest.raises(ValueError, match="no page map 'none': there are .*multi-range"):
+        result.pages("none")
+    with pytest.raises(ValueError, match="pages=True"):
+        pagemill.run(small).pages()
+    with pytest.raises(ValueError, match="pages=True"):
+        pagemill.run("pni-latency", pages=True).pages()
 
 
 def test_progress_counts_to_the_end(small):

@@ -9,9 +9,8 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 import pagemill
+import pytest
 
 ELEMENTS = list(range(64, 64 + 250))
 GRID = {

@@ -11,9 +11,20 @@ from pagemill import _native
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
+def checked(*arguments):
+    return subprocess.run([sys.executable, "-m", "mypy", *arguments], cwd=PACKAGE, capture_output=True, text=True)
+
+
 def test_types_are_sound():
-    checked = subprocess.run([sys.executable, "-m", "mypy"], cwd=PACKAGE, capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
+    own = checked()
+    assert own.returncode == 0, own.stdout
+
+
+def test_a_wrong_type_is_found(tmp_path):
+    planted = tmp_path / "planted.py"
+    planted.write_text("import pagemill\n\npagemill.concat(1)\n")
+    wrong = checked(str(planted))
+    assert wrong.returncode == 1 and "[arg-type]" in wrong.stdout, wrong.stdout
 
 
 def test_the_stub_names_what_the_compiled_part_has():

@@ -37,11 +37,15 @@ pub use kind::PointEvents;
 #[cfg(not(target_family = "wasm"))]
 pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 #[cfg(not(target_family = "wasm"))]
-pub use kind::mpi::{WHOLE_RANK, row as row_of_rank};
+pub use kind::mpi::row as row_of_rank;
+pub use kind::mpi::{MpiReport, RankReport, WHOLE_RANK};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::{merged, result_set};
 #[cfg(not(target_family = "wasm"))]
 pub use store::{BUILD, Store, StoreError};
+
+/// Events that all points of a run keep together: as much as Perfetto shows fluently.
+pub const RECORDED_EVENTS_MAX: usize = 2_000_000;
 
 /// Result of one point.
 pub struct Outcome {
@@ -103,9 +107,9 @@ pub struct RunOptions {
 
 /// Receiver of the share of a point that is done, from 0 to 1.
 #[derive(Clone)]
-pub struct PointProgress(pub Arc<TellShare>);
+pub struct PointProgress(pub Arc<ReportShare>);
 
-type TellShare = dyn Fn(&Point, f64) + Send + Sync;
+type ReportShare = dyn Fn(&Point, f64) + Send + Sync;
 
 impl fmt::Debug for PointProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,9 +118,9 @@ impl fmt::Debug for PointProgress {
 }
 
 impl RunOptions {
-    fn tell(&self, point: &Point, done: f64) {
-        if let Some(PointProgress(tell)) = &self.progress {
-            tell(point, done);
+    fn report(&self, point: &Point, done: f64) {
+        if let Some(PointProgress(report)) = &self.progress {
+            report(point, done);
         }
     }
 

@@ -80,9 +80,9 @@ pub struct AdviseArguments {
 
 /// What is asked about a program in less memory than it uses.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Options for a program in less memory")]
+#[command(next_help_heading = "Options for a program with a memory budget")]
 pub struct PagingArguments {
-    /// Frames for the program's large memory, as for pagemill pager run; --machine is then a machine of kind "pager" [default: measured]
+    /// Memory budget of the program, as for pagemill pager run; --machine is then a machine of kind "pager" [default: measured]
     #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, requires = "command",
         conflicts_with_all = ["mode", "oversubscribe", "gpu_memory_bytes", "sets", "ignored", "apply", "machines", "factors"])]
     pub memory_bytes: Option<u64>,
@@ -100,7 +100,7 @@ pub struct PagingArguments {
     )]
     pub folder: PathBuf,
 
-    /// Frames while the page faults are recorded: fewer see more of what the program touches, and take longer [default: an eighth of --memory]
+    /// Memory budget while page faults are recorded: a smaller one sees more of what the program touches, and takes longer [default: an eighth of --memory]
     #[arg(long = "record-memory", value_name = "SIZE", value_parser = values::size, requires = "memory_bytes")]
     pub record_bytes: Option<u64>,
 

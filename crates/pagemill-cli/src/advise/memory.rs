@@ -121,23 +121,17 @@ fn record(arguments: &AdviseArguments, library: &Path, folder: &Path) -> Result<
     ));
     let (exit_code, row) = ran(arguments, &mut setup, library)?;
     let (trace, parsed) = largest_trace(folder)?;
-    let thinks = parsed.events.iter().filter_map(|event| match event {
-        TraceEvent::Fault { think_ns, .. } => Some(*think_ns),
-        _ => None,
-    });
-    let (faults, think_ns) = thinks.fold((0_u64, 0_u64), |(count, sum), think_ns| {
-        (count + 1, sum.saturating_add(think_ns))
-    });
+    let is_fault = |event: &&TraceEvent| matches!(event, TraceEvent::Fault { .. });
+    let faults = parsed.events.iter().filter(is_fault).count() as u64;
     if faults == 0 {
         return Err(no_memory(&arguments.program.command[0]));
     }
     let number = |name: &str| row.number(name).unwrap_or_default() as u64;
-    let covered_ns = think_ns.saturating_add(number("service_ns"));
     Ok(Recorded {
         trace,
         faults,
         memory_bytes,
-        rest_ns: number("time_ns").saturating_sub(covered_ns),
+        rest_ns: number("time_ns").saturating_sub(number("recorded_ns")),
         exit_code,
     })
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use pagemill_gpu::show_bytes;
 use pagemill_linux::resctrl::{CacheInfo, MOUNT, Mounted, Tree};
+use pagemill_vm::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 
 use super::system::System;
 use super::{Backend, Status};
@@ -123,16 +124,18 @@ fn kernel_modules(system: &System) -> Backend {
     if system.has(&format!("/lib/modules/{release}/build")) {
         let found =
             format!("no module of pagemill is loaded; headers of kernel {release} are installed");
-        let is_known = ["6.1.", "6.12.", "7.2."]
-            .iter()
-            .any(|series| release.starts_with(series));
-        let enable = if is_known {
+        let mut series = KERNEL_SERIES.iter();
+        let enable = if series.any(|series| is_of_series(&release, series)) {
             "make -C /lib/modules/$(uname -r)/build M=$PWD/kmod/pagemill_zero modules && \
              sudo insmod kmod/pagemill_zero/pagemill_zero.ko"
+                .to_owned()
         } else {
-            "none for this kernel: pagemill_zero is for Linux 6.1, 6.12 and 7.2, and `cargo xtask vm` runs it in a virtual machine"
+            format!(
+                "none for this kernel: pagemill_zero is for Linux {}, and `cargo xtask vm` runs it in a virtual machine",
+                kernel_series_in_words()
+            )
         };
-        return Backend::limited(name, &found, enable);
+        return Backend::limited(name, &found, &enable);
     }
     let found = format!("no module of pagemill is loaded; no headers of kernel {release}");
     Backend::missing(

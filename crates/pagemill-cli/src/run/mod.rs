@@ -9,7 +9,8 @@ use std::path::Path;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
 use pagemill_run::{
-    Outcome, PointError, RunOptions, result_set, run_points, stage_results, terminal_view,
+    Outcome, PointError, RECORDED_EVENTS_MAX, RunOptions, result_set, run_points, stage_results,
+    terminal_view,
 };
 use pagemill_scenario::{Point, Scenario, load};
 
@@ -20,9 +21,6 @@ use crate::output::print_results;
 pub use progress::Progress;
 
 pub use pagemill_run::Stdout;
-
-/// Events of all points together that a timeline keeps: as much as Perfetto shows fluently.
-const TIMELINE_EVENTS_MAX: usize = 2_000_000;
 
 /// Where results go.
 pub struct Results<'a> {
@@ -53,7 +51,7 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
     let events_max = match to.out {
-        Some(_) => TIMELINE_EVENTS_MAX / scenario.points.len(),
+        Some(_) => RECORDED_EVENTS_MAX / scenario.points.len(),
         None => 0,
     };
     let progress = Progress::new(scenario.points.len());

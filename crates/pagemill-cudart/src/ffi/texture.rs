@@ -78,32 +78,43 @@ extern "C" fn create_channel_desc(
     }
 }
 
-/// `cudaResourceDesc` up to the last field that means something.
+/// What texels are, as one of the two APIs says it.
+pub(super) trait TexelFormat: Copy {
+    fn texel_of(self) -> Result<Texel, Fault>;
+}
+
+impl TexelFormat for ChannelFormat {
+    fn texel_of(self) -> Result<Texel, Fault> {
+        self.texel()
+    }
+}
+
+/// `cudaResourceDesc`, or `CUDA_RESOURCE_DESC` with the driver's `F`, up to the last field that means something.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct ResourceDesc {
+pub(super) struct ResourceDesc<F = ChannelFormat> {
     kind: c_int,
     /// The array, or the address of the first texel.
     pointer: *mut c_void,
-    format: ChannelFormat,
+    format: F,
     /// Bytes of linear memory, or texels of a row.
     size: usize,
     rows: usize,
     pitch: usize,
 }
 
-impl ResourceDesc {
+impl<F: TexelFormat> ResourceDesc<F> {
     fn resource(&self) -> Result<Resource, Fault> {
         match self.kind {
             0 => Ok(Resource::Array(address(self.pointer))),
             2 => Ok(Resource::Linear {
                 address: address(self.pointer),
-                texel: self.format.texel()?,
+                texel: self.format.texel_of()?,
                 bytes: self.size as u64,
             }),
             3 => Ok(Resource::Pitched {
                 address: address(self.pointer),
-                texel: self.format.texel()?,
+                texel: self.format.texel_of()?,
                 width: self.size as u64,
                 rows: self.rows as u64,
                 pitch_bytes: self.pitch as u64,
@@ -170,7 +181,9 @@ impl TextureDesc {
 
 /// # Safety
 /// `resource` is null or points to one.
-unsafe fn resource_at(resource: *const ResourceDesc) -> Result<Resource, Fault> {
+pub(super) unsafe fn resource_at<F: TexelFormat>(
+    resource: *const ResourceDesc<F>,
+) -> Result<Resource, Fault> {
     if resource.is_null() {
         return Err(null());
     }

@@ -130,7 +130,7 @@ impl Runtime {
         let copies = self.is_programmer_copy();
         self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
-        self.tell_first_touches();
+        self.report_first_touches();
         let start = self.clocks.start(launch.stream)?;
         self.gpu.set_now(start);
         if copies {

@@ -231,7 +231,7 @@ impl Runtime {
         stream: super::StreamId,
     ) -> Result<(), Fault> {
         let (buffer, range) = self.managed_range(address, bytes)?;
-        self.tell_first_touches();
+        self.report_first_touches();
         let driven = self.is_driven();
         self.enqueue(stream, |gpu| {
             if driven {
@@ -257,7 +257,7 @@ impl Runtime {
     /// If the bytes are not all managed.
     pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
         let (buffer, range) = self.managed_range(address, bytes)?;
-        self.tell_first_touches();
+        self.report_first_touches();
         self.gpu.set_now(self.clocks.host());
         if !self.gpu.advise(buffer, range, action)? {
             warn_of_hints(self.is_driven());

@@ -184,7 +184,7 @@ impl Runtime {
     }
 
     /// Before the page manager looks at pages: those that the CPU has touched first are in its memory.
-    pub(super) fn tell_first_touches(&mut self) {
+    pub(super) fn report_first_touches(&mut self) {
         if !self.gpu.migrates() {
             return;
         }

@@ -24,8 +24,8 @@ from pagemill._listing import machine, machine_text, machines, policies, ptx, sc
 from pagemill._mrc import mrc
 from pagemill._native import Around, InputError, RunError, __version__
 from pagemill._policy import EvictionPolicy, GrowthPolicy, MigrationPolicy, PrefetchPolicy
-from pagemill._result import Result, concat
-from pagemill._scenario import Scenario, run
+from pagemill._result import PageMaps, Result, concat
+from pagemill._scenario import Scenario, rank, run
 from pagemill._sweep import sweep
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Launch",
     "Managed",
     "MigrationPolicy",
+    "PageMaps",
     "PrefetchPolicy",
     "Result",
     "RunError",
@@ -50,6 +51,7 @@ __all__ = [
     "mrc",
     "policies",
     "ptx",
+    "rank",
     "run",
     "scenario",
     "scenarios",

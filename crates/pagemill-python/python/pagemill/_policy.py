@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from pagemill._native import Around
+from pagemill._native import Around, Ranges
 
 Range = tuple[int, int]
 
@@ -47,18 +47,21 @@ class MigrationPolicy(Policy):
         (None for no limit). Called once for each point, maybe from several threads."""
         return self
 
-    def plan(self, page_bytes: int, valid: list[Range], request: Range, *around: Around) -> list[Range]:
+    def plan(self, page_bytes: int, valid: Sequence[Range], request: Range, *around: Around) -> list[Range]:
         """The ranges that move so that `request` becomes valid.
 
-        Ranges are pairs (start, end) of bytes in the page. `valid` are those in GPU memory, ascending. `request` is on
+        Ranges are pairs (start, end) of bytes in the page. `valid` are those in GPU memory, ascending; `missing` finds its way in
+        them without a look at each. `request` is on
         unit boundaries and misses at least one byte. The answer is ascending, disjoint, on unit boundaries, holds no
         byte that is valid already, and all of the request that is missing. It depends on the arguments alone.
         """
         raise NotImplementedError
 
     @staticmethod
-    def missing(valid: list[Range], wanted: Range) -> list[Range]:
+    def missing(valid: Sequence[Range], wanted: Range) -> list[Range]:
         """The parts of `wanted` that are not in `valid`."""
+        if isinstance(valid, Ranges):
+            return valid.missing(wanted)
         at, end = wanted
         parts = []
         for start, stop in valid:

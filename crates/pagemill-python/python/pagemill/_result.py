@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _NOTEBOOK_ROWS = 60
+_FRAME_PX = 900
 
 
 class Result:
@@ -130,8 +131,21 @@ class Result:
         """The report: one page that needs nothing else."""
         return self._native.html()
 
+    @property
+    def page_maps(self) -> list[str]:
+        """Titles of the page maps: one for each point that has pages, if it ran with ``pages=True``."""
+        return self._native.map_titles()
+
+    def pages(self, *titles: str) -> PageMaps:
+        """Where every page was, and when: the page maps with these titles, or all. A notebook shows them.
+
+        Raises ValueError if there is no such map.
+        """
+        return PageMaps(self, list(titles) or self.page_maps)
+
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write results.json, results.csv, results.parquet and report.html to `directory`, all or nothing.
+        """Write results.json, results.csv, results.parquet, report.html and, with page maps, pages.json to `directory`, all or
+        nothing.
 
         Raises RunError if the directory holds anything but earlier results, or cannot be written.
         """
@@ -169,6 +183,37 @@ class Result:
         rest = f"<p>{more} more rows</p>" if more > 0 else ""
         head = cells("th", [name for name, _ in heads])
         return f"<b>{html.escape(self.title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+class PageMaps:
+    """Page maps: address by time, colored by where the page was. Zoom with the wheel or ``+`` and ``-``, drag to pan."""
+
+    def __init__(self, result: Result, titles: list[str]) -> None:
+        known = result.page_maps
+        if not known:
+            raise ValueError(f"{result.name} kept no page maps: run it with pages=True, if its kind has pages that migrate")
+        unknown = [title for title in titles if title not in known]
+        if unknown:
+            raise ValueError(f"no page map {unknown[0]!r}: there are {', '.join(known)}")
+        self.titles = titles
+        self._native = result._native
+
+    def to_html(self) -> str:
+        """The page that ``pagemill view`` opens: one page that needs nothing else."""
+        return self._native.view(self.titles)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_html` to the file `path`."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_html())
+
+    def __repr__(self) -> str:
+        return f"<pagemill.PageMaps {', '.join(self.titles)}>"
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the page's style and script stay apart from the notebook's.
+        page = html.escape(self.to_html())
+        return f'<iframe srcdoc="{page}" title="page maps" style="width:100%;height:{_FRAME_PX}px;border:0"></iframe>'
 
 
 def concat(results: Iterable[Result]) -> Result:

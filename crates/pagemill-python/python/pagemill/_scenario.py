@@ -121,6 +121,7 @@ def run(
     policies: Sequence[Policy] = (),
     jobs: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
+    pages: bool = False,
     **keys: Any,
 ) -> Result:
     """Run every point of a scenario, as ``pagemill run`` does: same scenario, seed and version, same bytes.
@@ -139,6 +140,8 @@ def run(
     progress:
         True shows a bar, False shows none, a callable is called with (points done, points); if not given, a bar is
         shown in a terminal and in Jupyter.
+    pages:
+        Record where every page was, and when: `Result.pages` shows it, the report includes it, and `Result.save` writes it.
 
     Returns
     -------
@@ -166,4 +169,41 @@ def run(
         keys = dict(loaded._loaded.keys_of(deciding))
         loaded = Scenario(loaded, keys, policies=deciding)
     with bar(progress, loaded.name) as report:
-        return Result(loaded._loaded.run(jobs, report))
+        return Result(loaded._loaded.run(jobs, report, pages))
+
+
+def rank(
+    scenario: Source = "policies",
+    overrides: Overrides | None = None,
+    *,
+    by: str = "transfer.mode",
+    metric: str = "time_ns",
+    policies: Sequence[Policy] = (),
+    jobs: int | None = None,
+    progress: bool | Callable[[int, int], object] | None = None,
+) -> Result:
+    """Rank policies over programs, as ``pagemill rank`` does: every combination of policy and program runs once.
+
+    Parameters
+    ----------
+    scenario, overrides, policies, jobs, progress:
+        As for `run`. Each combination of the swept keys beside ``by`` is a program.
+    by:
+        The swept key whose values compete: ``transfer.mode``, ``machine.gmmu.eviction``, ...
+    metric:
+        The metric that is compared; less is better.
+
+    Returns
+    -------
+    Result
+        A row for each policy, the best first: ``over_best`` is the geometric mean of its figure over that of the best policy for
+        each program, with a 95 % interval from resampled programs.
+
+    Raises
+    ------
+    InputError
+        As `run`, and where ``by`` is not swept or a row has no such metric.
+    """
+    loaded = Scenario(scenario, overrides, policies=policies)
+    with bar(progress, loaded.name) as report:
+        return Result(loaded._loaded.rank(by, metric, jobs, report))

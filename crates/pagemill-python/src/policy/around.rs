@@ -9,28 +9,41 @@ use pyo3::prelude::*;
 use super::Instance;
 
 /// A page and what lies around it.
-#[pyclass(frozen, get_all, module = "pagemill._native")]
+#[pyclass(frozen, module = "pagemill._native")]
 pub struct Around {
     /// The page, counted from the start of managed memory.
+    #[pyo3(get)]
     page: u32,
     /// First page and end of its allocation.
+    #[pyo3(get)]
     allocation: (u32, u32),
-    /// Bytes in GPU memory of the page and of its neighbors within the allocation.
-    valid_bytes: BTreeMap<u32, u64>,
+    /// The page and its neighbors within the allocation, and the bytes of each in GPU memory.
+    neighbors: Vec<(u32, u64)>,
     /// Pages that GPU memory holds; None without a limit.
+    #[pyo3(get)]
     frames: Option<u64>,
     /// Those that hold no page.
+    #[pyo3(get)]
     free_frames: Option<u64>,
     /// Faults so far on all pages: time as a policy counts it.
+    #[pyo3(get)]
     fault_count: u64,
     /// Those on this page.
+    #[pyo3(get)]
     page_fault_count: u32,
     /// Pages of the newest faults, the newest first.
+    #[pyo3(get)]
     recent_faults: Vec<u32>,
 }
 
 #[pymethods]
 impl Around {
+    /// Bytes in GPU memory of the page and of its neighbors within the allocation.
+    #[getter]
+    fn valid_bytes(&self) -> BTreeMap<u32, u64> {
+        self.neighbors.iter().copied().collect()
+    }
+
     fn __repr__(&self) -> String {
         let (start, end) = self.allocation;
         format!("<Around page {} of {start} to {end}>", self.page)
@@ -60,7 +73,7 @@ impl View {
         Around {
             page,
             allocation: (allocation.start, allocation.end),
-            valid_bytes: (first..end)
+            neighbors: (first..end)
                 .map(|page| (page, around.valid_bytes(page)))
                 .collect(),
             frames: around.frames(),

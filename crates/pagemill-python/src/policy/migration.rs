@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::around::View;
+use super::ranges::Ranges;
 use super::{Instance, Shared};
 use crate::loaded::locked;
 
@@ -116,8 +117,7 @@ impl Asked {
         around: &dyn Surroundings,
     ) -> Option<Vec<PageRange>> {
         self.policy.ask("plan", |policy| {
-            let known: Vec<(u32, u32)> =
-                valid.iter().map(|range| (range.start, range.end)).collect();
+            let known = Ranges(valid.clone());
             let asked = (request.start, request.end);
             let answer = match self.view {
                 None => policy.call_method1("plan", (page_bytes, known, asked)),

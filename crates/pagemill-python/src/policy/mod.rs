@@ -6,6 +6,7 @@ mod eviction;
 mod growth;
 mod migration;
 mod prefetch;
+mod ranges;
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 pub use around::Around;
+pub use ranges::Ranges;
 
 use crate::interrupt;
 use crate::loaded::locked;

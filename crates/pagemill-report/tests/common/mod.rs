@@ -93,7 +93,7 @@ pub fn sample() -> ResultSet {
         scenario: "sample".into(),
         title: "Page traffic of made-up programs".into(),
         about: "Synthetic numbers.\n\nNothing was simulated.".into(),
-        pagemill_version: "0.1.0".into(),
+        pagemill_version: "1.2.3".into(),
         seed: 7,
         ..ResultSet::default()
     };

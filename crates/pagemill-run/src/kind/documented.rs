@@ -5,8 +5,8 @@ use std::path::Path;
 
 use pagemill_report::{Column, ColumnRole};
 
-use super::cuda::{capacity::CAPACITY, defects::DEFECTS, failures::STATUS, lines::WAITING};
-use super::metric::described;
+use super::cuda::{capacity::CAPACITY, defects, failures::STATUS, lines::WAITING};
+use super::metric::columns;
 use super::{Ratio, VIEWS};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
@@ -33,13 +33,11 @@ fn the_results_document_is_made_of_the_declared_columns() {
 
 /// Each table of the document. Those of CUDA programs beside GPU runs are four, and the columns of a partner are described once.
 fn tables() -> Vec<(&'static str, Vec<Column>)> {
-    let own =
-        |columns: &[super::metric::ColumnSpec]| columns.iter().copied().map(described).collect();
     let mut tables = vec![
-        ("cuda lines", own(&WAITING)),
-        ("cuda failures", own(&STATUS)),
-        ("cuda defects", own(&DEFECTS)),
-        ("cuda capacity", own(&CAPACITY)),
+        ("cuda lines", columns(WAITING)),
+        ("cuda failures", columns(STATUS)),
+        ("cuda defects", defects::columns()),
+        ("cuda capacity", columns(CAPACITY)),
     ];
     for (kind, view) in VIEWS.iter().filter(|(kind, _)| *kind != "cuda") {
         let mut columns = (view.metrics)();

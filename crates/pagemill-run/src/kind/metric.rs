@@ -1,8 +1,9 @@
 //! A metric, declared once: the column, what it counts, and how to get its value. `docs/results.md` is made of these declarations.
 
 use pagemill_report::{Column, ColumnKind, Row, Value};
+use pagemill_types::Picos;
 
-/// A column whose values are added elsewhere: its name, what kind of number it holds, what that counts.
+/// A column: its name, what kind of number it holds, what that counts.
 pub type ColumnSpec = (&'static str, ColumnKind, &'static str);
 
 /// A column of what was measured as a `T`.
@@ -71,7 +72,9 @@ pub fn add_prefixed<T>(prefix: &str, row: Row, metrics: &[Metric<T>], measured: 
 /// The columns of `metrics`.
 pub fn columns<T>(metrics: &[Metric<T>]) -> Vec<Column> {
     let columns = metrics.iter().map(|metric| metric.column);
-    columns.map(described).collect()
+    columns
+        .map(|(name, kind, doc)| Column::metric(name, kind, doc))
+        .collect()
 }
 
 /// The columns of [`add_prefixed`].
@@ -84,12 +87,12 @@ pub fn prefixed_columns<T>(prefix: &str, metrics: &[Metric<T>]) -> Vec<Column> {
         .collect()
 }
 
-/// The column of a metric whose values are added elsewhere.
-pub fn described((name, kind, doc): ColumnSpec) -> Column {
-    Column::metric(name, kind, doc)
-}
-
 /// A number that is left out where it is 0.
 pub fn unless_zero(number: u64) -> Option<Value> {
     (number > 0).then(|| number.into())
+}
+
+/// A span of time as the number of a column in nanoseconds.
+pub fn nanoseconds(span: Picos) -> f64 {
+    span.0 as f64 / 1e3
 }

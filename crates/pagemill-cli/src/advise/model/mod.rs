@@ -14,7 +14,7 @@ use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 use pagemill_run::{PointError, available_cores, run_all};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
-use pagemill_sim::uvm::{UvmPoint, UvmReport, run};
+use pagemill_sim::uvm::{UvmPoint, UvmReport, run_while};
 
 use super::AdviseArguments;
 use super::machines::driven;
@@ -24,12 +24,14 @@ use crate::failure::Failure;
 use crate::output::{note, print_results};
 use tensors::Tensors;
 
-/// Bytes of weights that are simulated.
-const SIMULATED_BYTES: f64 = 384.0 * (1u64 << 20) as f64;
-/// Largest ballast that the simulator takes.
-const BALLAST_MAX: f64 = 0.99;
-/// Tokens of the longer of two runs; the shorter has one.
-const TOKENS: u32 = 2;
+/// Bytes of weights that are simulated, if that leaves GPU memory [`GPU_BYTES_MIN`].
+const SIMULATED_BYTES: f64 = 256.0 * (1u64 << 20) as f64;
+/// Memory of the simulated GPU at least: in half of it, prefetching the next blocks still has room to work.
+const GPU_BYTES_MIN: f64 = 96.0 * (1u64 << 20) as f64;
+/// Tokens of the longest run, where access counters migrate: weights go on moving after the token that was counted.
+const TOKENS_MAX: u32 = 8;
+/// Tokens that take as long as those before, but for this share, find memory as all later ones will.
+const SETTLED: f64 = 0.02;
 
 /// A way to place weights: what it is called, its strategy, and what it sets.
 type Way = (&'static str, &'static str, Option<&'static str>);
@@ -129,10 +131,11 @@ impl Speed {
         let read_bytes = model.token_bytes() as f64;
         let free = point.machine.spec.free_bytes(0.0) as f64;
         let factor = model.bytes() as f64 / free;
-        let least = free * (1.0 - BALLAST_MAX) * factor;
-        let bytes = SIMULATED_BYTES.max(least * 2.0).min(model.bytes() as f64);
+        let bytes = SIMULATED_BYTES
+            .max(GPU_BYTES_MIN * factor)
+            .min(model.bytes() as f64);
         let [whole, half] =
-            [bytes, bytes / 2.0].map(|bytes| Steady::of(point, factor, bytes / factor / free));
+            [bytes, bytes / 2.0].map(|bytes| Steady::of(point, factor, bytes / factor));
         let (whole, half) = (whole?, half?);
         Ok(Self {
             factor,
@@ -150,28 +153,57 @@ struct Steady {
 }
 
 impl Steady {
-    /// `share` of the machine's free memory is given to the weights.
-    fn of(point: &ResidencyPoint, factor: f64, share: f64) -> Result<Self, String> {
-        let tokens = |loops: u32| -> Result<UvmReport, String> {
-            let wanted = UvmPoint {
-                factor,
-                ballast: (1.0 - share).clamp(0.0, BALLAST_MAX),
-                loops,
-                ..point.point.clone()
-            };
-            run(&point.machine.spec, &wanted)
-                .map_err(|error| format!("on {}, {error}", point.machine.name))
+    /// The machine has `gpu_bytes` of free memory, and the weights `factor` times as much.
+    fn of(point: &ResidencyPoint, factor: f64, gpu_bytes: f64) -> Result<Self, String> {
+        let mut machine = point.machine.spec.clone();
+        machine.memory.bytes = machine.memory.reserved_bytes + gpu_bytes as u64;
+        let wanted = UvmPoint {
+            factor,
+            ballast: 0.0,
+            loops: TOKENS_MAX,
+            ..point.point.clone()
         };
-        let (one, all) = (tokens(1)?, tokens(TOKENS)?);
-        let bytes = one.allocated_bytes as f64 * f64::from(TOKENS - 1);
+        let mut after: Vec<UvmReport> = Vec::new();
+        let run = run_while(&machine, &wanted, &mut |report| {
+            after.push(*report);
+            !Self::is_settled(&after)
+        });
+        run.map_err(|error| format!("on {}, {error}", point.machine.name))?;
+        Ok(Self::of_second_half(&after))
+    }
+
+    /// Whether the second half of the tokens is as all later ones will be; `after` has the report after each token.
+    fn is_settled(after: &[UvmReport]) -> bool {
+        match after.len() {
+            0 | 1 => false,
+            2 => after[1].counter_migrations == 0,
+            tokens if tokens.is_power_of_two() => {
+                let before = Self::of_second_half(&after[..tokens / 2]);
+                before.is_near(&Self::of_second_half(after))
+            }
+            _ => false,
+        }
+    }
+
+    fn of_second_half(after: &[UvmReport]) -> Self {
+        Self::between(&after[after.len() / 2 - 1], &after[after.len() - 1])
+    }
+
+    /// The tokens of `all` that `before` does not have.
+    fn between(before: &UvmReport, all: &UvmReport) -> Self {
         let time_ns = |report: &UvmReport| report.time.0 as f64 / 1000.0 * f64::from(report.loops);
         let moved = |report: &UvmReport| {
             (report.migrated_bytes + report.evicted_bytes + report.remote_bytes) as f64
         };
-        Ok(Self {
-            ns_per_byte: (time_ns(&all) - time_ns(&one)).max(0.0) / bytes,
-            moved_per_byte: (moved(&all) - moved(&one)).max(0.0) / bytes,
-        })
+        let bytes = all.allocated_bytes as f64 * f64::from(all.loops - before.loops);
+        Self {
+            ns_per_byte: (time_ns(all) - time_ns(before)).max(0.0) / bytes,
+            moved_per_byte: (moved(all) - moved(before)).max(0.0) / bytes,
+        }
+    }
+
+    fn is_near(&self, other: &Self) -> bool {
+        (self.ns_per_byte - other.ns_per_byte).abs() <= SETTLED * other.ns_per_byte
     }
 }
 

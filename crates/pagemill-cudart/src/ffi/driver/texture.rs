@@ -7,7 +7,9 @@ use crate::error::{CudaError, Fault};
 use crate::ffi::array;
 use crate::ffi::mipmap;
 use crate::ffi::resource_view::ViewDesc;
-use crate::ffi::texture::{self, ChannelFormat, TextureDesc};
+use crate::ffi::texture::{
+    self, ChannelFormat, ResourceDesc, TexelFormat, TextureDesc, resource_at,
+};
 use crate::ffi::{Done, address, give, null, with_runtime};
 use crate::runtime::Resource;
 use pagemill_ptx::{ChannelKind, Texel};
@@ -92,44 +94,17 @@ fn describe(own: *mut c_void) -> Result<Array3dDesc, Fault> {
     })
 }
 
-/// `CUDA_RESOURCE_DESC` up to the last field that means something.
+/// What texels are in `CUDA_RESOURCE_DESC`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ResourceDesc {
-    kind: c_int,
-    /// The array, or the address of the first texel.
-    pointer: *mut c_void,
+struct DriverFormat {
     format: c_uint,
     channels: c_uint,
-    /// Bytes of linear memory, or texels of a row.
-    size: usize,
-    rows: usize,
-    pitch: usize,
 }
 
-impl ResourceDesc {
-    fn resource(&self) -> Result<Resource, Fault> {
-        let texel = || texel(self.format, self.channels);
-        match self.kind {
-            0 => Ok(Resource::Array(address(self.pointer))),
-            2 => Ok(Resource::Linear {
-                address: address(self.pointer),
-                texel: texel()?,
-                bytes: self.size as u64,
-            }),
-            3 => Ok(Resource::Pitched {
-                address: address(self.pointer),
-                texel: texel()?,
-                width: self.size as u64,
-                rows: self.rows as u64,
-                pitch_bytes: self.pitch as u64,
-            }),
-            1 => Ok(Resource::Mipmapped(address(self.pointer))),
-            kind => {
-                let message = format!("there is no resource type {kind}");
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
-        }
+impl TexelFormat for DriverFormat {
+    fn texel_of(self) -> Result<Texel, Fault> {
+        texel(self.format, self.channels)
     }
 }
 
@@ -170,16 +145,6 @@ impl DriverTextureDesc {
             mipmap_range: self.mipmap_range,
         }
     }
-}
-
-/// # Safety
-/// `resource` is null or points to one.
-unsafe fn resource_at(resource: *const ResourceDesc) -> Result<Resource, Fault> {
-    if resource.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { resource.read_unaligned() }.resource()
 }
 
 fn texel_of(resource: &Resource) -> Result<Texel, Fault> {
@@ -288,7 +253,7 @@ driver! { Context:
         unsafe { from_array(to, (from, offset), bytes, ANY) }
     }
 
-    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc, desc: *const DriverTextureDesc, view: *const ViewDesc) {
+    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc<DriverFormat>, desc: *const DriverTextureDesc, view: *const ViewDesc) {
         if to.is_null() || desc.is_null() {
             return Err(null());
         }
@@ -308,7 +273,7 @@ driver! { Context:
         texture::destroy(handle)
     }
 
-    fn cuSurfObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc) {
+    fn cuSurfObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc<DriverFormat>) {
         if to.is_null() {
             return Err(null());
         }

@@ -6,7 +6,7 @@ use pagemill_report::{Column, Row, Value};
 use pagemill_sim::shared_cache::{CacheUse, TaskReport};
 use pagemill_types::Picos;
 
-use super::super::metric::{self, Metric};
+use super::super::metric::{self, Metric, nanoseconds};
 use crate::quotient::quotient;
 
 /// What columns of the second task begin with.
@@ -130,8 +130,4 @@ fn cache(task: &TaskMeasured) -> &CacheUse {
 
 fn count(colors: Option<ColorRange>) -> Option<Value> {
     Some(u64::from(colors?.count()).into())
-}
-
-fn nanoseconds(time: Picos) -> f64 {
-    time.0 as f64 / 1e3
 }

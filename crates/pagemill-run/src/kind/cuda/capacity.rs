@@ -1,46 +1,36 @@
 //! How much memory a program has at a time, and how much the GPU gives it.
 
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::ColumnKind::{Bytes, Number, Ratio};
 use pagemill_sim::Report;
 
-use super::super::metric::ColumnSpec;
+use super::super::metric::Metric;
 
-/// Columns of the whole program's row.
-pub const CAPACITY: [ColumnSpec; 4] = [
-    (
-        "peak_bytes",
-        ColumnKind::Bytes,
-        "GPU memory that would hold all that was allocated at once, managed memory in whole pages",
-    ),
-    (
-        "capacity_bytes",
-        ColumnKind::Bytes,
-        "GPU memory that the program got; none where it is not limited",
-    ),
-    (
-        "oversubscription",
-        ColumnKind::Ratio,
-        "peak_bytes over capacity_bytes",
-    ),
-    (
-        "oversubscribe",
-        ColumnKind::Number,
-        "the factor that was asked for",
-    ),
-];
+/// The memory of a whole program.
+pub struct Capacity {
+    peak_bytes: u64,
+    capacity_bytes: Option<u64>,
+    oversubscribe: Option<f64>,
+}
 
-/// The row with what the program had and what it was given; `factor` is what was asked for.
-pub fn add_capacity(row: Row, factor: Option<f64>, report: &Report) -> Row {
-    let peak = report.allocated.peak_bytes;
-    let row = row.metric("peak_bytes", peak);
-    let row = match report.capacity_bytes {
-        Some(capacity) => row
-            .metric("capacity_bytes", capacity)
-            .metric("oversubscription", peak as f64 / capacity.max(1) as f64),
-        None => row,
-    };
-    match factor {
-        Some(factor) => row.metric("oversubscribe", factor),
-        None => row,
+impl Capacity {
+    /// That of a program which ran with an oversubscription `factor`, if one was asked for.
+    pub fn of(report: &Report, factor: Option<f64>) -> Self {
+        Self {
+            peak_bytes: report.allocated.peak_bytes,
+            capacity_bytes: report.capacity_bytes,
+            oversubscribe: factor,
+        }
     }
 }
+
+#[rustfmt::skip]
+pub const CAPACITY: &[Metric<Capacity>] = &[
+    Metric::new("peak_bytes", Bytes, "GPU memory that would hold all that was allocated at once, managed memory in whole pages",
+        |memory| memory.peak_bytes.into()),
+    Metric::sometimes("capacity_bytes", Bytes, "GPU memory that the program got; none where it is not limited",
+        |memory| Some(memory.capacity_bytes?.into())),
+    Metric::sometimes("oversubscription", Ratio, "peak_bytes over capacity_bytes",
+        |memory| Some((memory.peak_bytes as f64 / memory.capacity_bytes?.max(1) as f64).into())),
+    Metric::sometimes("oversubscribe", Number, "the factor that was asked for",
+        |memory| Some(memory.oversubscribe?.into())),
+];

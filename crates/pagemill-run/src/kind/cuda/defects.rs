@@ -2,44 +2,35 @@
 
 use pagemill_cudart::DefectFound;
 use pagemill_ptx::readable_text;
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::Column;
+use pagemill_report::ColumnKind::{Count, Text};
 
-use super::super::metric::ColumnSpec;
+use super::super::metric::{self, Metric};
 
-/// Columns of rows of mistakes; the count is in the row of the whole program, too.
-pub const DEFECTS: [ColumnSpec; 4] = [
-    (
-        "findings",
-        ColumnKind::Count,
-        "of the whole program: mistakes of its kernels, each kind once for each source line; only with --check",
-    ),
-    ("defect", ColumnKind::Text, "what kind of mistake it is"),
-    (
-        "seen",
-        ColumnKind::Count,
-        "how often it was seen, by threads",
-    ),
-    (
-        "detail",
-        ColumnKind::Text,
-        "block and thread of the first time, and what happened",
-    ),
+/// Of the whole program: how many there are.
+#[rustfmt::skip]
+pub const FINDINGS: &[Metric<usize>] = &[
+    Metric::new("findings", Count, "of the whole program: mistakes of its kernels, each kind once for each source line; only with --check",
+        |findings| (*findings as u64).into()),
 ];
+
+/// Of a row of one mistake.
+#[rustfmt::skip]
+pub const DEFECT: &[Metric<DefectFound>] = &[
+    Metric::new("defect", Text, "what kind of mistake it is",
+        |found| found.defect.as_str().into()),
+    Metric::new("seen", Count, "how often it was seen, by threads",
+        |found| found.count.into()),
+    Metric::new("detail", Text, "block and thread of the first time, and what happened",
+        |found| format!("kernel {}, {}", readable_text(&found.kernel), found.detail).into()),
+];
+
+/// The columns of both.
+pub fn columns() -> Vec<Column> {
+    [metric::columns(FINDINGS), metric::columns(DEFECT)].concat()
+}
 
 /// `probe.cu:31 shared-race`.
 pub fn name(defect: &DefectFound) -> String {
     format!("{} {}", defect.place, defect.defect)
-}
-
-/// The row of the whole program with how many there are.
-pub fn add_count(row: Row, defects: &[DefectFound]) -> Row {
-    row.metric("findings", defects.len() as u64)
-}
-
-/// The row with what one mistake is.
-pub fn add_defect(row: Row, defect: &DefectFound) -> Row {
-    let kernel = readable_text(&defect.kernel);
-    row.metric("defect", defect.defect.as_str())
-        .metric("seen", defect.count)
-        .metric("detail", format!("kernel {kernel}, {}", defect.detail))
 }

@@ -2,49 +2,44 @@
 
 use pagemill_cudart::FailedLaunches;
 use pagemill_ptx::readable_text;
-use pagemill_report::{ColumnKind, Row, Summary, Value};
+use pagemill_report::ColumnKind::{Count, Text};
+use pagemill_report::{Row, Summary, Value};
 
-use super::super::metric::ColumnSpec;
+use super::super::metric::{self, Metric};
 use super::WHOLE_PROGRAM;
 
-/// Columns that say whether launches failed.
-pub const STATUS: [ColumnSpec; 3] = [
-    (
-        "status",
-        ColumnKind::Text,
-        "ok, or the error codes of the launches that failed",
-    ),
-    (
-        "failed_launches",
-        ColumnKind::Count,
-        "launches that were refused or did not come to their end; not in launches, nor in any other figure",
-    ),
-    ("failure", ColumnKind::Text, "why the first of them failed"),
+/// Whether launches failed.
+#[rustfmt::skip]
+pub const STATUS: &[Metric<Failed>] = &[
+    Metric::new("status", Text, "ok, or the error codes of the launches that failed",
+        |failed| if failed.codes.is_empty() { "ok".into() } else { failed.codes.join(", ").into() }),
+    Metric::new("failed_launches", Count, "launches that were refused or did not come to their end; not in launches, nor in any other figure",
+        |failed| failed.launches.into()),
+    Metric::sometimes("failure", Text, "why the first of them failed",
+        |failed| Some(readable_text(failed.cause.as_ref()?).into())),
 ];
 
+/// The failed launches that a row is about.
+#[derive(Default)]
+pub struct Failed {
+    launches: u64,
+    /// Each once.
+    codes: Vec<String>,
+    /// Of the first.
+    cause: Option<String>,
+}
+
 /// The row with what became of the launches that it is about.
-pub fn add_status<'a>(row: Row, failed: impl Iterator<Item = &'a FailedLaunches>) -> Row {
-    let mut launches = 0;
-    let mut codes: Vec<&str> = Vec::new();
-    let mut failure = None;
-    for one in failed {
-        launches += one.launches;
-        if !codes.contains(&one.status.as_str()) {
-            codes.push(&one.status);
+pub fn add_status<'a>(row: Row, launches: impl Iterator<Item = &'a FailedLaunches>) -> Row {
+    let mut failed = Failed::default();
+    for one in launches {
+        failed.launches += one.launches;
+        if !failed.codes.contains(&one.status) {
+            failed.codes.push(one.status.clone());
         }
-        failure.get_or_insert(&one.cause);
+        failed.cause.get_or_insert_with(|| one.cause.clone());
     }
-    let status = match codes.is_empty() {
-        true => "ok".to_owned(),
-        false => codes.join(", "),
-    };
-    let row = row
-        .metric("status", status)
-        .metric("failed_launches", launches);
-    match failure {
-        Some(cause) => row.metric("failure", readable_text(cause)),
-        None => row,
-    }
+    metric::add(row, STATUS, &failed)
 }
 
 /// Adds to the summary of a run how many launches failed, and why.

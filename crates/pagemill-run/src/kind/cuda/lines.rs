@@ -2,20 +2,21 @@
 
 use std::cmp::Reverse;
 
-use pagemill_report::{ColumnKind, Row};
+use pagemill_report::ColumnKind::TimeNs;
+use pagemill_report::Row;
 use pagemill_sim::LineReport;
 
-use super::super::metric::ColumnSpec;
+use super::super::metric::{self, Metric, nanoseconds};
 
 /// The most rows of lines.
 const ROWS: usize = 50;
 
 /// The column that only rows of lines have.
-pub const WAITING: [ColumnSpec; 1] = [(
-    "waiting_time_ns",
-    ColumnKind::TimeNs,
-    "of a line: time that warps stand still for its results, summed over warps: many times the time of the run",
-)];
+#[rustfmt::skip]
+pub const WAITING: &[Metric<LineReport>] = &[
+    Metric::new("waiting_time_ns", TimeNs, "of a line: time that warps stand still for its results, summed over warps: many times the time of the run",
+        |line| nanoseconds(line.account.waiting).into()),
+];
 
 /// The lines in their order; where there are more than 50, those for which warps waited longest.
 pub fn busiest(lines: &[LineReport]) -> Vec<&LineReport> {
@@ -45,15 +46,16 @@ fn base(path: &str) -> &str {
 pub fn add_account(row: Row, line: &LineReport) -> Row {
     let account = &line.account;
     let traffic = &account.traffic;
-    row.metric("faults", traffic.faults)
+    let row = row
+        .metric("faults", traffic.faults)
         .metric("migrated_bytes", traffic.migrated_bytes)
         .metric("repeated_bytes", traffic.repeated_bytes)
         .metric("returned_bytes", traffic.returned_bytes)
         .metric("populated_bytes", traffic.populated_bytes)
         .metric("remote_bytes", traffic.remote_bytes)
         .metric("evictions", traffic.evictions)
-        .metric("tlb_misses", account.tlb_misses)
-        .metric("waiting_time_ns", account.waiting.0 as f64 / 1e3)
+        .metric("tlb_misses", account.tlb_misses);
+    metric::add(row, WAITING, line)
 }
 
 #[cfg(test)]

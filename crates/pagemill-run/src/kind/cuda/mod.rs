@@ -23,21 +23,22 @@ use pagemill_sim::Report;
 
 use super::View;
 use super::gpu::{self, RATIO, TIME_RATIO, plots};
-use super::metric::described;
+use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use capacity::{CAPACITY, Capacity};
 
 /// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
 fn columns() -> Vec<Column> {
-    let own = [
-        failures::STATUS.as_slice(),
-        capacity::CAPACITY.as_slice(),
-        lines::WAITING.as_slice(),
-        defects::DEFECTS.as_slice(),
-    ];
-    let own = own.into_iter().flatten().copied().map(described);
-    gpu::metrics::columns().into_iter().chain(own).collect()
+    [
+        gpu::metrics::columns(),
+        metric::columns(failures::STATUS),
+        metric::columns(CAPACITY),
+        metric::columns(lines::WAITING),
+        defects::columns(),
+    ]
+    .concat()
 }
 
 /// The value of the column `kernel` in the row of the whole program.
@@ -110,10 +111,11 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         };
         let mut rows = rows(point, spec, &program, &report, &failed);
         if spec.check {
-            rows[0] = defects::add_count(std::mem::take(&mut rows[0]), &defects);
+            let whole = std::mem::take(&mut rows[0]);
+            rows[0] = metric::add(whole, defects::FINDINGS, &defects.len());
             rows.extend(defects.iter().map(|defect| {
                 let row = row(point, spec, &program, &defects::name(defect));
-                defects::add_defect(row, defect)
+                metric::add(row, defects::DEFECT, defect)
             }));
         }
         if number == 0 {
@@ -150,7 +152,8 @@ fn rows(
 ) -> Vec<Row> {
     let whole = gpu::metrics::add_run(row(point, spec, program, WHOLE_PROGRAM), report);
     let whole = failures::add_status(whole, failed.iter());
-    let mut rows = vec![capacity::add_capacity(whole, spec.oversubscribe, report)];
+    let memory = Capacity::of(report, spec.oversubscribe);
+    let mut rows = vec![metric::add(whole, CAPACITY, &memory)];
     let kernels = report.by_kernel();
     for (name, part) in &kernels {
         let row = gpu::metrics::add_run(row(point, spec, program, &readable_name(name)), part);

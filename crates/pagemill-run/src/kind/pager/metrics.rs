@@ -4,14 +4,14 @@ use pagemill_policy::paging::UNIT_BYTES;
 use pagemill_report::ColumnKind::{Bytes, Count, TimeNs};
 use pagemill_sim::paging::PagingReport;
 
-use super::super::metric::Metric;
+use super::super::metric::{Metric, nanoseconds};
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<PagingReport>] = &[
     Metric::new("time_ns", TimeNs, "from the first event until the last fault is answered",
-        |report| (report.time.0 as f64 / 1e3).into()),
+        |report| nanoseconds(report.time).into()),
     Metric::new("service_ns", TimeNs, "time from the handler's reading of a fault to its end",
-        |report| (report.service.0 as f64 / 1e3).into()),
+        |report| nanoseconds(report.service).into()),
     Metric::new("read_faults", Count, "faults by reads",
         |report| report.read_faults.into()),
     Metric::new("write_faults", Count, "faults by writes",

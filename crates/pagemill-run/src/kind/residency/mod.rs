@@ -38,7 +38,7 @@ pub fn run(
     options: &RunOptions,
 ) -> Result<Outcome, PointError> {
     let mut watch = |done| {
-        options.tell(point, done);
+        options.report(point, done);
         !options.is_stopped()
     };
     let ran = uvm::run_watched(

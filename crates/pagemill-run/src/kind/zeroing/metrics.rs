@@ -4,7 +4,7 @@ use pagemill_report::ColumnKind::{Count, Number, TimeNs};
 use pagemill_sim::fault_path::FaultPathReport;
 use pagemill_types::Clock;
 
-use super::super::metric::Metric;
+use super::super::metric::{Metric, nanoseconds};
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<Measured>] = &[
@@ -23,7 +23,7 @@ pub const METRICS: &[Metric<Measured>] = &[
     Metric::new("loop_std_cycles", Number, "standard deviation of loop_cycles",
         |run| run.cycles(run.report.loops.deviation_ps()).into()),
     Metric::new("time_ns", TimeNs, "simulated time from the first fault or loop to the end of the last",
-        |run| (run.report.end.0 as f64 / 1e3).into()),
+        |run| nanoseconds(run.report.end).into()),
     Metric::new("faults_clean", Count, "faults that found a clean page",
         |run| run.report.counts.clean.into()),
     Metric::new("faults_cpu", Count, "faults whose CPU cleared the page",
@@ -50,6 +50,6 @@ impl Measured {
     }
 
     fn helper_ns_per_fault(&self) -> f64 {
-        self.report.helper_cpu.0 as f64 / 1e3 / self.faults()
+        nanoseconds(self.report.helper_cpu) / self.faults()
     }
 }
