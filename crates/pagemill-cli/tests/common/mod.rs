@@ -9,7 +9,11 @@ use pagemill_testkit::skip;
 /// The command in `folder`, without a terminal.
 pub fn pagemill(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagemill"));
-    command.current_dir(folder).env_remove("NO_COLOR");
+    command
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        // Jobs that start at once trip over each other in the folder that Open MPI makes for all of a user's.
+        .env("OMPI_MCA_orte_tmpdir_base", folder);
     command
 }
 

@@ -112,20 +112,31 @@ impl Frame {
         Some((frame, head[16] as usize))
     }
 
-    /// Whether station `source` may have sent this frame to `dest`, with `payload_bytes` bytes of payload.
+    /// Whether station `source` may have sent this frame to `dest`, with `payload_bytes` bytes of payload, on a machine whose
+    /// receivers clear windows of `window_bytes` bytes.
     ///
     /// The simulated interface trusts its packets: it computes with their times, sends answers to their source, and
     /// goes through as many segments as they say. So a frame that a broken process left in a ring ends here.
-    pub fn is_sound(&self, source: u32, dest: u32, payload_bytes: usize) -> bool {
+    pub fn is_sound(
+        &self,
+        source: u32,
+        dest: u32,
+        payload_bytes: usize,
+        window_bytes: u64,
+    ) -> bool {
         let packet = &self.packet;
         let Flight {
-            kind, departure, ..
+            kind,
+            departure,
+            bytes,
+            ..
         } = packet.flight;
         let is_of_kind = match packet.body {
             Body::Eager { .. } => matches!(kind, FlightKind::Short | FlightKind::Write),
-            Body::Window { .. } | Body::Data { .. } | Body::Write { .. } => {
-                kind == FlightKind::Write
-            }
+            // Its bytes are in the ring with the last window's.
+            Body::Window { .. } => kind == FlightKind::Write && bytes <= window_bytes,
+            Body::Data { bytes: all, .. } => kind == FlightKind::Write && bytes <= all,
+            Body::Write { .. } => kind == FlightKind::Write,
             Body::ReadData { .. } => kind == FlightKind::ReadData,
             // The memory that others may read is registered.
             Body::Read { .. } => {
@@ -133,10 +144,9 @@ impl Frame {
                     && matches!(packet.flight.from.key, MemoryKey::Registered(_))
             }
             Body::Announce { .. } | Body::Clear { .. } | Body::Acknowledge { .. } => {
-                kind == FlightKind::Short && packet.flight.bytes == 0
+                kind == FlightKind::Short && bytes == 0
             }
             Body::Call { asked, at, .. } => {
-                let bytes = packet.flight.bytes;
                 asked <= LATEST && at <= LATEST && bytes <= PAYLOAD_BYTES_MAX as u64
             }
         };

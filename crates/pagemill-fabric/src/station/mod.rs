@@ -175,7 +175,7 @@ impl Station {
             settings,
             memory,
             addresses: AddressMap::new(machine.att.layout.page.bytes()),
-            rings: Rings::new(board, index, machine.lookahead().0),
+            rings: Rings::new(board, index, machine),
             counters: Counters::new(board, index),
             events: (settings.events_max > 0).then(|| Events::new(settings.events_max)),
             requests: Requests::default(),

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use pagemill_sim::nic::NicMachine;
+
 use crate::board::{Board, Consumer, NEVER, Producer};
 
 use super::frame::{Frame, HEAD_WORDS};
@@ -26,6 +28,7 @@ struct Incoming {
     ring: Consumer,
     /// Whether the sender shares the interface: only then it asks for calls to be repeated.
     is_mate: bool,
+    window_bytes: u64,
     /// A frame whose payload is not all there.
     partial: Option<(Frame, usize)>,
     /// It held what no station sends. What follows is not understood, so nothing more is read.
@@ -37,16 +40,19 @@ pub struct Rings {
     board: Board,
     own: u32,
     lookahead_ps: u64,
+    /// Most bytes of a message that a receiver clears at once; 0 where it clears whole messages.
+    window_bytes: u64,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
 }
 
 impl Rings {
-    pub fn new(board: Board, own: u32, lookahead_ps: u64) -> Self {
+    pub fn new(board: Board, own: u32, machine: &NicMachine) -> Self {
         Self {
             board,
             own,
-            lookahead_ps,
+            lookahead_ps: machine.lookahead().0,
+            window_bytes: machine.messages.window_bytes.unwrap_or(0),
             outgoing: Vec::new(),
             incoming: Vec::new(),
         }
@@ -85,6 +91,7 @@ impl Rings {
                 dest: self.own,
                 ring: self.board.consumer(source, self.own),
                 is_mate: node.is_shared() && node.mates(self.own).contains(&source),
+                window_bytes: self.window_bytes,
                 partial: None,
                 is_damaged: false,
             });
@@ -212,7 +219,7 @@ impl Incoming {
                     return;
                 }
                 let found = Frame::from_head(&head).filter(|(frame, full)| {
-                    frame.is_sound(self.source, self.dest, *full)
+                    frame.is_sound(self.source, self.dest, *full, self.window_bytes)
                         && (self.is_mate || frame.asked_ps().is_none())
                 });
                 let Some((mut frame, full)) = found else {

@@ -165,6 +165,9 @@ pub fn run_on(
         pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
     let job = Job::on_nodes(machine, node, &library).expect("a job");
     job.prepare(&mut command, &behavior);
+    // Jobs that start at once trip over each other in the folder that Open MPI makes for all of a user's.
+    let sessions = tempfile::tempdir().expect("a folder");
+    command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

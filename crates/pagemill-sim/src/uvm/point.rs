@@ -193,6 +193,12 @@ pub fn run_watched(
     run_loops(machine, point, events_max, watch, &mut |_| true)
 }
 
+fn reader_grid(machine: &UvmMachine, point: &UvmPoint, pattern: &PatternSpec) -> ReaderGrid {
+    let utlb_of = |block| block % machine.sm.count / machine.translation.sms_per_utlb;
+    let unrolled_reads = machine.sm.unrolled_reads;
+    ReaderGrid::new(pattern, point.variant, unrolled_reads, utlb_of)
+}
+
 fn run_loops(
     machine: &UvmMachine,
     point: &UvmPoint,
@@ -232,12 +238,7 @@ fn run_loops(
             now = prepare(&mut memory, &*strategy, &placement, now);
         }
         let before = Totals::so_far(&memory);
-        let grid = ReaderGrid::new(
-            &pattern,
-            point.variant,
-            machine.sm.unrolled_reads,
-            |block| block % machine.sm.count / machine.translation.sms_per_utlb,
-        );
+        let grid = reader_grid(machine, point, &pattern);
         let name = point.pattern.name();
         note_start(&mut memory.paths.host_link.timeline, name, now);
         let mut kernel = Kernel::new(machine, grid, &mut memory);
