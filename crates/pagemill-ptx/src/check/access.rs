@@ -1,7 +1,7 @@
 //! Accesses as they happen: what they read must have a value, and must not race.
 
-use super::block::in_warp;
-use super::cells::{Cells, Conflict, MANY, Rules, Stamp};
+use super::block::{in_warp, partner};
+use super::cells::{Cells, Conflict, Rules, SEVERAL, Stamp};
 use super::order::Order;
 use super::rows::{Row, RowTouch, Rows};
 use super::shadow::Shadow;
@@ -19,13 +19,15 @@ struct BlockRules<'a>(&'a Order);
 
 impl Rules for BlockRules<'_> {
     fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
-        let by = (other.actor() != MANY).then(|| other.actor());
+        let by = (!other.is_of_several()).then(|| other.actor());
         !self.0.is_empty() && self.0.knows(mine.actor(), by, other.time())
     }
 
     #[inline(always)]
-    fn join(&self, _: Stamp, mine: Stamp) -> Stamp {
-        mine.with_actor(MANY)
+    fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
+        // The first is named: a block that reads and then writes is the last one.
+        let first = other.with_actor(other.actor() | SEVERAL);
+        first.at_time_of(mine)
     }
 }
 
@@ -273,7 +275,8 @@ impl Parts<'_> {
             let at = addresses[first.lane] as usize;
             if first.is_same && !step.writes() {
                 // One reader.
-                self.lane_in_shared(step, first.lane, at, in_warp(self.block.warp));
+                let another = self.block.warp * LANES as u32 + first.last() as u32;
+                self.lane_in_shared(step, first.lane, at, in_warp(another, step.line));
             } else if last.last() == first.lane || !self.row_in_shared(step, (&first, &last), at) {
                 for lane in lanes_of(mask).filter(|&lane| lane >= first.lane && lane <= last.last())
                 {
@@ -303,17 +306,18 @@ impl Parts<'_> {
         {
             return false;
         }
-        let thread = block.warp * LANES as u32 + last.lane as u32;
-        let (actor, next) = match is_repeated {
-            true => (in_warp(block.warp), Stamp::NEXT_THREAD),
-            false => (thread, Stamp::NEXT_THREAD | Stamp::NEXT_ACTOR),
+        let first = block.warp * LANES as u32;
+        let thread = first + last.lane as u32;
+        let actor = match is_repeated {
+            true => in_warp(first + row.lane as u32, step.line),
+            false => thread,
         };
         let touch = RowTouch {
             offset,
             lanes: row.lanes,
             lane_bytes,
             mine: Stamp::new(block.time, actor, thread, step.line, false),
-            step: next,
+            step: Stamp::NEXT_THREAD | Stamp::NEXT_ACTOR,
             is_write: step.writes(),
         };
         let floor = Stamp::floor(block.floor);
@@ -386,7 +390,7 @@ impl Parts<'_> {
     /// The stamp of a thread's access to global memory.
     #[inline(always)]
     fn global_stamp(&self, step: &Step<'_>, lane: usize) -> Stamp {
-        let actor = (self.block.index % u64::from(MANY)) as u32;
+        let actor = (self.block.index % u64::from(SEVERAL)) as u32;
         let thread = self.block.warp * LANES as u32 + lane as u32;
         Stamp::new(self.checker.time, actor, thread, step.line, step.is_strong)
     }
@@ -535,7 +539,7 @@ impl Parts<'_> {
         if !releases && self.checker.order.is_empty() {
             return;
         }
-        let actor = (self.block.index % u64::from(MANY)) as u32;
+        let actor = (self.block.index % u64::from(SEVERAL)) as u32;
         for place in places(addresses, mask) {
             if Window::of(place) != Window::Global {
                 continue;
@@ -646,12 +650,18 @@ impl Checker {
         } else {
             "read"
         };
-        let is_many = conflict.other.actor() == MANY;
-        let block = (!is_shared && !is_many).then(|| conflict.other.actor().into());
-        let other = match (is_many, is_shared) {
-            (true, false) => "several blocks, the last one with ".to_owned(),
-            _ => String::new(),
-        } + &self.describe(block, conflict.other);
+        let other = conflict.other;
+        let who = match is_shared && !conflict.after_write {
+            true => partner(other, place.thread),
+            false => (other.thread(), other.line()),
+        };
+        let block = u64::from(other.actor() % SEVERAL);
+        let is_own = block == place.block % u64::from(SEVERAL);
+        let other = match is_shared {
+            true => self.describe(None, who),
+            false if other.is_of_several() && is_own => "threads of several blocks".to_owned(),
+            false => self.describe(Some(block), who),
+        };
         let (defect, missing) = match is_shared {
             true => (Defect::SharedRace, "no barrier"),
             false => (Defect::GlobalRace, "no fence and atomic"),

@@ -1,19 +1,52 @@
 //! The block at hand: its shared memory, and what orders its warps.
 
-use super::cells::{Cells, MANY, Rules, Stamp, TIME_MAX};
+use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::order::Order;
 use super::shadow::Valid;
 use crate::exec::line::LANES;
 
-/// Readers of several lanes of one warp: this bit, and the first thread of the warp.
-const IN_WARP: u32 = 1 << 10;
+/// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.
+const IN_WARP: u32 = 1 << 22;
+const LINE_AT: u32 = 10;
 /// Places of [`Order`] that are barriers and no addresses.
 const BARRIER_PLACES: u64 = 1 << 63;
 
-/// Several lanes of a warp.
+/// Several lanes of a warp, one of which is `thread`, at a line of that number.
 #[inline(always)]
-pub(super) fn in_warp(warp: u32) -> u32 {
-    IN_WARP | (warp * LANES as u32)
+pub(super) fn in_warp(thread: u32, line: u32) -> u32 {
+    IN_WARP | another(thread, line)
+}
+
+#[inline(always)]
+fn another(thread: u32, line: u32) -> u32 {
+    thread & 1023 | (line & 511) << LINE_AT
+}
+
+/// A thread and the number of its line.
+type Reader = (u32, u32);
+
+#[inline(always)]
+fn first_of(stamp: Stamp) -> Reader {
+    (stamp.thread(), stamp.line())
+}
+
+/// The other reader that a stamp of several knows; of one thread, that thread.
+#[inline(always)]
+fn second_of(stamp: Stamp) -> Reader {
+    let actor = stamp.actor();
+    (actor & 1023, actor >> LINE_AT & 511)
+}
+
+/// Who did what `other` stands for, seen from `thread`: another thread, of another warp if one of those is known.
+pub(super) fn partner(other: Stamp, thread: u32) -> Reader {
+    let is_near = match other.is_of_several() {
+        true => other.thread() / LANES as u32 == thread / LANES as u32,
+        false => other.thread() == thread && other.actor() & IN_WARP != 0,
+    };
+    match is_near {
+        true => second_of(other),
+        false => first_of(other),
+    }
 }
 
 /// What is known of the block that runs at one place.
@@ -45,22 +78,31 @@ pub(super) struct WarpRules {
 impl Rules for WarpRules {
     fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
-        if other.actor() != MANY && warp(other) == warp(mine) {
+        if !other.is_of_several() && warp(other) == warp(mine) {
             let synced = self.synced.get(warp(mine) as usize);
             return synced.is_some_and(|synced| other.time() < *synced);
         }
-        let by = (other.actor() != MANY).then(|| warp(other));
+        let by = (!other.is_of_several()).then(|| warp(other));
         !self.order.is_empty() && self.order.knows(warp(mine), by, other.time())
     }
 
     #[inline(always)]
     fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
-        // Both are looked at, so that no branch is in the way of vectors.
-        let is_one_warp = (other.actor() != MANY) & (warp(other) == warp(mine));
-        mine.with_actor(match is_one_warp {
-            true => in_warp(warp(mine)),
-            false => MANY,
+        // Everything is looked at, so that no branch is in the way of vectors.
+        let is_one_warp = !other.is_of_several() & (warp(other) == warp(mine));
+        let is_far = match is_one_warp {
+            true => other.thread() != mine.thread(),
+            false => warp(other) != warp(mine),
+        };
+        let (thread, line) = match is_far {
+            true => first_of(other),
+            false => second_of(other),
+        };
+        let kind = if is_one_warp { IN_WARP } else { SEVERAL };
+        mine.with_actor(match is_one_warp & (mine.actor() & IN_WARP != 0) {
+            true => mine.actor(),
+            false => kind | another(thread, line),
         })
     }
 }
@@ -184,5 +226,42 @@ impl BlockCheck {
             }
         }
         self.tick();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Whoever read a word, alone or with others of the warp, a later writer is told of a reader that is not itself, at
+        /// that reader's line, and of one in another warp if there is one.
+        #[test]
+        fn a_writer_learns_of_another_reader(
+            reads in prop::collection::vec((0u32..3, 0u32..29, 0u32..4, 1u32..500), 1..12),
+            writer in 0u32..96,
+        ) {
+            let (mut cells, rules) = (Cells::new(64, true), WarpRules::default());
+            let mut readers = BTreeSet::new();
+            for (warp, first, others, line) in reads {
+                let first = warp * LANES as u32 + first;
+                let actor = if others == 0 { first } else { in_warp(first + others, line) };
+                cells.touch((8, 4), Stamp::new(1, actor, first, line, false), Stamp::floor(1), false, &rules);
+                readers.extend((first..=first + others).map(|thread| (thread, line)));
+            }
+            let mine = Stamp::new(1, writer, writer, 7, false);
+            let found = cells.touch((8, 4), mine, Stamp::floor(1), true, &rules);
+            let others: BTreeSet<_> = readers.iter().filter(|(thread, _)| *thread != writer).collect();
+            prop_assert_eq!(found.is_some(), !others.is_empty());
+            if let Some(conflict) = found {
+                let named = partner(conflict.other, writer);
+                prop_assert!(others.contains(&named), "{named:?} of {others:?}");
+                let is_far = |thread: u32| thread / LANES as u32 != writer / LANES as u32;
+                let has_far = others.iter().any(|(thread, _)| is_far(*thread));
+                prop_assert_eq!(is_far(named.0), has_far);
+            }
+        }
     }
 }

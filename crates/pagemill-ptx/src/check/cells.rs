@@ -4,13 +4,14 @@ use std::ops::Range;
 
 /// Greatest time that a stamp holds.
 pub(super) const TIME_MAX: u64 = (1 << 20) - 2;
-/// Stands for more than one actor.
-pub(super) const MANY: u32 = (1 << 24) - 1;
+/// In the place of an actor: several of them read. What is below says which of them is named, by the rules at hand.
+pub(super) const SEVERAL: u32 = 1 << 23;
 
 const LINE_AT: u32 = 1;
 const THREAD_AT: u32 = 10;
 const ACTOR_AT: u32 = 20;
 const TIME_AT: u32 = 44;
+const ACTORS: u32 = (1 << (TIME_AT - ACTOR_AT)) - 1;
 
 /// One access in 64 bits, from the highest: its time (20), who did it (24), the thread in its block (10), the number of its
 /// line (9), and whether it was strong (1). Zero is older than everything.
@@ -25,7 +26,7 @@ impl Stamp {
     pub(super) fn new(time: u64, actor: u32, thread: u32, line: u32, is_strong: bool) -> Self {
         Self(
             time << TIME_AT
-                | u64::from(actor & MANY) << ACTOR_AT
+                | u64::from(actor & ACTORS) << ACTOR_AT
                 | u64::from(thread & 1023) << THREAD_AT
                 | u64::from(line & 511) << LINE_AT
                 | u64::from(is_strong),
@@ -43,7 +44,7 @@ impl Stamp {
 
     #[inline(always)]
     pub(super) fn actor(self) -> u32 {
-        (self.0 >> ACTOR_AT) as u32 & MANY
+        (self.0 >> ACTOR_AT) as u32 & ACTORS
     }
 
     #[inline(always)]
@@ -63,7 +64,20 @@ impl Stamp {
     /// The same access by others as well.
     #[inline(always)]
     pub(super) fn with_actor(self, actor: u32) -> Self {
-        Self(self.0 & !(u64::from(MANY) << ACTOR_AT) | u64::from(actor & MANY) << ACTOR_AT)
+        Self(self.0 & !(u64::from(ACTORS) << ACTOR_AT) | u64::from(actor & ACTORS) << ACTOR_AT)
+    }
+
+    /// The same access at another time.
+    #[inline(always)]
+    pub(super) fn at_time_of(self, other: Self) -> Self {
+        let below = (1 << TIME_AT) - 1;
+        Self(self.0 & below | other.0 & !below)
+    }
+
+    /// Whether it stands for several actors.
+    #[inline(always)]
+    pub(super) fn is_of_several(self) -> bool {
+        self.actor() & SEVERAL != 0
     }
 }
 
@@ -241,7 +255,7 @@ mod tests {
         }
 
         fn join(&self, _: Stamp, mine: Stamp) -> Stamp {
-            mine.with_actor(MANY)
+            mine.with_actor(SEVERAL)
         }
     }
 
@@ -252,7 +266,10 @@ mod tests {
         assert_eq!(stamp.actor(), 12_345);
         assert_eq!((stamp.thread(), stamp.line()), (1000, 500));
         assert!(stamp.is_strong() && stamp > Stamp::floor(TIME_MAX));
-        assert_eq!(stamp.with_actor(MANY).thread(), 1000);
+        assert_eq!(stamp.with_actor(SEVERAL | 7).thread(), 1000);
+        assert!(stamp.with_actor(SEVERAL | 7).is_of_several() && !stamp.is_of_several());
+        let later = stamp.at_time_of(Stamp::floor(3));
+        assert_eq!((later.time(), later.actor()), (3, 12_345));
     }
 
     proptest! {

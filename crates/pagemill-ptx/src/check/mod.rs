@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kernel::Kernel;
-use cells::{Stamp, TIME_MAX};
+use cells::TIME_MAX;
 use finding::Findings;
 use order::Order;
 use sites::Sites;
@@ -160,8 +160,8 @@ impl Checker {
         self.findings.add_as(known, finding);
     }
 
-    /// `thread (1, 0, 0) at x.cu:7`, of an earlier access of the current launch.
-    fn describe(&self, block: Option<u64>, other: Stamp) -> String {
+    /// `thread (1, 0, 0) at x.cu:7`, of an earlier access of the current launch, at the line of that number.
+    fn describe(&self, block: Option<u64>, (thread, line): (u32, u32)) -> String {
         let Some(Current {
             kernel,
             sites,
@@ -171,13 +171,13 @@ impl Checker {
         else {
             return String::new();
         };
-        let [x, y, z] = crate::launch::split(other.thread().into(), *shape);
+        let [x, y, z] = crate::launch::split(thread.into(), *shape);
         let mut text = format!("thread ({x}, {y}, {z})");
         if let Some(block) = block {
             let [x, y, z] = crate::launch::split(block, *grid);
             text += &format!(" of block ({x}, {y}, {z})");
         }
-        if let Some(instruction) = sites.instruction_of(other.line()) {
+        if let Some(instruction) = sites.instruction_of(line) {
             let ptx = kernel.instructions().get(instruction as usize);
             text += &match (kernel.users_line(instruction), ptx) {
                 (Some((file, line)), _) => format!(" at {}:{line}", finding::base(file)),
