@@ -2,7 +2,7 @@
 
 use crate::barrier::{Arrival, Barriers};
 use crate::check::BlockCheck;
-use crate::cluster::{Idle, Seat};
+use crate::cluster::Seat;
 use crate::code::{LaneMask, Preset};
 use crate::cost::{InstructionCosts, Prefix};
 use crate::exec::access::Stores;
@@ -19,8 +19,8 @@ use crate::pace::Pace;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 
-/// Advances of a warp in a functional run before the others of its block have a turn.
-const TURNS: u32 = 256;
+/// PTX instructions of a warp in a functional run before the others of its block have a turn.
+const TURN_INSTRUCTIONS: u64 = 1 << 16;
 
 /// A place where blocks run, one after the other. Starting the next block of a launch allocates nothing.
 #[derive(Clone, Debug)]
@@ -214,26 +214,7 @@ impl Block {
         Ok(())
     }
 
-    /// Runs every warp to its end without stopping for time.
-    pub(crate) fn run_to_end(
-        &mut self,
-        launch: &Launch,
-        memory: &mut DeviceMemory,
-        totals: &mut StepTotals,
-    ) -> Result<(), Box<Trap>> {
-        let mut idle = Idle::default();
-        while !self.is_finished() {
-            self.run_round(launch, memory, totals)?;
-            if idle.is_stuck(totals.instructions)
-                && let Some(trap) = self.stuck_in_cluster(launch, memory)
-            {
-                return Err(trap);
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs every warp until it ends, waits, or has had its turns.
+    /// Runs every warp without stopping for time until it ends, waits, or has had its turn.
     pub(crate) fn run_round(
         &mut self,
         launch: &Launch,
@@ -242,11 +223,9 @@ impl Block {
     ) -> Result<(), Box<Trap>> {
         for warp in 0..self.warps.len() as u32 {
             self.leave_cluster_barrier(warp, memory);
+            let end = self.warps[warp as usize].executed + TURN_INSTRUCTIONS;
             // A warp that waits for another one lets it run.
-            for _ in 0..TURNS {
-                if self.warps[warp as usize].state != WarpState::Running {
-                    break;
-                }
+            while self.warps[warp as usize].is_running(end) {
                 let mode = Mode {
                     costs: None,
                     allowed: u64::MAX,
@@ -259,6 +238,12 @@ impl Block {
             }
         }
         Ok(())
+    }
+
+    /// Whether each warp that has not ended waits for something, as far as is seen.
+    pub(crate) fn waits(&self) -> bool {
+        let mut warps = self.warps.iter();
+        warps.all(|warp| warp.state != WarpState::Running || warp.watch.waits)
     }
 
     /// One advance, with the shared memory that other blocks of the cluster may have changed: how it ended, and the other
@@ -403,7 +388,7 @@ impl Block {
                 self.take_turns(launch, number, memory, costs, totals)
             }
             Stop::Exit => {
-                memory.activity().quiet = 0;
+                memory.note_write();
                 self.warps[at].state = WarpState::Exited;
                 self.end_in_cluster(number, memory);
                 let released = self.barriers.leave(&mut self.warps, &mut self.registers);

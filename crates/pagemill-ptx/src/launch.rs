@@ -1,16 +1,12 @@
 //! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
 
-use crate::Block;
-use crate::cluster::{BLOCKS_MAX, Idle, Seat};
+use crate::cluster::{BLOCKS_MAX, Seat};
 use crate::code::Constant;
 use crate::exec::line::{ConstantLines, LANES, Line};
-use crate::exec::service::Output;
-use crate::exec::step::StepTotals;
+use crate::exec::watch::QUIET_LOOKS;
 use crate::kernel::Kernel;
-use crate::memory::DeviceMemory;
 use crate::module::{Linked, Module};
-use crate::native::Unavailable;
-use crate::trap::Trap;
+use crate::names::readable_list;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,11 +25,17 @@ const GRID_MAX: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// Instructions a warp may execute unless the launch says otherwise.
 const INSTRUCTION_LIMIT: u64 = 1 << 28;
 
+/// Blocks that are resident at once unless the launch says otherwise.
+const RESIDENT_BLOCKS: u64 = 1024;
+
 /// Why a launch was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// A zero or too large grid or block dimension.
-    #[error("kernel {kernel}: {what} {given:?} is not possible; allowed is 1 to {max}")]
+    #[error(
+        "kernel {kernel}: {what} {} is not possible; allowed is 1 to {max}",
+        readable_list(given)
+    )]
     Dimensions {
         /// Kernel name.
         kernel: String,
@@ -71,7 +73,10 @@ pub enum LaunchError {
         max: u64,
     },
     /// A cluster that the kernel, the grid or GPUs do not allow.
-    #[error("kernel {kernel}: clusters of {given:?} blocks are not possible: {reason}")]
+    #[error(
+        "kernel {kernel}: clusters of {} blocks are not possible: {reason}",
+        readable_list(given)
+    )]
     Cluster {
         /// Kernel name.
         kernel: String,
@@ -129,7 +134,9 @@ pub struct Launch {
     /// Whether the caller chose it. Otherwise timed runs compile what gains from it.
     pub(crate) is_chosen: bool,
     /// Whether blocks may wait for each other, so that all of them are resident at once.
-    blocks_meet: bool,
+    pub(crate) blocks_meet: bool,
+    /// The most blocks that are resident at once.
+    pub(crate) resident_blocks: u64,
     /// Identifies a launch, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -197,6 +204,7 @@ impl Launch {
             executor: Executor::default(),
             is_chosen: false,
             blocks_meet: false,
+            resident_blocks: RESIDENT_BLOCKS,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -208,6 +216,22 @@ impl Launch {
             instruction_limit: instructions,
             ..self
         }
+    }
+
+    /// Lets at most `blocks` blocks be resident at once, as many as the GPU holds: blocks beyond wait until others have ended.
+    #[must_use]
+    pub fn with_resident_blocks(self, blocks: u64) -> Self {
+        Self {
+            resident_blocks: blocks.max(self.cluster_blocks().into()),
+            ..self
+        }
+    }
+
+    /// Looks at warps in a row at which nothing is new until the launch is taken for endless: a few for each warp that may run.
+    pub(crate) fn quiet_looks(&self) -> u64 {
+        let blocks = self.resident_blocks.min(self.blocks());
+        let warps = blocks.saturating_mul(self.warps_per_block().into());
+        warps.saturating_mul(4).max(QUIET_LOOKS)
     }
 
     /// Gives every thread a stack of `bytes` for calls that are not expanded and for `alloca`, in place of 1024.
@@ -402,13 +426,19 @@ fn check_cluster(kernel: &Kernel, grid: [u32; 3], cluster: [u32; 3]) -> Result<(
         .required
         .filter(|&required| required != cluster)
     {
-        return refused(format!("the kernel was compiled for {required:?}"));
+        return refused(format!(
+            "the kernel was compiled for {}",
+            readable_list(&required)
+        ));
     }
     if !(1..=most).contains(&blocks) {
         return refused(format!("a cluster has 1 to {most} blocks"));
     }
     if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
-        return refused(format!("the grid {grid:?} is no multiple of it"));
+        return refused(format!(
+            "the grid {} is no multiple of it",
+            readable_list(&grid)
+        ));
     }
     Ok(())
 }
@@ -437,7 +467,7 @@ fn check_shape(kernel: &Kernel, grid: [u32; 3], block: [u32; 3]) -> Result<(), L
         max,
     };
     if !is_grid_possible(grid) {
-        return Err(wrong("grid", grid, format!("{GRID_MAX:?}")));
+        return Err(wrong("grid", grid, readable_list(&GRID_MAX)));
     }
     let max = most_threads(kernel.max_threads);
     if !is_block_possible(block, kernel.max_threads) {
@@ -552,120 +582,4 @@ impl Values<'_> {
             .unwrap_or_default();
         crate::exec::transfer::extend(crate::exec::transfer::little_endian(raw), bytes, signed)
     }
-}
-
-/// What a functional run executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FunctionalTotals {
-    /// Blocks run.
-    pub blocks: u64,
-    /// PTX instructions issued by warps.
-    pub instructions: u64,
-    /// PTX instructions times the lanes that were active and whose guard held.
-    pub thread_instructions: u64,
-}
-
-/// Runs every block of `launch` to its end, in order, without time. `printf` text goes to `output`.
-///
-/// # Errors
-/// What a thread did wrong. Memory then holds what was done until then.
-pub fn run_functional(
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    output: &mut Output,
-) -> Result<FunctionalTotals, Box<Trap>> {
-    if launch.executor == Executor::Compiled
-        && let Err(reason @ Unavailable::Memory(_)) = launch.kernel.code.routine()
-    {
-        let name = &launch.kernel.name;
-        output.note(format!("kernel {name} is interpreted: {reason}"));
-    }
-    memory.begin_launch(launch);
-    let mut totals = StepTotals::default();
-    let run = match launch.blocks_meet {
-        true => run_together(launch, memory, output, &mut totals, 0..launch.blocks()),
-        false if launch.cluster_blocks() > 1 => run_clusters(launch, memory, output, &mut totals),
-        false => run_in_order(launch, memory, output, &mut totals),
-    };
-    if let Err(trap) = &run {
-        memory.note_trap(trap);
-    }
-    run?;
-    Ok(FunctionalTotals {
-        blocks: launch.blocks(),
-        instructions: totals.instructions,
-        thread_instructions: totals.thread_instructions,
-    })
-}
-
-/// Runs one block after the other.
-fn run_in_order(
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    output: &mut Output,
-    totals: &mut StepTotals,
-) -> Result<(), Box<Trap>> {
-    let mut block = Block::new(launch);
-    if memory.is_checked() {
-        block.check(launch);
-    }
-    for index in 0..launch.blocks() {
-        block.start(launch, index);
-        let run = block.run_to_end(launch, memory, totals);
-        output.append(block.output());
-        run?;
-    }
-    Ok(())
-}
-
-/// Runs one cluster after the other.
-fn run_clusters(
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    output: &mut Output,
-    totals: &mut StepTotals,
-) -> Result<(), Box<Trap>> {
-    let blocks = launch.cluster_blocks();
-    for cluster in 0..launch.blocks() / u64::from(blocks) {
-        let members = (0..blocks).map(|rank| launch.block_of_cluster(cluster, rank));
-        run_together(launch, memory, output, totals, members)?;
-    }
-    Ok(())
-}
-
-/// Runs the blocks in turns, because each may wait for any other.
-fn run_together(
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    output: &mut Output,
-    totals: &mut StepTotals,
-    indices: impl Iterator<Item = u64>,
-) -> Result<(), Box<Trap>> {
-    let is_checked = memory.is_checked();
-    let started = indices.map(|index| {
-        let mut block = Block::new(launch);
-        if is_checked {
-            block.check(launch);
-        }
-        block.start(launch, index);
-        block
-    });
-    let mut blocks: Vec<Block> = started.collect();
-    let mut idle = Idle::default();
-    while !blocks.is_empty() {
-        for block in &mut blocks {
-            let run = block.run_round(launch, memory, totals);
-            output.append(block.output());
-            run?;
-        }
-        blocks.retain(|block| !block.is_finished());
-        let stuck =
-            |block: &Block, memory: &mut DeviceMemory| block.stuck_in_cluster(launch, memory);
-        if idle.is_stuck(totals.instructions)
-            && let Some(trap) = blocks.iter().find_map(|block| stuck(block, memory))
-        {
-            return Err(trap);
-        }
-    }
-    Ok(())
 }

@@ -15,6 +15,7 @@ mod cost;
 mod device_runtime;
 mod error;
 mod exec;
+mod functional;
 mod heap;
 mod kernel;
 mod launch;
@@ -39,15 +40,16 @@ pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows
 pub use error::PtxError;
 pub use exec::service::Output;
 pub use exec::step::{AccessSpace, BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals};
+pub use functional::{FunctionalTotals, run_functional};
 pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, Kernel, Param};
-pub use launch::{Executor, FunctionalTotals, Launch, LaunchError, run_functional};
+pub use launch::{Executor, Launch, LaunchError};
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{
     Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest, TOUCH_BYTES,
     Touch,
 };
 pub use module::{Linked, Module};
-pub use names::{readable_name, readable_text};
+pub use names::{readable_list, readable_name, readable_text};
 pub use tensor::{RANK_MAX, Swizzle, TENSOR_MAP_BYTES, TensorDimension, TensorElement, TensorMap};
 pub use texture::{AddressMode, ChannelKind, Image, Mipmap, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};

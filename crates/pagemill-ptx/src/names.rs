@@ -1,4 +1,4 @@
-//! Names of kernels as people write them.
+//! Names of kernels and lists of numbers as people write them.
 
 /// The name as it is in the source, without parameters; C names stay as they are.
 pub fn readable_name(mangled: &str) -> String {
@@ -27,6 +27,12 @@ pub fn readable_text(text: &str) -> String {
         out += &piece[name.len()..];
     }
     out
+}
+
+/// Sizes or places in each dimension, as people write them: `(1, 2, 3)`.
+pub fn readable_list<T: ToString>(numbers: &[T]) -> String {
+    let words: Vec<String> = numbers.iter().map(T::to_string).collect();
+    format!("({})", words.join(", "))
 }
 
 #[cfg(test)]

@@ -122,6 +122,11 @@ pub enum TrapKind {
         /// Instructions of all warps together during which nothing changed; 0 where the loop reads no memory.
         instructions: u64,
     },
+    /// The warp has executed much, and all the while nothing has had an effect: probably an endless loop.
+    NoEffect {
+        /// PTX instructions of the warp.
+        instructions: u64,
+    },
     /// `brx.idx` with an index past its table.
     BranchIndex {
         /// The index.
@@ -283,6 +288,11 @@ impl fmt::Display for TrapKind {
                 f,
                 "endless loop: for {instructions} instructions, no thread has changed memory or done anything that it had not done before; \
                  this warp waits for a value that is never written"
+            ),
+            Self::NoEffect { instructions } => write!(
+                f,
+                "probably an endless loop: for {instructions} instructions of this warp, no thread has changed memory or ended; \
+                 if it is none, set limits.thread_instructions to what the whole run may execute"
             ),
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")

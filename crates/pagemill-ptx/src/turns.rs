@@ -7,10 +7,13 @@ use crate::exec::meeting::Meetings;
 use crate::exec::path::Meeting;
 use crate::exec::step::{StepEnd, StepTotals};
 use crate::exec::warp::Warp;
-use crate::exec::watch::{LOOK_INSTRUCTIONS, Look, QUIET_LOOKS, Standing, TURN_INSTRUCTIONS};
+use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, Trap, TrapKind};
+
+/// A limit of instructions from which on it is none.
+const NO_LIMIT: u64 = 1 << 62;
 
 impl Warp {
     /// PTX instructions until the warp is looked at, or its lanes change turns.
@@ -48,6 +51,10 @@ impl Block {
         if warp.executed < warp.watch.next {
             return Ok(());
         }
+        if launch.instruction_limit >= NO_LIMIT && warp.watch.idles(warp.executed) {
+            let instructions = IDLE_INSTRUCTIONS;
+            return Err(Fault::of_warp(TrapKind::NoEffect { instructions }));
+        }
         let standing = Standing {
             registers: &self.registers[at],
             path: &warp.path,
@@ -67,8 +74,8 @@ impl Block {
             Look::Repeats | Look::Impatient => {
                 activity.quiet += 1;
                 warp.watch.waits = true;
-                if activity.quiet >= QUIET_LOOKS {
-                    let instructions = u64::from(activity.quiet) * LOOK_INSTRUCTIONS;
+                if activity.quiet >= launch.quiet_looks() {
+                    let instructions = activity.quiet * LOOK_INSTRUCTIONS;
                     return Err(Fault::of_warp(TrapKind::NoProgress { instructions }));
                 }
                 if warp.path.mask != warp.alive {

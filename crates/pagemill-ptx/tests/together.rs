@@ -1,6 +1,8 @@
-//! Blocks of a cooperative launch that wait for each other, in functional runs.
+//! Blocks that wait for each other, in functional runs: of cooperative launches, and of others while all of them are resident.
 
-use pagemill_ptx::{DeviceMemory, Executor, Launch, Module, Output, run_functional};
+use pagemill_ptx::{
+    DeviceMemory, Executor, FunctionalTotals, Launch, Module, Output, TrapKind, run_functional,
+};
 
 /// Block `b` raises its flag, waits for that of the next block, and returns how many flags it has seen.
 const KERNEL: &str = "
@@ -66,4 +68,118 @@ fn each_block_sees_what_the_others_write() {
             .expect("allocated");
         assert!(found.chunks(4).all(|flag| flag == [2, 0, 0, 0]));
     }
+}
+
+/// Every block but number `setter` waits in a loop of `LOAD`, which asks for a flag, and `COUNT`; that one sets the flag.
+const WAITING: &str = "
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry waiting(.param .u64 p, .param .u32 setter)
+{
+    .reg .pred %q;
+    .reg .b32 %r<8>;
+    .reg .b64 %d<8>;
+    .shared .b32 own;
+    ld.param.u64 %d1, [p];
+    ld.param.u32 %r1, [setter];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r5, 0;
+    setp.eq.u32 %q, %r2, %r1;
+    @%q bra set;
+wait:
+    LOAD
+    COUNT
+    setp.eq.u32 %q, %r3, 0;
+    @%q bra wait;
+    bar.sync 0;
+    ret;
+set:
+    mov.u32 %r3, 1;
+    st.volatile.global.u32 [%d1], %r3;
+    ret;
+}
+";
+
+const LOADS: [&str; 6] = [
+    "ld.volatile.global.u32 %r3, [%d1];",
+    "ld.acquire.gpu.global.u32 %r3, [%d1];",
+    "ld.relaxed.sys.global.u32 %r3, [%d1];",
+    "ld.global.u32 %r3, [%d1];",
+    "atom.global.or.b32 %r3, [%d1], 0;",
+    "atom.global.cas.b32 %r3, [%d1], 1, 1;",
+];
+
+const COUNTS: [&str; 4] = [
+    "",
+    "add.u32 %r5, %r5, 1;",
+    "add.u32 %r5, %r5, 1; st.global.u32 [%d1+8], %r5;",
+    "add.u32 %r5, %r5, 1; st.shared.u32 [own], %r5;",
+];
+
+/// Blocks of two warps, of which `resident` may be there at once, and the last of which sets the flag.
+fn wait_for_last(
+    (load, count): (&str, &str),
+    (blocks, resident): (u32, u64),
+    executor: Executor,
+    is_checked: bool,
+) -> Result<FunctionalTotals, TrapKind> {
+    let text = WAITING.replace("LOAD", load).replace("COUNT", count);
+    let module = Module::load("waiting.ptx", &text).expect("valid PTX");
+    let mut memory = DeviceMemory::new();
+    if is_checked {
+        memory.set_checked();
+    }
+    let linked = module.link(&mut memory).expect("no variables");
+    let flag = memory.alloc("flag", 16, 16).expect("room");
+    let arguments = [&flag.to_le_bytes()[..], &(blocks - 1).to_le_bytes()].concat();
+    let kernel = module.kernel("waiting").expect("it is there");
+    let (grid, block) = ([blocks, 1, 1], [64, 1, 1]);
+    let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &arguments);
+    let launch = launch
+        .expect("a possible shape")
+        .with_instruction_limit(u64::MAX)
+        .with_resident_blocks(resident)
+        .with_executor(executor);
+    let run = run_functional(&launch, &mut memory, &mut Output::default());
+    run.map_err(|trap| trap.kind)
+}
+
+#[test]
+fn blocks_wait_for_later_ones_in_any_way() {
+    let both = [Executor::Interpreter, Executor::Compiled];
+    let asked = LOADS.map(|load| {
+        both.map(|executor| [false, true].map(|checked| ((load, ""), executor, checked)))
+    });
+    let counted = COUNTS.map(|count| ((LOADS[0], count), Executor::Compiled, false));
+    for (way, executor, is_checked) in asked
+        .as_flattened()
+        .as_flattened()
+        .iter()
+        .copied()
+        .chain(counted)
+    {
+        let run = || wait_for_last(way, (5, 5), executor, is_checked);
+        let totals = run().unwrap_or_else(|kind| panic!("{way:?}: {kind}"));
+        assert_eq!(totals.blocks, 5);
+        assert_eq!(run(), Ok(totals), "turns are the same each time");
+    }
+}
+
+#[test]
+fn a_block_for_which_there_is_no_room_is_never_met() {
+    for executor in [Executor::Interpreter, Executor::Compiled] {
+        let ended = wait_for_last((LOADS[0], ""), (5, 4), executor, false);
+        let is_endless =
+            matches!(ended, Err(TrapKind::NoProgress { instructions }) if instructions > 0);
+        assert!(is_endless, "{ended:?}");
+    }
+}
+
+/// Many more warps than there are looks at which nothing may happen.
+#[test]
+fn many_blocks_may_wait_for_one() {
+    let way = (LOADS[0], "");
+    let ended = wait_for_last(way, (3000, 3000), Executor::Compiled, false);
+    assert_eq!(ended.map(|totals| totals.blocks), Ok(3000));
 }

@@ -86,6 +86,11 @@ impl Warp {
         self.cluster_phase = None;
     }
 
+    /// Whether it has something to do, and has executed less than `end` instructions.
+    pub(crate) fn is_running(&self, end: u64) -> bool {
+        self.state == WarpState::Running && self.executed < end
+    }
+
     /// Leaves the current path for the topmost one below with living lanes. False when there is none.
     pub(crate) fn pop(&mut self) -> bool {
         while let Some(path) = self.stack.pop() {

@@ -15,8 +15,11 @@ pub(crate) const PATIENCE_INSTRUCTIONS: u64 = 1 << 18;
 /// States that are remembered. A loop is found if it passes at most as many looks before it repeats.
 const REMEMBERED: usize = 64;
 /// Looks in a row, over all warps that share a memory, at which nothing new was seen, until that is taken for an endless
-/// loop: 67 million instructions.
-pub(crate) const QUIET_LOOKS: u32 = 1 << 14;
+/// loop at the earliest: 67 million instructions.
+pub(crate) const QUIET_LOOKS: u64 = 1 << 14;
+/// PTX instructions of a warp during which no thread changes memory and no warp ends, until that is taken for an endless
+/// loop even if its registers change.
+pub(crate) const IDLE_INSTRUCTIONS: u64 = 1 << 35;
 
 /// What is remembered of one warp.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +35,9 @@ pub(crate) struct Watch {
     /// Lanes and depth of the path at the last look, and since when it has been that.
     path: (u32, usize),
     path_since: u64,
+    /// Changes of memory at the last look, and since when they have been as many.
     writes: u64,
+    memory_since: u64,
     accesses: u64,
     states: Vec<u64>,
 }
@@ -58,6 +63,7 @@ impl Watch {
         self.shares = false;
         self.path = (0, 0);
         self.path_since = 0;
+        self.memory_since = 0;
         self.states.clear();
     }
 }
@@ -78,6 +84,11 @@ pub(crate) struct Standing<'a> {
 }
 
 impl Watch {
+    /// Whether a warp that has executed so many instructions has long had no effect on memory, nor met one.
+    pub(crate) fn idles(&self, executed: u64) -> bool {
+        executed.saturating_sub(self.memory_since) >= IDLE_INSTRUCTIONS
+    }
+
     /// Looks at the warp.
     pub(crate) fn look(&mut self, warp: &Standing<'_>) -> Look {
         self.next = warp.executed + LOOK_INSTRUCTIONS;
@@ -85,6 +96,9 @@ impl Watch {
         let is_same_path = std::mem::replace(&mut self.path, path) == path;
         let is_same_memory = std::mem::replace(&mut self.writes, warp.writes) == warp.writes;
         let is_split = !warp.parked.is_empty();
+        if !is_same_memory {
+            self.memory_since = warp.executed;
+        }
         if !is_same_path {
             self.path_since = warp.executed;
         }

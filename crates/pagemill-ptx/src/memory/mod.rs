@@ -46,10 +46,10 @@ const FREED_KEPT: usize = 1024;
 /// What changes in a memory, for all warps that use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Activity {
-    /// Stores, and atomics that changed something.
+    /// Stores, atomics that changed something, and warps that ended.
     pub writes: u64,
     /// Looks in a row at warps that repeated themselves while nothing was written.
-    pub quiet: u32,
+    pub quiet: u64,
 }
 
 /// Identifies a memory: no two have the same, copies included.

@@ -5,7 +5,7 @@ use super::error::GpuError;
 use super::host::{Buffer, Gpu};
 use super::report::LaunchReport;
 use super::stats::ExecutionStats;
-use super::stream::ptx::{PtxGrid, kernel_costs};
+use super::stream::ptx::{PtxGrid, grid_shape, kernel_costs};
 use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
 use pagemill_types::VirtAddr;
 use std::collections::BTreeMap;
@@ -259,6 +259,11 @@ impl Gpu {
         if let Some(executor) = self.executor {
             launch = launch.with_executor(executor);
         }
+        let resident = self
+            .timing_model
+            .engine
+            .resident_blocks(&grid_shape(&launch));
+        launch = launch.with_resident_blocks(resident);
         if !self.options.timing {
             return self.run_untimed(&launch);
         }

@@ -151,6 +151,12 @@ impl Engine {
         self.stop = Some(stop);
     }
 
+    /// Blocks of a grid of `shape` that all SMs together hold at once.
+    pub(crate) fn resident_blocks(&self, shape: &GridShape) -> u64 {
+        let per_sm = occupancy(&self.spec, shape).blocks_per_sm;
+        u64::from(per_sm) * u64::from(self.spec.count)
+    }
+
     /// Runs a whole grid from `at` on; at most `instruction_limit` thread instructions.
     pub(crate) fn run<S: GridStream>(
         &mut self,

@@ -90,7 +90,7 @@ impl<'a> Decoder<'a> {
                 Ok(())
             }
             _ => match find(name) {
-                Some(callee) => self.runtime_call(callee, results, arguments),
+                Some(callee) => self.runtime_call(name, callee, results, arguments),
                 None => Err(self
                 .fail(format!("function `{name}` is called and not defined"))
                 .help("of the system functions, vprintf, malloc, free, __assertfail and most of the device runtime are supported; link everything else into one PTX text")),
@@ -101,15 +101,15 @@ impl<'a> Decoder<'a> {
     /// A call of the device runtime.
     fn runtime_call(
         &mut self,
+        name: &str,
         callee: Callee,
         results: &'a [Operand],
         arguments: &'a [Operand],
     ) -> Result<(), Fail> {
         if callee.arguments.len() != arguments.len() {
             let (wanted, given) = (callee.arguments.len(), arguments.len());
-            let function = callee.function;
             return Err(self.fail(format!(
-                "{function:?} of the device runtime takes {wanted} arguments, the call has {given}"
+                "`{name}` of the device runtime takes {wanted} arguments, the call has {given}"
             )));
         }
         let mut numbers = Vec::new();

@@ -114,7 +114,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Special(name, component) => self.special(name, *component, class),
             Operand::Symbol(name, addend) => self.symbol(name, *addend, class),
-            _ => Err(self.fail(format!("operand {operand:?} cannot be a value here"))),
+            _ => Err(self.fail(format!("{} cannot be a value here", shape_of(operand)))),
         }
     }
 
@@ -180,5 +180,18 @@ impl<'a> Decoder<'a> {
             }
             _ => Err(self.fail(format!("operand {} must be a predicate", index + 1))),
         }
+    }
+}
+
+/// What kind of operand it is, in words.
+fn shape_of(operand: &Operand) -> String {
+    match operand {
+        Operand::Vector(parts) => format!("a vector of {} operands", parts.len()),
+        Operand::List(parts) => format!("a list of {} operands", parts.len()),
+        Operand::Address(_) => "an address in brackets".to_owned(),
+        Operand::Pair(..) => "a pair of operands".to_owned(),
+        Operand::NegatedRegister(_) => "a predicate with `!`".to_owned(),
+        Operand::Sink => "`_`".to_owned(),
+        _ => "this operand".to_owned(),
     }
 }

@@ -48,18 +48,23 @@ pub fn kernel_costs(kernel: &Kernel, timings: &InstructionTimings) -> Instructio
     })
 }
 
+/// What the blocks of `launch` need.
+pub(in crate::gpu) fn grid_shape(launch: &Launch) -> GridShape {
+    GridShape {
+        blocks: launch.blocks(),
+        threads_per_block: launch.threads_per_block(),
+        warps_per_block: launch.warps_per_block(),
+        registers_per_thread: launch.kernel().registers_per_thread,
+        shared_bytes_per_block: launch.shared_bytes(),
+        cluster_blocks: launch.cluster_blocks(),
+    }
+}
+
 impl GridStream for PtxGrid<'_> {
     type Error = Box<Trap>;
 
     fn shape(&self) -> GridShape {
-        GridShape {
-            blocks: self.launch.blocks(),
-            threads_per_block: self.launch.threads_per_block(),
-            warps_per_block: self.launch.warps_per_block(),
-            registers_per_thread: self.launch.kernel().registers_per_thread,
-            shared_bytes_per_block: self.launch.shared_bytes(),
-            cluster_blocks: self.launch.cluster_blocks(),
-        }
+        grid_shape(self.launch)
     }
 
     fn prepare(&mut self, slots: u32) {
