@@ -8,7 +8,7 @@ use pagemill_scenario::load_text;
 
 use crate::args::{CudaArguments, RunFormat};
 use crate::failure::Failure;
-use crate::run::{Results, Stdout, run_scenario};
+use crate::run::{Results, Stdout, interrupt, run_scenario};
 
 /// Runs the user's program, shows the report, and ends as the program did.
 pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
@@ -25,6 +25,7 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
         },
         out: arguments.out.as_deref(),
     };
+    interrupt::programs_first();
     // Programs of a sweep share standard output, and often files: one after the other.
     run_scenario(&scenario, 1, &results)
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use toolkit::Toolkit;
 
 /// Names in the source, and the kind of mistake.
-const DEFECTS: [(&str, &str); 16] = [
+const DEFECTS: [(&str, &str); 18] = [
     ("out-of-bounds", "out-of-bounds"),
     ("misaligned", "misaligned"),
     ("freed-memory", "freed-memory"),
@@ -25,6 +25,8 @@ const DEFECTS: [(&str, &str); 16] = [
     ("shared-race-of-rounds", "shared-race"),
     ("shared-race-in-warp", "shared-race"),
     ("shared-race-of-producers", "shared-race"),
+    ("shared-race-after-reads", "shared-race"),
+    ("global-race-after-reads", "global-race"),
     ("global-race", "global-race"),
     ("global-race-of-writes", "global-race"),
     ("global-race-of-grid", "global-race"),
@@ -85,6 +87,32 @@ fn each_mistake_is_found_at_its_line_and_its_twin_is_silent() {
             twin.stdout
         );
         assert_eq!(twin.code, Some(0), "{name}: {}", twin.stderr);
+    }
+}
+
+#[test]
+fn a_write_after_reads_names_a_reader_that_is_not_the_writer() {
+    let Some(program) = compiled("defects_after_reads") else {
+        return;
+    };
+    for (name, reader) in [
+        ("shared-race-after-reads", "a read by thread (32, 0, 0) at"),
+        ("global-race-after-reads", "of block (0, 0, 0) at"),
+    ] {
+        let finished = run(&program, &[], &[name]);
+        let place = format!("defects.cu:{},", line_of(name));
+        let lines = told(&finished);
+        let here = lines.iter().find(|line| line.contains(&place));
+        let here = here.unwrap_or_else(|| panic!("{name}: {}", finished.stderr));
+        assert!(
+            here.contains(" after a read by ") && here.contains(reader),
+            "{here}"
+        );
+        assert!(
+            finished.stderr.contains("1 defect, seen once"),
+            "{}",
+            finished.stderr
+        );
     }
 }
 

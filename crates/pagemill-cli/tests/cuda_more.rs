@@ -58,6 +58,13 @@ fn processes_share_memory_and_events() {
 }
 
 #[test]
+fn resident_blocks_wait_for_each_other() {
+    let oversubscribed = ["--oversubscribe", "1", "--machine", "v100-pcie"];
+    let options: [&[&str]; 4] = [&[], &["--functional"], &["--check"], &oversubscribed];
+    finds_nothing_wrong("turns", &["-std=c++17"], &options);
+}
+
+#[test]
 fn blocks_meet_by_calls_of_the_device_runtime() {
     finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
 }

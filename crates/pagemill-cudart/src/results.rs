@@ -1,16 +1,18 @@
 //! What a program leaves behind for `pagemill cuda`.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use pagemill_ptx::Finding;
-use pagemill_sim::Report;
+use pagemill_sim::{LaunchReport, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sites;
 
 /// The layout of the file.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The raw results of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,11 @@ pub struct Results {
     version: u32,
     /// The executable.
     pub program: String,
+    /// The process that started it.
+    pub parent: u32,
+    /// Whether the program has come to its end. If not, events and the page map are not here, and what a report has beside its
+    /// launches may lack the last moments.
+    pub is_whole: bool,
     /// What the GPU did.
     pub report: Report,
     /// Launches that did not come to their end, in the order of the first of each.
@@ -88,12 +95,23 @@ impl fmt::Display for ResultsError {
 
 impl std::error::Error for ResultsError {}
 
+impl ResultsError {
+    fn new(path: PathBuf, reason: &impl fmt::Display) -> Self {
+        Self {
+            path,
+            reason: reason.to_string(),
+        }
+    }
+}
+
 impl Results {
     /// Results of `program`.
     pub fn new(program: String, report: Report, failed: Vec<FailedLaunches>) -> Self {
         Self {
             version: VERSION,
             program,
+            parent: std::os::unix::process::parent_id(),
+            is_whole: true,
             report,
             failed,
             defects: Vec::new(),
@@ -101,66 +119,185 @@ impl Results {
         }
     }
 
-    /// Writes them to `folder`, as those of process `pid`.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, folder: &Path, pid: u32) -> Result<(), ResultsError> {
-        let path = folder.join(format!("results-{pid}.json"));
-        let at = |reason: String| ResultsError {
-            path: path.clone(),
-            reason,
-        };
-        let text = serde_json::to_vec(self).map_err(|error| at(error.to_string()))?;
-        std::fs::write(&path, text).map_err(|error| at(error.to_string()))
-    }
-
     /// Reads those of every process that ran in `folder`, in the order of their process numbers.
     ///
     /// # Errors
     /// If the folder or a file cannot be read, or comes from another version of pagemill.
     pub fn read_all(folder: &Path) -> Result<Vec<Self>, ResultsError> {
-        let at = |path: &Path, reason: String| ResultsError {
-            path: path.to_path_buf(),
-            reason,
-        };
+        let at = |path: &Path, reason: String| ResultsError::new(path.to_path_buf(), &reason);
         let entries = std::fs::read_dir(folder).map_err(|error| at(folder, error.to_string()))?;
-        let mut found: Vec<(u32, PathBuf)> = entries
+        let mut found: Vec<(u32, u32, PathBuf)> = entries
             .filter_map(|entry| {
                 let path = entry.ok()?.path();
                 let name = path.file_name()?.to_str()?;
-                let pid = name.strip_prefix("results-")?.strip_suffix(".json")?;
-                Some((pid.parse().ok()?, path))
+                let name = name.strip_prefix("results-")?.strip_suffix(".json")?;
+                let (pid, number) = name.split_once('-')?;
+                Some((pid.parse().ok()?, number.parse().ok()?, path))
             })
             .collect();
         found.sort();
         found
             .into_iter()
-            .map(|(_, path)| {
+            .map(|(pid, number, path)| {
                 let text = std::fs::read(&path).map_err(|error| at(&path, error.to_string()))?;
                 let results: Self = serde_json::from_slice(&text)
                     .map_err(|error| at(&path, format!("no results of this version: {error}")))?;
-                match results.version {
-                    VERSION => Ok(results),
-                    other => Err(at(
+                if results.version != VERSION {
+                    let other = results.version;
+                    return Err(at(
                         &path,
                         format!("written in version {other}, this is {VERSION}: the library is of another pagemill"),
-                    )),
+                    ));
                 }
+                let path = launches_file(folder, &format!("{pid}-{number}"));
+                let text = std::fs::read(&path).map_err(|error| at(&path, error.to_string()))?;
+                Ok(results.with_launches(&text))
             })
             .collect()
     }
+
+    /// The results with the launches of `text`, of which the last may have been cut off.
+    fn with_launches(mut self, text: &[u8]) -> Self {
+        let launches = serde_json::Deserializer::from_slice(text).into_iter();
+        let report = &mut self.report;
+        report.launches = launches.map_while(Result::ok).collect();
+        if !self.is_whole {
+            report.add_up_launches();
+        }
+        self
+    }
+}
+
+/// The share of a program's time that keeping its results may take, and the time that it may take in any case.
+const TIME_SHARE: u32 = 16;
+const TIME_FREE: Duration = Duration::from_millis(50);
+
+/// Writes results while a program runs, so that they are there however it ends: each launch once, the rest anew.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    /// The process, and which of its programs it is: `exec` starts another.
+    name: String,
+    launches: usize,
+    begun: Instant,
+    spent: Duration,
+}
+
+impl Journal {
+    /// Begins the results of process `pid` in `folder`.
+    ///
+    /// # Errors
+    /// If no file can be made there.
+    pub fn new(folder: &Path, pid: u32) -> Result<Self, ResultsError> {
+        let mut number = 0;
+        loop {
+            let name = format!("{pid}-{number}");
+            let path = launches_file(folder, &name);
+            match std::fs::File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(ResultsError::new(path, &error)),
+                Ok(_) => {
+                    return Ok(Self {
+                        folder: folder.to_path_buf(),
+                        name,
+                        launches: 0,
+                        begun: Instant::now(),
+                        spent: Duration::ZERO,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Whether there is time to write what is written anew.
+    pub fn has_time(&self) -> bool {
+        self.spent <= TIME_FREE + self.begun.elapsed() / TIME_SHARE
+    }
+
+    /// Writes the launches behind those that were written.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn add_launches(&mut self, all: &[LaunchReport]) -> Result<(), ResultsError> {
+        let Some(new) = all.get(self.launches..).filter(|new| !new.is_empty()) else {
+            return Ok(());
+        };
+        let path = launches_file(&self.folder, &self.name);
+        let write = || {
+            let mut text = Vec::new();
+            for launch in new {
+                serde_json::to_writer(&mut text, launch)?;
+            }
+            // Opened anew each time: a program may close descriptors that it did not open.
+            let mut file = std::fs::File::options().append(true).open(&path)?;
+            file.write_all(&text)
+        };
+        write().map_err(|error| ResultsError::new(path, &error))?;
+        self.launches = all.len();
+        Ok(())
+    }
+
+    /// Writes the rest in the place of what was written before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&mut self, results: &Results) -> Result<(), ResultsError> {
+        let begun = Instant::now();
+        let path = self.folder.join(format!("results-{}.json", self.name));
+        let at = |error: io::Error| ResultsError::new(path.clone(), &error);
+        let text = serde_json::to_vec(results).map_err(|error| at(error.into()))?;
+        // A reader finds the old one or the new one, and never a part.
+        let whole = path.with_extension("new");
+        std::fs::write(&whole, text).map_err(at)?;
+        std::fs::rename(&whole, &path).map_err(at)?;
+        self.spent += begun.elapsed();
+        Ok(())
+    }
+
+    /// Writes what a program leaves that has come to its end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self, mut results: Results) -> Result<(), ResultsError> {
+        let launches = std::mem::take(&mut results.report.launches);
+        if results.report.sampling.is_some() {
+            // Estimates are better at the end.
+            let path = launches_file(&self.folder, &self.name);
+            std::fs::write(&path, "").map_err(|error| ResultsError::new(path, &error))?;
+            self.launches = 0;
+        }
+        self.add_launches(&launches)?;
+        self.write(&results)
+    }
+}
+
+fn launches_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("launches-{name}.json"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagemill_sim::{ExecutionStats, LaunchStats};
 
-    #[test]
-    fn what_is_written_is_read() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn launch(instructions: u64) -> LaunchReport {
+        let execution = ExecutionStats {
+            warp_instructions: instructions,
+            ..ExecutionStats::default()
+        };
+        LaunchReport {
+            kernel: "k".to_owned(),
+            stats: LaunchStats {
+                execution,
+                ..LaunchStats::default()
+            },
+        }
+    }
+
+    fn results(program: &str, launches: Vec<LaunchReport>) -> Results {
         let report = Report {
             time_ns: 7,
+            launches,
             ..Report::default()
         };
         let failed = FailedLaunches {
@@ -169,20 +306,56 @@ mod tests {
             cause: "line 3".to_owned(),
             launches: 5,
         };
-        let results = Results::new("a".to_owned(), report, vec![failed]);
-        results.write(folder.path(), 20).expect("it can be written");
-        Results::new("b".to_owned(), Report::default(), Vec::new())
-            .write(folder.path(), 3)
+        Results::new(program.to_owned(), report, vec![failed])
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = |pid| Journal::new(folder.path(), pid).expect("it can be made");
+        let whole = results("a", vec![launch(3)]);
+        journal(20)
+            .finish(whole.clone())
+            .expect("it can be written");
+        journal(3)
+            .finish(results("b", Vec::new()))
+            .expect("it can be written");
+        journal(20)
+            .finish(results("by exec", Vec::new()))
             .expect("it can be written");
         let read = Results::read_all(folder.path()).expect("they can be read");
-        assert_eq!(
-            read.iter()
-                .map(|results| results.program.as_str())
-                .collect::<Vec<_>>(),
-            ["b", "a"]
-        );
-        assert_eq!(read[1], results);
-        std::fs::write(folder.path().join("results-4.json"), "{}").expect("it can be written");
+        let programs: Vec<&str> = read.iter().map(|one| one.program.as_str()).collect();
+        assert_eq!(programs, ["b", "a", "by exec"]);
+        assert_eq!(read[1], whole);
+        std::fs::write(folder.path().join("results-4-0.json"), "{}").expect("it can be written");
         assert!(Results::read_all(folder.path()).is_err());
+    }
+
+    /// However much of the last launch is there: the launches before it are, and the totals are theirs.
+    #[test]
+    fn what_a_program_kept_is_read_if_it_ends_at_any_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut journal = Journal::new(folder.path(), 1).expect("it can be made");
+        let mut early = results("a", Vec::new());
+        early.is_whole = false;
+        journal.write(&early).expect("it can be written");
+        let path = launches_file(folder.path(), "1-0");
+        let length = || std::fs::metadata(&path).expect("it is there").len();
+        let all = [launch(3), launch(40), launch(500)];
+        journal.add_launches(&all[..2]).expect("it can be written");
+        let before = length();
+        journal.add_launches(&all).expect("it can be written");
+        for cut in (before..=length()).rev() {
+            let file = std::fs::File::options().write(true).open(&path);
+            file.and_then(|file| file.set_len(cut)).expect("it is cut");
+            let read = Results::read_all(folder.path()).expect("they can be read");
+            let [Results { report, .. }] = &read[..] else {
+                panic!("one program");
+            };
+            let is_last = cut == before;
+            let kept = if report.launches.len() == 3 { 543 } else { 43 };
+            assert_eq!(report.execution.warp_instructions, kept, "{cut}");
+            assert!(report.launches.len() >= 2 && !(is_last && kept == 543));
+        }
     }
 }

@@ -11,8 +11,12 @@ use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
 /// The environment variable that names a folder: `scenario.toml` in it is read, `results-<pid>.json` is written to it.
 pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
 
-/// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols.
+/// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols. It holds the path of
+/// the library that has it, if it is one.
 pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
+
+/// The file in the same folder that says that a program has a runtime of its own, and got this crate's in its place.
+pub const REPLACED_NOTE: &str = "static-runtime-replaced";
 
 /// The machine of programs for which none was chosen.
 pub const DEFAULT_MACHINE: &str = "gtx480";

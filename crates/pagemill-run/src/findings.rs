@@ -113,7 +113,7 @@ impl Run<'_> {
     fn waits_at_a_line(&self) -> Reason {
         let (row, waited, part) = self.top_line("waiting_time_ns")?;
         let of = |metric: &str| row.number(metric).unwrap_or(0.0);
-        let (moved, faults, misses) = (of("migrated_bytes"), of("faults"), of("tlb_misses"));
+        let (moved, misses) = (of("migrated_bytes"), of("tlb_misses"));
         let remote = of("remote_bytes");
         let hint = if remote > moved {
             "data that is used again is faster in GPU memory: a prefetch, or another preferred location"
@@ -125,7 +125,15 @@ impl Run<'_> {
             "neighboring threads on neighboring addresses, or more warps"
         };
         let waited = human(&Value::Float(waited), ColumnKind::TimeNs);
-        let mut what = vec![format!("{faults:.0} faults")];
+        let asked = [
+            ("faulted_pages", "pages faulted"),
+            ("migrations", "ranges moved on demand"),
+        ];
+        let asked = asked.map(|(metric, doing)| (of(metric), doing)).into_iter();
+        let mut what: Vec<String> = asked
+            .filter(|(count, _)| *count > 0.0)
+            .map(|(count, doing)| format!("{count:.0} {doing}"))
+            .collect();
         for (sum, doing) in [(moved, "moved to the GPU"), (remote, "used in CPU memory")] {
             if sum > 0.0 {
                 what.push(format!("{} {doing}", bytes(sum)));

@@ -27,6 +27,16 @@ pub fn stop_first() -> Arc<AtomicBool> {
     stop
 }
 
+/// As [`install`], but the first Ctrl-C only ends the programs that run, for a command that shows what they leave. A later
+/// [`install`] has no effect.
+pub fn programs_first() {
+    let seen = AtomicBool::new(false);
+    let _ = ctrlc::set_handler(move || match seen.swap(true, Ordering::Relaxed) {
+        true => end(),
+        false => children::end_all(),
+    });
+}
+
 fn end() {
     let _writing = hold();
     children::end_all();

@@ -117,6 +117,28 @@ __global__ void producers(int* data, int, bool mended)
     }
 }
 
+__global__ void write_what_was_read(int* data, int, bool mended)
+{
+    __shared__ int cell;
+    if (threadIdx.x == 0)
+        cell = 7;
+    __syncthreads();
+    int seen = cell;
+    if (mended)
+        __syncthreads();
+    if (threadIdx.x == 0)
+        cell = 8;  // HERE shared-race-after-reads
+    data[threadIdx.x] = seen;
+}
+
+__global__ void write_what_blocks_read(int* data, int, bool mended)
+{
+    int seen = data[0];
+    if (blockIdx.x == 3 && threadIdx.x == 0 && !mended)
+        data[0] = 8;  // HERE global-race-after-reads
+    data[1 + blockIdx.x * blockDim.x + threadIdx.x] = seen;
+}
+
 __device__ unsigned arrived;
 
 __global__ void last_block_sums(int* data, int count, bool mended)
@@ -249,7 +271,12 @@ int main(int argc, char** argv)
         kernel = within_a_warp;
     else if (is("shared-race-of-producers"))
         kernel = producers;
-    else if (is("global-race"))
+    else if (is("shared-race-after-reads"))
+        kernel = write_what_was_read;
+    else if (is("global-race-after-reads")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = write_what_blocks_read, blocks = 4;
+    } else if (is("global-race"))
         kernel = last_block_sums, blocks = 4;
     else if (is("global-race-of-writes")) {
         cudaMemset(data, 0, bytes_of_data);

@@ -1,11 +1,10 @@
-//! The end of the process: results are written after the last call that is possible.
+//! The end of the process: the last results are written after the last call that is possible.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, PoisonError};
 
 use super::{STATE, State, complain, print};
-use crate::results::{DefectFound, Results};
-use crate::runtime::Runtime;
+use crate::results::{DefectFound, ResultsError};
 
 /// Runs after the destructors of the program, which was loaded on top of this library.
 #[used]
@@ -44,7 +43,7 @@ extern "C" fn at_exit() {
         if let State::Ready(mut runtime) = last {
             print(&runtime.take_output());
             say_defects(&runtime.defects());
-            write_results(*runtime);
+            note_kept(runtime.finish_results());
         }
     });
 }
@@ -57,24 +56,17 @@ fn say_defects(defects: &[DefectFound]) {
             1 => "1 defect".to_owned(),
             count => format!("{count} defects"),
         };
-        complain("check", &format!("{lines}, seen {seen} times"));
+        let times = match seen {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        complain("check", &format!("{lines}, seen {times}"));
     }
 }
 
-fn write_results(runtime: Runtime) {
-    let Some(folder) = runtime.setting().results.clone() else {
-        return;
-    };
-    let program = std::env::args_os()
-        .next()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let failed = runtime.failed_launches().to_vec();
-    let sites = runtime.sites();
-    let defects = runtime.defects();
-    let mut results = Results::new(program, runtime.finish(), failed);
-    results.sites = sites;
-    results.defects = defects;
-    if let Err(error) = results.write(&folder, std::process::id()) {
-        complain("exit", &format!("cannot write results: {error}"));
+/// Says that results cannot be kept, if so.
+pub(super) fn note_kept(kept: Result<(), ResultsError>) {
+    if let Err(error) = kept {
+        complain("results", &format!("cannot write them: {error}"));
     }
 }

@@ -7,7 +7,7 @@ use pagemill_ptx::Param;
 
 use super::properties::compute_capability;
 use super::work::{Wait, submit};
-use super::{Done, address, api, call_stack, give, null, with_runtime, with_runtime_for};
+use super::{Done, address, api, call_stack, enter, give, null, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionAttributes, FunctionKey, Launch, StreamId, Work};
 
@@ -270,7 +270,8 @@ api! {
     }
 
     fn __cudaGetKernel(to: *mut *mut c_void, stub: *const c_void) {
-        let key = with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
+        // Also on a GPU that is lost, so that what is launched there has a name.
+        let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
         // SAFETY: see the module.
         unsafe { give(to, key.0 as *mut c_void) }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
 
-use super::{Done, address, api, give, null, registration, text, with_runtime};
+use super::{Done, address, api, enter, give, null, registration, text, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Runtime};
 
@@ -156,7 +156,7 @@ api! {
     }
 
     fn cudaGetKernel(to: *mut *mut c_void, stub: *const c_void) {
-        let key = with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
+        let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
         // SAFETY: see the module.
         unsafe { give(to, key.0 as *mut c_void) }
     }

@@ -154,7 +154,9 @@ fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fa
             let result = work(runtime);
             let (text, notes) = (runtime.take_output(), runtime.take_notes());
             let found = runtime.take_new_findings();
+            let kept = runtime.keep_results();
             drop(state);
+            exit::note_kept(kept);
             print(&text);
             notes.iter().for_each(|note| complain("note", note));
             found.iter().for_each(|line| complain("check", line));

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel};
+use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel, readable_list};
 
 use super::resource_view::ViewDesc;
 use super::{Done, address, api, give, null, with_runtime};
@@ -44,8 +44,9 @@ impl ChannelFormat {
             }
             _ => {
                 let message = format!(
-                    "a texel of {:?} bits of kind {} is not possible: 1, 2 or 4 equal channels of 8, 16 or 32 bits are",
-                    self.bits, self.kind
+                    "a texel of {} bits of kind {} is not possible: 1, 2 or 4 equal channels of 8, 16 or 32 bits are",
+                    readable_list(&self.bits),
+                    self.kind
                 );
                 Err(Fault::new(CudaError::INVALID_CHANNEL_DESCRIPTOR, message))
             }

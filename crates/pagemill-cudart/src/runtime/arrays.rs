@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture};
+use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture, readable_list};
 use pagemill_sim::Buffer;
 
 use super::copies::{Extent, Span};
@@ -99,12 +99,16 @@ pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<I
     };
     if flags & CUBEMAP != 0 && !(width == height && has_faces) {
         return Err(wrong(format!(
-            "a cubemap of {asked:?} texels is not possible: its faces are squares, and there are six for each layer"
+            "a cubemap of {} texels is not possible: its faces are squares, and there are six for each layer",
+            readable_list(&asked)
         )));
     }
     let image = Image::tiled(0, asked.map(|texels| texels.max(1)), texel);
     image.ok_or_else(|| {
-        let message = format!("an array of {asked:?} texels is more than can be addressed");
+        let message = format!(
+            "an array of {} texels is more than can be addressed",
+            readable_list(&asked)
+        );
         Fault::new(CudaError::MEMORY_ALLOCATION, message)
     })
 }
@@ -185,7 +189,10 @@ impl Runtime {
             .all(|((&at, wanted), size)| at.checked_add(wanted).is_some_and(|end| end <= size));
         if !fits {
             let message = format!(
-                "a copy of {wanted:?} from {at:?} on is not within an array of {sizes:?} (bytes of a row, rows, slices)"
+                "a copy of {} from {} on is not within an array of {} (bytes of a row, rows, slices)",
+                readable_list(&wanted),
+                readable_list(&at),
+                readable_list(&sizes)
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
@@ -288,7 +295,10 @@ impl Runtime {
             slices,
         };
         if image.extent.contains(&0) || extent.bytes().is_none() {
-            let message = format!("a texture of {:?} texels is not possible", image.extent);
+            let message = format!(
+                "a texture of {} texels is not possible",
+                readable_list(&image.extent)
+            );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let span = Span {

@@ -1,6 +1,6 @@
 //! Kernels: launching them, and what they need.
 
-use pagemill_ptx::{ClusterNeeds, Kernel, Param};
+use pagemill_ptx::{ClusterNeeds, Kernel, Param, readable_list};
 use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
@@ -151,8 +151,10 @@ impl Runtime {
         let threads = extents.fold(1, u64::saturating_mul);
         if threads > u64::from(sm.max_threads_per_block) {
             let message = format!(
-                "kernel {}: a block of {:?} has {threads} threads, this GPU allows {}",
-                kernel.name, launch.block, sm.max_threads_per_block
+                "kernel {}: a block of {} has {threads} threads, this GPU allows {}",
+                kernel.name,
+                readable_list(&launch.block),
+                sm.max_threads_per_block
             );
             return Err(Fault::new(CudaError::INVALID_CONFIGURATION, message));
         }

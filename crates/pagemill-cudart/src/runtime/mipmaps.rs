@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_ptx::{Image, Mipmap, Texel};
+use pagemill_ptx::{Image, Mipmap, Texel, readable_list};
 use pagemill_sim::Buffer;
 
 use super::Runtime;
@@ -168,8 +168,9 @@ impl View {
             .any(|(&own, of_image)| own != 0 && own != of_image)
         {
             return wrong(format!(
-                "a view of {:?} texels cannot show an array of {:?}",
-                self.extent, image.extent
+                "a view of {} texels cannot show an array of {}",
+                readable_list(&self.extent),
+                readable_list(&image.extent)
             ));
         }
         let [first, last] = self.levels;

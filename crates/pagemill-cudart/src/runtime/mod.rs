@@ -9,6 +9,7 @@ mod graph_memory;
 mod graphs;
 mod images;
 mod ipc;
+mod kept;
 mod launches;
 mod memory;
 mod mipmaps;
@@ -49,6 +50,7 @@ use graph_memory::GraphMemory;
 use graphs::Graphs;
 use images::Images;
 use ipc::SharedWithOthers;
+use kept::Kept;
 use memory::Block;
 use mipmaps::Mipmaps;
 use planned::Planned;
@@ -73,6 +75,7 @@ pub struct Runtime {
     images: Images,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
+    kept: Kept,
     /// Hints that are given for the program, if there is a plan.
     planned: Option<Planned>,
     /// Kernels that may have clusters of more than 8 blocks.
@@ -126,6 +129,7 @@ impl Runtime {
             images: Images::new(capability),
             lost: None,
             failed: Vec::new(),
+            kept: Kept::default(),
             large_clusters: BTreeSet::new(),
         })
     }

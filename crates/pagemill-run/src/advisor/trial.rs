@@ -74,7 +74,9 @@ impl<'a> Program<'a> {
         let plan = configuration.plan();
         let how = self.how(configuration);
         let finished = run_child(self.spec, &how, Some(&plan), streams)?;
-        let Finished { exit_code, results } = finished;
+        let Finished {
+            exit_code, results, ..
+        } = finished;
         Ok(Trial {
             exit_code,
             output: read(&mut output).map_err(failed)?,

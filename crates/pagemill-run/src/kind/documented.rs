@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pagemill_report::{Column, ColumnRole};
 
-use super::cuda::{capacity::CAPACITY, defects, failures::STATUS, lines::WAITING};
+use super::cuda::{allocations::FAULTED, capacity::CAPACITY, defects, failures, lines::WAITING};
 use super::metric::columns;
 use super::{Ratio, VIEWS};
 
@@ -31,11 +31,13 @@ fn the_results_document_is_made_of_the_declared_columns() {
     }
 }
 
-/// Each table of the document. Those of CUDA programs beside GPU runs are four, and the columns of a partner are described once.
+/// Each table of the document. Those of CUDA programs beside GPU runs are six, and the columns of a partner are described once.
 fn tables() -> Vec<(&'static str, Vec<Column>)> {
     let mut tables = vec![
         ("cuda lines", columns(WAITING)),
-        ("cuda failures", columns(STATUS)),
+        ("cuda faults", columns(FAULTED)),
+        ("cuda failures", columns(failures::STATUS)),
+        ("cuda ends", columns(failures::ENDED)),
         ("cuda defects", defects::columns()),
         ("cuda capacity", columns(CAPACITY)),
     ];

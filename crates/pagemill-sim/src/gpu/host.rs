@@ -20,7 +20,7 @@ use crate::timeline::Timeline;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::StrategyEntry;
 use pagemill_ptx::{DeviceMemory, Executor, Output};
-use pagemill_types::{Bandwidth, PageSize, VirtAddr};
+use pagemill_types::{Bandwidth, PageSize, Picos, VirtAddr};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -74,7 +74,7 @@ impl Default for Options {
 /// Bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Thread instructions of all launches together: catches endless kernels.
+    /// Thread instructions of all launches together. Endless loops are found without it.
     pub thread_instructions: u64,
     /// Events that are kept.
     pub timeline_events: usize,
@@ -85,7 +85,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            thread_instructions: 1_000_000_000_000,
+            thread_instructions: i64::MAX as u64,
             timeline_events: 200_000,
             read_granule_bytes: 0,
         }
@@ -408,8 +408,28 @@ impl Gpu {
         }
     }
 
+    /// The launches so far, in their order.
+    pub fn launches(&self) -> &[LaunchReport] {
+        self.timing_model.launches()
+    }
+
+    /// The results until `now`, as if the run ended then, but for its launches, events and page map.
+    pub fn so_far(&self, now: Picos) -> Report {
+        self.complete(self.timing_model.so_far(now))
+    }
+
     /// Ends the run; returns its results.
     pub fn finish(mut self) -> Report {
+        let report = self.timing_model.finish();
+        let output = self.output.take();
+        Report {
+            output,
+            ..self.complete(report)
+        }
+    }
+
+    /// Adds what the host side knows.
+    fn complete(&self, report: Report) -> Report {
         Report {
             allocated_bytes: self.allocated.total_bytes,
             allocated: self.allocated,
@@ -417,8 +437,7 @@ impl Gpu {
             unheeded_hints: self.unheeded_hints,
             loads_beyond: self.memory.loads_beyond(),
             driven: matches!(self.timing_model.path.pages, Pages::Driver(_)),
-            output: self.output.take(),
-            ..self.timing_model.finish()
+            ..report
         }
     }
 }

@@ -98,6 +98,15 @@ impl Report {
         kernels
     }
 
+    /// Makes what follows from the launches that of all of them, where the rest may be older than the last.
+    pub fn add_up_launches(&mut self) {
+        self.execution = ExecutionStats::default();
+        for LaunchReport { stats, .. } in &self.launches {
+            self.execution.add(&stats.execution);
+            self.time_ns = self.time_ns.max(stats.end.as_nanos());
+        }
+    }
+
     fn add_launch(&mut self, launch: &LaunchReport) {
         let memory = &launch.stats.memory;
         self.time_ns += launch.time().as_nanos();

@@ -98,6 +98,7 @@ fieldwise!(MigrationCounts {
     populated_bytes,
     dropped_bytes,
     faults,
+    faulted_pages,
     batches,
     block_services,
     fault_entries,

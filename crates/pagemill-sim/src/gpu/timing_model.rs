@@ -16,6 +16,7 @@ use super::stream::{GridStream, StreamFailure};
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
 use pagemill_policy::residency::{Action, Call, Placement};
+use pagemill_ptx::readable_name;
 use pagemill_types::Picos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(super) struct TimingModel {
     launch_overhead: Picos,
     instruction_limit: u64,
     pub(super) path: MemoryPath,
-    engine: Engine,
+    pub(super) engine: Engine,
     now: Picos,
     /// When the last kernel ended: they run one after the other.
     kernels_done: Picos,
@@ -254,7 +255,7 @@ impl TimingModel {
             .follow_lines(stream.instructions());
         let left = self.instructions_left();
         if let Some(pages) = self.path.host_link.timeline.pages() {
-            pages.launch(kernel, start.0);
+            pages.launch(&readable_name(kernel), start.0);
         }
         let outcome = self
             .engine
@@ -372,19 +373,16 @@ impl TimingModel {
         self.launch_error(kernel, failure)
     }
 
-    /// Results of the run; the host side adds its own.
-    pub(super) fn finish(mut self) -> Report {
-        self.estimate_again();
-        self.path.pages.land_everything();
-        let link_rate = self.path.host_link.link.bytes_per_second();
-        let page_map = self
-            .path
-            .host_link
-            .timeline
-            .finish_pages(self.now, link_rate);
+    /// The launches so far, in their order.
+    pub(super) fn launches(&self) -> &[LaunchReport] {
+        &self.launches
+    }
+
+    /// Results until `now` without launches and events; the host side adds its own.
+    pub(super) fn so_far(&self, now: Picos) -> Report {
         let memory = self.path.stats();
         Report {
-            time_ns: self.now.as_nanos(),
+            time_ns: now.as_nanos(),
             kernel_time_ns: self.kernel_time.as_nanos(),
             copy_time_ns: self.copy_time.as_nanos(),
             execution: self.execution,
@@ -395,24 +393,36 @@ impl TimingModel {
             resident_bytes: self.path.pages.resident_bytes(),
             ranges_per_page: self.path.pages.ranges_per_page(),
             allocations: self.path.host_link.ledger.reports(),
-            lines: lines(self.lines),
+            lines: lines(&self.lines),
             sampling: self.sampler.finish(&self.launches),
-            launches: self.launches,
-            timeline: self.path.host_link.timeline,
-            page_map,
             ..Report::default()
+        }
+    }
+
+    /// Results of the run; the host side adds its own.
+    pub(super) fn finish(&mut self) -> Report {
+        self.estimate_again();
+        self.path.pages.land_everything();
+        let report = self.so_far(self.now);
+        let link_rate = self.path.host_link.link.bytes_per_second();
+        let timeline = &mut self.path.host_link.timeline;
+        Report {
+            page_map: timeline.finish_pages(self.now, link_rate),
+            timeline: std::mem::take(timeline),
+            launches: std::mem::take(&mut self.launches),
+            ..report
         }
     }
 }
 
 /// The accounts of lines, by file and line.
-fn lines(accounts: BTreeMap<(String, u32), LineAccount>) -> Vec<LineReport> {
-    let report = |((file, line), account)| LineReport {
-        file,
-        line,
-        account,
+fn lines(accounts: &BTreeMap<(String, u32), LineAccount>) -> Vec<LineReport> {
+    let report = |((file, line), account): (&(String, u32), &LineAccount)| LineReport {
+        file: file.clone(),
+        line: *line,
+        account: *account,
     };
-    accounts.into_iter().map(report).collect()
+    accounts.iter().map(report).collect()
 }
 
 fn copy_kind(direction: Direction) -> TimelineKind {

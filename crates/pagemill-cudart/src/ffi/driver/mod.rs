@@ -155,12 +155,6 @@ driver! { Nothing:
             id.read_unaligned()
         };
         if id == RUNTIME_TABLE {
-            super::complain_once(
-                "cuGetExportTable",
-                "a CUDA runtime that is linked into the program, or into one of its libraries, and has no symbols asks the driver \
-                 for what only NVIDIA's own driver has. Build it with `nvcc -cudart shared`, or keep its symbols (no `strip`, no \
-                 `-Xlinker -s`), so that it can be replaced at start",
-            );
             super::start::note_stripped();
         }
         Err(Fault::silent(CudaError::NOT_FOUND))

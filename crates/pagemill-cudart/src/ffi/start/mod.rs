@@ -9,12 +9,12 @@ mod elf;
 mod patch;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::shim::{in_shim, open_shim};
-use super::{caught, complain};
+use super::{call_stack, caught, complain};
 use crate::api::{SHIMS, functions};
-use crate::setting::{ENVIRONMENT, STRIPPED_NOTE};
+use crate::setting::{ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE};
 use elf::{Executable, Function};
 
 /// Runs before the program's own code; called by the library `libpagemill_start.so`.
@@ -44,7 +44,7 @@ fn redirect() {
     };
     if own.is_empty() {
         if executable.has_section(".nv_fatbin") && !executable.needs_library("libcudart.so") {
-            note(STRIPPED_NOTE);
+            note(STRIPPED_NOTE, "");
         }
         return;
     }
@@ -68,11 +68,12 @@ fn redirect() {
             })
         })
         .collect();
-    if let Err(error) = patch::apply(&jumps) {
-        complain(
+    match patch::apply(&jumps) {
+        Ok(()) => note(REPLACED_NOTE, ""),
+        Err(error) => complain(
             "start",
             &format!("the program's own CUDA runtime cannot be replaced: {error}"),
-        );
+        ),
     }
 }
 
@@ -95,16 +96,36 @@ fn version_of(own: &[Function], versions: &BTreeMap<&str, Vec<&str>>) -> &'stati
 }
 
 /// Leaves a note for `pagemill cuda`.
-fn note(name: &str) {
+fn note(name: &str, text: &str) {
     if let Some(folder) = std::env::var_os(ENVIRONMENT) {
         // Without the note the message is less exact, nothing else.
-        let _ = std::fs::write(PathBuf::from(folder).join(name), "");
+        let _ = std::fs::write(PathBuf::from(folder).join(name), text);
     }
 }
 
-/// A runtime without symbols is at work.
+/// A runtime without symbols is at work: that of the file that called us.
 pub(super) fn note_stripped() {
-    note(STRIPPED_NOTE);
+    let program = std::fs::canonicalize("/proc/self/exe").unwrap_or_default();
+    let frames = call_stack::capture().frames;
+    let caller = frames.first().map(|frame| frame.module.as_str());
+    let Some(library) = caller.filter(|file| Path::new(file) != program) else {
+        complain(
+            "cuGetExportTable",
+            "the CUDA runtime that is linked into the program has no symbols, and asks the driver for what only NVIDIA's own \
+             driver has. Build it with `nvcc -cudart shared`, or keep its symbols (no `strip`, no `-Xlinker -s`), so that it can \
+             be replaced at start",
+        );
+        return note(STRIPPED_NOTE, "");
+    };
+    complain(
+        "cuGetExportTable",
+        &format!(
+            "{library} has a CUDA runtime inside that cannot be replaced, and asks the driver for what only NVIDIA's own driver \
+             has: what the program calls of this library fails. The program's own build is not the cause; use a build of the \
+             library that needs libcudart.so, or do without it"
+        ),
+    );
+    note(STRIPPED_NOTE, library);
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 
 use std::cmp::Reverse;
 
+use pagemill_report::ColumnKind::Count;
 use pagemill_report::Row;
-use pagemill_sim::AllocationReport;
+use pagemill_sim::{AllocationReport, Report};
+
+use super::super::metric::{self, Metric};
 
 /// The most rows of allocations.
 const ROWS: usize = 50;
@@ -24,12 +27,26 @@ pub fn moved(allocations: &[AllocationReport]) -> Vec<(usize, AllocationReport)>
     moved
 }
 
+/// What faults asked a driver for, of every row.
+#[rustfmt::skip]
+pub const FAULTED: &[Metric<u64>] = &[
+    Metric::new("faulted_pages", Count, "under a driver: pages of 4 KiB that faults asked for, each once for each time that the driver served its block",
+        |pages| (*pages).into()),
+];
+
+/// The row with what was asked for on demand: pages of a driver, or ranges where the GPU moves them by itself.
+pub fn add_demand(row: Row, report: &Report, asked: u64) -> Row {
+    match report.driven {
+        true => metric::add(row, FAULTED, &asked),
+        false => row.metric("migrations", asked),
+    }
+}
+
 /// The row with the size of an allocation and what moved for it.
 pub fn add_traffic(row: Row, allocation: &AllocationReport) -> Row {
     let traffic = &allocation.traffic;
     row.metric("allocated_bytes", allocation.bytes)
         .metric("launches", u64::from(traffic.launches))
-        .metric("faults", traffic.faults)
         .metric("migrated_bytes", traffic.migrated_bytes)
         .metric("repeated_bytes", traffic.repeated_bytes)
         .metric("returned_bytes", traffic.returned_bytes)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
-use pagemill_cudart::{ENVIRONMENT, Plan, Results, STRIPPED_NOTE};
+use pagemill_cudart::{ENVIRONMENT, Plan, Results};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::{CudaPoint, CudaRun};
@@ -24,6 +24,7 @@ const ENOEXEC: i32 = 8;
 pub struct Finished {
     /// As in a shell: 128 plus the signal if one killed it.
     pub exit_code: u8,
+    status: ExitStatus,
     /// One for each process that used the runtime; none only if the program failed.
     pub results: Vec<Results>,
 }
@@ -56,25 +57,80 @@ pub fn run(
     let status = children::run(&mut command, AtKill::Kill)
         .map_err(|error| not_started(&spec.command[0], &error))?;
     let results = Results::read_all(folder.path()).map_err(|error| failed(&error))?;
-    let exit_code = exit_code(status);
-    if results.is_empty() {
-        let program = &spec.command[0];
-        let advice = advice(
-            Path::new(program),
-            folder.path().join(STRIPPED_NOTE).exists(),
-        );
-        if exit_code == 0 {
-            return Err(PointError::Refused(format!(
-                "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
-            )));
-        }
+    let finished = Finished {
+        exit_code: exit_code(status),
+        status,
+        results,
+    };
+    let program = &spec.command[0];
+    let said = match finished.results.is_empty() {
+        true => without_results(program, status, folder.path())?,
+        false => finished.cut_short().map(|ended| {
+            format!("{program} ended early ({ended}): the results have what it did until then")
+        }),
+    };
+    if let Some(said) = said {
         // A closed standard error leaves no place for a message.
-        let _ = writeln!(
-            std::io::stderr(),
-            "pagemill: {program} left no results ({status}). If that is for want of a GPU: {advice}"
-        );
+        let _ = writeln!(std::io::stderr(), "pagemill: {said}");
     }
-    Ok(Finished { exit_code, results })
+    Ok(finished)
+}
+
+impl Finished {
+    /// How the process of `results` ended, if that was before the runtime did.
+    pub fn early_end(&self, results: &Results) -> Option<String> {
+        if results.is_whole {
+            return None;
+        }
+        let is_child = results.parent == std::process::id();
+        Some(match is_child {
+            // It was started by a program of ours, which knows.
+            false => "by a signal, _exit, quick_exit or exec".to_owned(),
+            true => match self.status.code() {
+                Some(_) => format!("{}, by _exit, quick_exit or exec", describe(self.status)),
+                None => describe(self.status),
+            },
+        })
+    }
+
+    /// How a program ended that never used the runtime.
+    pub fn end_without_results(&self) -> String {
+        format!("{}, before its first CUDA call", describe(self.status))
+    }
+
+    /// How the first process ended that ended early.
+    fn cut_short(&self) -> Option<String> {
+        let mut results = self.results.iter();
+        results.find_map(|results| self.early_end(results))
+    }
+}
+
+/// `signal 6 (SIGABRT)`, or `exit status 3`.
+fn describe(status: ExitStatus) -> String {
+    status.to_string().replacen(": ", " ", 1)
+}
+
+/// What to say of a program that left no results; an error if it was content.
+fn without_results(
+    program: &str,
+    status: ExitStatus,
+    folder: &Path,
+) -> Result<Option<String>, PointError> {
+    let advice = advice(Path::new(program), folder);
+    if status.success() {
+        let advice = advice.unwrap_or_else(|| "nothing that it did needs a GPU".to_owned());
+        return Err(PointError::Refused(format!(
+            "{program} called neither the CUDA runtime nor the CUDA driver of pagemill: {advice}"
+        )));
+    }
+    let ended = describe(status);
+    let rest = match advice.filter(|_| status.code().is_some()) {
+        Some(advice) => format!(". If that is for want of a GPU: {advice}"),
+        None => String::new(),
+    };
+    Ok(Some(format!(
+        "{program} ended ({ended}) before it called the CUDA runtime or driver, so there are no results{rest}"
+    )))
 }
 
 /// Why a program did not start: its name is refused where it names nothing that can be executed.

@@ -19,6 +19,13 @@ pub const STATUS: &[Metric<Failed>] = &[
         |failed| Some(readable_text(failed.cause.as_ref()?).into())),
 ];
 
+/// How the program ended.
+#[rustfmt::skip]
+pub const ENDED: &[Metric<String>] = &[
+    Metric::new("ended", Text, "how the program ended, if that was before its end: by a signal, `_exit`, `quick_exit` or `exec`. Its rows have what was finished by then",
+        |ended| ended.as_str().into()),
+];
+
 /// The failed launches that a row is about.
 #[derive(Default)]
 pub struct Failed {
@@ -46,17 +53,25 @@ pub fn add_status<'a>(row: Row, launches: impl Iterator<Item = &'a FailedLaunche
 pub fn summarize(rows: &[Row], summary: &mut Summary) {
     let mut count = 0;
     for row in rows {
+        let text = |name: &str| row.get(name).map(Value::to_string).unwrap_or_default();
+        if row.get("ended").is_some() && text("kernel") == WHOLE_PROGRAM {
+            summary.warnings.push(format!(
+                "{} ended early ({}): its rows have what was finished by then",
+                text("program"),
+                text("ended"),
+            ));
+        }
         let failed = match row.get("failed_launches") {
             Some(Value::Unsigned(failed)) if *failed > 0 => *failed,
             _ => continue,
         };
-        let text = |name: &str| row.get(name).map(Value::to_string).unwrap_or_default();
         if text("kernel") == WHOLE_PROGRAM {
             count += failed;
             continue;
         }
         summary.warnings.push(format!(
-            "{failed} launches of {} failed ({}): {}",
+            "{failed} {} of {} failed ({}): {}",
+            if failed == 1 { "launch" } else { "launches" },
             text("kernel"),
             text("status"),
             text("failure"),
@@ -96,14 +111,21 @@ mod tests {
         let rows = [
             add_status(row(WHOLE_PROGRAM), all.iter()),
             add_status(row("a"), all.iter()),
-            add_status(row("b"), std::iter::empty()),
+            metric::add(
+                row(WHOLE_PROGRAM).parameter("program", "b"),
+                ENDED,
+                &"signal 6 (SIGABRT)".to_owned(),
+            ),
         ];
         let mut summary = Summary::default();
         summarize(&rows, &mut summary);
         assert_eq!(summary.failed_launches, Some(6));
         assert_eq!(
             summary.warnings,
-            ["6 launches of a failed (cudaErrorInvalidPtx, cudaErrorLaunchFailure): line 3"]
+            [
+                "6 launches of a failed (cudaErrorInvalidPtx, cudaErrorLaunchFailure): line 3",
+                "b ended early (signal 6 (SIGABRT)): its rows have what was finished by then",
+            ]
         );
     }
 }

@@ -47,7 +47,6 @@ pub fn add_account(row: Row, line: &LineReport) -> Row {
     let account = &line.account;
     let traffic = &account.traffic;
     let row = row
-        .metric("faults", traffic.faults)
         .metric("migrated_bytes", traffic.migrated_bytes)
         .metric("repeated_bytes", traffic.repeated_bytes)
         .metric("returned_bytes", traffic.returned_bytes)

@@ -1,7 +1,7 @@
 //! `kind = "cuda"`: a user's program on the simulated GPU, and a row for each of its kernels.
 
 mod advice;
-mod allocations;
+pub(super) mod allocations;
 pub(super) mod capacity;
 mod child;
 pub(super) mod defects;
@@ -27,6 +27,7 @@ use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use allocations::FAULTED;
 use capacity::{CAPACITY, Capacity};
 
 /// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
@@ -34,6 +35,8 @@ fn columns() -> Vec<Column> {
     [
         gpu::metrics::columns(),
         metric::columns(failures::STATUS),
+        metric::columns(failures::ENDED),
+        metric::columns(FAULTED),
         metric::columns(CAPACITY),
         metric::columns(lines::WAITING),
         defects::columns(),
@@ -66,7 +69,7 @@ pub const VIEW: View = View {
         "failed_launches",
         "findings",
         "allocated_bytes",
-        "faults",
+        "faulted_pages",
         "migrations",
         "migrated_bytes",
         "returned_bytes",
@@ -87,11 +90,20 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
     let streams = Streams::shown(options.stdout);
     let finished = child::run(spec, &how, None, streams)?;
     let program = spec.command[0].clone();
+    let mut whole = row(point, spec, &program, WHOLE_PROGRAM);
+    if finished.results.is_empty() {
+        whole = metric::add(whole, failures::ENDED, &finished.end_without_results());
+    }
     let mut outcome = Outcome {
         exit_code: finished.exit_code,
-        ..Outcome::of(row(point, spec, &program, WHOLE_PROGRAM))
+        ..Outcome::of(whole)
     };
     let several = finished.results.len() > 1;
+    let early: Vec<_> = finished
+        .results
+        .iter()
+        .map(|one| finished.early_end(one))
+        .collect();
     for (
         number,
         Results {
@@ -117,6 +129,12 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
                 let row = row(point, spec, &program, &defects::name(defect));
                 metric::add(row, defects::DEFECT, defect)
             }));
+        }
+        if let Some(ended) = &early[number] {
+            let all = rows.into_iter();
+            rows = all
+                .map(|row| metric::add(row, failures::ENDED, ended))
+                .collect();
         }
         if number == 0 {
             outcome.row = rows.remove(0);
@@ -153,10 +171,15 @@ fn rows(
     let whole = gpu::metrics::add_run(row(point, spec, program, WHOLE_PROGRAM), report);
     let whole = failures::add_status(whole, failed.iter());
     let memory = Capacity::of(report, spec.oversubscribe);
-    let mut rows = vec![metric::add(whole, CAPACITY, &memory)];
+    let faulted = |row: Row, part: &Report| match report.driven {
+        true => metric::add(row, FAULTED, &part.memory.migration.faulted_pages),
+        false => row,
+    };
+    let mut rows = vec![metric::add(faulted(whole, report), CAPACITY, &memory)];
     let kernels = report.by_kernel();
     for (name, part) in &kernels {
         let row = gpu::metrics::add_run(row(point, spec, program, &readable_name(name)), part);
+        let row = faulted(row, part);
         let own = failed.iter().filter(|failed| failed.kernel == *name);
         rows.push(failures::add_status(row, own));
     }
@@ -173,10 +196,12 @@ fn rows(
     for (number, allocation) in allocations::moved(&report.allocations) {
         let name = format!("managed #{number}");
         let row = row(point, spec, program, &name);
+        let row = allocations::add_demand(row, report, allocation.traffic.faults);
         rows.push(allocations::add_traffic(row, &allocation));
     }
     for line in lines::busiest(&report.lines) {
         let row = row(point, spec, program, &lines::name(line, &report.lines));
+        let row = allocations::add_demand(row, report, line.account.traffic.faults);
         rows.push(lines::add_account(row, line));
     }
     rows

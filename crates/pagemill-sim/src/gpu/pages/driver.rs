@@ -334,6 +334,7 @@ impl DriverCounts {
             populated_bytes: self.populated_bytes,
             dropped_bytes: self.dropped_bytes,
             faults: self.faults,
+            faulted_pages: did.faulted_pages,
             fault_entries: did.entries,
             batches: did.batches,
             block_services: did.blocks,

@@ -182,6 +182,8 @@ pub struct MigrationCounts {
     pub dropped_bytes: u64,
     /// Accesses that faulted and slept for the driver.
     pub faults: u64,
+    /// Pages of 4 KiB that faults asked for, each once for each time that its block was served.
+    pub faulted_pages: u64,
     /// Entries of the fault buffer that batches held, over all of them.
     pub fault_entries: u64,
     /// Batches that the driver served.

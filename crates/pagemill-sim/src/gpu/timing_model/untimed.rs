@@ -6,7 +6,7 @@ use crate::gpu::report::LaunchReport;
 use crate::gpu::sampling::{Circumstances, GroupKey};
 use crate::gpu::stats::{ExecutionStats, LaunchStats};
 use crate::timeline::{TimelineEvent, TimelineKind};
-use pagemill_ptx::Touch;
+use pagemill_ptx::{Touch, readable_name};
 use pagemill_types::Picos;
 
 /// What an execution without time has shown.
@@ -32,7 +32,7 @@ impl TimingModel {
         let number = u32::try_from(place).unwrap_or(u32::MAX);
         self.path.host_link.ledger.set_launch(Some(number));
         if let Some(pages) = self.path.host_link.timeline.pages() {
-            pages.launch(&key.kernel, start.0);
+            pages.launch(&readable_name(&key.kernel), start.0);
         }
         let begin = start + self.launch_overhead;
         let moved = self.path.replay(begin, &executed.touches);

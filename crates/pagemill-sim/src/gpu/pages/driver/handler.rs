@@ -27,6 +27,8 @@ pub struct HandlerCounts {
     pub blocks: u64,
     /// Entries taken, duplicates included.
     pub entries: u64,
+    /// Pages that they named, each once for each service of its block.
+    pub faulted_pages: u64,
     /// Faults put off because their page thrashes.
     pub throttles: u64,
     /// Pages pinned in CPU memory because they thrash.
@@ -509,6 +511,7 @@ impl FaultHandler {
         let (base, ledger) = (self.base, &mut host_link.ledger);
         let address = base + u64::from(block) * BLOCK_BYTES;
         ledger.served(address, u64::from(faults), self.counts.batches);
+        self.counts.faulted_pages += u64::from(faults);
         self.counts.refetched_bytes += book(&mut self.departed, ledger, base, block, &self.effects);
     }
 
