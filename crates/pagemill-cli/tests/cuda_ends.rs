@@ -65,7 +65,6 @@ fn what_ran_before_an_early_end_is_in_the_results() {
         ("term", 143, "signal 15 (SIGTERM)"),
         ("kill", 137, "signal 9 (SIGKILL)"),
         ("exec", 0, "exec"),
-        ("fork-before", 0, "by a signal, _exit, quick_exit or exec"),
     ] {
         for options in [&[][..], &["--functional"]] {
             let (finished, results) = run(&program, options, &[how]);
@@ -114,6 +113,21 @@ fn a_child_that_ends_leaves_its_parent_whole() {
     let (finished, results) = run(&program, &[], &["fork-after"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     kernel_row(&results, None);
+}
+
+/// A child that is forked before its parent uses the GPU has one of its own.
+#[test]
+fn a_child_that_ends_early_has_its_rows() {
+    let Some(program) = compiled("ends_child") else {
+        return;
+    };
+    let (finished, results) = run(&program, &[], &["fork-before"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let rows = results["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["kernel"] == "count_up");
+    let row = row.unwrap_or_else(|| panic!("{results}"));
+    assert_eq!(row["launches"], LAUNCHES, "{row}");
+    assert_eq!(row["ended"], "by a signal, _exit, quick_exit or exec");
 }
 
 #[test]

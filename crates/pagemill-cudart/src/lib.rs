@@ -18,7 +18,7 @@ mod tensor_map;
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
 pub use plan::{Frame, Hint, Plan, SiteHint, Sites, Stack};
-pub use results::{DefectFound, FailedLaunches, Journal, Results, ResultsError};
+pub use results::{DefectFound, FailedLaunches, Results, ResultsError};
 pub use runtime::{
     Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,
     Span, Step, StreamId, Work,

@@ -96,11 +96,9 @@ impl fmt::Display for ResultsError {
 impl std::error::Error for ResultsError {}
 
 impl ResultsError {
-    fn new(path: PathBuf, reason: &impl fmt::Display) -> Self {
-        Self {
-            path,
-            reason: reason.to_string(),
-        }
+    fn new(path: &Path, reason: &impl fmt::Display) -> Self {
+        let (path, reason) = (path.to_path_buf(), reason.to_string());
+        Self { path, reason }
     }
 }
 
@@ -124,7 +122,7 @@ impl Results {
     /// # Errors
     /// If the folder or a file cannot be read, or comes from another version of pagemill.
     pub fn read_all(folder: &Path) -> Result<Vec<Self>, ResultsError> {
-        let at = |path: &Path, reason: String| ResultsError::new(path.to_path_buf(), &reason);
+        let at = |path: &Path, reason: String| ResultsError::new(path, &reason);
         let entries = std::fs::read_dir(folder).map_err(|error| at(folder, error.to_string()))?;
         let mut found: Vec<(u32, u32, PathBuf)> = entries
             .filter_map(|entry| {
@@ -173,8 +171,7 @@ const TIME_SHARE: u32 = 16;
 const TIME_FREE: Duration = Duration::from_millis(50);
 
 /// Writes results while a program runs, so that they are there however it ends: each launch once, the rest anew.
-#[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     folder: PathBuf,
     /// The process, and which of its programs it is: `exec` starts another.
     name: String,
@@ -184,44 +181,31 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins the results of process `pid` in `folder`.
-    ///
-    /// # Errors
-    /// If no file can be made there.
-    pub fn new(folder: &Path, pid: u32) -> Result<Self, ResultsError> {
-        let mut number = 0;
-        loop {
-            let name = format!("{pid}-{number}");
-            let path = launches_file(folder, &name);
-            match std::fs::File::create_new(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(ResultsError::new(path, &error)),
-                Ok(_) => {
-                    return Ok(Self {
-                        folder: folder.to_path_buf(),
-                        name,
-                        launches: 0,
-                        begun: Instant::now(),
-                        spent: Duration::ZERO,
-                    });
-                }
-            }
-        }
+    /// Begins the results of process `pid`.
+    pub(crate) fn new(folder: &Path, pid: u32) -> Result<Self, ResultsError> {
+        let names = (0u32..).map(|number| format!("{pid}-{number}"));
+        let is_free = |name: &String| !launches_file(folder, name).exists();
+        let name = { names }.find(is_free).unwrap_or_default();
+        let path = launches_file(folder, &name);
+        std::fs::write(&path, "").map_err(|error| ResultsError::new(&path, &error))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            name,
+            launches: 0,
+            begun: Instant::now(),
+            spent: Duration::ZERO,
+        })
     }
 
     /// Whether there is time to write what is written anew.
-    pub fn has_time(&self) -> bool {
+    pub(crate) fn has_time(&self) -> bool {
         self.spent <= TIME_FREE + self.begun.elapsed() / TIME_SHARE
     }
 
     /// Writes the launches behind those that were written.
-    ///
-    /// # Errors
-    /// If they cannot be written.
-    pub fn add_launches(&mut self, all: &[LaunchReport]) -> Result<(), ResultsError> {
-        let Some(new) = all.get(self.launches..).filter(|new| !new.is_empty()) else {
-            return Ok(());
-        };
+    pub(crate) fn add_launches(&mut self, all: &[LaunchReport]) -> Result<(), ResultsError> {
+        let new = all.get(self.launches..).unwrap_or_default();
+        self.launches = all.len();
         let path = launches_file(&self.folder, &self.name);
         let write = || {
             let mut text = Vec::new();
@@ -232,38 +216,32 @@ impl Journal {
             let mut file = std::fs::File::options().append(true).open(&path)?;
             file.write_all(&text)
         };
-        write().map_err(|error| ResultsError::new(path, &error))?;
-        self.launches = all.len();
-        Ok(())
+        match new {
+            [] => Ok(()),
+            _ => write().map_err(|error| ResultsError::new(&path, &error)),
+        }
     }
 
     /// Writes the rest in the place of what was written before.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn write(&mut self, results: &Results) -> Result<(), ResultsError> {
+    pub(crate) fn write(&mut self, results: &Results) -> Result<(), ResultsError> {
         let begun = Instant::now();
         let path = self.folder.join(format!("results-{}.json", self.name));
-        let at = |error: io::Error| ResultsError::new(path.clone(), &error);
-        let text = serde_json::to_vec(results).map_err(|error| at(error.into()))?;
         // A reader finds the old one or the new one, and never a part.
-        let whole = path.with_extension("new");
-        std::fs::write(&whole, text).map_err(at)?;
-        std::fs::rename(&whole, &path).map_err(at)?;
+        let new = path.with_extension("new");
+        let text = serde_json::to_vec(results).map_err(io::Error::from);
+        let written = text.and_then(|text| std::fs::write(&new, text));
+        let written = written.and_then(|()| std::fs::rename(&new, &path));
         self.spent += begun.elapsed();
-        Ok(())
+        written.map_err(|error| ResultsError::new(&path, &error))
     }
 
     /// Writes what a program leaves that has come to its end.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish(mut self, mut results: Results) -> Result<(), ResultsError> {
+    pub(crate) fn finish(mut self, mut results: Results) -> Result<(), ResultsError> {
         let launches = std::mem::take(&mut results.report.launches);
         if results.report.sampling.is_some() {
             // Estimates are better at the end.
             let path = launches_file(&self.folder, &self.name);
-            std::fs::write(&path, "").map_err(|error| ResultsError::new(path, &error))?;
+            std::fs::write(&path, "").map_err(|error| ResultsError::new(&path, &error))?;
             self.launches = 0;
         }
         self.add_launches(&launches)?;

@@ -8,6 +8,7 @@ use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
 use crate::native::Unavailable;
 use crate::trap::Trap;
+use std::ops::Range;
 
 /// PTX instructions of the resident blocks without the end of one of them, after which more of them begin. Blocks that are
 /// seen to wait do not need so many.
@@ -41,12 +42,9 @@ pub fn run_functional(
         output.note(format!("kernel {name} is interpreted: {reason}"));
     }
     memory.begin_launch(launch);
-    let mut residents = Residents::new(launch);
-    let run = residents.run(memory, output);
-    if let Err(trap) = &run {
-        memory.note_trap(trap);
-    }
-    run?;
+    let mut residents = Residents::default();
+    let run = residents.run(launch, memory, output);
+    run.inspect_err(|trap| memory.note_trap(trap))?;
     Ok(FunctionalTotals {
         blocks: launch.blocks(),
         instructions: residents.totals.instructions,
@@ -55,8 +53,8 @@ pub fn run_functional(
 }
 
 /// The blocks of a launch that have begun, whole clusters at a time.
-struct Residents<'a> {
-    launch: &'a Launch,
+#[derive(Default)]
+struct Residents {
     places: Vec<Block>,
     /// Places of blocks that run, in the order in which they began, and all others.
     running: Vec<usize>,
@@ -67,76 +65,64 @@ struct Residents<'a> {
     since: u64,
 }
 
-impl<'a> Residents<'a> {
-    fn new(launch: &'a Launch) -> Self {
-        Self {
-            launch,
-            places: Vec::new(),
-            running: Vec::new(),
-            free: Vec::new(),
-            next_cluster: 0,
-            totals: StepTotals::default(),
-            since: 0,
-        }
-    }
-
-    fn run(&mut self, memory: &mut DeviceMemory, output: &mut Output) -> Result<(), Box<Trap>> {
+impl Residents {
+    fn run(
+        &mut self,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        output: &mut Output,
+    ) -> Result<(), Box<Trap>> {
         let mut idle = Idle::default();
         loop {
-            self.begin_blocks(memory);
+            for cluster in self.next_clusters(launch) {
+                for rank in 0..launch.cluster_blocks() {
+                    self.begin(launch, launch.block_of_cluster(cluster, rank), memory);
+                }
+            }
             if self.running.is_empty() {
                 return Ok(());
             }
             for &place in &self.running {
                 let block = &mut self.places[place];
-                let run = block.run_round(self.launch, memory, &mut self.totals);
+                let run = block.run_round(launch, memory, &mut self.totals);
                 output.append(block.output());
                 run?;
             }
             self.end_blocks();
             if idle.is_stuck(self.totals.instructions) {
                 let mut blocks = self.running.iter().map(|&place| &self.places[place]);
-                if let Some(trap) =
-                    blocks.find_map(|block| block.stuck_in_cluster(self.launch, memory))
-                {
-                    return Err(trap);
-                }
+                let trap = blocks.find_map(|block| block.stuck_in_cluster(launch, memory));
+                trap.map_or(Ok(()), Err)?;
             }
         }
     }
 
-    /// Begins the next clusters: all where blocks may meet, one where none runs, and as many as run while those wait.
-    fn begin_blocks(&mut self, memory: &mut DeviceMemory) {
-        let cluster_blocks = u64::from(self.launch.cluster_blocks());
-        let clusters = self.launch.blocks() / cluster_blocks;
+    /// The clusters that begin: one where none runs, and as many as run while those wait.
+    fn next_clusters(&mut self, launch: &Launch) -> Range<u64> {
+        let cluster_blocks = u64::from(launch.cluster_blocks());
         let running = self.running.len() as u64;
-        let room = self.launch.resident_blocks.saturating_sub(running) / cluster_blocks;
+        let room = launch.resident_blocks.saturating_sub(running) / cluster_blocks;
+        let left = launch.blocks() / cluster_blocks - self.next_cluster;
         let count = match running {
-            _ if self.next_cluster == clusters => return,
-            _ if self.launch.blocks_meet => clusters,
             0 => 1,
-            _ if self.is_waiting() => running.div_ceil(cluster_blocks).min(room),
-            _ => return,
+            _ if left > 0 && self.is_waiting() => running.div_ceil(cluster_blocks).min(room),
+            _ => 0,
         };
-        let end = clusters.min(self.next_cluster + count);
-        for cluster in self.next_cluster..end {
-            for rank in 0..self.launch.cluster_blocks() {
-                self.begin(self.launch.block_of_cluster(cluster, rank), memory);
-            }
-        }
-        self.next_cluster = end;
+        let first = self.next_cluster;
+        self.next_cluster += count.min(left);
+        first..self.next_cluster
     }
 
-    fn begin(&mut self, index: u64, memory: &mut DeviceMemory) {
+    fn begin(&mut self, launch: &Launch, index: u64, memory: &mut DeviceMemory) {
         let place = self.free.pop().unwrap_or_else(|| {
-            let mut block = Block::new(self.launch);
+            let mut block = Block::new(launch);
             if memory.is_checked() {
-                block.check(self.launch);
+                block.check(launch);
             }
             self.places.push(block);
             self.places.len() - 1
         });
-        self.places[place].start(self.launch, index);
+        self.places[place].start(launch, index);
         self.running.push(place);
         self.since = self.totals.instructions;
         memory.activity().quiet = 0;
@@ -149,22 +135,14 @@ impl<'a> Residents<'a> {
     }
 
     fn end_blocks(&mut self) {
-        let Self {
-            places,
-            running,
-            free,
-            ..
-        } = self;
-        let before = free.len();
-        running.retain(|&place| {
+        let (places, free) = (&self.places, &mut self.free);
+        self.running.retain(|&place| {
             let is_finished = places[place].is_finished();
             if is_finished {
                 free.push(place);
+                self.since = self.totals.instructions;
             }
             !is_finished
         });
-        if free.len() > before {
-            self.since = self.totals.instructions;
-        }
     }
 }

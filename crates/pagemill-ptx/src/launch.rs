@@ -133,8 +133,6 @@ pub struct Launch {
     pub(crate) executor: Executor,
     /// Whether the caller chose it. Otherwise timed runs compile what gains from it.
     pub(crate) is_chosen: bool,
-    /// Whether blocks may wait for each other, so that all of them are resident at once.
-    pub(crate) blocks_meet: bool,
     /// The most blocks that are resident at once.
     pub(crate) resident_blocks: u64,
     /// Identifies a launch, so that a block knows when it must change shape.
@@ -203,7 +201,6 @@ impl Launch {
             stack_bytes: STACK_BYTES,
             executor: Executor::default(),
             is_chosen: false,
-            blocks_meet: false,
             resident_blocks: RESIDENT_BLOCKS,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
@@ -285,7 +282,6 @@ impl Launch {
                 _ => {}
             }
         }
-        self.blocks_meet = true;
         self
     }
 

@@ -122,11 +122,6 @@ pub enum TrapKind {
         /// Instructions of all warps together during which nothing changed; 0 where the loop reads no memory.
         instructions: u64,
     },
-    /// The warp has executed much, and all the while nothing has had an effect: probably an endless loop.
-    NoEffect {
-        /// PTX instructions of the warp.
-        instructions: u64,
-    },
     /// `brx.idx` with an index past its table.
     BranchIndex {
         /// The index.
@@ -277,7 +272,8 @@ impl fmt::Display for TrapKind {
             Self::InstructionLimit { limit } => {
                 write!(
                     f,
-                    "the warp executed more than {limit} instructions; if that is no endless loop, raise the limit"
+                    "the warp executed {limit} instructions and more; if that is no endless loop, set limits.thread_instructions to what \
+                     the whole run may execute"
                 )
             }
             Self::NoProgress { instructions: 0 } => write!(
@@ -288,11 +284,6 @@ impl fmt::Display for TrapKind {
                 f,
                 "endless loop: for {instructions} instructions, no thread has changed memory or done anything that it had not done before; \
                  this warp waits for a value that is never written"
-            ),
-            Self::NoEffect { instructions } => write!(
-                f,
-                "probably an endless loop: for {instructions} instructions of this warp, no thread has changed memory or ended; \
-                 if it is none, set limits.thread_instructions to what the whole run may execute"
             ),
             Self::BranchIndex { index, targets } => {
                 write!(f, "branch index {index} of {targets} targets")

@@ -44,16 +44,19 @@ impl Block {
         let at = number as usize;
         let (warp, activity) = (&mut self.warps[at], memory.activity());
         warp.watch.waits = false;
-        if warp.executed >= launch.instruction_limit {
-            let limit = launch.instruction_limit;
+        // Without a limit of the run, what counts is how long nothing has had an effect.
+        let (limit, executed) = match launch.instruction_limit {
+            NO_LIMIT.. => (
+                IDLE_INSTRUCTIONS,
+                warp.executed.saturating_sub(warp.watch.memory_since),
+            ),
+            limit => (limit, warp.executed),
+        };
+        if executed >= limit {
             return Err(Fault::of_warp(TrapKind::InstructionLimit { limit }));
         }
         if warp.executed < warp.watch.next {
             return Ok(());
-        }
-        if launch.instruction_limit >= NO_LIMIT && warp.watch.idles(warp.executed) {
-            let instructions = IDLE_INSTRUCTIONS;
-            return Err(Fault::of_warp(TrapKind::NoEffect { instructions }));
         }
         let standing = Standing {
             registers: &self.registers[at],

@@ -183,3 +183,50 @@ fn many_blocks_may_wait_for_one() {
     let ended = wait_for_last(way, (3000, 3000), Executor::Compiled, false);
     assert_eq!(ended.map(|totals| totals.blocks), Ok(3000));
 }
+
+/// Waits until the clock has advanced by `n`, and returns by how much it has.
+const SPIN: &str = "
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry spin(.param .u64 p, .param .u64 n)
+{
+    .reg .pred %q;
+    .reg .b64 %d<8>;
+    ld.param.u64 %d1, [p];
+    ld.param.u64 %d2, [n];
+    mov.u64 %d3, %clock64;
+wait:
+    mov.u64 %d4, %clock64;
+    sub.s64 %d5, %d4, %d3;
+    setp.lt.s64 %q, %d5, %d2;
+    @%q bra wait;
+    st.global.u64 [%d1], %d5;
+    ret;
+}
+";
+
+#[test]
+fn waiting_by_the_clock_costs_few_instructions() {
+    let module = Module::load("spin.ptx", SPIN).expect("valid PTX");
+    for executor in [Executor::Interpreter, Executor::Compiled] {
+        for (cycles, most) in [(100u64, 1 << 10), (1 << 20, 1 << 12), (1 << 45, 1 << 12)] {
+            let mut memory = DeviceMemory::new();
+            let linked = module.link(&mut memory).expect("no variables");
+            let waited = memory.alloc("waited", 8, 8).expect("room");
+            let arguments = [waited.to_le_bytes(), cycles.to_le_bytes()].concat();
+            let kernel = module.kernel("spin").expect("it is there");
+            let launch = Launch::new(&module, &linked, kernel, [1; 3], [32, 1, 1], 0, &arguments);
+            let launch = launch.expect("a possible shape").with_executor(executor);
+            let totals = run_functional(&launch, &mut memory, &mut Output::default());
+            let instructions = totals.expect("it ends").instructions;
+            assert!(instructions < most, "{cycles}: {instructions}");
+            let found = memory.bytes(waited, 8).expect("allocated");
+            let found = u64::from_le_bytes(found.try_into().expect("8 bytes"));
+            assert!(
+                (cycles..cycles + cycles / 16 + 8).contains(&found),
+                "{found} of {cycles}"
+            );
+        }
+    }
+}

@@ -11,18 +11,28 @@ use crate::results::{DefectFound, ResultsError};
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = at_exit;
 
-/// Set in a child of `fork`, which has a copy of the GPU that belongs to its parent.
+/// Whether the process has used the GPU, or its parent had when it forked.
+static USED: AtomicBool = AtomicBool::new(false);
+/// Set in a child of `fork`.
+static CHILD: AtomicBool = AtomicBool::new(false);
+/// Set in a child of `fork` that has a copy of the GPU that belongs to its parent.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn in_child() {
-    FORKED.store(true, Ordering::Relaxed);
+    CHILD.store(true, Ordering::Relaxed);
+    FORKED.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// The process uses the GPU.
+pub(super) fn note_use() {
+    USED.store(true, Ordering::Relaxed);
 }
 
 /// Notices forks from now on.
 pub(super) fn watch_forks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the handler only stores to an atomic. Without room for it, children are not told apart.
+        // SAFETY: the handler only loads and stores atomics. Without room for it, children are not told apart.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }
@@ -33,7 +43,8 @@ pub(super) fn is_forked() -> bool {
 }
 
 extern "C" fn at_exit() {
-    if is_forked() {
+    let is_idle_child = CHILD.load(Ordering::Relaxed) && !USED.load(Ordering::Relaxed);
+    if is_forked() || is_idle_child {
         return;
     }
     let _ = std::panic::catch_unwind(|| {

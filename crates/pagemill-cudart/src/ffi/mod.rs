@@ -138,7 +138,20 @@ fn with_runtime_for<T>(
     enter(|runtime| runtime.call_launch(key, work))
 }
 
+/// Tells the runtime, which is made for the first who asks, what the program has. That is no use of the GPU yet.
+fn register<T>(work: impl FnOnce(&mut Runtime) -> T) -> Result<T, Fault> {
+    enter_for(false, |runtime| Ok(work(runtime)))
+}
+
 fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fault> {
+    exit::note_use();
+    enter_for(true, work)
+}
+
+fn enter_for<T>(
+    is_use: bool,
+    work: impl FnOnce(&mut Runtime) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     if exit::is_forked() {
         let message =
             "a child of fork cannot use CUDA, as with any GPU: start a new program instead";
@@ -154,7 +167,11 @@ fn enter<T>(work: impl FnOnce(&mut Runtime) -> Result<T, Fault>) -> Result<T, Fa
             let result = work(runtime);
             let (text, notes) = (runtime.take_output(), runtime.take_notes());
             let found = runtime.take_new_findings();
-            let kept = runtime.keep_results();
+            let kept = if is_use {
+                runtime.keep_results()
+            } else {
+                Ok(())
+            };
             drop(state);
             exit::note_kept(kept);
             print(&text);

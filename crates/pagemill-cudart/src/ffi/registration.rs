@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{address, api, give, guard, text, with_runtime};
+use super::{address, api, give, guard, register, text, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::fatbin;
 
@@ -99,12 +99,12 @@ unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
     guard("__cudaRegisterFatBinary", || {
         // SAFETY: nvcc's code passes a wrapper in static memory.
         if let Some(parts) = unsafe { linked_parts(pointer) }? {
-            number = with_runtime(|runtime| Ok(runtime.register_linked(parts)))?;
+            number = register(|runtime| runtime.register_linked(parts))?;
             return Ok(());
         }
         // SAFETY: as above.
         let binary = unsafe { unwrap(pointer) }?;
-        number = with_runtime(|runtime| Ok(runtime.register_fat_binary(binary)))?;
+        number = register(|runtime| runtime.register_fat_binary(binary))?;
         Ok(())
     });
     // Programs never look into it; it lives as long as they do.
@@ -160,10 +160,7 @@ unsafe extern "C" fn register_function(
     guard("__cudaRegisterFunction", || {
         // SAFETY: nvcc's code passes the handle it was given and a string constant.
         let (image, name) = unsafe { (image(handle)?, text(name)?) };
-        with_runtime(|runtime| {
-            runtime.register_function(image, address(stub), name);
-            Ok(())
-        })
+        register(|runtime| runtime.register_function(image, address(stub), name))
     });
 }
 
@@ -184,10 +181,8 @@ unsafe extern "C" fn register_variable(
     guard("__cudaRegisterVar", || {
         // SAFETY: as above.
         let (image, name) = unsafe { (image(handle)?, text(name)?) };
-        with_runtime(|runtime| {
-            runtime.register_variable(image, address(shadow.cast()), name, bytes as u64);
-            Ok(())
-        })
+        let shadow = address(shadow.cast());
+        register(|runtime| runtime.register_variable(image, shadow, name, bytes as u64))
     });
 }
 

@@ -98,17 +98,15 @@ pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<I
         false => faces == 6,
     };
     if flags & CUBEMAP != 0 && !(width == height && has_faces) {
+        let asked = readable_list(&asked);
         return Err(wrong(format!(
-            "a cubemap of {} texels is not possible: its faces are squares, and there are six for each layer",
-            readable_list(&asked)
+            "a cubemap of {asked} texels is not possible: its faces are squares, and there are six for each layer"
         )));
     }
     let image = Image::tiled(0, asked.map(|texels| texels.max(1)), texel);
     image.ok_or_else(|| {
-        let message = format!(
-            "an array of {} texels is more than can be addressed",
-            readable_list(&asked)
-        );
+        let asked = readable_list(&asked);
+        let message = format!("an array of {asked} texels is more than can be addressed");
         Fault::new(CudaError::MEMORY_ALLOCATION, message)
     })
 }
@@ -188,11 +186,9 @@ impl Runtime {
             .zip(sizes)
             .all(|((&at, wanted), size)| at.checked_add(wanted).is_some_and(|end| end <= size));
         if !fits {
+            let [wanted, at, sizes] = [wanted, at, sizes].map(|list| readable_list(&list));
             let message = format!(
-                "a copy of {} from {} on is not within an array of {} (bytes of a row, rows, slices)",
-                readable_list(&wanted),
-                readable_list(&at),
-                readable_list(&sizes)
+                "a copy of {wanted} from {at} on is not within an array of {sizes} (bytes of a row, rows, slices)"
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
@@ -295,10 +291,8 @@ impl Runtime {
             slices,
         };
         if image.extent.contains(&0) || extent.bytes().is_none() {
-            let message = format!(
-                "a texture of {} texels is not possible",
-                readable_list(&image.extent)
-            );
+            let extent = readable_list(&image.extent);
+            let message = format!("a texture of {extent} texels is not possible");
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let span = Span {

@@ -1,5 +1,7 @@
 //! Results, kept while the program runs so that they are there however it ends.
 
+use pagemill_sim::Report;
+
 use super::Runtime;
 use crate::results::{Journal, Results, ResultsError};
 
@@ -17,29 +19,28 @@ impl Runtime {
     /// # Errors
     /// If it cannot be written.
     pub fn keep_results(&mut self) -> Result<(), ResultsError> {
+        let now = self.clocks.end_of_all();
         let mark = [
             self.gpu.launches().len() as u64,
             self.failed.iter().map(|failed| failed.launches).sum(),
             self.gpu.findings().len() as u64,
             self.blocks.len() as u64,
-            self.clocks.end_of_all().0,
+            now.0,
         ];
-        let is_new = self.kept.journal.is_none();
-        if self.kept.mark == mark && !is_new {
+        if self.kept.mark == mark && self.kept.journal.is_some() {
             return Ok(());
         }
-        let mut kept = std::mem::take(&mut self.kept);
-        let Some(journal) = self.journal(&mut kept)? else {
+        let Some(mut journal) = self.take_journal()? else {
             return Ok(());
         };
-        let written = journal.add_launches(self.gpu.launches());
-        if written.is_ok() && journal.has_time() {
-            let mut results = self.results(self.gpu.so_far(self.clocks.end_of_all()));
+        let mut written = journal.add_launches(self.gpu.launches());
+        if journal.has_time() {
+            let mut results = self.results(self.gpu.so_far(now));
             results.is_whole = false;
-            journal.write(&results)?;
-            kept.mark = mark;
+            written = written.and(journal.write(&results));
+            self.kept.mark = mark;
         }
-        self.kept = kept;
+        self.kept.journal = Some(journal);
         written
     }
 
@@ -48,32 +49,27 @@ impl Runtime {
     /// # Errors
     /// If they cannot be written.
     pub fn finish_results(mut self) -> Result<(), ResultsError> {
-        let mut kept = std::mem::take(&mut self.kept);
-        if self.journal(&mut kept)?.is_none() {
+        let Some(journal) = self.take_journal()? else {
             return Ok(());
-        }
-        let mut results = self.results(pagemill_sim::Report::default());
+        };
+        let mut results = self.results(Report::default());
         results.report = self.finish();
-        match kept.journal {
-            Some(journal) => journal.finish(results),
-            None => Ok(()),
-        }
+        journal.finish(results)
     }
 
     /// The journal, which is begun when it is needed first; `None` where results go nowhere.
-    fn journal<'a>(&self, kept: &'a mut Kept) -> Result<Option<&'a mut Journal>, ResultsError> {
-        if let (None, Some(folder)) = (&kept.journal, &self.setting.results) {
-            kept.journal = Some(Journal::new(folder, std::process::id())?);
+    fn take_journal(&mut self) -> Result<Option<Journal>, ResultsError> {
+        match (self.kept.journal.take(), &self.setting.results) {
+            (None, Some(folder)) => Journal::new(folder, std::process::id()).map(Some),
+            (journal, _) => Ok(journal),
         }
-        Ok(kept.journal.as_mut())
     }
 
-    fn results(&self, report: pagemill_sim::Report) -> Results {
+    fn results(&self, report: Report) -> Results {
         let name = std::env::args_os().next();
         let program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let mut results = Results::new(program, report, self.failed.clone());
-        results.sites = self.sites();
-        results.defects = self.defects();
+        (results.sites, results.defects) = (self.sites(), self.defects());
         results
     }
 }

@@ -22,31 +22,23 @@ fn another(thread: u32, line: u32) -> u32 {
     thread & 1023 | (line & 511) << LINE_AT
 }
 
-/// A thread and the number of its line.
-type Reader = (u32, u32);
-
+/// A reader that `stamp` stands for, and the number of its line: the second one, or the first.
 #[inline(always)]
-fn first_of(stamp: Stamp) -> Reader {
-    (stamp.thread(), stamp.line())
-}
-
-/// The other reader that a stamp of several knows; of one thread, that thread.
-#[inline(always)]
-fn second_of(stamp: Stamp) -> Reader {
+fn reader(stamp: Stamp, is_second: bool) -> (u32, u32) {
     let actor = stamp.actor();
-    (actor & 1023, actor >> LINE_AT & 511)
+    match is_second {
+        true => (actor & 1023, actor >> LINE_AT & 511),
+        false => (stamp.thread(), stamp.line()),
+    }
 }
 
 /// Who did what `other` stands for, seen from `thread`: another thread, of another warp if one of those is known.
-pub(super) fn partner(other: Stamp, thread: u32) -> Reader {
+pub(super) fn partner(other: Stamp, thread: u32) -> (u32, u32) {
     let is_near = match other.is_of_several() {
         true => other.thread() / LANES as u32 == thread / LANES as u32,
         false => other.thread() == thread && other.actor() & IN_WARP != 0,
     };
-    match is_near {
-        true => second_of(other),
-        false => first_of(other),
-    }
+    reader(other, is_near)
 }
 
 /// What is known of the block that runs at one place.
@@ -91,14 +83,11 @@ impl Rules for WarpRules {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
         // Everything is looked at, so that no branch is in the way of vectors.
         let is_one_warp = !other.is_of_several() & (warp(other) == warp(mine));
-        let is_far = match is_one_warp {
-            true => other.thread() != mine.thread(),
-            false => warp(other) != warp(mine),
+        let is_near = match is_one_warp {
+            true => other.thread() == mine.thread(),
+            false => warp(other) == warp(mine),
         };
-        let (thread, line) = match is_far {
-            true => first_of(other),
-            false => second_of(other),
-        };
+        let (thread, line) = reader(other, is_near);
         let kind = if is_one_warp { IN_WARP } else { SEVERAL };
         mine.with_actor(match is_one_warp & (mine.actor() & IN_WARP != 0) {
             true => mine.actor(),

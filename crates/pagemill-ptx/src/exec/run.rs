@@ -11,12 +11,12 @@ use super::path::Path;
 use super::pattern::Pattern;
 use super::service::{self, Output};
 use super::step::{BarrierPhase, MemoryAccess, StepTotals};
-use super::warp::{Warp, WarpState};
+use super::warp::{CLOCK_READS, Poll, Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::ast::Space;
 use crate::check::Verdicts;
-use crate::code::{Code, MemoryInst, Stream, WarpWideInst};
+use crate::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
 use crate::cost::Prefix;
 use crate::native::{End, Native, Standing, Stay};
 use crate::trap::{Fault, TrapKind};
@@ -369,8 +369,11 @@ impl Engine<'_, '_> {
             Op::CheckDivisor => check_divisor(frame, inst, mask)?,
             Op::PredicateLogic => predicate_logic(frame, inst, mask),
             Op::Service => {
-                let clock = self.clock();
                 let service = &self.code.services[inst.aux as usize];
+                let clock = match service {
+                    Service::Clock { .. } => self.clock(),
+                    _ => 0,
+                };
                 service::execute(service, frame, self.stores, self.output, clock, mask)?;
             }
             Op::Fence => {
@@ -453,13 +456,30 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// What the clock registers show: the PTX instructions that this warp has executed.
-    fn clock(&self) -> u64 {
+    /// What the clock registers show: the PTX instructions that this warp has executed, and the cycles that it has skipped. It
+    /// skips some while it only asks for the time, again and again: a sixteenth of its waiting so far.
+    fn clock(&mut self) -> u64 {
         let closed = self.meter.totals.instructions.wrapping_sub(self.already);
-        self.warp
-            .executed
-            .wrapping_add(closed)
-            .wrapping_add(self.meter.open(self.pc))
+        let executed = self.warp.executed.wrapping_add(closed);
+        let now = executed.wrapping_add(self.meter.open(self.pc)) + self.warp.skipped_cycles;
+        let place = (self.pc, self.warp.path.mask, self.warp.accesses);
+        let poll = &mut self.warp.poll;
+        if poll.place != place {
+            let (since, reads) = (now, 0);
+            *poll = Poll {
+                place,
+                since,
+                reads,
+            };
+        }
+        poll.reads += 1;
+        let skip = match poll.reads {
+            0..CLOCK_READS => 0,
+            _ => (now - poll.since) / 16,
+        };
+        self.warp.skipped_cycles += skip;
+        self.meter.totals.latency_cycles += skip;
+        now + skip
     }
 
     /// Goes on at `pc`, unless enough was executed.

@@ -17,6 +17,17 @@ pub(crate) enum WarpState {
     Exited,
 }
 
+/// Reads of the clock at one place, with no access to memory between them, after which a warp only waits.
+pub(crate) const CLOCK_READS: u64 = 64;
+
+/// Where the clock was read last, by which lanes and after how many accesses; since when, and how often.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Poll {
+    pub place: (u32, u32, u64),
+    pub since: u64,
+    pub reads: u64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub state: WarpState,
@@ -32,6 +43,9 @@ pub(crate) struct Warp {
     pub pending: u64,
     /// PTX instructions since the block started.
     pub executed: u64,
+    /// Cycles of its clock during which it executed nothing.
+    pub skipped_cycles: u64,
+    pub poll: Poll,
     /// Where the answer of the `bar.red` it waits at goes.
     pub reduction: Option<BarrierReduction>,
     /// The phase of the cluster's barrier in which it arrived, until it has waited there.
@@ -59,6 +73,8 @@ impl Warp {
             due: Due::Unknown,
             pending: 0,
             executed: 0,
+            skipped_cycles: 0,
+            poll: Poll::default(),
             reduction: None,
             cluster_phase: None,
             stepped: false,
@@ -82,6 +98,7 @@ impl Warp {
         self.alive = mask;
         self.pending = 0;
         self.executed = 0;
+        (self.skipped_cycles, self.poll) = (0, Poll::default());
         self.reduction = None;
         self.cluster_phase = None;
     }

@@ -37,7 +37,7 @@ pub(crate) struct Watch {
     path_since: u64,
     /// Changes of memory at the last look, and since when they have been as many.
     writes: u64,
-    memory_since: u64,
+    pub memory_since: u64,
     accesses: u64,
     states: Vec<u64>,
 }
@@ -84,11 +84,6 @@ pub(crate) struct Standing<'a> {
 }
 
 impl Watch {
-    /// Whether a warp that has executed so many instructions has long had no effect on memory, nor met one.
-    pub(crate) fn idles(&self, executed: u64) -> bool {
-        executed.saturating_sub(self.memory_since) >= IDLE_INSTRUCTIONS
-    }
-
     /// Looks at the warp.
     pub(crate) fn look(&mut self, warp: &Standing<'_>) -> Look {
         self.next = warp.executed + LOOK_INSTRUCTIONS;

@@ -187,11 +187,7 @@ impl<'a> Decoder<'a> {
 fn shape_of(operand: &Operand) -> String {
     match operand {
         Operand::Vector(parts) => format!("a vector of {} operands", parts.len()),
-        Operand::List(parts) => format!("a list of {} operands", parts.len()),
         Operand::Address(_) => "an address in brackets".to_owned(),
-        Operand::Pair(..) => "a pair of operands".to_owned(),
-        Operand::NegatedRegister(_) => "a predicate with `!`".to_owned(),
-        Operand::Sink => "`_`".to_owned(),
-        _ => "this operand".to_owned(),
+        _ => "this kind of operand".to_owned(),
     }
 }

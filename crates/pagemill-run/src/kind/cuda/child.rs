@@ -65,9 +65,13 @@ pub fn run(
     let program = &spec.command[0];
     let said = match finished.results.is_empty() {
         true => without_results(program, status, folder.path())?,
-        false => finished.cut_short().map(|ended| {
-            format!("{program} ended early ({ended}): the results have what it did until then")
-        }),
+        false => {
+            let mut results = finished.results.iter();
+            let ended = results.find_map(|results| finished.early_end(results));
+            ended.map(|ended| {
+                format!("{program} ended early ({ended}): the results have what it did until then")
+            })
+        }
     };
     if let Some(said) = said {
         // A closed standard error leaves no place for a message.
@@ -83,25 +87,18 @@ impl Finished {
             return None;
         }
         let is_child = results.parent == std::process::id();
-        Some(match is_child {
-            // It was started by a program of ours, which knows.
-            false => "by a signal, _exit, quick_exit or exec".to_owned(),
-            true => match self.status.code() {
-                Some(_) => format!("{}, by _exit, quick_exit or exec", describe(self.status)),
-                None => describe(self.status),
-            },
+        let ended = describe(self.status);
+        Some(match self.status.code() {
+            // The program that started it knows.
+            _ if !is_child => "by a signal, _exit, quick_exit or exec".to_owned(),
+            Some(_) => format!("{ended}, by _exit, quick_exit or exec"),
+            None => ended,
         })
     }
 
     /// How a program ended that never used the runtime.
     pub fn end_without_results(&self) -> String {
         format!("{}, before its first CUDA call", describe(self.status))
-    }
-
-    /// How the first process ended that ended early.
-    fn cut_short(&self) -> Option<String> {
-        let mut results = self.results.iter();
-        results.find_map(|results| self.early_end(results))
     }
 }
 
@@ -116,7 +113,7 @@ fn without_results(
     status: ExitStatus,
     folder: &Path,
 ) -> Result<Option<String>, PointError> {
-    let advice = advice(Path::new(program), folder);
+    let advice = advice(folder);
     if status.success() {
         let advice = advice.unwrap_or_else(|| "nothing that it did needs a GPU".to_owned());
         return Err(PointError::Refused(format!(
@@ -124,10 +121,9 @@ fn without_results(
         )));
     }
     let ended = describe(status);
-    let rest = match advice.filter(|_| status.code().is_some()) {
-        Some(advice) => format!(". If that is for want of a GPU: {advice}"),
-        None => String::new(),
-    };
+    let advice = advice.filter(|_| status.code().is_some());
+    let rest = advice.map(|advice| format!(". If that is for want of a GPU: {advice}"));
+    let rest = rest.unwrap_or_default();
     Ok(Some(format!(
         "{program} ended ({ended}) before it called the CUDA runtime or driver, so there are no results{rest}"
     )))
