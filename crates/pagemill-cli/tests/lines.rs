@@ -63,7 +63,23 @@ fn a_report_names_the_line_that_thrashes() {
         "{again}"
     );
     assert!(number(row(&probe), "waiting_time_ns") > number(row(&keys), "waiting_time_ns"));
-    assert!(number(row(&build), "faults") > 0.0);
+    assert!(number(row(&build), "faulted_pages") > 0.0);
+    // One count in rows of every kind: each kind adds up to the whole.
+    let is_line = |name: &str| name.starts_with("join.cu:");
+    let is_allocation = |name: &str| name.starts_with("managed #");
+    let is_kernel = |name: &str| name != "(all)" && !is_line(name) && !is_allocation(name);
+    let kinds: [&dyn Fn(&str) -> bool; 3] = [&is_line, &is_allocation, &is_kernel];
+    for is_of_kind in kinds {
+        let of_kind = rows
+            .iter()
+            .filter(|row| row["kernel"].as_str().is_some_and(is_of_kind));
+        let sum: f64 = of_kind.map(|row| number(row, "faulted_pages")).sum();
+        assert_eq!(sum, number(row("(all)"), "faulted_pages"));
+        assert!(
+            sum < number(row("(all)"), "faults"),
+            "accesses are more than pages"
+        );
+    }
     assert_eq!(
         number(row(&build), "waiting_time_ns"),
         0.0,

@@ -8,7 +8,7 @@ use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, Scenario, load, load_text};
 use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
 
-/// The environment variable that names a folder: `scenario.toml` in it is read, `results-<pid>.json` is written to it.
+/// The environment variable that names a folder: `scenario.toml` in it is read, results are written to it.
 pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
 
 /// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols. It holds the path of
