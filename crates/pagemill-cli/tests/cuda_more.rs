@@ -69,6 +69,49 @@ fn blocks_meet_by_calls_of_the_device_runtime() {
     finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
 }
 
+/// Machine code without PTX is the fault of whichever file brings it.
+#[test]
+fn a_library_without_ptx_is_named() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    let library = "#include <cuda_runtime.h>\n__global__ void one(int* data) { *data = 1; }\n\
+        extern \"C\" int launch(int* data) { one<<<1, 1>>>(data); return cudaGetLastError(); }\n";
+    let library = write("part.cu", library);
+    let flags = [
+        "-shared",
+        "-Xcompiler",
+        "-fPIC",
+        "-gencode",
+        "arch=compute_75,code=sm_75",
+    ];
+    let library = toolkit.compile(&library, "libpart.so", &flags);
+    let program = "#include <cuda_runtime.h>\nextern \"C\" int launch(int*);\n\
+        int main() { int* data; cudaMalloc(&data, 4); return launch(data) != 209; }\n";
+    let program = write("whole.cu", program);
+    let beside = library.parent().expect("a folder").to_str().expect("UTF-8");
+    let rpath = format!("-Wl,-rpath,{beside}");
+    let flags = ["-L", beside, "-lpart", "-Xcompiler", &rpath];
+    let program = toolkit.compile(&program, "whole_with_part", &flags);
+    let finished = run(&program, &["--functional"], &[]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = finished
+        .stderr
+        .lines()
+        .find(|line| line.contains("but no PTX"));
+    let said = said.unwrap_or_else(|| panic!("{}", finished.stderr));
+    assert!(
+        said.contains("libpart.so, not by the program itself"),
+        "{said}"
+    );
+}
+
 /// For programs with bulk copies.
 const HOPPER: [&str; 4] = [
     "-gencode",

@@ -38,11 +38,11 @@ impl std::fmt::Display for FatBinaryError {
             Self::NoFatBinary => f.write_str("the device code is no fat binary of nvcc"),
             Self::Damaged(what) => write!(f, "the fat binary is damaged: {what}"),
             Self::CubinOnly(archs) => {
-                f.write_str("the program has machine code")?;
+                f.write_str("the device code is machine code")?;
                 for arch in archs {
                     write!(f, " sm_{arch}")?;
                 }
-                f.write_str(" but no PTX, which is what pagemill executes: compile with -gencode arch=compute_75,code=compute_75")
+                f.write_str(" but no PTX, which is what pagemill executes: build it with -gencode arch=compute_75,code=compute_75")
             }
         }
     }

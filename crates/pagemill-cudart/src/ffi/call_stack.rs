@@ -1,6 +1,7 @@
 //! Where the program called from.
 
 use std::ffi::{CStr, c_void};
+use std::path::Path;
 
 use crate::plan::{Frame, Stack};
 
@@ -29,6 +30,13 @@ pub(super) fn capture() -> Stack {
         frames: outside.take(FRAMES_MAX).collect(),
         variable: None,
     }
+}
+
+/// The file that called, if it is not the program.
+pub(super) fn library() -> Option<String> {
+    let program = std::fs::canonicalize("/proc/self/exe").unwrap_or_default();
+    let caller = capture().frames.into_iter().next()?.module;
+    (Path::new(&caller) != program).then_some(caller)
 }
 
 /// Whether a file is one of those that jump to this library.

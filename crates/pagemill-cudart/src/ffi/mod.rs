@@ -100,10 +100,23 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
 
 /// Runs `body`; a panic becomes an unknown error.
 fn caught(body: impl FnOnce() -> Done) -> Done {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+    let done = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         let message = "a defect of pagemill (see above); the program gets the unknown error (999)";
         Err(Fault::new(CudaError::UNKNOWN, message))
-    })
+    });
+    done.map_err(of_library)
+}
+
+/// Names the library that asks for device code which cannot be executed: the user's own build is not the cause.
+fn of_library(mut fault: Fault) -> Fault {
+    if let (CudaError::NO_KERNEL_IMAGE, Some(message)) = (fault.code, &mut fault.message)
+        && let Some(library) = call_stack::library()
+    {
+        *message = format!(
+            "asked for by {library}, not by the program itself: {message}, or do without a library that you cannot build"
+        );
+    }
+    fault
 }
 
 /// Lines of standard error that are kept to be written only once.

@@ -9,7 +9,7 @@ mod elf;
 mod patch;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::shim::{in_shim, open_shim};
 use super::{call_stack, caught, complain};
@@ -105,10 +105,7 @@ fn note(name: &str, text: &str) {
 
 /// A runtime without symbols is at work: that of the file that called us.
 pub(super) fn note_stripped() {
-    let program = std::fs::canonicalize("/proc/self/exe").unwrap_or_default();
-    let frames = call_stack::capture().frames;
-    let caller = frames.first().map(|frame| frame.module.as_str());
-    let Some(library) = caller.filter(|file| Path::new(file) != program) else {
+    let Some(library) = call_stack::library() else {
         complain(
             "cuGetExportTable",
             "the CUDA runtime that is linked into the program has no symbols, and asks the driver for what only NVIDIA's own \
@@ -125,7 +122,7 @@ pub(super) fn note_stripped() {
              library that needs libcudart.so, or do without it"
         ),
     );
-    note(STRIPPED_NOTE, library);
+    note(STRIPPED_NOTE, &library);
 }
 
 #[cfg(test)]
