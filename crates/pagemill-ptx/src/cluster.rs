@@ -185,25 +185,6 @@ impl Clusters {
     }
 }
 
-/// Looks for blocks that do nothing any more.
-#[derive(Debug, Default)]
-pub(crate) struct Idle {
-    instructions: u64,
-    rounds: u32,
-}
-
-impl Idle {
-    /// Whether, after a round of all blocks and so many instructions, nothing has happened in two rounds.
-    pub(crate) fn is_stuck(&mut self, instructions: u64) -> bool {
-        let before = std::mem::replace(&mut self.instructions, instructions);
-        self.rounds = match before == instructions {
-            true => self.rounds + 1,
-            false => 0,
-        };
-        self.rounds >= 2
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,6 @@
 //! Launches without time: each block to its end, or in turns with others where it waits for them.
 
 use crate::Block;
-use crate::cluster::Idle;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
 use crate::launch::{Executor, Launch};
@@ -72,7 +71,7 @@ impl Residents {
         memory: &mut DeviceMemory,
         output: &mut Output,
     ) -> Result<(), Box<Trap>> {
-        let mut idle = Idle::default();
+        let (mut idle_rounds, mut before) = (0, 0);
         loop {
             for cluster in self.next_clusters(launch) {
                 for rank in 0..launch.cluster_blocks() {
@@ -89,7 +88,12 @@ impl Residents {
                 run?;
             }
             self.end_blocks();
-            if idle.is_stuck(self.totals.instructions) {
+            idle_rounds = match self.totals.instructions == before {
+                true => idle_rounds + 1,
+                false => 0,
+            };
+            before = self.totals.instructions;
+            if idle_rounds >= 2 {
                 let mut blocks = self.running.iter().map(|&place| &self.places[place]);
                 let trap = blocks.find_map(|block| block.stuck_in_cluster(launch, memory));
                 trap.map_or(Ok(()), Err)?;
