@@ -96,8 +96,8 @@ fn a_library_without_ptx_is_named() {
         int main() { int* data; cudaMalloc(&data, 4); return launch(data) != 209; }\n";
     let program = write("whole.cu", program);
     let beside = library.parent().expect("a folder").to_str().expect("UTF-8");
-    let rpath = format!("-Wl,-rpath,{beside}");
-    let flags = ["-L", beside, "-lpart", "-Xcompiler", &rpath];
+    let rpath = format!("-rpath={beside}");
+    let flags = ["-L", beside, "-lpart", "-Xlinker", &rpath];
     let program = toolkit.compile(&program, "whole_with_part", &flags);
     let finished = run(&program, &["--functional"], &[]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);

@@ -239,7 +239,7 @@ fn an_allocation_has_a_row_in_the_results_the_table_and_the_report() {
     assert_eq!(row["returned_bytes"], ALL);
     assert_eq!(row["repeated_bytes"], ALL);
     assert_eq!(row["launches"], 2);
-    assert!(row["faults"].as_u64() > Some(0), "{row}");
+    assert!(row["faulted_pages"].as_u64() > Some(0), "{row}");
 }
 
 #[test]

@@ -72,10 +72,16 @@ impl Residents {
         output: &mut Output,
     ) -> Result<(), Box<Trap>> {
         let (mut idle_rounds, mut before) = (0, 0);
+        let cluster_blocks = launch.cluster_blocks();
+        let clusters = launch.blocks() / u64::from(cluster_blocks);
         loop {
-            for cluster in self.next_clusters(launch) {
-                for rank in 0..launch.cluster_blocks() {
-                    self.begin(launch, launch.block_of_cluster(cluster, rank), memory);
+            for cluster in self.next_clusters(launch, clusters) {
+                for rank in 0..cluster_blocks {
+                    let index = match cluster_blocks {
+                        1 => cluster,
+                        _ => launch.block_of_cluster(cluster, rank),
+                    };
+                    self.begin(launch, index, memory);
                 }
             }
             if self.running.is_empty() {
@@ -101,19 +107,19 @@ impl Residents {
         }
     }
 
-    /// The clusters that begin: one where none runs, and as many as run while those wait.
-    fn next_clusters(&mut self, launch: &Launch) -> Range<u64> {
-        let cluster_blocks = u64::from(launch.cluster_blocks());
-        let running = self.running.len() as u64;
-        let room = launch.resident_blocks.saturating_sub(running) / cluster_blocks;
-        let left = launch.blocks() / cluster_blocks - self.next_cluster;
-        let count = match running {
+    /// Those of `clusters` clusters that begin: one where none runs, and as many as run while those wait.
+    fn next_clusters(&mut self, launch: &Launch, clusters: u64) -> Range<u64> {
+        let blocks = u64::from(launch.cluster_blocks());
+        let count = match self.running.len() as u64 {
             0 => 1,
-            _ if left > 0 && self.is_waiting() => running.div_ceil(cluster_blocks).min(room),
+            running if self.is_waiting() => {
+                let room = launch.resident_blocks.saturating_sub(running) / blocks;
+                running.div_ceil(blocks).min(room)
+            }
             _ => 0,
         };
         let first = self.next_cluster;
-        self.next_cluster += count.min(left);
+        self.next_cluster = clusters.min(first + count);
         first..self.next_cluster
     }
 
