@@ -69,7 +69,7 @@ fn blocks_meet_by_calls_of_the_device_runtime() {
     finds_nothing_wrong("grids", &["-rdc=true"], &[&[], &["--functional"]]);
 }
 
-/// Machine code without PTX is the fault of whichever file brings it.
+/// Machine code without PTX is the fault of the file that brings it.
 #[test]
 fn a_library_without_ptx_is_named() {
     let Some(toolkit) = Toolkit::find() else {

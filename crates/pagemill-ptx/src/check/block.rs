@@ -225,8 +225,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Whoever read a word, alone or with others of the warp, a later writer is told of a reader that is not itself, at
-        /// that reader's line, and of one in another warp if there is one.
+        /// Threads read a word, alone or with others of their warp: a later writer hears of a reader that is not itself, at that
+        /// reader's line, and of one in another warp if there is one.
         #[test]
         fn a_writer_learns_of_another_reader(
             reads in prop::collection::vec((0u32..3, 0u32..29, 0u32..4, 1u32..500), 1..12),
