@@ -162,7 +162,9 @@ extern "C" fn start_child(start: *mut c_void) -> c_int {
     // SAFETY: the child's copy of what `clone` put there.
     let start = unsafe { start.cast::<Start>().read() };
     start.calls.after_fork(true);
-    (start.function)(start.argument)
+    let code = (start.function)(start.argument);
+    start.calls.before_end(code);
+    code
 }
 
 /// `syscall` with one of the numbers of [`crate::export::IS_MEMORY_CALL`], and no stack of its own.
@@ -182,6 +184,11 @@ pub unsafe fn syscall(
             #[cfg(target_arch = "x86_64")]
             libc::SYS_fork => fork_by(calls, &call),
             libc::SYS_process_madvise => advise_process(calls, &call),
+            libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => {
+                calls.answer_descriptors(&call)
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_dup2 => calls.answer_descriptors(&call),
             _ => calls.answer(&call),
         }
     };

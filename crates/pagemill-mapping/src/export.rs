@@ -24,6 +24,10 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_process_madvise,
     libc::SYS_set_mempolicy_home_node,
     libc::SYS_mseal,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_dup2,
+    libc::SYS_dup3,
 ]);
 
 #[cfg(target_arch = "x86_64")]

@@ -12,6 +12,18 @@ pub trait MemoryCalls: Sync {
         unsafe { call.perform() }
     }
 
+    /// As [`MemoryCalls::answer`], for `close`, `close_range`, `dup2` and `dup3`.
+    ///
+    /// # Safety
+    /// As the call itself.
+    unsafe fn answer_descriptors(&self, call: &Call) -> Answer {
+        // SAFETY: by the contract of this function, the kernel may be asked for what the program asks for.
+        unsafe { call.perform() }
+    }
+
+    /// Right before the first thread of a child of `clone` ends with `_code`.
+    fn before_end(&self, _code: i32) {}
+
     /// Some time before a fork, of which it is not known whether it can be refused later.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use pagemill_mapping::{Call, LentMemory, MemoryCalls};
 
 use crate::allocator;
 use crate::paged::{Paged, pager};
+use crate::{descriptors, threads};
 
 /// Paged memory of this process.
 pub static LENT: LentMemory<Paged> = LentMemory::new(Paged::default);
@@ -37,6 +38,17 @@ impl MemoryCalls for Calls {
         unsafe { LENT.answer(call) }
     }
 
+    unsafe fn answer_descriptors(&self, call: &Call) -> Answer {
+        // SAFETY: by the contract of this function, the program asks for this call.
+        unsafe { descriptors::answer(call) }
+    }
+
+    fn before_end(&self, code: i32) {
+        if pager().is_some() {
+            threads::end_with_the_last(code);
+        }
+    }
+
     fn prepare_fork(&self) -> Result<(), i32> {
         LENT.prepare_fork()
     }
@@ -55,7 +67,7 @@ impl MemoryCalls for Calls {
         if let Some(pager) = pager() {
             if !is_child {
                 pager.in_parent();
-            } else if let Err(error) = pager.in_child() {
+            } else if let Err(error) = descriptors::keep_new(|| pager.in_child()) {
                 end_now(
                     &format!("pagemill pager: a forked child cannot go on: {error}"),
                     1,

@@ -12,5 +12,7 @@
 mod allocator;
 mod callers;
 mod calls;
+mod descriptors;
 mod paged;
 mod symbols;
+mod threads;

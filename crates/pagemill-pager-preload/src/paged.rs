@@ -11,6 +11,7 @@ use pagemill_mapping::{BlockId, Call, Kind, Source};
 use pagemill_pager::{Pager, SETUP_VARIABLE, Setup};
 
 use crate::callers::find_libraries;
+use crate::{descriptors, threads};
 
 /// The pager of this process; none where nothing is to be paged.
 static PAGER: OnceLock<Option<Pager>> = OnceLock::new();
@@ -41,11 +42,15 @@ static START: extern "C" fn() = {
             return;
         };
         let setup = Setup::from_json(&text.to_string_lossy());
-        let started = setup.and_then(|setup| Ok((setup.start()?, setup.least_bytes)));
+        let started = setup.and_then(|setup| {
+            let pager = descriptors::keep_new(|| setup.start())?;
+            Ok((pager, setup.least_bytes))
+        });
         match started {
             Ok((pager, least)) => {
                 let _ = PAGER.set(Some(pager));
                 find_libraries();
+                threads::watch_the_first();
                 LEAST_BYTES.store(least.max(1) as usize, Ordering::Relaxed);
             }
             Err(error) => end_now(&format!("pagemill pager: {error}"), BAD_SETUP),

@@ -1,14 +1,16 @@
 //! The replaced functions.
 
 use std::arch::naked_asm;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use pagemill_mapping::next;
+use pagemill_mapping::kernel::for_c;
+use pagemill_mapping::{Call, next};
 
 use crate::allocator::{library_bytes, library_free, library_malloc};
 use crate::callers::is_library;
 use crate::calls::{CALLS, LENT, give_up};
+use crate::descriptors::{self, close_for};
 use crate::paged::least_bytes;
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
@@ -48,6 +50,7 @@ macro_rules! with_caller {
 
 with_caller!(malloc, malloc_for, "mov rsi, [rsp]", "mov x1, x30");
 with_caller!(calloc, calloc_for, "mov rdx, [rsp]", "mov x2, x30");
+with_caller!(close, close_for, "mov rsi, [rsp]", "mov x1, x30");
 with_caller!(realloc, realloc_for, "mov rdx, [rsp]", "mov x2, x30");
 
 extern "C" fn malloc_for(bytes: usize, caller: usize) -> *mut c_void {
@@ -127,4 +130,31 @@ pub unsafe extern "C" fn malloc_usable_size(memory: *mut c_void) -> usize {
         // SAFETY: it is neither, so it is the next allocator's, or null.
         None => unsafe { next::malloc_usable_size(memory) },
     }
+}
+
+/// Exports functions on descriptors.
+macro_rules! of_descriptors {
+    ($($name:ident, $number:ident, ($($argument:ident),*);)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: u32),*) -> c_int {
+            let call = Call::new(libc::$number, [$($argument as usize),*]);
+            // SAFETY: by the contract of the replaced function, the program may make this call.
+            unsafe { for_c(descriptors::answer(&call)) as c_int }
+        }
+    )*};
+}
+
+of_descriptors!(
+    close_range, SYS_close_range, (first, last, flags);
+    dup3, SYS_dup3, (from, to, flags);
+);
+#[cfg(target_arch = "x86_64")]
+of_descriptors!(dup2, SYS_dup2, (from, to););
+
+// SAFETY: replaces the function of the C library of this name, with the same contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn closefrom(first: c_int) {
+    // SAFETY: by the contract of the replaced function, the program gives these descriptors up.
+    unsafe { close_range(first.max(0) as u32, u32::MAX, 0) };
 }

@@ -1,0 +1,112 @@
+//! Descriptors of the pager: a program that closes what it did not open does not close these. Without them, memory would read as zeros.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pagemill_linux::process::end_now;
+use pagemill_mapping::Call;
+use pagemill_mapping::kernel::{Answer, for_c};
+
+use crate::callers::is_library;
+
+/// As many descriptors as Linux lets a process have by default.
+const COUNT: usize = 1 << 20;
+
+/// A bit for each descriptor of the pager. `close` may be called in signal handlers, so there is no lock.
+static KEPT: [AtomicU64; COUNT / 64] = [const { AtomicU64::new(0) }; COUNT / 64];
+
+/// Keeps the descriptors that `start` opens. No other thread of the program runs meanwhile.
+pub fn keep_new<T>(start: impl FnOnce() -> T) -> T {
+    KEPT.iter()
+        .for_each(|word| word.store(0, Ordering::Relaxed));
+    let before = open_ones();
+    let started = start();
+    for new in open_ones().into_iter().filter(|new| !before.contains(new)) {
+        if let Some(word) = KEPT.get(new / 64) {
+            word.fetch_or(1 << (new % 64), Ordering::Relaxed);
+        }
+    }
+    started
+}
+
+fn open_ones() -> Vec<usize> {
+    let entries = std::fs::read_dir("/proc/self/fd");
+    let names = entries.into_iter().flatten().flatten();
+    let mut open: Vec<usize> = names
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    // The folder's own is closed by now.
+    // SAFETY: the call reads a number's flags.
+    open.retain(|&number| unsafe { libc::fcntl(number as c_int, libc::F_GETFD) } >= 0);
+    open
+}
+
+fn is_kept(number: usize) -> bool {
+    let word = KEPT.get(number / 64);
+    word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
+}
+
+/// `close`, with the address that it returns to.
+pub extern "C" fn close_for(number: u32, caller: usize) -> c_int {
+    let call = Call::new(libc::SYS_close, [number as usize]);
+    if is_library(caller)
+        && let Some(word) = KEPT.get(number as usize / 64)
+    {
+        word.fetch_and(!(1 << (number % 64)), Ordering::Relaxed);
+    }
+    // SAFETY: the caller gives the descriptor up.
+    for_c(unsafe { answer(&call) }) as c_int
+}
+
+/// Answers `close`, `close_range`, `dup2` and `dup3` as if the pager had no descriptors.
+///
+/// # Safety
+/// As the call itself.
+pub unsafe fn answer(call: &Call) -> Answer {
+    // The kernel takes the lower half of each.
+    let [first, second, flags, ..] = call.arguments.map(|argument| argument as u32 as usize);
+    match call.number {
+        // SAFETY: by the contract of this function, the program gives the range up.
+        libc::SYS_close_range => unsafe { close_range(first, second, flags) },
+        _ if is_kept(first) => -(libc::EBADF as Answer),
+        libc::SYS_close => perform(call),
+        _ if is_kept(second) => end_now(
+            &format!(
+                "pagemill pager: the program puts a descriptor of its own at {second}, which the pager uses; it was stopped, because \
+                 its memory would be wrong"
+            ),
+            1,
+        ),
+        _ => perform(call),
+    }
+}
+
+fn perform(call: &Call) -> Answer {
+    // SAFETY: none of its descriptors is the pager's, and the program asks for the call.
+    unsafe { call.perform() }
+}
+
+/// Closes what is between the descriptors of the pager.
+///
+/// # Safety
+/// As the call itself.
+unsafe fn close_range(first: usize, last: usize, flags: usize) -> Answer {
+    let close = |first: usize, last: usize| {
+        perform(&Call::new(libc::SYS_close_range, [first, last, flags]))
+    };
+    let mut from = first;
+    for number in (first..=last.min(COUNT - 1)).filter(|&number| is_kept(number)) {
+        if from < number {
+            let answer = close(from, number - 1);
+            if answer != 0 {
+                return answer;
+            }
+        }
+        from = number + 1;
+    }
+    if from > last && from > first {
+        0
+    } else {
+        close(from, last)
+    }
+}
