@@ -143,6 +143,11 @@ pub unsafe fn clone(
         // SAFETY: the caller's promise.
         return unsafe { next(function, stack, flags, argument, parent, area, child) };
     }
+    // The C library writes to the stack, and the child runs on it, before faults are answered: a call that is not native makes it plain.
+    let top = stack.addr().wrapping_sub(1) & !4095;
+    let touch = Call::new(libc::SYS_msync, [top, 4096, libc::MS_ASYNC as usize]);
+    // SAFETY: the call changes no memory, and fails where none is.
+    unsafe { calls.answer(&touch) };
     if let Err(error) = calls.before_fork() {
         return for_c(-(error as isize)) as c_int;
     }
@@ -184,11 +189,12 @@ pub unsafe fn syscall(
             #[cfg(target_arch = "x86_64")]
             libc::SYS_fork => fork_by(calls, &call),
             libc::SYS_process_madvise => advise_process(calls, &call),
-            libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => {
-                calls.answer_descriptors(&call)
+            libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => calls.answer_process(&call),
+            libc::SYS_unshare | libc::SYS_setns | libc::SYS_seccomp | libc::SYS_prctl => {
+                calls.answer_process(&call)
             }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_dup2 => calls.answer_descriptors(&call),
+            libc::SYS_dup2 => calls.answer_process(&call),
             _ => calls.answer(&call),
         }
     };

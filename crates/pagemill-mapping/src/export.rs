@@ -28,6 +28,10 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_close_range,
     libc::SYS_dup2,
     libc::SYS_dup3,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_seccomp,
+    libc::SYS_prctl,
 ]);
 
 #[cfg(target_arch = "x86_64")]

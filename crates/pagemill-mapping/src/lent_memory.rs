@@ -60,6 +60,15 @@ impl<S: Source> LentMemory<S> {
         self.with(|table| table.free_heap(start));
     }
 
+    /// Makes all that is lent plain, for good.
+    ///
+    /// # Errors
+    /// There is no memory for it; some of it may be plain.
+    pub fn make_plain(&self) -> Result<(), i32> {
+        let made = self.with(|table| table.make_plain(table.extents()));
+        made.unwrap_or(Ok(()))
+    }
+
     fn lend(&self, bytes: usize, purpose: Purpose) -> Option<usize> {
         let lent = self.with(|table| {
             let lent = table.lend(bytes, purpose)?;

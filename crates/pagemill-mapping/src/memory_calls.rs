@@ -12,11 +12,12 @@ pub trait MemoryCalls: Sync {
         unsafe { call.perform() }
     }
 
-    /// As [`MemoryCalls::answer`], for `close`, `close_range`, `dup2` and `dup3`.
+    /// As [`MemoryCalls::answer`], for calls on descriptors and on the process: `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`,
+    /// `seccomp` and `prctl`.
     ///
     /// # Safety
     /// As the call itself.
-    unsafe fn answer_descriptors(&self, call: &Call) -> Answer {
+    unsafe fn answer_process(&self, call: &Call) -> Answer {
         // SAFETY: by the contract of this function, the kernel may be asked for what the program asks for.
         unsafe { call.perform() }
     }

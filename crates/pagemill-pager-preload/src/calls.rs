@@ -23,6 +23,31 @@ pub fn give_up(range: Range<usize>) {
     }
 }
 
+/// Makes all memory plain where a child could not answer its page faults.
+fn become_plain_for_children() -> Result<(), i32> {
+    match pager() {
+        Some(pager) if !pager.can_be_inherited() => become_plain("a child of fork"),
+        _ => Ok(()),
+    }
+}
+
+/// Ends paging: all memory is in frames, and the threads of the pager end.
+///
+/// # Errors
+/// There is no memory for it, or for another mapping.
+pub fn become_plain(cause: &str) -> Result<(), i32> {
+    let Some(pager) = pager().filter(|pager| !pager.is_retired()) else {
+        return Ok(());
+    };
+    pager.refuse_memory();
+    LENT.make_plain()?;
+    pager.retire();
+    eprintln!(
+        "pagemill pager: {cause} cannot have paged memory here; all memory of this process is in frames from now on, beyond the budget"
+    );
+    Ok(())
+}
+
 /// Notifies the pager before its memory goes, and around each `fork`.
 pub struct Calls;
 
@@ -38,7 +63,7 @@ impl MemoryCalls for Calls {
         unsafe { LENT.answer(call) }
     }
 
-    unsafe fn answer_descriptors(&self, call: &Call) -> Answer {
+    unsafe fn answer_process(&self, call: &Call) -> Answer {
         // SAFETY: by the contract of this function, the program asks for this call.
         unsafe { descriptors::answer(call) }
     }
@@ -50,10 +75,12 @@ impl MemoryCalls for Calls {
     }
 
     fn prepare_fork(&self) -> Result<(), i32> {
+        become_plain_for_children()?;
         LENT.prepare_fork()
     }
 
     fn before_fork(&self) -> Result<(), i32> {
+        become_plain_for_children()?;
         LENT.before_fork()?;
         if let Some(pager) = pager() {
             pager.before_fork();

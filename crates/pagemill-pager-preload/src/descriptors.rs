@@ -8,6 +8,8 @@ use pagemill_mapping::Call;
 use pagemill_mapping::kernel::{Answer, for_c};
 
 use crate::callers::is_library;
+use crate::calls::become_plain;
+use crate::threads;
 
 /// As many descriptors as Linux lets a process have by default.
 const COUNT: usize = 1 << 20;
@@ -58,7 +60,7 @@ pub extern "C" fn close_for(number: u32, caller: usize) -> c_int {
     for_c(unsafe { answer(&call) }) as c_int
 }
 
-/// Answers `close`, `close_range`, `dup2` and `dup3` as if the pager had no descriptors.
+/// Answers `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`, `seccomp` and `prctl` as if the pager had no descriptors.
 ///
 /// # Safety
 /// As the call itself.
@@ -66,6 +68,9 @@ pub unsafe fn answer(call: &Call) -> Answer {
     // The kernel takes the lower half of each.
     let [first, second, flags, ..] = call.arguments.map(|argument| argument as u32 as usize);
     match call.number {
+        libc::SYS_unshare | libc::SYS_setns => alone(call),
+        libc::SYS_seccomp => filtered(call, first <= libc::SECCOMP_SET_MODE_FILTER as usize),
+        libc::SYS_prctl => filtered(call, first == libc::PR_SET_SECCOMP as usize),
         // SAFETY: by the contract of this function, the program gives the range up.
         libc::SYS_close_range => unsafe { close_range(first, second, flags) },
         _ if is_kept(first) => -(libc::EBADF as Answer),
@@ -84,6 +89,33 @@ pub unsafe fn answer(call: &Call) -> Answer {
 fn perform(call: &Call) -> Answer {
     // SAFETY: none of its descriptors is the pager's, and the program asks for the call.
     unsafe { call.perform() }
+}
+
+/// A call that the kernel refuses while there are threads: those of the pager do not count.
+fn alone(call: &Call) -> Answer {
+    const TRIES: u32 = 200;
+    let mut answer = perform(call);
+    let is_refused = |answer: Answer| answer == -(libc::EINVAL as Answer);
+    if !is_refused(answer) || become_plain("a process of this kind").is_err() {
+        return answer;
+    }
+    // The kernel counts a thread for a moment after its end.
+    for _ in 0..TRIES {
+        answer = perform(call);
+        if !is_refused(answer) || threads::is_alone() == Some(false) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    answer
+}
+
+/// A thread with a filter may not be able to page: it could not even give its memory back.
+fn filtered(call: &Call, sets_filter: bool) -> Answer {
+    if sets_filter && let Err(error) = become_plain("a process with this filter") {
+        return -(error as Answer);
+    }
+    perform(call)
 }
 
 /// Closes what is between the descriptors of the pager.

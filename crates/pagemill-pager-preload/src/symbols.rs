@@ -148,6 +148,8 @@ macro_rules! of_descriptors {
 of_descriptors!(
     close_range, SYS_close_range, (first, last, flags);
     dup3, SYS_dup3, (from, to, flags);
+    unshare, SYS_unshare, (flags);
+    setns, SYS_setns, (descriptor, kind);
 );
 #[cfg(target_arch = "x86_64")]
 of_descriptors!(dup2, SYS_dup2, (from, to););
@@ -157,4 +159,18 @@ of_descriptors!(dup2, SYS_dup2, (from, to););
 pub unsafe extern "C" fn closefrom(first: c_int) {
     // SAFETY: by the contract of the replaced function, the program gives these descriptors up.
     unsafe { close_range(first.max(0) as u32, u32::MAX, 0) };
+}
+
+// SAFETY: replaces the function of the C library of this name, whose further arguments are as wide.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(
+    option: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+) -> c_int {
+    let call = Call::new(libc::SYS_prctl, [option, second, third, fourth, fifth]);
+    // SAFETY: by the contract of the replaced function, the program may make this call.
+    unsafe { for_c(descriptors::answer(&call)) as c_int }
 }

@@ -41,24 +41,22 @@ pub fn end_with_the_last(code: i32) {
 }
 
 fn wait_for_the_others() {
-    while !is_last() {
+    while is_alone() != Some(true) {
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Whether all other threads are the pager's, or have ended. A process that cannot list them waits.
-fn is_last() -> bool {
+/// Whether all other threads are the pager's, or have ended. Not known where the process cannot list them.
+pub fn is_alone() -> Option<bool> {
     // SAFETY: returns a number.
     let own = unsafe { libc::gettid() }.to_string();
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
-        return false;
-    };
-    threads.flatten().all(|thread| {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    Some(threads.flatten().all(|thread| {
         let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
         thread.file_name().to_str() == Some(&own)
             || stat.is_empty()
             || stat.contains("(pagemill-")
             || stat.contains(") Z ")
             || stat.contains(") X ")
-    })
+    }))
 }

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,6 +48,9 @@ pub enum PagerError {
     /// A file cannot be memory, or cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// It gives out no more memory.
+    #[error("the pager has ended: a child, a filter or a namespace allowed no paged memory")]
+    Retired,
     /// A child has no threads that answer faults in the parent.
     #[error("a child of fork has no paged memory where threads answer their own faults")]
     InThread,
@@ -81,6 +84,8 @@ pub struct Core {
     resident: Vec<AtomicU32>,
     /// The process that has the memory: a child of `fork` may inherit this value alone.
     process: AtomicU32,
+    /// Whether no more memory is paged.
+    is_retired: AtomicBool,
 }
 
 impl fmt::Debug for Core {
@@ -134,6 +139,7 @@ impl Pager {
             userfault: RwLock::new(userfault),
             stop,
             process: AtomicU32::new(std::process::id()),
+            is_retired: AtomicBool::new(false),
         });
         let pager = Self {
             core,
@@ -232,6 +238,9 @@ impl Pager {
     fn map(&self, bytes: u64, file: Option<MappedFile>) -> Result<Arc<Region>, PagerError> {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
+        if self.is_retired() {
+            return Err(PagerError::Retired);
+        }
         let memory = Paged::map(&self.core.userfault(), bytes.max(1))?;
         Ok(self.core.enter(memory, file))
     }
@@ -287,6 +296,38 @@ impl Pager {
         &self.core.counters
     }
 
+    /// Whether a child of `fork` could answer page faults: this process may, and has descriptors left for it.
+    pub fn can_be_inherited(&self) -> bool {
+        if self.is_retired() || self.core.config.in_thread {
+            return true;
+        }
+        let copies = (0..self.core.handlers() + 2).map(|_| self.core.stop.try_clone());
+        let copies: std::io::Result<Vec<_>> = copies.collect();
+        copies.is_ok() && open(&self.core.config).is_ok()
+    }
+
+    /// From now on, there is no more paged memory to get. What was given out is paged until it is made plain.
+    pub fn refuse_memory(&self) {
+        self.core.is_retired.store(true, Ordering::SeqCst);
+        // A thread that did not see it has its memory.
+        self.core.gate.close();
+        self.core.gate.open();
+    }
+
+    /// Whether [`Pager::refuse_memory`] was called.
+    pub fn is_retired(&self) -> bool {
+        self.core.is_retired.load(Ordering::SeqCst)
+    }
+
+    /// Ends the threads that answer faults. No memory is paged any more.
+    pub fn retire(&self) {
+        let _ = rustix::io::write(&self.core.stop, &1_u64.to_ne_bytes());
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+
     /// Called before `fork`: no thread is inside of the pager until [`Pager::in_parent`] or [`Pager::in_child`].
     pub fn before_fork(&self) {
         self.core.gate.close();
@@ -307,6 +348,10 @@ impl Pager {
     /// The child can have none: its paged memory is lost.
     pub fn in_child(&self) -> Result<(), PagerError> {
         let core = &self.core;
+        if self.is_retired() {
+            core.gate.open();
+            return Ok(());
+        }
         if core.config.in_thread {
             return Err(PagerError::InThread);
         }
@@ -340,11 +385,7 @@ impl Pager {
 impl Drop for Pager {
     fn drop(&mut self) {
         drop(self.answering().take());
-        let _ = rustix::io::write(&self.core.stop, &1_u64.to_ne_bytes());
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            let _ = thread.join();
-        }
+        self.retire();
     }
 }
 

@@ -207,3 +207,26 @@ fn without_a_setup_a_program_runs_as_ever() {
         .output();
     assert!(output.expect("it runs").status.success());
 }
+
+/// Descriptors, children and threads are the program's: each form prints the same without the library.
+#[test]
+fn descriptors_children_and_threads_are_the_programs() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/process.c");
+    let program = memory_programs::build(folder.path(), source, &["-Wextra"]);
+    let forms = "close close_range closefrom few_descriptors user filter filter_all namespace clone clone_paged last_thread";
+    for form in forms.split(' ') {
+        let command = || {
+            let mut command = Command::new("timeout");
+            command.args(["-k1", "60"]).arg(&program).arg(form);
+            command
+        };
+        let plain = command().output().expect("it runs");
+        let paged = run(command(), &Setup::new(2 << 20, "compressed"));
+        assert_eq!(paged.status, plain.status, "{form}: {paged:?}");
+        assert_eq!(paged.stdout, plain.stdout, "{form}: {paged:?}");
+    }
+}

@@ -1,0 +1,98 @@
+// What a program does with descriptors, children and threads. Its output is that of a run without the pager.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = 8 << 20, STACK = 1 << 20 };
+
+static unsigned char *memory;
+
+static int wrong(void) {
+    int pages = 0;
+    for (size_t i = 0; i < SIZE; i += 4096) pages += memory[i] != (unsigned char)(1 + i / 4096 % 251);
+    return pages;
+}
+
+static int body(void *unused) {
+    (void)unused;
+    return wrong() ? 1 : 42;
+}
+
+static int status_of(pid_t child) {
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) return -errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int forked(void) {
+    pid_t child = fork();
+    if (!child) _exit(body(0));
+    return status_of(child);
+}
+
+static int filter(int flags) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (flags) return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+static void *last(void *unused) {
+    usleep(50000);
+    printf("the last thread: %d\n", wrong());
+    return unused;
+}
+
+int main(int count, char **words) {
+    const char *form = count > 1 ? words[1] : "";
+    int answer = 0, child = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    memory = malloc(SIZE);
+    for (size_t i = 0; i < SIZE; i += 4096) memory[i] = (unsigned char)(1 + i / 4096 % 251);
+    if (!strcmp(form, "close"))
+        for (int i = 3; i < 1024; i++) answer += close(i) == 0;
+    if (!strcmp(form, "close_range")) answer = close_range(3, ~0U, 0);
+    if (!strcmp(form, "closefrom")) closefrom(3);
+    if (!strcmp(form, "few_descriptors")) answer = setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
+    if (!strcmp(form, "user")) answer = setgid(65534) || setuid(65534);
+    if (!strcmp(form, "filter")) answer = filter(0);
+    if (!strcmp(form, "filter_all")) answer = filter(SECCOMP_FILTER_FLAG_TSYNC);
+    if (!strcmp(form, "namespace")) answer = unshare(CLONE_NEWUSER);
+    if (!strcmp(form, "last_thread")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, last, NULL);
+        pthread_exit(NULL);
+    }
+    if (!strncmp(form, "clone", 5) && strncmp(form, "close", 5)) {
+        unsigned char *stack = !strcmp(form, "clone")
+            ? mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)
+            : malloc(STACK);
+        child = status_of(clone(body, stack + STACK, SIGCHLD, NULL));
+    } else {
+        child = forked();
+    }
+    printf("%s: %d, child %d, wrong %d\n", form, answer, child, wrong());
+    memory = realloc(memory, 2 * SIZE);
+    printf("%d\n", memory ? wrong() : -1);
+    return 7;
+}
