@@ -17,13 +17,14 @@ const COUNT: usize = 1 << 20;
 /// A bit for each descriptor of the pager. `close` may be called in signal handlers, so there is no lock.
 static KEPT: [AtomicU64; COUNT / 64] = [const { AtomicU64::new(0) }; COUNT / 64];
 
-/// Keeps the descriptors that `start` opens. No other thread of the program runs meanwhile.
+/// Keeps the descriptors that `start` opens, beside those that it leaves of what was kept. No other thread of the program runs meanwhile.
 pub fn keep_new<T>(start: impl FnOnce() -> T) -> T {
+    let mut others = open_ones();
+    others.retain(|&number| !is_kept(number));
     KEPT.iter()
         .for_each(|word| word.store(0, Ordering::Relaxed));
-    let before = open_ones();
     let started = start();
-    for new in open_ones().into_iter().filter(|new| !before.contains(new)) {
+    for new in open_ones().into_iter().filter(|new| !others.contains(new)) {
         if let Some(word) = KEPT.get(new / 64) {
             word.fetch_or(1 << (new % 64), Ordering::Relaxed);
         }

@@ -37,8 +37,9 @@ static int status_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static int forked(void) {
+static int forked(int is_daemon) {
     pid_t child = fork();
+    for (int i = 0; !child && is_daemon && i < 1024; i++) close(i);
     if (!child) _exit(body(0));
     return status_of(child);
 }
@@ -89,7 +90,7 @@ int main(int count, char **words) {
             : malloc(STACK);
         child = status_of(clone(body, stack + STACK, SIGCHLD, NULL));
     } else {
-        child = forked();
+        child = forked(!strcmp(form, "daemon"));
     }
     printf("%s: %d, child %d, wrong %d\n", form, answer, child, wrong());
     memory = realloc(memory, 2 * SIZE);

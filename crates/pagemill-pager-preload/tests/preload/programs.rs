@@ -217,7 +217,7 @@ fn descriptors_children_and_threads_are_the_programs() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/process.c");
     let program = memory_programs::build(folder.path(), source, &["-Wextra"]);
-    let forms = "close close_range closefrom few_descriptors user filter filter_all namespace clone clone_paged last_thread";
+    let forms = "daemon close close_range closefrom few_descriptors user filter filter_all namespace clone clone_paged last_thread";
     for form in forms.split(' ') {
         let command = || {
             let mut command = Command::new("timeout");
@@ -225,8 +225,10 @@ fn descriptors_children_and_threads_are_the_programs() {
             command
         };
         let plain = command().output().expect("it runs");
-        let paged = run(command(), &Setup::new(2 << 20, "compressed"));
-        assert_eq!(paged.status, plain.status, "{form}: {paged:?}");
-        assert_eq!(paged.stdout, plain.stdout, "{form}: {paged:?}");
+        for to in ["compressed", folder.path().to_str().expect("text")] {
+            let paged = run(command(), &Setup::new(2 << 20, to));
+            assert_eq!(paged.status, plain.status, "{form}, {to}: {paged:?}");
+            assert_eq!(paged.stdout, plain.stdout, "{form}, {to}: {paged:?}");
+        }
     }
 }
