@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
-use pagemill_linux::process::{SignalsHeld, end_now};
-use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault};
+use pagemill_linux::process::{SignalsHeld, end_now, refuse_signals};
+use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault, hold_open};
 use pagemill_policy::paging::{Move, PagingSpec, TraceEvent};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
@@ -175,20 +175,33 @@ impl Pager {
             let mut worker = Worker::new(&self.core, &userfault)?;
             let waiter = FaultWaiter::new(&userfault, self.core.stop())?;
             let ready = ready.clone();
-            let start = move || {
+            self.start_thread(&number.to_string(), move || {
                 let _ = ready.send(());
                 worker.run(&waiter);
-            };
-            let thread = std::thread::Builder::new()
-                .name(format!("pagemill-pager-{number}"))
-                .spawn(start)
-                .map_err(PagerError::Thread)?;
-            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-            threads.push(thread);
+            })?;
         }
+        let core = Arc::clone(&self.core);
+        self.start_thread("holder", move || {
+            refuse_signals();
+            hold_open(&userfault, core.stop(), || {
+                let _ = ready.send(());
+            });
+        })?;
         // A thread that starts calls the program's allocator, whose memory must not be paged before.
-        drop(ready);
-        (is_ready.iter().take(self.core.config.handlers.get())).for_each(|()| {});
+        (is_ready.iter().take(self.core.config.handlers.get() + 1)).for_each(|()| {});
+        Ok(())
+    }
+
+    fn start_thread(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Result<(), PagerError> {
+        let thread = std::thread::Builder::new().name(format!("pagemill-pager-{name}"));
+        let thread = thread.spawn(run).map_err(PagerError::Thread)?;
+        (self.threads.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(thread);
         Ok(())
     }
 

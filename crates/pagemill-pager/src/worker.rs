@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pagemill_linux::clock;
+use pagemill_linux::process::end_now;
 use pagemill_linux::userfault::{FaultWaiter, Frames, PagedFault, Taken, Userfault};
 use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
@@ -109,12 +110,13 @@ impl Worker {
     pub fn run(&mut self, waiter: &FaultWaiter) {
         pagemill_linux::process::refuse_signals();
         let mut clock = CpuClock::default();
-        while waiter.wait() {
-            // Another worker may have taken it.
-            let Ok(Some(fault)) = self.userfault.next() else {
-                continue;
-            };
-            self.serve_timed(fault);
+        while waiter.wait().unwrap_or_else(|error| closed(&error)) {
+            match self.userfault.next() {
+                Ok(Some(fault)) => self.serve_timed(fault),
+                // Another worker has taken it.
+                Ok(None) => continue,
+                Err(error) => closed(&error),
+            }
             clock.tick(&self.core.counters);
         }
     }
@@ -402,4 +404,15 @@ fn read(core: &Core, bytes: &mut [u8], records: &[Record], slots: &mut Vec<Slot>
             core.damaged(record.slot().unwrap_or(NO_SLOT));
         }
     }
+}
+
+/// Ends the process: nothing can answer its page faults any more.
+fn closed(error: &std::io::Error) -> ! {
+    end_now(
+        &format!(
+            "pagemill pager: the program closed a descriptor that the pager uses ({error}); it was stopped, because its memory would be \
+             wrong. Close only what the program has opened"
+        ),
+        1,
+    )
 }

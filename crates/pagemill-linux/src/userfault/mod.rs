@@ -19,5 +19,5 @@ pub use frames::{Frames, Taken};
 pub use paged::{Paged, PagedFault, Userfault};
 pub use signal::{Answer, Answering};
 pub use support::{Feature, Support};
-pub use waiter::FaultWaiter;
+pub use waiter::{FaultWaiter, hold_open};
 pub use watch::FaultWatch;

@@ -79,7 +79,10 @@ impl Userfault {
                     size_of::<Message>(),
                 )
             };
-            if read == size_of::<Message>() as isize {
+            if read >= 0 && read != size_of::<Message>() as isize {
+                return Err(io::Error::other("the descriptor is another file's"));
+            }
+            if read >= 0 {
                 if message.event == EVENT_PAGEFAULT {
                     return Ok(Some(PagedFault {
                         address: message.address & !(UNIT - 1),

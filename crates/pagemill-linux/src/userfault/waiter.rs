@@ -1,6 +1,9 @@
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use super::Userfault;
 use crate::{OsError, Result};
@@ -29,15 +32,45 @@ impl FaultWaiter {
     }
 
     /// Returns when there may be a fault; `false` when it is time to stop.
-    pub fn wait(&self) -> bool {
+    ///
+    /// # Errors
+    /// The descriptor is gone: the program has closed it.
+    pub fn wait(&self) -> io::Result<bool> {
         let mut events = [Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(FAULT),
         }; 2];
         match epoll::wait(&self.epoll, &mut events, None) {
-            Ok(count) => events[..count].iter().all(|event| event.data.u64() != STOP),
-            // Interrupted.
-            Err(_) => true,
+            Ok(count) => Ok(events[..count].iter().all(|event| event.data.u64() != STOP)),
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Holds `userfault` until `stop` has something to read. Where a program closes its last descriptor, the kernel answers faults with
+/// zeros; the calling thread has one in a table of its own, which no other thread can close. `ready` runs once that table has nothing
+/// of the program's. Where the kernel gives the thread no table, it returns.
+pub fn hold_open(userfault: &Userfault, stop: BorrowedFd<'_>, ready: impl FnOnce()) {
+    // SAFETY: this thread gets a copy of the table; those of other threads stay as they are.
+    let has_own = unsafe { libc::unshare(libc::CLONE_FILES) } == 0;
+    if has_own {
+        close_others([userfault.as_fd(), stop].map(|kept| kept.as_raw_fd() as u32));
+    }
+    ready();
+    let mut polled = [PollFd::new(&stop, PollFlags::IN)];
+    while has_own && poll(&mut polled, None) == Err(Errno::INTR) {}
+}
+
+/// Closes all but two descriptors of this thread's own table.
+fn close_others(mut kept: [u32; 2]) {
+    kept.sort_unstable();
+    let mut first = 0;
+    for end in [kept[0], kept[1], u32::MAX] {
+        if first < end {
+            // SAFETY: the table is this thread's own, and this thread uses the two descriptors that are kept.
+            unsafe { libc::close_range(first, end - 1, 0) };
+        }
+        first = end.saturating_add(1);
     }
 }

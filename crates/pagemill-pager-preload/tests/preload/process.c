@@ -64,6 +64,21 @@ static void *last(void *unused) {
     return unused;
 }
 
+// Past the C library.
+static long close_by_instruction(void) {
+#ifdef __x86_64__
+    long answer = SYS_close_range;
+    register long flags __asm__("rdx") = 0;
+    __asm__ volatile("syscall" : "+a"(answer) : "D"(3L), "S"((long)~0U), "r"(flags) : "rcx", "r11", "memory");
+    return answer;
+#else
+    register long number __asm__("x8") = SYS_close_range, first __asm__("x0") = 3, last __asm__("x1") = ~0U;
+    register long flags __asm__("x2") = 0;
+    __asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(last), "r"(flags) : "memory");
+    return first;
+#endif
+}
+
 int main(int count, char **words) {
     const char *form = count > 1 ? words[1] : "";
     int answer = 0, child = 0;
@@ -74,6 +89,11 @@ int main(int count, char **words) {
         for (int i = 3; i < 1024; i++) answer += close(i) == 0;
     if (!strcmp(form, "close_range")) answer = close_range(3, ~0U, 0);
     if (!strcmp(form, "closefrom")) closefrom(3);
+    if (!strcmp(form, "instruction")) {
+        answer = (int)close_by_instruction();
+        printf("closed: %d, wrong %d\n", answer, wrong());
+        return 7;
+    }
     if (!strcmp(form, "few_descriptors")) answer = setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
     if (!strcmp(form, "user")) answer = setgid(65534) || setuid(65534);
     if (!strcmp(form, "filter")) answer = filter(0);

@@ -208,6 +208,15 @@ fn without_a_setup_a_program_runs_as_ever() {
     assert!(output.expect("it runs").status.success());
 }
 
+/// A run of `process.c` in this form, with a limit of time.
+fn process(folder: &Path, form: &str) -> Command {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/process.c");
+    let program = memory_programs::build(folder, source, &["-Wextra"]);
+    let mut command = Command::new("timeout");
+    command.args(["-k1", "60"]).arg(program).arg(form);
+    command
+}
+
 /// Descriptors, children and threads are the program's: each form prints the same without the library.
 #[test]
 fn descriptors_children_and_threads_are_the_programs() {
@@ -215,20 +224,30 @@ fn descriptors_children_and_threads_are_the_programs() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/process.c");
-    let program = memory_programs::build(folder.path(), source, &["-Wextra"]);
     let forms = "daemon close close_range closefrom few_descriptors user filter filter_all namespace clone clone_paged last_thread";
     for form in forms.split(' ') {
-        let command = || {
-            let mut command = Command::new("timeout");
-            command.args(["-k1", "60"]).arg(&program).arg(form);
-            command
-        };
-        let plain = command().output().expect("it runs");
+        let plain = process(folder.path(), form).output().expect("it runs");
         for to in ["compressed", folder.path().to_str().expect("text")] {
-            let paged = run(command(), &Setup::new(2 << 20, to));
+            let paged = run(process(folder.path(), form), &Setup::new(2 << 20, to));
             assert_eq!(paged.status, plain.status, "{form}, {to}: {paged:?}");
             assert_eq!(paged.stdout, plain.stdout, "{form}, {to}: {paged:?}");
         }
     }
+}
+
+/// No function of the library sees it: the memory would read as zeros, if the descriptor were the last one.
+#[test]
+fn a_program_that_closes_the_pagers_descriptors_by_an_instruction_ends_with_a_message() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let paged = run(
+        process(folder.path(), "instruction"),
+        &Setup::new(2 << 20, "compressed"),
+    );
+    assert_eq!(paged.status.code(), Some(1), "{paged:?}");
+    assert!(paged.stdout.is_empty(), "{paged:?}");
+    let said = String::from_utf8_lossy(&paged.stderr);
+    assert!(said.contains("closed a descriptor"), "{said}");
 }
