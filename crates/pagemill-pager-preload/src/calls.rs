@@ -4,14 +4,11 @@ use std::ops::Range;
 
 use pagemill_linux::process::end_now;
 use pagemill_mapping::kernel::Answer;
-use pagemill_mapping::{Call, LentMemory, MemoryCalls};
+use pagemill_mapping::{Call, MemoryCalls};
 
 use crate::allocator;
-use crate::paged::{Paged, pager};
+use crate::paged::{LENT, become_plain, pager};
 use crate::{descriptors, threads};
-
-/// Paged memory of this process.
-pub static LENT: LentMemory<Paged> = LentMemory::new(Paged::default);
 
 /// The calls of this process.
 pub static CALLS: Calls = Calls;
@@ -29,23 +26,6 @@ fn become_plain_for_children() -> Result<(), i32> {
         Some(pager) if !pager.can_be_inherited() => become_plain("a child of fork"),
         _ => Ok(()),
     }
-}
-
-/// Ends paging: all memory is in frames, and the threads of the pager end.
-///
-/// # Errors
-/// There is no memory for it, or for another mapping.
-pub fn become_plain(cause: &str) -> Result<(), i32> {
-    let Some(pager) = pager().filter(|pager| !pager.is_retired()) else {
-        return Ok(());
-    };
-    pager.refuse_memory();
-    LENT.make_plain()?;
-    pager.retire();
-    eprintln!(
-        "pagemill pager: {cause} cannot have paged memory here; all memory of this process is in frames from now on, beyond the budget"
-    );
-    Ok(())
 }
 
 /// Notifies the pager before its memory goes, and around each `fork`.

@@ -8,7 +8,7 @@ use pagemill_mapping::Call;
 use pagemill_mapping::kernel::{Answer, for_c};
 
 use crate::callers::is_library;
-use crate::calls::become_plain;
+use crate::paged::become_plain;
 use crate::threads;
 
 /// As many descriptors as Linux lets a process have by default.

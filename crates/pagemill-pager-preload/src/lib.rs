@@ -14,5 +14,6 @@ mod callers;
 mod calls;
 mod descriptors;
 mod paged;
+mod start;
 mod symbols;
 mod threads;

@@ -5,26 +5,29 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pagemill_linux::process::end_now;
 use pagemill_mapping::call::has;
-use pagemill_mapping::{BlockId, Call, Kind, Source};
-use pagemill_pager::{Pager, SETUP_VARIABLE, Setup};
-
-use crate::callers::find_libraries;
-use crate::{descriptors, threads};
+use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
+use pagemill_pager::Pager;
 
 /// The pager of this process; none where nothing is to be paged.
-static PAGER: OnceLock<Option<Pager>> = OnceLock::new();
+static PAGER: OnceLock<Pager> = OnceLock::new();
 
 /// Smallest allocation that is paged. None is before the pager runs.
 static LEAST_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Exit code for wrong settings, as that of the command.
-const BAD_SETUP: i32 = 2;
+/// Paged memory of this process.
+pub static LENT: LentMemory<Paged> = LentMemory::new(Paged::default);
+
+/// From now on, allocations of `least_bytes` bytes and more are `pager`'s.
+pub fn begin(pager: Pager, least_bytes: u64) {
+    if PAGER.set(pager).is_ok() {
+        LEAST_BYTES.store(least_bytes.max(1) as usize, Ordering::Relaxed);
+    }
+}
 
 /// The pager, once it runs.
 pub fn pager() -> Option<&'static Pager> {
-    PAGER.get()?.as_ref()
+    PAGER.get()
 }
 
 /// Smallest allocation that is paged, in bytes.
@@ -32,32 +35,22 @@ pub fn least_bytes() -> usize {
     LEAST_BYTES.load(Ordering::Relaxed)
 }
 
-/// Before the program's `main`: starts the pager that the environment asks for, or ends the program.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = {
-    extern "C" fn start() {
-        let Some(text) = std::env::var_os(SETUP_VARIABLE) else {
-            let _ = PAGER.set(None);
-            return;
-        };
-        let setup = Setup::from_json(&text.to_string_lossy());
-        let started = setup.and_then(|setup| {
-            let pager = descriptors::keep_new(|| setup.start())?;
-            Ok((pager, setup.least_bytes))
-        });
-        match started {
-            Ok((pager, least)) => {
-                let _ = PAGER.set(Some(pager));
-                find_libraries();
-                threads::watch_the_first();
-                LEAST_BYTES.store(least.max(1) as usize, Ordering::Relaxed);
-            }
-            Err(error) => end_now(&format!("pagemill pager: {error}"), BAD_SETUP),
-        }
-    }
-    start
-};
+/// Ends paging: all memory is in frames, and the threads of the pager end.
+///
+/// # Errors
+/// There is no memory for it, or for another mapping.
+pub fn become_plain(cause: &str) -> Result<(), i32> {
+    let Some(pager) = pager().filter(|pager| !pager.is_retired()) else {
+        return Ok(());
+    };
+    pager.refuse_memory();
+    LENT.make_plain()?;
+    pager.retire();
+    eprintln!(
+        "pagemill pager: {cause} cannot have paged memory here; all memory of this process is in frames from now on, beyond the budget"
+    );
+    Ok(())
+}
 
 /// Memory of the pager, which knows by itself what was unmapped.
 #[derive(Default)]

@@ -9,9 +9,9 @@ use pagemill_mapping::{Call, next};
 
 use crate::allocator::{library_bytes, library_free, library_malloc};
 use crate::callers::is_library;
-use crate::calls::{CALLS, LENT, give_up};
+use crate::calls::{CALLS, give_up};
 use crate::descriptors::{self, close_for};
-use crate::paged::least_bytes;
+use crate::paged::{LENT, least_bytes};
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
 

@@ -11,7 +11,7 @@ use super::path::Path;
 use super::pattern::Pattern;
 use super::service::{self, Output};
 use super::step::{BarrierPhase, MemoryAccess, StepTotals};
-use super::warp::{CLOCK_READS, Poll, Warp, WarpState};
+use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::ast::Space;
@@ -370,10 +370,7 @@ impl Engine<'_, '_> {
             Op::PredicateLogic => predicate_logic(frame, inst, mask),
             Op::Service => {
                 let service = &self.code.services[inst.aux as usize];
-                let clock = match service {
-                    Service::Clock { .. } => self.clock(),
-                    _ => 0,
-                };
+                let clock = self.clock(service);
                 service::execute(service, frame, self.stores, self.output, clock, mask)?;
             }
             Op::Fence => {
@@ -456,27 +453,17 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// What the clock registers show: the PTX instructions that this warp has executed, and the cycles that it has skipped. It
-    /// skips some while it only asks for the time, again and again: a sixteenth of its waiting so far.
-    fn clock(&mut self) -> u64 {
+    /// What the clock registers show: the PTX instructions that this warp has executed, and the cycles that it has skipped while it
+    /// only asked for the time, again and again. No other service needs it.
+    fn clock(&mut self, service: &Service) -> u64 {
+        if !matches!(service, Service::Clock { .. }) {
+            return 0;
+        }
         let closed = self.meter.totals.instructions.wrapping_sub(self.already);
         let executed = self.warp.executed.wrapping_add(closed);
         let now = executed.wrapping_add(self.meter.open(self.pc)) + self.warp.skipped_cycles;
         let place = (self.pc, self.warp.path.mask, self.warp.accesses);
-        let poll = &mut self.warp.poll;
-        if poll.place != place {
-            let (since, reads) = (now, 0);
-            *poll = Poll {
-                place,
-                since,
-                reads,
-            };
-        }
-        poll.reads += 1;
-        let skip = match poll.reads {
-            0..CLOCK_READS => 0,
-            _ => (now - poll.since) / 16,
-        };
+        let skip = self.warp.poll.skip(place, now);
         self.warp.skipped_cycles += skip;
         self.meter.totals.latency_cycles += skip;
         now + skip

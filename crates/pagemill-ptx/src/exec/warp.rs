@@ -18,14 +18,32 @@ pub(crate) enum WarpState {
 }
 
 /// Reads of the clock at one place, with no access to memory between them, after which a warp only waits.
-pub(crate) const CLOCK_READS: u64 = 64;
+const CLOCK_READS: u64 = 64;
 
 /// Where the clock was read last, by which lanes and after how many accesses; since when, and how often.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Poll {
-    pub place: (u32, u32, u64),
-    pub since: u64,
-    pub reads: u64,
+    place: (u32, u32, u64),
+    since: u64,
+    reads: u64,
+}
+
+impl Poll {
+    /// Cycles that a warp skips which asks for the time at `place`, `now`: a sixteenth of its waiting so far.
+    pub fn skip(&mut self, place: (u32, u32, u64), now: u64) -> u64 {
+        if self.place != place {
+            *self = Self {
+                place,
+                since: now,
+                reads: 0,
+            };
+        }
+        self.reads += 1;
+        match self.reads {
+            0..CLOCK_READS => 0,
+            _ => (now - self.since) / 16,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
