@@ -33,6 +33,15 @@ impl TableStyle {
             color: is_terminal && !no_color && !dumb,
         }
     }
+
+    /// This with lines of at most `width` characters.
+    pub fn at_most(self, width: u16) -> Self {
+        let width = self.width.map_or(width, |own| own.min(width));
+        Self {
+            width: Some(width),
+            ..self
+        }
+    }
 }
 
 /// The rows, what they have in common, and the claims, each line ended.
@@ -76,9 +85,34 @@ pub fn render_rows(set: &ResultSet, style: &TableStyle) -> String {
                 )
             })
             .collect();
-        out.push_str(&format!("In every row: {}\n", settings.join(", ")));
+        out.push_str(&wrapped(
+            &format!("In every row: {}", settings.join(", ")),
+            style,
+        ));
     }
     out
+}
+
+/// `text` in lines that fit, broken at spaces.
+fn wrapped(text: &str, style: &TableStyle) -> String {
+    let width = style
+        .width
+        .map_or(usize::MAX, |width| usize::from(width.max(WIDTH_MIN)));
+    let (mut out, mut used) = (String::new(), 0);
+    for word in text.split(' ') {
+        let letters = word.chars().count() + 1;
+        let is_new = used > 0 && used + letters > width;
+        out.push_str(if is_new {
+            "\n"
+        } else if used > 0 {
+            " "
+        } else {
+            ""
+        });
+        out.push_str(word);
+        used = if is_new { letters } else { used + letters };
+    }
+    out + "\n"
 }
 
 /// The claims with their published and measured figures and the verdicts.

@@ -8,7 +8,8 @@ use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{OutputDir, ResultSet};
 use pagemill_run::Stdout;
 use pagemill_run::advisor::{
-    ALLOCATION_ROW, Answer, CHANGE_ROW, Progress, Question, apply, result_set, table_of,
+    ALLOCATION_ROW, Answer, CHANGE_ROW, Progress, Question, apply, calls_to_add, result_set,
+    table_of,
 };
 use pagemill_scenario::CudaPoint;
 
@@ -20,6 +21,8 @@ use crate::failure::Failure;
 use crate::output::{note, print_results, print_text, write_results};
 use crate::run::interrupt;
 
+/// Characters in a line of a table, where it does not go to a narrower terminal.
+const WIDTH_MAX: u16 = 120;
 /// The machine of programs where none is named.
 const MACHINE: &str = "a100-pcie4-x86";
 
@@ -106,7 +109,7 @@ fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
     if arguments.format != RunFormat::Table {
         return print_results(set, arguments.format);
     }
-    let style = TableStyle::for_stdout();
+    let style = TableStyle::for_stdout().at_most(WIDTH_MAX);
     let parts = [ALLOCATION_ROW, CHANGE_ROW, MACHINE_ROW];
     let tables = parts.into_iter().filter_map(|part| {
         let table = match part {
@@ -115,7 +118,8 @@ fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
         };
         (!table.rows.is_empty()).then(|| render(&table, &style))
     });
-    let text = tables.collect::<Vec<String>>().join("\n") + "\n" + &set.about + "\n";
+    let tables = tables.collect::<Vec<String>>().join("\n");
+    let text = format!("{tables}{}{}\n", calls_to_add(set), set.about);
     if arguments.program.apply {
         // With standard error closed there is no reader left.
         let _ = write!(std::io::stderr(), "{text}");

@@ -6,9 +6,12 @@ use pagemill_ptx::readable_name;
 use pagemill_sim::Traffic;
 
 use super::call_site::{Place, Symbols};
+use super::shorten;
 
 /// A block of memory is used in places that lie far apart if a batch of faults touches more blocks than this.
 const SCATTERED_BLOCKS: u64 = 16;
+/// Characters of a name, its number aside.
+const NAME_MAX: usize = 40;
 /// Share of an allocation below which it is used sparsely.
 const SPARSE: f64 = 0.5;
 
@@ -170,6 +173,23 @@ fn name(all: &mut [(Allocation, Vec<Place>)]) {
         let depth = depth.unwrap_or(places.len());
         allocation.name = lines[at][..depth].join(" from ");
     }
+    number(all);
+}
+
+/// Makes names short, and tells those that are the same apart by the order of the first allocations.
+fn number(all: &mut [(Allocation, Vec<Place>)]) {
+    let names: Vec<String> = all
+        .iter()
+        .map(|(allocation, _)| shorten(&allocation.name, NAME_MAX))
+        .collect();
+    let same =
+        |name: &String, among: &[String]| among.iter().filter(|other| *other == name).count();
+    for (at, (allocation, _)) in all.iter_mut().enumerate() {
+        allocation.name = match same(&names[at], &names) {
+            1 => names[at].clone(),
+            _ => format!("{} #{}", names[at], same(&names[at], &names[..=at])),
+        };
+    }
 }
 
 #[cfg(test)]
@@ -204,13 +224,33 @@ mod tests {
                 &["a.h:3", "m.cu:10"],
                 &["a.h:3", "m.cu:11"],
                 &["m.cu:12"],
-                &[]
+                &[],
+                &["m.cu:14"],
+                &["m.cu:14"],
+                &["h.h:1", "m.cu:15"],
+                &["h.h:1", "m.cu:15"],
+                &["h.h:1", "m.cu:16"],
+                &[
+                    "a_very_long_name_of_a_file_indeed.cuh:10",
+                    "long_as_well.cuh:7"
+                ],
+                &[
+                    "a_very_long_name_of_a_file_indeed.cuh:10",
+                    "long_as_well.cuh:8"
+                ],
             ]),
             [
                 "a.h:3 from m.cu:10",
                 "a.h:3 from m.cu:11",
                 "m.cu:12",
-                "allocation 4"
+                "allocation 4",
+                "m.cu:14 #1",
+                "m.cu:14 #2",
+                "h.h:1 from m.cu:15 #1",
+                "h.h:1 from m.cu:15 #2",
+                "h.h:1 from m.cu:16",
+                "a_very_long_name_of_… long_as_well.cuh:7",
+                "a_very_long_name_of_… long_as_well.cuh:8",
             ]
         );
     }

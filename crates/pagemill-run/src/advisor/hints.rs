@@ -21,6 +21,8 @@ pub struct Configuration {
     pub mode: Option<&'static str>,
     /// Calls for single sites.
     pub hints: Vec<SiteHint>,
+    /// Whether the GPU is slower, which shows what of the output is about time.
+    pub is_slower: bool,
 }
 
 impl Configuration {

@@ -12,7 +12,7 @@ mod trial;
 
 pub use allocations::Allocation;
 pub use hints::{Change, Configuration};
-pub use rows::{ALLOCATION_ROW, CHANGE_ROW, result_set, table_of};
+pub use rows::{ALLOCATION_ROW, CHANGE_ROW, calls_to_add, result_set, table_of};
 pub use search::{Answer, Progress, Tried, Verdict};
 
 use pagemill_scenario::CudaPoint;
@@ -22,6 +22,17 @@ use crate::Stdout;
 use crate::kind::cuda::{divide, memory_of};
 use crate::pool::PointError;
 use trial::Program;
+
+/// `text` in at most `most` characters, without its middle.
+fn shorten(text: &str, most: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) = (most / 2, most - most / 2 - 1);
+    let (head, tail) = (&letters[..head], &letters[letters.len() - tail..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
 
 /// What is asked about a program.
 #[derive(Debug)]

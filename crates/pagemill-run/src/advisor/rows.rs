@@ -8,11 +8,14 @@ use pagemill_scenario::CudaPoint;
 use super::allocations::{Allocation, Launched};
 use super::hints::Change;
 use super::search::{Answer, Tried, Verdict};
+use super::shorten;
 
 /// The value of the column `row` in rows of allocations.
 pub const ALLOCATION_ROW: &str = "allocation";
 /// The value of the column `row` in rows of changes.
 pub const CHANGE_ROW: &str = "change";
+/// Characters of a cell in the tables of a terminal.
+const WORDS_MAX: usize = 30;
 /// The allocation of changes to the whole program.
 const ALL: &str = "(all)";
 
@@ -64,8 +67,7 @@ pub fn table_of(set: &ResultSet, which: &str) -> ResultSet {
         ],
         _ => &[
             "allocation",
-            "call",
-            "place",
+            "change",
             "time_before_ns",
             "time_ns",
             "speedup",
@@ -83,6 +85,11 @@ pub fn table_of(set: &ResultSet, which: &str) -> ResultSet {
         let is_shown = |(name, _): &(String, Value)| shown.contains(&name.as_str());
         row.parameters.retain(is_shown);
         row.metrics.retain(is_shown);
+        for (_, value) in &mut row.metrics {
+            if let Value::Text(text) = value {
+                *text = shorten(text, WORDS_MAX);
+            }
+        }
     }
     if which == ALLOCATION_ROW {
         table.title = "Allocations".to_owned();
@@ -91,11 +98,29 @@ pub fn table_of(set: &ResultSet, which: &str) -> ResultSet {
     table
 }
 
+/// The calls of the changes that are kept, a line each, below the place where they belong.
+pub fn calls_to_add(set: &ResultSet) -> String {
+    let text = |row: &Row, name| row.get(name).map_or_else(String::new, Value::to_string);
+    let mut lines = String::new();
+    let is_kept = |row: &&Row| row.get("verdict") == Some(&Value::from("kept"));
+    for row in set.rows.iter().filter(is_kept) {
+        let name = text(row, "allocation");
+        lines.push_str(&format!("Add for {name}, {}:\n", text(row, "place")));
+        let calls = text(row, "call").replace(": ", ":\n").replace("; ", ";\n");
+        calls
+            .lines()
+            .for_each(|call| lines.push_str(&format!("    {call}\n")));
+    }
+    lines
+}
+
 fn about(answer: &Answer) -> String {
-    let kept = answer
-        .tried
-        .iter()
-        .filter(|tried| tried.verdict == Verdict::Kept);
+    let count = |is_counted: &dyn Fn(&Verdict) -> bool| {
+        let tried = answer.tried.iter();
+        tried.filter(|tried| is_counted(&tried.verdict)).count()
+    };
+    let kept = count(&|verdict| *verdict == Verdict::Kept);
+    let refused = count(&|verdict| matches!(verdict, Verdict::OutputDiffers(_)));
     let memory = match answer.capacity_bytes {
         Some(bytes) => format!(
             " It has {} bytes at its peak on a GPU with {bytes}.",
@@ -103,14 +128,36 @@ fn about(answer: &Answer) -> String {
         ),
         None => String::new(),
     };
-    let advice = match kept.count() {
-        0 => "nothing that was tried makes it faster; leave it as it is".to_owned(),
-        kept => format!(
-            "{kept} changes make it {:.2} times as fast",
-            answer.before_ns as f64 / answer.best_ns.max(1) as f64
+    let advice = match (kept, refused) {
+        (0, 0) => "nothing that was tried makes it faster; leave it as it is".to_owned(),
+        (0, _) => format!(
+            "{refused} changes make it faster, and its output differs with each: if those lines may differ, name them with \
+             --ignore-lines TEXT"
         ),
+        (1, _) => format!("1 change makes it {:.2} times as fast", gain(answer)),
+        _ => format!("{kept} changes make it {:.2} times as fast", gain(answer)),
     };
-    format!("{} runs: {advice}.{memory}", answer.runs)
+    format!("{} runs: {advice}.{}{memory}", answer.runs, judged(answer))
+}
+
+fn gain(answer: &Answer) -> f64 {
+    answer.before_ns as f64 / answer.best_ns.max(1) as f64
+}
+
+/// How far the output was compared.
+fn judged(answer: &Answer) -> String {
+    let mut text = String::new();
+    if !answer.varies.is_empty() {
+        let ignored = answer.varies.join("; ");
+        text = format!(
+            " Ignored, since the unchanged program prints it otherwise in every run: {ignored}."
+        );
+    }
+    if !answer.is_judged && !answer.tried.is_empty() {
+        text += " The results were not judged: the program prints nothing that is the same in every run, so only its exit code was \
+                 compared. Let it print a result that it repeats, and name lines that may differ with --ignore-lines TEXT.";
+    }
+    text
 }
 
 /// What was measured of allocations and changes.

@@ -3,10 +3,12 @@
 use super::Question;
 use super::allocations::{self, Allocation, Launched, weight};
 use super::hints::{Change, Configuration, for_program, for_site};
-use super::judge::first_difference;
+use super::judge::Judge;
 use super::trial::Trial;
 use crate::pool::PointError;
 
+/// Runs of the unchanged program that show what its output changes by itself.
+const UNCHANGED_RUNS: usize = 4;
 /// A change is kept if it saves at least this share of the time.
 const WORTH: f64 = 0.005;
 
@@ -19,7 +21,7 @@ pub enum Verdict {
     NoGain,
     /// Another change saves more in its place.
     Beaten,
-    /// The program's results differ, from this line of standard output on.
+    /// The program's results differ, in this line of standard output.
     OutputDiffers(usize),
     /// The program ended with another exit code.
     ExitCode(u8),
@@ -76,6 +78,10 @@ pub struct Answer {
     pub peak_bytes: u64,
     /// Memory of it that never moves.
     pub fixed_bytes: u64,
+    /// What of the output differs between runs of the unchanged program, in words.
+    pub varies: Vec<String>,
+    /// Whether anything that is printed could be compared.
+    pub is_judged: bool,
 }
 
 /// How far the search is.
@@ -107,11 +113,13 @@ pub fn search(
     });
     let first = run(&Configuration::default())?;
     let answer = first_answer(question, &first)?;
+    let judge = Judge::new(&first.output, question.ignored);
     let mut search = Search {
         question,
         run,
         progress,
-        first,
+        exit_code: first.exit_code,
+        judge,
         answer,
     };
     let placed = search.whole_program()?;
@@ -184,8 +192,9 @@ struct Search<'a, 'b> {
     question: &'a Question<'a>,
     run: &'a mut Run<'b>,
     progress: &'a mut dyn FnMut(&Progress),
-    /// The program as it is.
-    first: Trial,
+    /// Of the program as it is.
+    exit_code: u8,
+    judge: Judge<'a>,
     answer: Answer,
 }
 
@@ -221,23 +230,50 @@ impl Search<'_, '_> {
         });
         let trial = (self.run)(&before.configuration.with(change))?;
         self.answer.runs += 1;
-        let verdict = if trial.exit_code != self.first.exit_code {
-            Verdict::ExitCode(trial.exit_code)
-        } else {
-            let ignored = self.question.ignored;
-            first_difference(&self.first.output, &trial.output, ignored)
-                .map_or(Verdict::NoGain, Verdict::OutputDiffers)
-        };
-        self.answer.tried.push(Tried {
+        let mut new = Tried {
             change: change.clone(),
             before_ns: before.time_ns,
             after_ns: trial.time_ns(),
-            verdict,
+            verdict: Verdict::NoGain,
             unheeded_hints: trial.unheeded_hints(),
-        });
+        };
+        if trial.exit_code != self.exit_code {
+            new.verdict = Verdict::ExitCode(trial.exit_code);
+        } else if new.is_worth_it()
+            && let Some(line) = self.difference(&trial.output)?
+        {
+            new.verdict = Verdict::OutputDiffers(line);
+        }
+        self.answer.tried.push(new);
         let tried = self.answer.tried.len() - 1;
         before.tried.push(tried);
         Ok(Some(tried))
+    }
+
+    /// The line in which the output of a change differs from that of the program as it is, which runs again to show what differs by
+    /// itself: on a slower GPU first, since a simulated time is the same in every run.
+    fn difference(&mut self, output: &[u8]) -> Result<Option<usize>, PointError> {
+        while let Some(line) = self.judge.difference(output) {
+            let seen = self.judge.runs();
+            if seen >= UNCHANGED_RUNS || self.answer.runs >= self.question.runs {
+                return Ok(Some(line));
+            }
+            let unchanged = Configuration {
+                is_slower: seen % 2 == 1,
+                ..Configuration::default()
+            };
+            let trial = (self.run)(&unchanged)?;
+            self.answer.runs += 1;
+            if trial.exit_code != self.exit_code {
+                return Err(PointError::Failed(format!(
+                    "{} ended with exit code {} when it was run as it is once more, after {}: what does not do the same in every run \
+                     cannot be compared",
+                    self.question.spec.command[0], trial.exit_code, self.exit_code
+                )));
+            }
+            self.judge.learn(&trial.output);
+        }
+        Ok(None)
     }
 
     fn name_of(&self, site: u64) -> String {
@@ -341,6 +377,8 @@ impl Search<'_, '_> {
                 tried.verdict = Verdict::Beaten;
             }
         }
+        self.answer.varies = self.judge.varies();
+        self.answer.is_judged = self.judge.has_results();
         self.answer.best = best.configuration.clone();
         self.answer.best_ns = best.time_ns;
         self.answer

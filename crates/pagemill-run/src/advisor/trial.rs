@@ -60,6 +60,7 @@ impl<'a> Program<'a> {
         CudaRun {
             gpu_memory_bytes: self.gpu_memory_bytes,
             mode: configuration.mode.map(str::to_owned),
+            is_slower: configuration.is_slower,
             ..CudaRun::default()
         }
     }

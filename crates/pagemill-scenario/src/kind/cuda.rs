@@ -16,6 +16,9 @@ use crate::transfer::Transfer;
 pub(crate) const SHORT_NAMES: &[(&str, &str)] =
     &[("program.command", "program"), ("transfer.mode", "mode")];
 
+/// What slower clocks are of those that the machine has.
+const SLOWER: f64 = 0.7;
+
 /// One run of one program on one machine.
 #[derive(Debug)]
 pub struct CudaPoint {
@@ -41,6 +44,8 @@ pub struct CudaPoint {
     scenario: Table,
     /// The machine with everything that was laid over it, as a file.
     pub machine_text: String,
+    /// The same with slower clocks: what a program computes on it is the same, and what depends on time is not.
+    pub slower_machine_text: String,
 }
 
 impl CudaPoint {
@@ -59,6 +64,9 @@ impl CudaPoint {
         let detail = detail?;
         program.check_keys(root, &transfer)?;
         program.check_detail(root, detail)?;
+        let mut machine_table = with_sources(input.machine?);
+        let machine_text = write_document(&machine_table);
+        slow_down(&mut machine_table);
         if let Some(bytes) = program.gpu_memory_bytes {
             limit_memory(root, &mut machine.spec, bytes, transfer.page.bytes())?;
         }
@@ -73,7 +81,8 @@ impl CudaPoint {
             gpu_memory_bytes: program.gpu_memory_bytes,
             limits: limits?,
             scenario: scenario?,
-            machine_text: write_document(&with_sources(input.machine?)),
+            machine_text,
+            slower_machine_text: write_document(&machine_table),
         })
     }
 }
@@ -119,6 +128,8 @@ pub struct CudaRun {
     pub gpu_memory_bytes: Option<u64>,
     /// The transfer mode, if not that of the point.
     pub mode: Option<String>,
+    /// Whether the machine has slower clocks.
+    pub is_slower: bool,
 }
 
 /// `[program]`.
@@ -266,7 +277,8 @@ fn standalone(scenario: &Table, machine: &str) -> Table {
 
 /// Puts a value where the scenario, which has been read, can have one.
 fn replace(scenario: &mut Table, path: &[&str], kind: Kind) {
-    let Some(origin) = scenario.get("machine").map(|node| node.origin.clone()) else {
+    let first = scenario.get("machine").or_else(|| scenario.get(path[0]));
+    let Some(origin) = first.map(|node| node.origin.clone()) else {
         return;
     };
     let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
@@ -276,6 +288,27 @@ fn replace(scenario: &mut Table, path: &[&str], kind: Kind) {
     };
     // The tables on the way were read as tables.
     let _ = scenario.put(&path, &origin, node);
+}
+
+/// Takes the GPU's clock and its link down.
+fn slow_down(machine: &mut Table) {
+    for path in [["clocks", "core", "value"], ["link", "bandwidth", "value"]] {
+        let found = path
+            .iter()
+            .try_fold(Kind::Table(machine.clone()), |kind, key| match kind {
+                Kind::Table(table) => table.get(key).map(|node| node.kind.clone()),
+                _ => None,
+            });
+        let Some(Kind::String(text)) = found else {
+            continue;
+        };
+        let parts = text.split_once(' ');
+        if let Some((Ok(number), unit)) = parts.map(|(number, unit)| (number.parse::<f64>(), unit))
+        {
+            let slower = Kind::String(format!("{:.3} {unit}", number * SLOWER));
+            replace(machine, &path, slower);
+        }
+    }
 }
 
 /// The machine's table, where every value that replaces one of the file says so: in a file of its own it needs a source.

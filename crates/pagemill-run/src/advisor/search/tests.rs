@@ -259,3 +259,56 @@ fn the_rows_say_what_was_found() {
         }
     }
 }
+
+/// Searches a program whose output is a function of how it is run and of how often it was.
+fn judged(output: impl Fn(&Configuration, usize) -> String) -> (Answer, String) {
+    let spec = spec();
+    let question = Question {
+        spec: &spec,
+        runs: 60,
+        ignored: &[],
+    };
+    let mut made = 0;
+    let mut run = |configuration: &Configuration| {
+        made += 1;
+        let is_fast = has(configuration, "b", &Hint::StayOnCpu);
+        let time_ns = if is_fast { 100 } else { 1000 };
+        Ok(trial(time_ns, &output(configuration, made)))
+    };
+    let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+    let about = super::super::result_set(&spec, &answer, 0).about;
+    (answer, about)
+}
+
+#[test]
+fn what_a_program_prints_by_itself_hides_no_gain() {
+    let time = |configuration: &Configuration| match configuration {
+        // Simulated times are the same in every run on the same GPU.
+        slower if slower.is_slower => "9.5",
+        fast if has(fast, "b", &Hint::StayOnCpu) => "1.1",
+        _ => "8.2",
+    };
+    let (answer, about) = judged(|how, _| format!("sum 7, {} ms\n", time(how)));
+    assert_eq!(answer.best_ns, 100, "{about}");
+    assert!(about.contains("# in line 1, \"sum 7, # ms\""), "{about}");
+    // Process numbers, the order of threads, lines by chance.
+    let (answer, about) = judged(|_, made| {
+        let lines = ["thread 0 ok\n", "thread 1 ok\n"];
+        let (one, other) = (lines[made % 2], lines[(made + 1) % 2]);
+        format!("[{made}]\n{}{one}{other}sum 7\n", "step\n".repeat(made % 5))
+    });
+    assert_eq!(answer.best_ns, 100, "{about}");
+    // A result that is wrong beside a time is refused, and nothing is said to be best left alone.
+    let (answer, about) = judged(|how, made| match has(how, "b", &Hint::StayOnCpu) {
+        true => format!("sum 8, {made} ms\n"),
+        false => format!("sum 7, {made} ms\n"),
+    });
+    assert_eq!(answer.best_ns, 1000, "{about}");
+    assert!(about.contains("--ignore-lines"), "{about}");
+    assert!(!about.contains("leave it as it is"), "{about}");
+    // Nothing stays the same: nothing was judged, which is said.
+    let (answer, about) = judged(|_, made| format!("{made} {}\n", "x".repeat(made)));
+    assert_eq!(answer.best_ns, 100, "{about}");
+    assert!(about.contains("not judged"), "{about}");
+    assert!(about.contains("--ignore-lines"), "{about}");
+}

@@ -182,7 +182,11 @@ fn furnish(folder: &Path, spec: &CudaPoint, run: &CudaRun) -> Result<(), String>
         write_ptxas(&folder.join(PTXAS))?;
         std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
         std::fs::create_dir(&machines)?;
-        std::fs::write(&machine, &spec.machine_text)?;
+        let text = match run.is_slower {
+            true => &spec.slower_machine_text,
+            false => &spec.machine_text,
+        };
+        std::fs::write(&machine, text)?;
         std::fs::write(folder.join("scenario.toml"), spec.scenario_text(run))
     };
     write().map_err(|error| format!("cannot write to {}: {error}", folder.display()))
