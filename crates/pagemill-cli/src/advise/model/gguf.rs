@@ -2,6 +2,7 @@
 //!
 //! Only what stands before the weights is read, value by value: nothing that a file announces is allocated unseen.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
 use super::tensors::{Tensor, Tensors, bad};
@@ -34,62 +35,81 @@ const TYPES: [(u32, u64, u64); 34] = [
 /// # Errors
 /// The file is none, or the reader fails.
 pub fn read(from: &mut impl Read) -> io::Result<Tensors> {
-    let mut file = File { from, position: 4 };
-    let version = file.u32()?;
+    let mut file = File {
+        from,
+        position: 4,
+        is_big_endian: false,
+    };
+    let mut version = file.u32()?;
+    // Files for big-endian machines differ in nothing else.
+    if version.swap_bytes() == 3 {
+        (file.is_big_endian, version) = (true, 3);
+    }
     if !(2..=3).contains(&version) {
         return Err(bad(format!(
             "GGUF of version {version}; versions 2 and 3 can be read"
         )));
     }
     let (tensors, entries) = (file.count("tensors")?, file.count("entries")?);
-    let mut alignment = DEFAULT_ALIGNMENT;
-    for _ in 0..entries {
-        let key = file.string()?;
-        let kind = file.u32()?;
-        let number = file.value(kind, 0)?;
-        if key == ALIGNMENT {
-            alignment = number
-                .filter(|bytes| bytes.is_power_of_two() && *bytes <= 1 << 20)
-                .ok_or_else(|| bad(format!("{ALIGNMENT} is no power of two up to 1 MiB")))?;
-        }
+    let facts = file.facts(entries)?;
+    let alignment = facts.get(ALIGNMENT).copied().unwrap_or(DEFAULT_ALIGNMENT);
+    if !alignment.is_power_of_two() || alignment > 1 << 20 {
+        return Err(bad(format!(
+            "{ALIGNMENT} = {alignment} is no power of two up to 1 MiB"
+        )));
     }
-    let mut table = Vec::new();
+    let mut all = Vec::new();
     for _ in 0..tensors {
-        table.push(file.tensor()?);
+        all.push(file.tensor()?);
     }
     let data = file.position.next_multiple_of(alignment);
-    let mut end_bytes = 0;
-    for (tensor, offset) in &table {
+    let mut end_bytes = file.position;
+    for Tensor {
+        name, start, bytes, ..
+    } in &all
+    {
+        if !start.is_multiple_of(alignment) {
+            return Err(bad(format!(
+                "tensor {name:?} begins at {start}, which is no multiple of {ALIGNMENT} = {alignment}"
+            )));
+        }
         let end = data
-            .checked_add(*offset)
-            .and_then(|start| start.checked_add(tensor.bytes));
-        end_bytes = end_bytes.max(
-            end.ok_or_else(|| bad(format!("tensor {:?} ends beyond all files", tensor.name)))?,
-        );
+            .checked_add(*start)
+            .and_then(|start| start.checked_add(*bytes));
+        end_bytes = end_bytes
+            .max(end.ok_or_else(|| bad(format!("tensor {name:?} ends beyond all files")))?);
     }
-    let all = table.into_iter().map(|(tensor, _)| tensor).collect();
-    Ok(Tensors { all, end_bytes })
+    Ok(Tensors {
+        all,
+        facts,
+        end_bytes,
+    })
 }
 
 struct File<'a, R> {
     from: &'a mut R,
     position: u64,
+    is_big_endian: bool,
 }
 
 impl<R: Read> File<'_, R> {
-    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.from.read_exact(&mut bytes)?;
-        self.position += N as u64;
-        Ok(bytes)
+    /// A whole number of up to 8 bytes.
+    fn number(&mut self, bytes: usize) -> io::Result<u64> {
+        let mut number = [0; 8];
+        self.from.read_exact(&mut number[..bytes])?;
+        self.position += bytes as u64;
+        if self.is_big_endian {
+            number[..bytes].reverse();
+        }
+        Ok(u64::from_le_bytes(number))
     }
 
     fn u32(&mut self) -> io::Result<u32> {
-        Ok(u32::from_le_bytes(self.bytes()?))
+        Ok(self.number(4)? as u32)
     }
 
     fn u64(&mut self) -> io::Result<u64> {
-        Ok(u64::from_le_bytes(self.bytes()?))
+        self.number(8)
     }
 
     fn count(&mut self, what: &str) -> io::Result<u64> {
@@ -121,14 +141,40 @@ impl<R: Read> File<'_, R> {
         Ok(())
     }
 
-    /// Reads a value; answers with it where it is a number without sign.
+    /// The whole numbers of so many entries.
+    fn facts(&mut self, entries: u64) -> io::Result<BTreeMap<String, u64>> {
+        let mut facts = BTreeMap::new();
+        let mut keys = BTreeSet::new();
+        for _ in 0..entries {
+            let key = self.string()?;
+            let kind = self.u32()?;
+            if let Some(number) = self.value(kind, 0)? {
+                facts.insert(key.clone(), number);
+            } else if key == ALIGNMENT {
+                return Err(bad(format!("{ALIGNMENT} is no whole number")));
+            }
+            if let Some(twice) = keys.replace(key) {
+                return Err(bad(format!("{twice} is there twice")));
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Reads a value; answers with it where it is a whole number from 0 on, and of numbers in an array with the largest.
     fn value(&mut self, kind: u32, depth: u32) -> io::Result<Option<u64>> {
+        let is_signed = matches!(kind, 1 | 3 | 5 | 11);
         match kind {
-            0 | 1 | 7 => self.skip(1)?,
-            2 | 3 => self.skip(2)?,
-            4 => return Ok(Some(self.u32()?.into())),
-            10 => return Ok(Some(self.u64()?)),
-            5 | 6 => self.skip(4)?,
+            0..=5 | 10 | 11 => {
+                let bytes = [1, 1, 2, 2, 4, 4][..]
+                    .get(kind as usize)
+                    .copied()
+                    .unwrap_or(8);
+                let number = self.number(bytes)?;
+                let is_negative = is_signed && number >> (8 * bytes - 1) == 1;
+                return Ok((!is_negative).then_some(number));
+            }
+            6 => self.skip(4)?,
+            7 => self.skip(1)?,
             8 => {
                 let length = self.u64()?;
                 self.skip(length)?;
@@ -138,18 +184,19 @@ impl<R: Read> File<'_, R> {
                 if length > ARRAY_MAX {
                     return Err(bad(format!("an array of {length} values")));
                 }
+                let mut most = None;
                 for _ in 0..length {
-                    self.value(of, depth + 1)?;
+                    most = most.max(self.value(of, depth + 1)?);
                 }
+                return Ok(most);
             }
-            11 | 12 => self.skip(8)?,
+            12 => self.skip(8)?,
             kind => return Err(bad(format!("a value of the unknown type {kind}"))),
         }
         Ok(None)
     }
 
-    /// A tensor and where it begins in the data.
-    fn tensor(&mut self) -> io::Result<(Tensor, u64)> {
+    fn tensor(&mut self) -> io::Result<Tensor> {
         let name = self.string()?;
         let dimensions = self.u32()?;
         if dimensions > 4 {
@@ -161,20 +208,31 @@ impl<R: Read> File<'_, R> {
         for _ in 0..dimensions {
             shape.push(self.u64()?);
         }
-        let (kind, offset) = (self.u32()?, self.u64()?);
+        let (kind, start) = (self.u32()?, self.u64()?);
         let Some((_, block, block_bytes)) = TYPES.iter().find(|(number, ..)| *number == kind)
         else {
             return Err(bad(format!("tensor {name:?} has the unknown type {kind}")));
         };
-        let elements = shape
+        // A row is contiguous, and the first dimension is its length.
+        let row = shape.first().copied().unwrap_or(1);
+        if !row.is_multiple_of(*block) {
+            return Err(bad(format!(
+                "tensor {name:?} has rows of {row} numbers, which is no multiple of {block}, the block of type {kind}"
+            )));
+        }
+        let blocks = shape
             .iter()
-            .try_fold(1u64, |product, side| product.checked_mul(*side));
-        let bytes =
-            elements.and_then(|elements| elements.div_ceil(*block).checked_mul(*block_bytes));
+            .skip(1)
+            .try_fold(row / block, |product, side| product.checked_mul(*side));
+        let bytes = blocks.and_then(|blocks| blocks.checked_mul(*block_bytes));
         let bytes =
             bytes.ok_or_else(|| bad(format!("tensor {name:?} is larger than any memory")))?;
-        // A row is contiguous: the first dimension is the length of a row.
-        let rows = shape.get(1).copied().unwrap_or(1).max(1);
-        Ok((Tensor { name, bytes, rows }, offset))
+        shape.reverse();
+        Ok(Tensor {
+            name,
+            start,
+            bytes,
+            shape,
+        })
     }
 }
