@@ -12,16 +12,49 @@ impl<S: Source> RangeTable<S> {
     /// # Safety
     /// As the call itself.
     pub unsafe fn advise(&mut self, call: &Call) -> Result<Answer, i32> {
+        let [start, bytes, ..] = call.arguments;
         let range = call.range();
-        if !call.arguments[0].is_multiple_of(PAGE_BYTES) {
-            // SAFETY: the caller's promise. The kernel refuses.
+        let end = bytes.checked_next_multiple_of(PAGE_BYTES);
+        let end = end.and_then(|bytes| start.checked_add(bytes));
+        // SAFETY: of no bytes, the kernel only says whether it knows the advice.
+        let is_known = !has_failed(unsafe { kernel::advise(start, 0, call.third()) });
+        if !is_known || end.is_none() {
+            // SAFETY: the kernel refuses.
             return Ok(unsafe { call.perform() });
         }
-        match effect(call.third()) {
-            // SAFETY: the caller's promise.
-            Effect::Unknown => unsafe { self.plain_first(call, &range) },
-            // SAFETY: the caller's promise.
+        self.refuses_huge |= call.third() == libc::MADV_NOHUGEPAGE;
+        match effect(call.third(), self.source.is_native(Kind::Advise)) {
+            // SAFETY: by the contract of this function, the program asks for this call.
+            Effect::Unknown => unsafe { self.advise_plain(call, &range) },
+            // SAFETY: by the contract of this function, the program asks for this call.
+            Effect::Collapse => unsafe { self.collapse(call, &range) },
+            // SAFETY: by the contract of this function, the program asks for this call.
             effect => unsafe { self.advise_parts(call, range, effect) },
+        }
+    }
+
+    /// # Safety
+    /// As the call itself.
+    unsafe fn advise_plain(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
+        self.make_range_plain(range)?;
+        // SAFETY: by the contract of this function, the program asks for this call.
+        Ok(unsafe { call.perform() })
+    }
+
+    /// A source may have kept huge pages away from memory that has become plain: the kernel refuses to make some until they are wanted.
+    ///
+    /// # Safety
+    /// As the call itself.
+    unsafe fn collapse(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
+        // SAFETY: by the contract of this function, the program asks for this call.
+        let answer = unsafe { self.advise_plain(call, range) }?;
+        if answer != -(libc::EINVAL as Answer) || self.refuses_huge {
+            return Ok(answer);
+        }
+        // SAFETY: the advice leaves the bytes as they are, as the call does.
+        unsafe {
+            kernel::advise(range.start, range.len(), libc::MADV_HUGEPAGE);
+            Ok(call.perform())
         }
     }
 
@@ -66,8 +99,10 @@ impl<S: Source> RangeTable<S> {
         if effect == Effect::Discard {
             return self.discard(extent, part);
         }
-        // Pages that the kernel drops by itself may be elsewhere with older bytes.
-        if self.source.is_native(Kind::Advise) && call.third() != libc::MADV_FREE {
+        // Huge mappings take less advice than others, and the kernel knows which.
+        let is_asked =
+            self.is_huge(extent) && !matches!(call.third(), libc::MADV_DOFORK | KEEPONFORK);
+        if is_asked || effect == Effect::Native {
             // SAFETY: the advice leaves the bytes as they are.
             let answer = unsafe { kernel::advise(part.start, part.len(), call.third()) };
             if has_failed(answer) {
@@ -98,18 +133,27 @@ impl<S: Source> RangeTable<S> {
     }
 }
 
+/// `MADV_KEEPONFORK`, which undoes what would have made memory plain.
+const KEEPONFORK: i32 = libc::MADV_KEEPONFORK;
+
+/// What advice does to lent memory. What is not named here makes it plain first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Bytes become zero.
     Discard,
     /// None that a program could see.
     None,
+    /// That on the kernel's own memory.
+    Native,
+    /// The kernel makes huge pages of it.
+    Collapse,
     Unknown,
 }
 
-fn effect(advice: i32) -> Effect {
-    /// `MADV_DONTNEED_LOCKED`, newer than the C library's headers.
+fn effect(advice: i32, is_native: bool) -> Effect {
+    /// Newer than the C library's headers.
     const DONTNEED_LOCKED: i32 = 24;
+    const COLLAPSE: i32 = 25;
     match advice {
         libc::MADV_DONTNEED | DONTNEED_LOCKED => Effect::Discard,
         libc::MADV_NORMAL
@@ -118,13 +162,21 @@ fn effect(advice: i32) -> Effect {
         | libc::MADV_WILLNEED
         | libc::MADV_FREE
         | libc::MADV_DOFORK
+        | KEEPONFORK
         | libc::MADV_HUGEPAGE
         | libc::MADV_NOHUGEPAGE
-        | libc::MADV_DODUMP
         | libc::MADV_COLD
-        | libc::MADV_PAGEOUT
+        | libc::MADV_PAGEOUT => Effect::None,
+        libc::MADV_DONTDUMP
+        | libc::MADV_DODUMP
         | libc::MADV_POPULATE_READ
-        | libc::MADV_POPULATE_WRITE => Effect::None,
+        | libc::MADV_POPULATE_WRITE
+            if is_native =>
+        {
+            Effect::Native
+        }
+        libc::MADV_DODUMP | libc::MADV_POPULATE_READ | libc::MADV_POPULATE_WRITE => Effect::None,
+        COLLAPSE => Effect::Collapse,
         _ => Effect::Unknown,
     }
 }

@@ -7,6 +7,10 @@ use std::sync::OnceLock;
 use crate::call::Call;
 use crate::kernel::{self, for_c};
 use crate::memory_calls::MemoryCalls;
+use crate::references;
+
+/// What a child may need of its stack before its faults are answered.
+const STACK_BYTES: usize = 256 << 10;
 
 /// `clone` with memory of its own counts as a fork.
 const SHARES_MEMORY: c_int = libc::CLONE_VM;
@@ -143,11 +147,11 @@ pub unsafe fn clone(
         // SAFETY: the caller's promise.
         return unsafe { next(function, stack, flags, argument, parent, area, child) };
     }
-    // The C library writes to the stack, and the child runs on it, before faults are answered: a call that is not native makes it plain.
-    let top = stack.addr().wrapping_sub(1) & !4095;
-    let touch = Call::new(libc::SYS_msync, [top, 4096, libc::MS_ASYNC as usize]);
-    // SAFETY: the call changes no memory, and fails where none is.
-    unsafe { calls.answer(&touch) };
+    // The C library writes to the stack, and the child runs on it, before faults are answered. It may be small.
+    let top = stack.addr();
+    if let Err(error) = calls.make_plain(top.saturating_sub(STACK_BYTES)..top) {
+        return for_c(-(error as isize)) as c_int;
+    }
     if let Err(error) = calls.before_fork() {
         return for_c(-(error as isize)) as c_int;
     }
@@ -182,6 +186,10 @@ pub unsafe fn syscall(
     arguments: [usize; 6],
 ) -> c_long {
     let call = Call { number, arguments };
+    // SAFETY: by the contract of this function, the program may make this call.
+    if let Err(error) = unsafe { references::prepare(calls, &call) } {
+        return for_c(-(error as isize)) as c_long;
+    }
     // SAFETY: the caller's promise.
     let answer = unsafe {
         match number {

@@ -24,6 +24,13 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_process_madvise,
     libc::SYS_set_mempolicy_home_node,
     libc::SYS_mseal,
+    libc::SYS_remap_file_pages,
+    libc::SYS_vmsplice,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_io_uring_register,
+    libc::SYS_ioctl,
     libc::SYS_close,
     libc::SYS_close_range,
     libc::SYS_dup2,
@@ -122,6 +129,16 @@ macro_rules! replace_memory_calls {
             mlock, libc::SYS_mlock, (start: usize, bytes: usize);
             mlock2, libc::SYS_mlock2, (start: usize, bytes: usize, flags: usize);
             mlockall, libc::SYS_mlockall, (flags: usize);
+            mseal, libc::SYS_mseal, (start: usize, bytes: usize, flags: usize);
+            remap_file_pages, libc::SYS_remap_file_pages, (start: usize, bytes: usize, access: usize, page: usize, flags: usize);
+        );
+        $crate::replace_memory_calls!(@references $calls,
+            vmsplice, libc::SYS_vmsplice;
+            send, libc::SYS_sendto;
+            sendto, libc::SYS_sendto;
+            sendmsg, libc::SYS_sendmsg;
+            sendmmsg, libc::SYS_sendmmsg;
+            ioctl, libc::SYS_ioctl;
         );
         $crate::replace_memory_calls!(@address $calls,
             mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
@@ -163,6 +180,22 @@ macro_rules! replace_memory_calls {
             let call = $crate::Call::new($number, [$($argument),*]);
             // SAFETY: the caller's promise.
             unsafe { $crate::entry::answer(&$calls, &call) }
+        }
+    )*};
+    (@references $calls:path, $($name:ident, $number:expr;)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, which reads as many of these arguments as it has.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+            type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
+            static NEXT: $crate::next::Next = $crate::next::Next::new(
+                match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!(),
+                },
+            );
+            let call = $crate::Call::new($number, [a, b, c, d, e, f]);
+            // SAFETY: the next function of this name has this contract, too, and the program may call it so.
+            unsafe { $crate::references::call_next(&$calls, &call, ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())) }
         }
     )*};
     (@forks $calls:path) => {

@@ -6,7 +6,7 @@ use crate::call::{Call, Kind, has};
 use crate::fork_detector::ForkDetector;
 use crate::kernel::Answer;
 use crate::lock::{Lock, SignalsBlocked};
-use crate::range_table::{Purpose, RangeTable};
+use crate::range_table::{Purpose, RangeTable, refusal};
 use crate::source::Source;
 use crate::{fork, memory_calls::MemoryCalls};
 
@@ -55,6 +55,11 @@ impl<S: Source> LentMemory<S> {
         self.with(|table| table.heap_bytes(start))?
     }
 
+    /// Cuts a block of [`LentMemory::lend_heap`] off behind `bytes`, rounded up to whole granules; returns its new length.
+    pub fn shrink_heap(&self, start: usize, bytes: usize) -> Option<usize> {
+        self.with(|table| table.shrink_heap(start, bytes))?
+    }
+
     /// Frees a block of [`LentMemory::lend_heap`].
     pub fn free_heap(&self, start: usize) {
         self.with(|table| table.free_heap(start));
@@ -64,7 +69,7 @@ impl<S: Source> LentMemory<S> {
     ///
     /// # Errors
     /// There is no memory for it; some of it may be plain.
-    pub fn make_plain(&self) -> Result<(), i32> {
+    pub fn make_all_plain(&self) -> Result<(), i32> {
         let made = self.with(|table| table.make_plain(table.extents()));
         made.unwrap_or(Ok(()))
     }
@@ -79,7 +84,8 @@ impl<S: Source> LentMemory<S> {
         Some(lent.start)
     }
 
-    fn is_near(&self, range: &Range<usize>) -> bool {
+    /// Whether `range` may be lent, or was.
+    pub fn is_near(&self, range: &Range<usize>) -> bool {
         range.start < self.high.load(Ordering::Relaxed)
             && self.low.load(Ordering::Relaxed) < range.end
     }
@@ -164,6 +170,14 @@ impl<S: Source> MemoryCalls for LentMemory<S> {
         let answer = self.with(|table| unsafe { table.answer(call) });
         // SAFETY: the caller's promise. The thread is in here already: the memory is not lent.
         answer.unwrap_or_else(|| unsafe { call.perform() })
+    }
+
+    fn make_plain(&self, range: Range<usize>) -> Result<(), i32> {
+        if !self.is_near(&range) {
+            return Ok(());
+        }
+        let made = self.with(|table| table.make_range_plain(&range));
+        made.unwrap_or(Ok(())).map_err(refusal)
     }
 
     fn prepare_fork(&self) -> Result<(), i32> {

@@ -15,6 +15,8 @@ mod memory_calls;
 pub mod next;
 pub mod plain;
 mod range_table;
+#[doc(hidden)]
+pub mod references;
 mod remap;
 mod source;
 

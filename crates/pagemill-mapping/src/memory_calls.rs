@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crate::call::Call;
 use crate::kernel::Answer;
 
@@ -10,6 +12,14 @@ pub trait MemoryCalls: Sync {
     unsafe fn answer(&self, call: &Call) -> Answer {
         // SAFETY: the caller's promise.
         unsafe { call.perform() }
+    }
+
+    /// Makes what of `range` is lent plain: the kernel is about to keep references to its pages.
+    ///
+    /// # Errors
+    /// The error number of the call that needs it.
+    fn make_plain(&self, _range: Range<usize>) -> Result<(), i32> {
+        Ok(())
     }
 
     /// As [`MemoryCalls::answer`], for calls on descriptors and on the process: `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`,

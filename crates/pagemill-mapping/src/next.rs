@@ -5,20 +5,22 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function that is looked up at its first call.
-struct Next {
+pub struct Next {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
 impl Next {
-    const fn new(name: &'static CStr) -> Self {
+    /// Not looked up yet.
+    pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
             found: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
-    fn get(&self) -> *mut c_void {
+    /// Its address in the next library.
+    pub fn get(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);
         if !found.is_null() {
             return found;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::call::{Call, Kind};
+use crate::call::{Call, Kind, PAGE_BYTES};
 use crate::kernel::{self, Answer, has_failed};
 use crate::plain;
 use crate::source::{BlockId, Source};
@@ -49,6 +49,8 @@ pub struct RangeTable<S> {
     pub extents: BTreeMap<usize, Extent>,
     /// Copies for a child, and whose they are: made where memory cannot become plain before a fork.
     pub copies: Vec<(usize, Range<usize>)>,
+    /// Whether the program wanted no huge pages for some memory.
+    pub refuses_huge: bool,
 }
 
 impl<S: Source> RangeTable<S> {
@@ -60,6 +62,7 @@ impl<S: Source> RangeTable<S> {
             heap: BTreeMap::new(),
             extents: BTreeMap::new(),
             copies: Vec::new(),
+            refuses_huge: false,
         }
     }
 
@@ -99,6 +102,20 @@ impl<S: Source> RangeTable<S> {
         // SAFETY: the caller of `free` uses the block no more, and it is ours to unmap.
         unsafe { kernel::unmap(start, bytes) };
         self.forget(start..start + bytes);
+    }
+
+    /// Unmaps what a heap block has beyond `bytes`; returns its new length.
+    pub fn shrink_heap(&mut self, start: usize, bytes: usize) -> Option<usize> {
+        let block = self.heap.get_mut(&start)?;
+        let kept = bytes.max(1).next_multiple_of(S::GRANULE);
+        let old = block.bytes;
+        if kept < old {
+            block.bytes = kept;
+            // SAFETY: the caller of `realloc` gives these bytes up, and they are ours to unmap.
+            unsafe { kernel::unmap(start + kept, old - kept) };
+            self.forget(start + kept..start + old);
+        }
+        Some(kept.min(old))
     }
 
     /// Every extent.
@@ -172,6 +189,19 @@ impl<S: Source> RangeTable<S> {
         Ok(())
     }
 
+    /// Makes what of `range` is lent plain: whole extents, unless the source can have parts of them.
+    pub fn make_range_plain(&mut self, range: &Range<usize>) -> Result<(), i32> {
+        let mut extents = self.touched(range);
+        if S::PLAIN_IN_PARTS {
+            let end = range.end.checked_next_multiple_of(PAGE_BYTES);
+            let pages = range.start / PAGE_BYTES * PAGE_BYTES..end.unwrap_or(usize::MAX);
+            for extent in &mut extents {
+                *extent = overlap(extent, &pages);
+            }
+        }
+        self.make_plain(extents)
+    }
+
     /// A call, as it is on the kernel's memory.
     ///
     /// # Safety
@@ -226,8 +256,7 @@ impl<S: Source> RangeTable<S> {
     /// As the call itself.
     pub unsafe fn plain_first(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
         if !self.source.is_native(call.kind()) {
-            let touched = self.touched(range);
-            self.make_plain(touched)?;
+            self.make_range_plain(range)?;
         }
         // SAFETY: the caller's promise.
         Ok(unsafe { call.perform() })
@@ -256,7 +285,7 @@ impl<S: Source> RangeTable<S> {
 }
 
 /// The error that a program gets: all of these calls may fail for want of memory.
-fn refusal(error: i32) -> i32 {
+pub fn refusal(error: i32) -> i32 {
     match error {
         plain::WRITERS_RUN => libc::ENOMEM,
         error => error,

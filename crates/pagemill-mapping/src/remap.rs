@@ -35,7 +35,7 @@ impl<S: Source> RangeTable<S> {
             // SAFETY: the caller's promise.
             return unsafe { self.follow(call, old, new_bytes) };
         }
-        self.make_plain(touched)?;
+        self.make_range_plain(&old)?;
         // SAFETY: the caller's promise.
         unsafe { self.replace(call) }
     }

@@ -18,6 +18,9 @@ pub trait Source: Send {
     /// Memory is lent, and taken back in parts, in multiples of this many bytes: a power of two, at least 4096.
     const GRANULE: usize;
 
+    /// Whether parts of an extent can become plain: the kernel has the parts as one mapping again once all of them are.
+    const PLAIN_IN_PARTS: bool = false;
+
     /// Maps at least `bytes` bytes, if it has them at once.
     fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>>;
 
@@ -32,7 +35,7 @@ pub trait Source: Send {
 
     /// Whether the kernel's own call means on this memory what it means on private anonymous memory. For `Protect` the source must
     /// discard memory that is not writable, too; after `Remap` it is told ([`Source::moved`], [`Source::unmapped`]); for `Fork` the child
-    /// must have its own copy; for `Advise` hints are passed on to the kernel, but for `MADV_FREE`.
+    /// must have its own copy; for `Advise`, what is to be dumped or populated is passed on to the kernel.
     fn is_native(&self, _kind: Kind) -> bool {
         false
     }

@@ -1,10 +1,12 @@
 //! What calls on memory mean to the pager, beside what they mean to `pagemill-mapping`.
 
+use std::ffi::c_int;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pagemill_linux::process::end_now;
-use pagemill_mapping::kernel::Answer;
-use pagemill_mapping::{Call, MemoryCalls};
+use pagemill_mapping::kernel::{self, Answer};
+use pagemill_mapping::{Call, Kind, MemoryCalls};
 
 use crate::allocator;
 use crate::paged::{LENT, become_plain, pager};
@@ -20,6 +22,48 @@ pub fn give_up(range: Range<usize>) {
     }
 }
 
+/// Addresses of programs end here.
+const ADDRESSES_END: usize = 1 << if cfg!(target_arch = "x86_64") { 47 } else { 48 };
+
+/// Whether the program has sealed memory: then the kernel may refuse to unmap some.
+static IS_SEALED: AtomicBool = AtomicBool::new(false);
+
+/// Before a call that puts something in the place of `gone`. Where it may fail, bytes are not given up yet.
+///
+/// # Errors
+/// The error number that the call fails with.
+fn prepare_to_lose(call: &Call, gone: Range<usize>) -> Result<(), i32> {
+    if !gone.start.is_multiple_of(4096) || gone.is_empty() || gone.end > ADDRESSES_END {
+        // The kernel refuses.
+        return Ok(());
+    }
+    match call.kind() {
+        // It is refused for what is at its other place, or for what is sealed.
+        Kind::Remap => return LENT.make_plain(gone),
+        _ if IS_SEALED.load(Ordering::Relaxed) => return LENT.make_plain(gone),
+        Kind::Map => try_elsewhere(call)?,
+        _ => {}
+    }
+    give_up(gone);
+    Ok(())
+}
+
+/// Whether the kernel would make such a mapping at all.
+fn try_elsewhere(call: &Call) -> Result<(), i32> {
+    let [_, bytes, access, flags, file, offset] = call.arguments;
+    const LEFT_OUT: c_int = libc::MAP_FIXED | libc::MAP_POPULATE | libc::MAP_LOCKED;
+    let flags = flags & !(LEFT_OUT as usize);
+    let arguments = [0, bytes, access, flags, file, offset];
+    // SAFETY: the kernel chooses free addresses, and the mapping is this function's alone.
+    let answer = unsafe { kernel::perform(libc::SYS_mmap, arguments) };
+    if kernel::has_failed(answer) {
+        return Err(-answer as i32);
+    }
+    // SAFETY: it was just made, and has no user.
+    unsafe { kernel::unmap(answer as usize, bytes) };
+    Ok(())
+}
+
 /// Makes all memory plain where a child could not answer its page faults.
 fn become_plain_for_children() -> Result<(), i32> {
     match pager() {
@@ -33,14 +77,24 @@ pub struct Calls;
 
 impl MemoryCalls for Calls {
     unsafe fn answer(&self, call: &Call) -> Answer {
-        if let Some(gone) = call.replaces()
-            && gone.start.is_multiple_of(4096)
-            && !gone.is_empty()
-        {
-            give_up(gone);
+        if call.number == libc::SYS_mseal {
+            IS_SEALED.store(true, Ordering::Relaxed);
+        }
+        let prepared = match call.replaces() {
+            Some(gone) if LENT.is_near(&gone) => prepare_to_lose(call, gone),
+            // The pager's own memory cannot be locked: it would have to fill by itself.
+            _ if call.number == libc::SYS_mlockall => become_plain("a process that locks all"),
+            _ => Ok(()),
+        };
+        if let Err(error) = prepared {
+            return -(error as Answer);
         }
         // SAFETY: the caller's promise.
         unsafe { LENT.answer(call) }
+    }
+
+    fn make_plain(&self, range: Range<usize>) -> Result<(), i32> {
+        LENT.make_plain(range)
     }
 
     unsafe fn answer_process(&self, call: &Call) -> Answer {

@@ -2,10 +2,12 @@
 
 use std::ffi::c_int;
 use std::ops::Range;
+use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use pagemill_mapping::call::has;
+use pagemill_mapping::kernel;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
 use pagemill_pager::Pager;
 
@@ -15,11 +17,18 @@ static PAGER: OnceLock<Pager> = OnceLock::new();
 /// Smallest allocation that is paged. None is before the pager runs.
 static LEAST_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
+/// Whether memory of this computer keeps all bytes.
+static IN_MEMORY: AtomicBool = AtomicBool::new(false);
+
+/// What a limit of the process leaves for the records of an allocation.
+const ROOM_BYTES: usize = 4 << 20;
+
 /// Paged memory of this process.
 pub static LENT: LentMemory<Paged> = LentMemory::new(Paged::default);
 
-/// From now on, allocations of `least_bytes` bytes and more are `pager`'s.
-pub fn begin(pager: Pager, least_bytes: u64) {
+/// From now on, allocations of `least_bytes` bytes and more are `pager`'s, which keeps them in memory of this computer or elsewhere.
+pub fn begin(pager: Pager, least_bytes: u64, in_memory: bool) {
+    IN_MEMORY.store(in_memory, Ordering::Relaxed);
     if PAGER.set(pager).is_ok() {
         LEAST_BYTES.store(least_bytes.max(1) as usize, Ordering::Relaxed);
     }
@@ -44,12 +53,34 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
         return Ok(());
     };
     pager.refuse_memory();
-    LENT.make_plain()?;
+    LENT.make_all_plain()?;
     pager.retire();
     eprintln!(
         "pagemill pager: {cause} cannot have paged memory here; all memory of this process is in frames from now on, beyond the budget"
     );
     Ok(())
+}
+
+/// Whether the kernel would map so many bytes: the program's limits hold for paged memory, too. Where a store beyond memory keeps them, they
+/// may be more than the computer has.
+pub fn admits(bytes: usize, flags: usize) -> bool {
+    let is_more = !IN_MEMORY.load(Ordering::Relaxed);
+    let usual = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let wanted = usual | if is_more { libc::MAP_NORESERVE } else { 0 };
+    let flags = wanted as usize | flags & libc::MAP_NORESERVE as usize;
+    let access = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let Some(bytes) = bytes.checked_add(ROOM_BYTES) else {
+        return false;
+    };
+    // SAFETY: the kernel chooses free addresses.
+    let probe =
+        unsafe { kernel::perform(libc::SYS_mmap, [0, bytes, access, flags, usize::MAX, 0]) };
+    if kernel::has_failed(probe) {
+        return false;
+    }
+    // SAFETY: it was just mapped, and has no user.
+    unsafe { kernel::unmap(probe as usize, bytes) };
+    true
 }
 
 /// Memory of the pager, which knows by itself what was unmapped.
@@ -58,6 +89,7 @@ pub struct Paged;
 
 impl Source for Paged {
     const GRANULE: usize = 4096;
+    const PLAIN_IN_PARTS: bool = true;
 
     fn lend(&mut self, _block: BlockId, bytes: usize) -> Option<Range<usize>> {
         let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
@@ -90,6 +122,7 @@ impl Source for Paged {
             && flags as c_int & OTHERS == 0
             && access == (libc::PROT_READ | libc::PROT_WRITE) as usize
             && bytes >= least_bytes()
+            && admits(bytes, flags)
     }
 
     fn is_native(&self, kind: Kind) -> bool {
@@ -104,6 +137,10 @@ impl Source for Paged {
     }
 
     fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
+        // Parts of memory that was never touched would stay apart in the kernel.
+        let start: *const u8 = ptr::with_exposed_provenance(extent.start);
+        // SAFETY: the byte is of lent memory, which is mapped and readable.
+        unsafe { start.read_volatile() };
         let made = pager().map(|pager| pager.make_plain(extent.start as u64..extent.end as u64));
         made.unwrap_or(Ok(())).map_err(|_| libc::ENOMEM)
     }

@@ -21,13 +21,13 @@ extern "C" fn start() {
     let setup = Setup::from_json(&text.to_string_lossy());
     let started = setup.and_then(|setup| {
         let pager = descriptors::keep_new(|| setup.start())?;
-        Ok((pager, setup.least_bytes))
+        Ok((pager, setup.least_bytes, setup.to == "compressed"))
     });
     match started {
-        Ok((pager, least_bytes)) => {
+        Ok((pager, least_bytes, in_memory)) => {
             find_libraries();
             threads::watch_the_first();
-            paged::begin(pager, least_bytes);
+            paged::begin(pager, least_bytes, in_memory);
         }
         Err(error) => end_now(&format!("pagemill pager: {error}"), BAD_SETUP),
     }

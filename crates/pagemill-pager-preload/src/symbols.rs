@@ -5,19 +5,19 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use pagemill_mapping::kernel::for_c;
-use pagemill_mapping::{Call, next};
+use pagemill_mapping::{Call, Source, next};
 
 use crate::allocator::{library_bytes, library_free, library_malloc};
 use crate::callers::is_library;
 use crate::calls::{CALLS, give_up};
 use crate::descriptors::{self, close_for};
-use crate::paged::{LENT, least_bytes};
+use crate::paged::{LENT, Paged, admits, least_bytes};
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
 
 /// Paged memory for so many bytes, if that is what they get.
 fn paged(bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() {
+    if bytes < least_bytes() || !admits(bytes, 0) {
         return None;
     }
     LENT.lend_heap(bytes).map(ptr::with_exposed_provenance_mut)
@@ -31,6 +31,15 @@ fn paged_bytes(memory: *mut c_void) -> Option<usize> {
 fn free_paged(memory: *mut c_void, bytes: usize) {
     give_up(memory.addr()..memory.addr() + bytes);
     LENT.free_heap(memory.addr());
+}
+
+/// Gives back what a paged block has beyond `bytes`.
+fn shrink(memory: *mut c_void, bytes: usize, old_bytes: usize) {
+    let kept = bytes.next_multiple_of(Paged::GRANULE);
+    if kept < old_bytes && paged_bytes(memory).is_some() {
+        give_up(memory.addr() + kept..memory.addr() + old_bytes);
+        LENT.shrink_heap(memory.addr(), bytes);
+    }
 }
 
 /// Exports a function that hands its return address on as one more argument.
@@ -104,6 +113,7 @@ unsafe extern "C" fn realloc_for(memory: *mut c_void, bytes: usize, caller: usiz
         return unsafe { next::realloc(memory, bytes) };
     };
     if bytes != 0 && bytes <= old_bytes {
+        shrink(memory, bytes, old_bytes);
         return memory;
     }
     let new = if bytes == 0 {

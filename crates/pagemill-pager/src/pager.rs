@@ -297,8 +297,13 @@ impl Pager {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         for (part, region) in self.core.regions.touched(&range) {
-            self.core.bring_in(&region, part.clone());
-            region.memory.release(&self.core.userfault(), part)?;
+            let mut at = part.start;
+            while at < part.end {
+                let end = part.end.min((at + 1).next_multiple_of(BLOCK_BYTES));
+                self.core.bring_in(&region, at..end);
+                region.memory.release(&self.core.userfault(), at..end)?;
+                at = end;
+            }
         }
         Ok(())
     }
@@ -571,40 +576,51 @@ impl Core {
         self.store.free(&slots);
     }
 
-    /// Fetches all units of `range` for good: they are never evicted.
+    /// Fetches all units of `range`, which lies in a block, for good: they are never evicted. Those of zeros stay away.
     fn bring_in(&self, region: &Region, range: Range<u64>) {
         let unit = UNIT_BYTES as u64;
         let userfault = self.userfault();
         let mut buffer = Box::new(AlignedUnit([0; UNIT_BYTES]));
-        for address in range.step_by(UNIT_BYTES) {
-            let site = self.site(region, address);
-            let units = PageMask::range(site.unit..site.unit + 1);
-            let shard = &self.shards[site.shard];
-            let mut state = shard.lock();
-            while state.ledger.is_in_transit(site.page) {
-                state = shard.wait(state);
+        let mut at = range.start;
+        while at < range.end {
+            let site = self.site(region, at);
+            let end = range
+                .end
+                .min(at + u64::from(self.page_units - site.unit) * unit);
+            let units = PageMask::range(site.unit..site.unit + ((end - at) / unit) as u32);
+            let (resident, records) = self.take_out(site, units);
+            for (address, record) in (at..end).step_by(UNIT_BYTES).zip(records) {
+                let is_away = !resident.contains(self.site(region, address).unit);
+                if is_away && record.slot().is_some() {
+                    let part = (region, address);
+                    crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
+                    region.memory.place(&userfault, address, &buffer.0);
+                }
+                if record.own_slot() != NO_SLOT {
+                    self.store.free(&[record.own_slot()]);
+                }
             }
-            let resident = state.ledger.discard(site.page, units);
-            state.record(|page_units| TraceEvent::Discard {
-                first: u64::from(site.page) * page_units + u64::from(site.unit),
-                units: 1,
-                is_gone: true,
-            });
-            let records = state.take_records(site.page, units);
-            state.ledger.set_absent(site.page, units);
-            drop(state);
-            let record = records.first().copied().unwrap_or_default();
-            if resident.is_empty() {
-                let part = (region, address);
-                crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
-                region.memory.place(&userfault, address, &buffer.0);
-            } else {
-                userfault.wake(address..address + unit);
-            }
-            if record.own_slot() != NO_SLOT {
-                self.store.free(&[record.own_slot()]);
-            }
+            userfault.wake(at..end);
+            at = end;
         }
+    }
+
+    /// Takes units out of the books; returns which were in frames, and what was kept of them.
+    fn take_out(&self, site: Site, units: PageMask) -> (PageMask, Vec<Record>) {
+        let shard = &self.shards[site.shard];
+        let mut state = shard.lock();
+        while state.ledger.is_in_transit(site.page) {
+            state = shard.wait(state);
+        }
+        let resident = state.ledger.discard(site.page, units);
+        state.record(|page_units| TraceEvent::Discard {
+            first: u64::from(site.page) * page_units + u64::from(site.unit),
+            units: units.count(),
+            is_gone: true,
+        });
+        let records = state.take_records(site.page, units);
+        state.ledger.set_absent(site.page, units);
+        (resident, records)
     }
 
     /// Writes what has changed to the region's file, page by page; returns how many units.

@@ -54,6 +54,7 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
         return unsafe { next::realloc(memory, bytes) };
     };
     if bytes != 0 && bytes <= old_bytes {
+        POOL.shrink_heap(memory.addr(), bytes);
         return memory;
     }
     let new = if bytes == 0 {

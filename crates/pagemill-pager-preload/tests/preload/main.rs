@@ -29,10 +29,12 @@ fn has_userfault() -> bool {
     is_there
 }
 
+fn preload(command: &mut Command, setup: &Setup) {
+    command.env("LD_PRELOAD", library());
+    command.env(SETUP_VARIABLE, setup.to_json());
+}
+
 fn run(mut command: Command, setup: &Setup) -> Output {
-    command
-        .env("LD_PRELOAD", library())
-        .env(SETUP_VARIABLE, setup.to_json())
-        .output()
-        .expect("it runs")
+    preload(&mut command, setup);
+    command.output().expect("it runs")
 }

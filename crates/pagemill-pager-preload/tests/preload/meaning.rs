@@ -4,9 +4,9 @@ use std::process::{Command, Output};
 
 use pagemill_pager::Setup;
 use pagemill_testkit::few_or_many;
-use pagemill_testkit::memory_programs::{CHECKS, assert_same_memory, build};
+use pagemill_testkit::memory_programs::{CHECKS, assert_same_memory, build, compare_calls};
 
-use crate::{has_userfault, run};
+use crate::{has_userfault, preload, run};
 
 /// Pages what it can, in two MiB of frames.
 fn setup() -> Setup {
@@ -37,6 +37,27 @@ fn calls_on_mappings_mean_what_they_mean() {
         command.arg(check);
         succeed(run(command, &setup()), check);
     }
+}
+
+/// What shows where pages are.
+const BY_NATURE: [(&str, &str); 3] = [
+    ("mincore", "it shows what is in a frame"),
+    ("move_pages", "it shows what is in a frame"),
+    ("/proc/self/pagemap", "it shows what is in a frame"),
+];
+
+#[test]
+fn each_call_means_what_it_means_or_makes_memory_plain() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path(), "memory_calls.c", &[]);
+    compare_calls("pager", "map", &BY_NATURE, &program, || {
+        let mut command = Command::new(&program);
+        preload(&mut command, &setup());
+        command
+    });
 }
 
 /// Runs the random program with and without the library, and compares what memory holds after every step.
