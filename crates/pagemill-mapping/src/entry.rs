@@ -198,6 +198,7 @@ pub unsafe fn syscall(
             libc::SYS_fork => fork_by(calls, &call),
             libc::SYS_process_madvise => advise_process(calls, &call),
             libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => calls.answer_process(&call),
+            libc::SYS_setrlimit | libc::SYS_prlimit64 => calls.answer_process(&call),
             libc::SYS_unshare | libc::SYS_setns | libc::SYS_seccomp | libc::SYS_prctl => {
                 calls.answer_process(&call)
             }

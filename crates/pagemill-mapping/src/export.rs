@@ -35,6 +35,8 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_close_range,
     libc::SYS_dup2,
     libc::SYS_dup3,
+    libc::SYS_setrlimit,
+    libc::SYS_prlimit64,
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_seccomp,

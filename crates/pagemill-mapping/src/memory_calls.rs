@@ -23,7 +23,7 @@ pub trait MemoryCalls: Sync {
     }
 
     /// As [`MemoryCalls::answer`], for calls on descriptors and on the process: `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`,
-    /// `seccomp` and `prctl`.
+    /// `seccomp`, `prctl`, `setrlimit` and `prlimit`.
     ///
     /// # Safety
     /// As the call itself.

@@ -72,7 +72,7 @@ fn resources(calls: &dyn MemoryCalls, place: usize) -> Result<(), i32> {
 }
 
 /// Numbers that a program has at an address; none where it has no memory: the kernel says so then.
-fn read<T: Copy>(place: usize) -> Option<T> {
+pub fn read<T: Copy>(place: usize) -> Option<T> {
     let mut value = MaybeUninit::<T>::uninit();
     let here = libc::iovec {
         iov_base: value.as_mut_ptr().cast(),

@@ -13,6 +13,10 @@ impl<S: Source> RangeTable<S> {
     pub unsafe fn remap(&mut self, call: &Call) -> Result<Answer, i32> {
         let [start, _, new_bytes, flags, ..] = call.arguments;
         let old = call.range();
+        if !start.is_multiple_of(PAGE_BYTES) {
+            // SAFETY: the kernel refuses.
+            return Ok(unsafe { call.perform() });
+        }
         let touched = self.touched(&old);
         if let [extent] = &touched[..]
             && extent.start <= old.start

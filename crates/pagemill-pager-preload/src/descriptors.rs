@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pagemill_linux::process::end_now;
-use pagemill_mapping::Call;
 use pagemill_mapping::kernel::{Answer, for_c};
+use pagemill_mapping::{Call, references};
 
 use crate::callers::is_library;
 use crate::paged::become_plain;
@@ -61,7 +61,7 @@ pub extern "C" fn close_for(number: u32, caller: usize) -> c_int {
     for_c(unsafe { answer(&call) }) as c_int
 }
 
-/// Answers `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`, `seccomp` and `prctl` as if the pager had no descriptors.
+/// Answers `close`, `close_range`, `dup2`, `dup3`, `unshare`, `setns`, `seccomp`, `prctl` and `setrlimit` as if the pager had no descriptors.
 ///
 /// # Safety
 /// As the call itself.
@@ -72,6 +72,8 @@ pub unsafe fn answer(call: &Call) -> Answer {
         libc::SYS_unshare | libc::SYS_setns => alone(call),
         libc::SYS_seccomp => filtered(call, first <= libc::SECCOMP_SET_MODE_FILTER as usize),
         libc::SYS_prctl => filtered(call, first == libc::PR_SET_SECCOMP as usize),
+        libc::SYS_setrlimit => limited(call, first, call.arguments[1]),
+        libc::SYS_prlimit64 => limited(call, second, call.arguments[2]),
         // SAFETY: by the contract of this function, the program gives the range up.
         libc::SYS_close_range => unsafe { close_range(first, second, flags) },
         _ if is_kept(first) => -(libc::EBADF as Answer),
@@ -109,6 +111,20 @@ fn alone(call: &Call) -> Answer {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     answer
+}
+
+/// What is kept of pages that are away takes addresses, too.
+fn limited(call: &Call, resource: usize, limit: usize) -> Answer {
+    let is_of_addresses = [libc::RLIMIT_AS, libc::RLIMIT_DATA].contains(&(resource as _));
+    let soft = is_of_addresses
+        .then(|| references::read::<u64>(limit))
+        .flatten();
+    if soft.is_some_and(|soft| soft != libc::RLIM_INFINITY)
+        && let Err(error) = become_plain("a process with a limit of its addresses")
+    {
+        return -(error as Answer);
+    }
+    perform(call)
 }
 
 /// A thread with a filter may not be able to page: it could not even give its memory back.

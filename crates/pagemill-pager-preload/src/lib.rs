@@ -14,6 +14,7 @@ mod callers;
 mod calls;
 mod descriptors;
 mod paged;
+mod proc_memory;
 mod start;
 mod symbols;
 mod threads;

@@ -184,3 +184,23 @@ pub unsafe extern "C" fn prctl(
     // SAFETY: by the contract of the replaced function, the program may make this call.
     unsafe { for_c(descriptors::answer(&call)) as c_int }
 }
+
+/// Exports functions that set limits: where addresses are limited, the pager could keep no more pages.
+macro_rules! limits {
+    ($($name:ident, $number:ident, ($($argument:ident),*);)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
+            let call = Call::new(libc::$number, [$($argument),*]);
+            // SAFETY: by the contract of the replaced function, the program may make this call.
+            unsafe { for_c(descriptors::answer(&call)) as c_int }
+        }
+    )*};
+}
+
+limits!(
+    setrlimit, SYS_setrlimit, (resource, limit);
+    setrlimit64, SYS_setrlimit, (resource, limit);
+    prlimit, SYS_prlimit64, (process, resource, limit, old);
+    prlimit64, SYS_prlimit64, (process, resource, limit, old);
+);

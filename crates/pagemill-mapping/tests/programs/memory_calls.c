@@ -35,6 +35,7 @@
 #define SIZE (8ul << 20)
 #define PAGES (SIZE / PAGE)
 #define PART (16 * PAGE)
+#define HUGE (2ul << 20)
 
 static char *p;
 static int is_heap;
@@ -68,11 +69,13 @@ static char *fill(char *memory)
 	return memory;
 }
 
+/* From a multiple of 2 MiB on, so that all runs have the same bytes at the same places. */
 static char *fresh(size_t size)
 {
-	if (!is_heap)
-		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return (char *)(((uintptr_t)malloc(size + PAGE) + PAGE - 1) & -PAGE);
+	char *got = is_heap ? malloc(size + HUGE)
+			    : mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return got == NULL || got == MAP_FAILED ? MAP_FAILED : (char *)(((uintptr_t)got + HUGE - 1) & -HUGE);
 }
 
 /* Pages of a range that do not hold their byte. */
@@ -123,11 +126,11 @@ static void drop_administration(void)
 
 static void advice(long number)
 {
-	size_t huge = 2ul << 20, from = huge - ((uintptr_t)p & (huge - 1));
+	size_t from = HUGE;
 
 	drop_administration();
 	for (int whole = 0; whole < 2; whole++) {
-		size_t start = whole ? from : from + 5 * PAGE, size = whole ? huge : PART;
+		size_t start = whole ? from : from + 5 * PAGE, size = whole ? HUGE : PART;
 
 		fill(p);
 		printf("%s: ", told(madvise(p + start, size, number)));
@@ -166,12 +169,11 @@ static void advice_of_process(long number)
 static void collapse_after_protect(long number)
 {
 	(void)number;
-	size_t huge = 2ul << 20;
-	char *start = p + (huge - ((uintptr_t)p & (huge - 1)));
+	char *start = p + HUGE;
 
-	printf("%s, ", told(mprotect(start, huge, PROT_READ)));
-	printf("%s, ", told(mprotect(start, huge, PROT_READ | PROT_WRITE)));
-	printf("%s\n", told(madvise(start, huge, 25)));
+	printf("%s, ", told(mprotect(start, HUGE, PROT_READ)));
+	printf("%s, ", told(mprotect(start, HUGE, PROT_READ | PROT_WRITE)));
+	printf("%s\n", told(madvise(start, HUGE, 25)));
 	all_there("collapsed", 0);
 }
 
@@ -469,7 +471,7 @@ static void beyond_limit(long kind)
 
 /* ---- other ways to the bytes ---- */
 
-__attribute__((unused)) static void proc_mem(long number)
+static void proc_mem(long number)
 {
 	(void)number;
 	int file = open("/proc/self/mem", O_RDWR), count = 0;
@@ -488,7 +490,7 @@ __attribute__((unused)) static void proc_mem(long number)
 	printf("wrong %d; nothing there: %s\n", count, told(pread(file, got, 1, 64)));
 }
 
-__attribute__((unused)) static void trace(long number)
+static void trace(long number)
 {
 	(void)number;
 	int go[2], status;
@@ -556,8 +558,8 @@ static const struct { const char *name; void (*show)(long); long number; } calls
 	{ "mprotect, pkey_mprotect, remap_file_pages, msync, mbind, prctl", protect, 0 },
 	{ "mincore", frames, 0 }, { "move_pages", frames, 1 }, { "/proc/self/pagemap", frames, 2 },
 	{ "realloc", reallocs, 0 }, { "malloc and mmap of 1 TiB and more", far_too_much, 0 },
-	{ "malloc and mmap beyond RLIMIT_DATA", beyond_limit, RLIMIT_DATA },
-	/* LATER */
+	{ "malloc and mmap beyond RLIMIT_AS", beyond_limit, RLIMIT_AS }, { "malloc and mmap beyond RLIMIT_DATA", beyond_limit, RLIMIT_DATA },
+	{ "/proc/self/mem", proc_mem, 0 }, { "ptrace PEEKDATA, POKEDATA", trace, 0 },
 	{ "read, write, process_vm_readv, clock_gettime", in_and_out, 0 },
 };
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };

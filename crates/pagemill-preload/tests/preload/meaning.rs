@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use pagemill_testkit::memory_programs::{assert_same_memory, build};
+use pagemill_testkit::memory_programs::{assert_same_memory, build, compare_calls};
 use pagemill_testkit::real_programs::{RealProgram, missing, run};
 use pagemill_testkit::{few_or_many, skip};
 
@@ -24,6 +24,16 @@ fn random_calls_on_heap_memory_leave_the_same_bytes() {
         let found = succeed(preloaded, "").stdout;
         assert_same_memory(&expected, &found, "heap");
     }
+}
+
+#[test]
+fn each_call_on_the_heap_means_what_it_means() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(folder.path(), "memory_calls.c", &[]);
+    let space = stand_in(folder.path());
+    compare_calls("coloring", "heap", &[], &program, || {
+        under_library(&program, &space)
+    });
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::process::{Command, Output};
 
 use pagemill_testkit::{few_or_many, skip};
 
-use pagemill_testkit::memory_programs::{CHECKS, HUGE_CHECKS, assert_same_memory, build};
+use pagemill_testkit::memory_programs::{
+    CHECKS, HUGE_CHECKS, assert_same_memory, build, compare_calls,
+};
 
 use crate::pool::TestPool;
 
@@ -45,6 +47,22 @@ fn calls_on_mappings_mean_what_they_mean() {
 #[test]
 fn calls_on_huge_mappings_mean_what_they_mean() {
     check_all(&HUGE_CHECKS, &["huge"]);
+}
+
+#[test]
+fn each_call_means_what_it_means_or_makes_memory_plain() {
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
+    };
+    let program = build(pool.folder(), "memory_calls.c", &[]);
+    let leases_before = pool.status().counters.leases;
+    compare_calls("pool", "map", &[], &program, || {
+        let mut command = pool.command(&program);
+        command.env("PAGEMILL_ZERO_MMAP", "1");
+        command
+    });
+    assert!(pool.status().counters.leases > leases_before);
+    pool.wait_until_clean();
 }
 
 /// The program itself, on the kernel's memory.
