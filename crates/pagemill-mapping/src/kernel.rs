@@ -1,7 +1,7 @@
 //! System calls past the C library, whose functions of these names the preload libraries replace.
 
 use std::arch::asm;
-use std::ffi::c_long;
+use std::ffi::{c_int, c_long};
 
 /// The kernel's answer: a result, or a negative error number.
 pub type Answer = isize;
@@ -66,6 +66,16 @@ pub fn map_plain(bytes: usize) -> Result<usize, i32> {
         return Err(-answer as i32);
     }
     Ok(answer as usize)
+}
+
+/// Whether the kernel would map so many bytes of private memory: limits of the process, and far more than the computer has.
+pub fn would_map(bytes: usize, flags: c_int) -> bool {
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags & libc::MAP_NORESERVE) as usize;
+    let access = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: the kernel chooses free addresses.
+    let probe = unsafe { perform(libc::SYS_mmap, [0, bytes, access, flags, usize::MAX, 0]) };
+    // SAFETY: it was just mapped, and has no user.
+    !has_failed(probe) && !has_failed(unsafe { unmap(probe as usize, bytes) })
 }
 
 /// Fresh private memory in the place of what is there.

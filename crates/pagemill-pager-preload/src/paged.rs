@@ -65,22 +65,9 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
 /// may be more than the computer has.
 pub fn admits(bytes: usize, flags: usize) -> bool {
     let is_more = !IN_MEMORY.load(Ordering::Relaxed);
-    let usual = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let wanted = usual | if is_more { libc::MAP_NORESERVE } else { 0 };
-    let flags = wanted as usize | flags & libc::MAP_NORESERVE as usize;
-    let access = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let Some(bytes) = bytes.checked_add(ROOM_BYTES) else {
-        return false;
-    };
-    // SAFETY: the kernel chooses free addresses.
-    let probe =
-        unsafe { kernel::perform(libc::SYS_mmap, [0, bytes, access, flags, usize::MAX, 0]) };
-    if kernel::has_failed(probe) {
-        return false;
-    }
-    // SAFETY: it was just mapped, and has no user.
-    unsafe { kernel::unmap(probe as usize, bytes) };
-    true
+    let more = if is_more { libc::MAP_NORESERVE } else { 0 };
+    let all = bytes.checked_add(ROOM_BYTES);
+    all.is_some_and(|bytes| kernel::would_map(bytes, flags as c_int | more))
 }
 
 /// Memory of the pager, which knows by itself what was unmapped.

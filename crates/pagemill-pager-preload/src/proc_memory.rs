@@ -40,13 +40,11 @@ impl Attempt {
 
     fn go_on(&self, done: isize) -> Option<isize> {
         let mut done = done.max(0) as usize;
-        let first = match self.offset {
-            Some(offset) => offset,
-            // SAFETY: a file without positions refuses.
-            None => {
-                (unsafe { libc::lseek(self.file, 0, libc::SEEK_CUR) } as usize).checked_sub(done)?
-            }
-        };
+        // SAFETY: a file without positions refuses.
+        let position = || unsafe { libc::lseek(self.file, 0, libc::SEEK_CUR) };
+        let first = self
+            .offset
+            .or_else(|| (position() as usize).checked_sub(done))?;
         if done > 0 && !(first + done).is_multiple_of(PAGE_BYTES) {
             return None;
         }

@@ -6,6 +6,9 @@ use pagemill_mapping::{Call, Kind, MemoryCalls};
 
 use crate::{fork, source};
 
+/// `MADV_DONTNEED_LOCKED`, newer than the C library's headers.
+const DONTNEED_LOCKED: i32 = 24;
+
 struct ColoredMemory;
 
 static MEMORY: ColoredMemory = ColoredMemory;
@@ -15,7 +18,10 @@ pagemill_mapping::replace_memory_calls!(advice MEMORY);
 impl MemoryCalls for ColoredMemory {
     unsafe fn answer(&self, call: &Call) -> Answer {
         let gives_up = call.kind() == Kind::Advise
-            && matches!(call.third(), libc::MADV_DONTNEED | libc::MADV_FREE);
+            && matches!(
+                call.third(),
+                libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED
+            );
         if gives_up && source::release(call.range().start, call.range().len()) {
             return 0;
         }

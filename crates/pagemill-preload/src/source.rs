@@ -56,6 +56,7 @@ unsafe extern "C" fn __wrap_mmap(
     const NOT_PLAIN: c_int = libc::MAP_HUGETLB | libc::MAP_FIXED;
     if flags & libc::MAP_ANONYMOUS != 0
         && flags & NOT_PLAIN == 0
+        && kernel::would_map(bytes, flags)
         && let Some(space) = space()
     {
         let flags = mapping_flags(space);

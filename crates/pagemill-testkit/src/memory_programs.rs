@@ -87,42 +87,20 @@ pub fn assert_same_memory(expected: &[u8], found: &[u8], what: &str) {
 /// The libraries that `docs/memory-calls.md` has a column for.
 const LIBRARIES: [&str; 3] = ["pager", "pool", "coloring"];
 
-/// Names of the advice that Linux 6.18 knows.
-const ADVICE: [(u32, &str); 26] = [
-    (0, "NORMAL"),
-    (1, "RANDOM"),
-    (2, "SEQUENTIAL"),
-    (3, "WILLNEED"),
-    (4, "DONTNEED"),
-    (8, "FREE"),
-    (9, "REMOVE"),
-    (10, "DONTFORK"),
-    (11, "DOFORK"),
-    (12, "MERGEABLE"),
-    (13, "UNMERGEABLE"),
-    (14, "HUGEPAGE"),
-    (15, "NOHUGEPAGE"),
-    (16, "DONTDUMP"),
-    (17, "DODUMP"),
-    (18, "WIPEONFORK"),
-    (19, "KEEPONFORK"),
-    (20, "COLD"),
-    (21, "PAGEOUT"),
-    (22, "POPULATE_READ"),
-    (23, "POPULATE_WRITE"),
-    (24, "DONTNEED_LOCKED"),
-    (25, "COLLAPSE"),
-    (100, "HWPOISON"),
-    (102, "GUARD_INSTALL"),
-    (103, "GUARD_REMOVE"),
-];
+/// Advice that Linux 6.18 knows, by number.
+const ADVICE: &str = "0 NORMAL 1 RANDOM 2 SEQUENTIAL 3 WILLNEED 4 DONTNEED 8 FREE 9 REMOVE 10 DONTFORK 11 DOFORK 12 MERGEABLE 13 UNMERGEABLE \
+    14 HUGEPAGE 15 NOHUGEPAGE 16 DONTDUMP 17 DODUMP 18 WIPEONFORK 19 KEEPONFORK 20 COLD 21 PAGEOUT 22 POPULATE_READ 23 POPULATE_WRITE \
+    24 DONTNEED_LOCKED 25 COLLAPSE 100 HWPOISON 101 SOFT_OFFLINE 102 GUARD_INSTALL 103 GUARD_REMOVE";
 
 /// A row of the table: the words for `memory_calls.c`, and what people call it.
 fn call_rows(program: &Path) -> Vec<(String, String)> {
     let numbers = (0..=30).chain(100..=110).chain([9999]);
     let advice = numbers.map(|number| {
-        let named = ADVICE.iter().find(|(known, _)| *known == number);
-        let name = named.map_or("not known to Linux 6.18", |(_, name)| name);
+        let number = i32::to_string(&number);
+        let mut words = ADVICE.split_whitespace();
+        let found = words.find(|word| *word == number);
+        let name = found.and_then(|_| words.next());
+        let name = name.unwrap_or("not known to Linux 6.18");
         let call = format!("madvise {number}");
         (call.clone(), format!("{call} ({name})"))
     });

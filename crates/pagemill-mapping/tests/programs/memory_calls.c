@@ -435,7 +435,7 @@ static void reallocs(long number)
 
 	for (size_t size = SIZE / 2; size >= 200000; size /= 2) {
 		block = realloc(block, size);
-		printf("%zu: usable %d, wrong %d\n", size, malloc_usable_size(block) < size + 2 * PAGE, wrong(block, 0, size & -PAGE));
+		printf("%zu: usable %d, wrong %d\n", size, malloc_usable_size(block) <= size + HUGE, wrong(block, 0, size & -PAGE));
 	}
 	block = realloc(block, SIZE);
 	printf("first %d\n", at(block));
