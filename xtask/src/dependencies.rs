@@ -41,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-sim",
             "pagemill-workloads",
             "pagemill-report",
+            "pagemill-trace",
         ],
     ),
     ("pagemill-mapping", &["pagemill-linux"]),

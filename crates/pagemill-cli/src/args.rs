@@ -512,7 +512,7 @@ pub struct MrcArguments {
 
     /// The columns of a table of comma-separated values, from 1
     ///
-    /// As object=2,bytes=3,header,delimiter=; for requests of objects, or address=1 for memory.
+    /// As object=2,bytes=3,header,delimiter=; for requests of objects by name, number=2 by number, or address=1 for memory.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "trace_format")]
     pub csv: Option<pagemill_trace::Columns>,
 
@@ -589,7 +589,7 @@ pub enum TraceFormat {
     Drcachesim,
     /// libCacheSim's binary format; for page colors, an object is a line
     OracleGeneral,
-    /// Instructions of ChampSim, uncompressed
+    /// Instructions of ChampSim
     Champsim,
 }
 

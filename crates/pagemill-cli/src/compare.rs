@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use pagemill_report::{ResultSet, Terms, read};
+use pagemill_trace::unpacked;
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -45,8 +46,10 @@ pub fn results(path: &Path) -> Result<ResultSet, Failure> {
 
 fn text(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
+    let (_, unpacked) = unpacked(file).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1)
+    unpacked
+        .take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| error.to_string())?;
     if bytes.len() as u64 > FILE_BYTES_MAX {

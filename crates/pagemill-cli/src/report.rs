@@ -5,9 +5,10 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use pagemill_report::site::{SiteRun, write_index};
-use pagemill_report::{ResultSet, html, read};
+use pagemill_report::{ResultSet, html};
 
 use crate::args::ReportArguments;
+use crate::compare::results;
 use crate::failure::Failure;
 use crate::output::print_text;
 
@@ -51,9 +52,7 @@ fn find(top: &Path, folder: &Path, found: &mut Vec<Found>) -> Result<(), Failure
     };
     let file = folder.join(RESULTS);
     if file.is_file() {
-        let text = fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
-        let set =
-            read(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        let set = results(&file)?;
         let name = match folder
             .strip_prefix(top)
             .unwrap_or(folder)

@@ -174,16 +174,21 @@ impl<'a> Entry<'a> {
             .ok_or(damaged("compressed PTX reaches past its entry"))?;
         if self.flags & FLAG_LZ4 != 0 {
             return lz4_flex::block::decompress(packed, self.plain_bytes as usize)
-                .map_err(|_| damaged("its PTX cannot be decompressed with LZ4"));
+                .ok()
+                .filter(|plain| plain.len() as u64 == self.plain_bytes)
+                .ok_or(damaged("its PTX cannot be decompressed with LZ4"));
         }
         let zstd = damaged("its PTX cannot be decompressed with zstd");
         let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| zstd.clone())?;
         let mut plain = Vec::new();
         decoder
-            .take(self.plain_bytes)
+            .take(self.plain_bytes + 1)
             .read_to_end(&mut plain)
-            .map_err(|_| zstd)?;
-        Ok(plain)
+            .map_err(|_| zstd.clone())?;
+        match plain.len() as u64 == self.plain_bytes {
+            true => Ok(plain),
+            false => Err(zstd),
+        }
     }
 }
 
@@ -252,6 +257,26 @@ mod tests {
         let packed = lz4_flex::block::compress(text.as_bytes());
         let binary = fat(&[(KIND_PTX, 75, FLAG_LZ4, &packed, text.len() as u64)]);
         assert_eq!(ptx_images(&binary).expect("it is sound")[0].text, text);
+    }
+
+    #[test]
+    fn text_of_another_length_than_announced_is_damage() {
+        let text = "mov.u32 %r1, %r1; ".repeat(50);
+        let lz4 = lz4_flex::block::compress(text.as_bytes());
+        let zstd = ruzstd::encoding::compress_to_vec(
+            text.as_bytes(),
+            ruzstd::encoding::CompressionLevel::Fastest,
+        );
+        for (flag, packed) in [(FLAG_LZ4, lz4), (FLAG_ZSTD, zstd)] {
+            for (length, is_sound) in [
+                (text.len(), true),
+                (text.len() - 1, false),
+                (text.len() + 1, false),
+            ] {
+                let binary = fat(&[(KIND_PTX, 75, flag, &packed, length as u64)]);
+                assert_eq!(ptx_images(&binary).is_ok(), is_sound, "{flag:x}, {length}");
+            }
+        }
     }
 
     #[test]

@@ -184,8 +184,14 @@ impl Map {
         let mut pages = Vec::new();
         let mut page = 0u64;
         for _ in 0..header.pages {
-            page = page.saturating_add(reader.take().ok_or_else(cut)?);
+            let distance = reader.take().ok_or_else(cut)?;
+            page = page
+                .checked_add(distance)
+                .ok_or_else(|| wrong("a page has no number"))?;
             pages.push((page, take_events(&mut reader).ok_or_else(cut)?));
+        }
+        if !reader.0.is_empty() {
+            return Err(wrong("something follows its end"));
         }
         Ok(Self {
             title: header.title,

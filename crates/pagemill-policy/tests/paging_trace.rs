@@ -82,6 +82,29 @@ proptest! {
     }
 }
 
+/// Only an event that the file's end cuts is left out; one that cannot be is damage, wherever it stands.
+#[test]
+fn a_last_event_that_is_impossible_is_damage() {
+    let head = bytes_of(&[]);
+    let most = [0xFF; 9];
+    for wrong in [
+        &[9][..],
+        &[0, 1, 4],
+        &[&[1][..], &most, &[0x7F, 0]].concat(),
+        &[&[1, 2][..], &most, &[0x02]].concat(),
+    ] {
+        let error = Trace::parse(&[&head, wrong].concat()).expect_err("impossible");
+        assert_eq!(error, TraceError::Event { at: head.len() });
+    }
+    let largest = Trace::parse(&[&head[..], &[1, 2], &most, &[0x01]].concat());
+    let fault = TraceEvent::Fault {
+        unit: 1,
+        is_write: false,
+        think_ns: u64::MAX,
+    };
+    assert_eq!(largest.expect("a trace").events, [fault]);
+}
+
 #[test]
 fn other_files_are_refused_with_the_next_step() {
     let error = Trace::parse(b"\x7fELF").expect_err("no trace");

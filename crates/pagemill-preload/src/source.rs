@@ -54,6 +54,8 @@ unsafe extern "C" fn __wrap_mmap(
     offset: libc::off_t,
 ) -> *mut c_void {
     const NOT_PLAIN: c_int = libc::MAP_HUGETLB | libc::MAP_FIXED;
+    // The allocator's flag for all that it maps; to a program of the C library, memory that the computer lacks is refused.
+    let flags = flags & !libc::MAP_NORESERVE;
     if flags & libc::MAP_ANONYMOUS != 0
         && flags & NOT_PLAIN == 0
         && kernel::would_map(bytes, flags)

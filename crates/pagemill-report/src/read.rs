@@ -40,6 +40,8 @@ pub enum ReadError {
 /// # Errors
 /// What keeps the text from being results, with its place.
 pub fn read(text: &str) -> Result<ResultSet, ReadError> {
+    // Some editors write a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let json: Json =
         serde_json::from_str(text).map_err(|error| ReadError::NotJson(error.to_string()))?;
     let object = json
@@ -59,7 +61,9 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         title: word(object, "title")?,
         about: word(object, "about")?,
         pagemill_version: word(object, "pagemill_version")?,
-        seed: object.get("seed").and_then(Json::as_u64).unwrap_or(0),
+        seed: object.get("seed").and_then(Json::as_u64).ok_or_else(|| {
+            ReadError::NotResults("`seed` is missing or no whole number".to_owned())
+        })?,
         columns,
         ..ResultSet::default()
     };
@@ -188,6 +192,10 @@ mod tests {
         let read = read(&text(&set)).unwrap();
         set.columns = set.all_columns();
         assert_eq!(read, set);
+        let same = ["\u{feff}TEXT", "TEXT \r\n", "\nTEXT"];
+        for same in same.map(|form| form.replace("TEXT", &text(&set))) {
+            assert_eq!(super::read(&same).as_ref(), Ok(&set), "{same}");
+        }
     }
 
     #[test]
@@ -198,6 +206,17 @@ mod tests {
             ("[".repeat(100_000), "not JSON: recursion limit"),
             ("[]".to_owned(), "the top level is not an object"),
             ("{}".to_owned(), "`schema` is missing"),
+            (
+                good.replace("\"seed\": 18446744073709551615", "\"seed\": -1"),
+                "`seed` is missing",
+            ),
+            (
+                good.replace(
+                    "\"seed\": 18446744073709551615",
+                    "\"seed\": 18446744073709551616",
+                ),
+                "`seed` is missing",
+            ),
             (good.replace("results/1", "results/2"), "pagemill-results/2"),
             (good.replace("\"rows\"", "\"lines\""), "`rows` is missing"),
             (

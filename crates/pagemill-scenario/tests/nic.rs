@@ -1,5 +1,9 @@
 //! Scenarios and machines of `kind = "nic"`: what sound ones become, and the errors of wrong ones.
 
+use std::io::Read as _;
+
+use flate2::Compression;
+use flate2::read::GzEncoder;
 use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
@@ -225,7 +229,8 @@ fn what_is_wrong_is_told() {
 #[test]
 fn a_schedule_is_read_beside_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    let file = |name: &str, text: &str| write(name, text.as_bytes());
     let read = |name: &str| {
         let text = SOUND.split("[workload]").next().unwrap();
         let path = folder.path().join("test.toml");
@@ -238,10 +243,29 @@ fn a_schedule_is_read_beside_the_scenario() {
             .map(|_| ())
             .map_err(|errors| errors.render(false))
     };
-    file(
-        "good.goal",
-        "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n",
-    );
+    let good = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n";
+    for same in [
+        good.to_owned(),
+        good.replace('\n', "\r\n"),
+        good.replace('\n', " \t\n\n"),
+        good.replace("8b", "008 b"),
+        format!("\u{feff}{good}"),
+        format!("// a comment\n/* and\nanother */{good}"),
+        good.trim_end().to_owned(),
+    ] {
+        file("good.goal", &same);
+        assert_eq!(read("good.goal"), Ok(()), "{same:?}");
+    }
+    let mut packed = Vec::new();
+    GzEncoder::new(good.as_bytes(), Compression::fast())
+        .read_to_end(&mut packed)
+        .unwrap();
+    write("packed.goal", &packed);
+    assert_eq!(read("packed.goal"), Ok(()));
+    write("packed.goal", &packed[..packed.len() - 9]);
+    read("packed.goal").expect_err("it is cut");
+    file("packed.goal", "BZh91AY&SY");
+    assert!(read("packed.goal").unwrap_err().contains("bzip2 -dk"));
     file("bad.goal", "num_ranks 2\nrank 0 {\nsend 8b to 7\n}\n");
     assert_eq!(read("good.goal"), Ok(()));
     let bad = read("bad.goal").unwrap_err().replace('\n', " ");

@@ -6,6 +6,8 @@ use crate::{Access, Reference, Trace, TraceError};
 /// ChampSim's `input_instr`: instruction pointer (u64), branch and taken (u8 each), 2 destination and 4 source registers
 /// (u8), 2 destination and 4 source addresses (u64, 0 for none); little-endian.
 const RECORD_BYTES: usize = 64;
+/// Whether it is a branch, and whether that is taken.
+const FLAGS: std::ops::Range<usize> = 8..10;
 const DESTINATIONS: [usize; 2] = [16, 24];
 const SOURCES: [usize; 4] = [32, 40, 48, 56];
 
@@ -14,6 +16,7 @@ const SOURCES: [usize; 4] = [32, 40, 48, 56];
 #[derive(Debug)]
 pub struct ChampSim<R: Read> {
     records: Records<R, RECORD_BYTES>,
+    read: u64,
 }
 
 impl<R: Read> ChampSim<R> {
@@ -21,6 +24,7 @@ impl<R: Read> ChampSim<R> {
     pub fn new(input: R) -> Self {
         Self {
             records: Records::new(input),
+            read: 0,
         }
     }
 }
@@ -35,6 +39,17 @@ impl<R: Read> Trace for ChampSim<R> {
                 break;
             }
             for record in records {
+                if record[FLAGS].iter().any(|flag| *flag > 1) {
+                    block.clear();
+                    let at = self.read * RECORD_BYTES as u64;
+                    let what =
+                        format!("the instruction at byte {at} has a flag that is neither 0 nor 1");
+                    return Err(TraceError::Damaged {
+                        references: self.read,
+                        what,
+                    });
+                }
+                self.read += 1;
                 let mut add = |places: &[usize], access| {
                     let addresses = places.iter().map(|place| number_at(record, *place));
                     block.extend(addresses.filter(|address| *address != 0).map(|address| {

@@ -3,36 +3,49 @@ use std::str::FromStr;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::{Access, Reference, Trace, TraceError, View};
+use crate::{Access, Reference, Trace, TraceError, View, lines};
 
 /// References of a block.
 const BLOCK: usize = 16 << 10;
 
-const NEEDED: &str = "the columns that --csv names, with a number in those of addresses and bytes";
+const KEY_NEEDED: &str = "the column of the object that --csv names";
+const NUMBER_NEEDED: &str = "a number in the column that --csv names so, from 0 on; objects with names are in a column `object`, and a first row of names is a `header`";
+const BYTES_NEEDED: &str = "a size in bytes in the column `bytes`, from 0 on; leave `bytes` out where rows have none, and name a first row of names `header`";
+const BYTES_MAX_NEEDED: &str = "a size below 4 GiB: write all sizes in a larger unit, as KiB";
 
 /// Which columns of a table hold what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The column of the object or the address, from 0.
     key: usize,
-    is_address: bool,
+    kind: Key,
     /// The column of the size in bytes; without one, all are of 1 byte.
     bytes: Option<usize>,
     has_header: bool,
     delimiter: u8,
 }
 
+/// What a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// An object by its name: `7` and `07` are two.
+    Name,
+    /// An object by its number: `7` and `07` are one.
+    Number,
+    Address,
+}
+
 impl Columns {
     /// Whether the table has objects, not addresses.
     pub fn are_objects(&self) -> bool {
-        !self.is_address
+        self.kind != Key::Address
     }
 }
 
 /// Why a text does not describe columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{word}` describes no column; write as `object=2,bytes=3,header,delimiter=;`, or `address=1` for addresses of memory, with columns from 1"
+    "`{word}` describes no column; write as `object=2,bytes=3,header,delimiter=;`, with `number=2` for objects that are numbers, or `address=1` for addresses of memory, with columns from 1"
 )]
 pub struct ColumnsError {
     word: String,
@@ -55,8 +68,9 @@ impl FromStr for Columns {
                     .ok_or_else(|| error(word))
             };
             match (name, value) {
-                ("object", _) => key = Some((column()?, false)),
-                ("address", _) => key = Some((column()?, true)),
+                ("object", _) => key = Some((column()?, Key::Name)),
+                ("number", _) => key = Some((column()?, Key::Number)),
+                ("address", _) => key = Some((column()?, Key::Address)),
                 ("bytes", _) => bytes = Some(column()?),
                 ("header", "") => has_header = true,
                 ("delimiter", "tab") => delimiter = b'\t',
@@ -65,10 +79,10 @@ impl FromStr for Columns {
                 _ => return Err(error(word)),
             }
         }
-        let (key, is_address) = key.ok_or_else(|| error(text))?;
+        let (key, kind) = key.ok_or_else(|| error(text))?;
         Ok(Self {
             key,
-            is_address,
+            kind,
             bytes,
             has_header,
             delimiter,
@@ -100,25 +114,28 @@ impl<R: Read> Csv<R> {
         }
     }
 
-    fn reference(&self) -> Option<Reference> {
-        let Columns {
-            key,
-            is_address,
-            bytes,
-            ..
-        } = self.columns;
-        let key = self.record.get(key)?.trim_ascii();
-        let bytes = match bytes {
-            Some(column) => u32::try_from(number(self.record.get(column)?.trim_ascii())?).ok()?,
+    /// The request of a row, or what the row lacks.
+    fn reference(&self) -> Result<Reference, &'static str> {
+        let field = |column| self.record.get(column).map(<[u8]>::trim_ascii);
+        let key = field(self.columns.key)
+            .filter(|key| !key.is_empty())
+            .ok_or(KEY_NEEDED)?;
+        let bytes = match self.columns.bytes {
+            Some(column) => {
+                let bytes = field(column).and_then(number).ok_or(BYTES_NEEDED)?;
+                u32::try_from(bytes).map_err(|_| BYTES_MAX_NEEDED)?
+            }
             None => 1,
         };
-        let (address, bytes) = match (is_address, number(key)) {
-            (true, key) => (key?, bytes.max(1)),
-            (false, Some(object)) => self.view.place(object, bytes),
-            (false, None) if key.is_empty() => return None,
-            (false, None) => self.view.place(key_number(key), bytes),
+        let key = match self.columns.kind {
+            Key::Name => name_number(key),
+            Key::Number | Key::Address => number(key).ok_or(NUMBER_NEEDED)?,
         };
-        Some(Reference {
+        let (address, bytes) = match self.columns.are_objects() {
+            true => self.view.place(key, bytes),
+            false => (key, bytes.max(1)),
+        };
+        Ok(Reference {
             address,
             bytes,
             task: 0,
@@ -126,12 +143,13 @@ impl<R: Read> Csv<R> {
         })
     }
 
-    fn bad_line(&self) -> TraceError {
-        let text = String::from_utf8_lossy(self.record.as_slice());
+    fn bad_line(&self, needed: &'static str) -> TraceError {
+        let fields: Vec<_> = self.record.iter().map(String::from_utf8_lossy).collect();
+        let delimiter = char::from(self.columns.delimiter).to_string();
         TraceError::Line {
             line: self.record.position().map_or(0, csv::Position::line),
-            text: text.chars().take(60).collect(),
-            needed: NEEDED,
+            text: fields.join(&delimiter).chars().take(60).collect(),
+            needed,
         }
     }
 }
@@ -150,10 +168,10 @@ impl<R: Read> Trace for Csv<R> {
                 }
             }
             match self.reference() {
-                Some(reference) => block.push(reference),
-                None => {
+                Ok(reference) => block.push(reference),
+                Err(needed) => {
                     block.clear();
-                    return Err(self.bad_line());
+                    return Err(self.bad_line(needed));
                 }
             }
         }
@@ -163,15 +181,14 @@ impl<R: Read> Trace for Csv<R> {
 
 /// A decimal number, or a hexadecimal one after `0x`.
 fn number(text: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(text).ok()?;
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
+    match text {
+        [b'0', b'x' | b'X', digits @ ..] => lines::number(digits, 16),
+        [b'+', digits @ ..] | digits => lines::number(digits, 10),
     }
 }
 
 /// A number for a name: the 64-bit hash FNV-1a.
-fn key_number(name: &[u8]) -> u64 {
+fn name_number(name: &[u8]) -> u64 {
     name.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
     })

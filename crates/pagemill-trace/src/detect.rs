@@ -1,5 +1,6 @@
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
+use crate::compressed::unpacked;
 use crate::native::MAGIC;
 use crate::{
     ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, OracleGeneral, Trace, TraceError,
@@ -24,6 +25,22 @@ pub enum Format {
 }
 
 impl Format {
+    /// What it is called in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Native => "pagemill's own trace",
+            Self::Lackey => "text of Valgrind's lackey",
+            Self::DrCacheSim => "text of DynamoRIO's drcachesim",
+            Self::OracleGeneral => "libCacheSim's oracleGeneral",
+            Self::ChampSim => "a trace of ChampSim",
+            Self::Csv(_) => "a table",
+        }
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Lackey | Self::DrCacheSim | Self::Csv(_))
+    }
+
     /// Whether its references are to objects, which have no place in memory.
     pub fn holds_objects(self) -> bool {
         match self {
@@ -34,19 +51,21 @@ impl Format {
     }
 }
 
-const BUFFER_BYTES: usize = 256 << 10;
+/// What some editors write before text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Bytes that tell text from other files.
+const SAMPLE_BYTES: usize = 64;
 
 /// The format of a file, by its first bytes.
 ///
 /// # Errors
 /// The input cannot be read, or is of no known format.
 pub fn detect(input: impl Read) -> Result<Format, TraceError> {
-    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
-    format_of(input.fill_buf()?).ok_or(TraceError::UnknownFormat)
+    format_of(&unpacked(input)?.0).ok_or(TraceError::UnknownFormat)
 }
 
-/// Opens a trace of `format`, or of the format that its first bytes tell. `view` is what an object of a format
-/// without addresses stands for.
+/// Opens a trace of `format`, or of the format that its first bytes tell; what gzip or zstd compressed is unpacked.
+/// `view` is what an object of a format without addresses stands for.
 ///
 /// # Errors
 /// The input cannot be read, or is no trace.
@@ -55,11 +74,15 @@ pub fn open<'a>(
     format: Option<Format>,
     view: View,
 ) -> Result<Box<dyn Trace + 'a>, TraceError> {
-    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let (head, mut input) = unpacked(input)?;
     let format = match format {
         Some(format) => format,
-        None => format_of(input.fill_buf()?).ok_or(TraceError::UnknownFormat)?,
+        None => format_of(&head).ok_or(TraceError::UnknownFormat)?,
     };
+    check_kind(&head, format)?;
+    if format.is_text() && head.starts_with(BYTE_ORDER_MARK) {
+        input.read_exact(&mut [0; BYTE_ORDER_MARK.len()])?;
+    }
     Ok(match format {
         Format::Native => Box::new(NativeReader::new(input)?),
         Format::Lackey => Box::new(Lackey::new(input)),
@@ -71,11 +94,36 @@ pub fn open<'a>(
 }
 
 fn format_of(head: &[u8]) -> Option<Format> {
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     if head.starts_with(&MAGIC) {
         Some(Format::Native)
-    } else if drcachesim::looks_like(head) {
+    } else if drcachesim::looks_like(text) {
         Some(Format::DrCacheSim)
     } else {
-        lackey::looks_like(head).then_some(Format::Lackey)
+        lackey::looks_like(text).then_some(Format::Lackey)
     }
+}
+
+/// Refuses a file that cannot be of the format that was named.
+fn check_kind(head: &[u8], format: Format) -> Result<(), TraceError> {
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    let has_controls = head.iter().take(SAMPLE_BYTES).any(is_control);
+    let found = match format_of(head) {
+        Some(Format::Native) => "pagemill's own trace",
+        _ if has_controls => "a binary file",
+        _ => "text",
+    };
+    let is_right = match format {
+        Format::Native => true,
+        _ if head.is_empty() => true,
+        _ if format.is_text() => !has_controls,
+        _ => found == "a binary file",
+    };
+    if is_right {
+        return Ok(());
+    }
+    Err(TraceError::OtherKind {
+        found,
+        wanted: format.name(),
+    })
 }

@@ -1,6 +1,6 @@
 use std::io::BufRead;
 
-use crate::lines::{Lines, all_lines};
+use crate::lines::{Lines, all_lines, number, size};
 use crate::{Access, Reference, Trace, TraceError};
 
 /// What a line looks like, for messages.
@@ -45,29 +45,33 @@ enum Line {
 fn parse(line: &[u8]) -> Option<Line> {
     let text = String::from_utf8_lossy(line);
     let mut words = text.split_ascii_whitespace();
-    let is_number = |word: &str| word.parse::<u64>().is_ok();
+    let is_number = |word: &str| number(word.as_bytes(), 10).is_some();
     let Some(first) = words.next() else {
         return Some(Line::Other);
     };
     if !is_number(first) {
-        let is_heading = ["Output", "<--", "---", "View", "T", "====", "Total"]
+        let is_heading = ["Output", "<--", "---", "View", "====", "Total"]
             .iter()
             .any(|start| first.starts_with(start));
         return is_heading.then_some(Line::Other);
     }
     // Record, instruction, thread; then what happened.
     let instruction = words.next()?.strip_suffix(':')?;
+    if instruction.is_empty() {
+        // A count at the end, as `47 : total instructions`.
+        return Some(Line::Other);
+    }
     let _thread = words.next().filter(|_| is_number(instruction))?;
     let access = match words.next()? {
         "read" => Access::Read,
         "write" => Access::Write,
         _ => return Some(Line::Other),
     };
-    let bytes = words.next()?.parse().ok().filter(|bytes| *bytes > 0)?;
+    let bytes = size(words.next()?.as_bytes())?;
     let (Some("byte(s)"), Some("@")) = (words.next(), words.next()) else {
         return None;
     };
-    let address = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    let address = number(words.next()?.strip_prefix("0x")?.as_bytes(), 16)?;
     Some(Line::Data(Reference {
         address,
         bytes,

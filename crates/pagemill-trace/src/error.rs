@@ -1,5 +1,7 @@
 use std::io;
 
+use crate::Compression;
+
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -31,6 +33,17 @@ pub enum TraceError {
         text: String,
         /// What a line of this format looks like.
         needed: &'static str,
+    },
+    /// It is compressed in a way that is not unpacked here.
+    #[error("it is compressed by {}: unpack it with `{} FILE`", .0.name, .0.command)]
+    Compressed(Compression),
+    /// The first bytes are of another kind than that which was named.
+    #[error("this is {found}, and not {wanted}: name its own format, or leave the format out")]
+    OtherKind {
+        /// What it is.
+        found: &'static str,
+        /// What was named.
+        wanted: &'static str,
     },
     /// The first bytes are of no known format.
     #[error(

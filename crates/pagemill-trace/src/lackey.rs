@@ -1,6 +1,6 @@
 use std::io::BufRead;
 
-use crate::lines::{Lines, all_lines};
+use crate::lines::{Lines, all_lines, number, size};
 use crate::{Access, Reference, Trace, TraceError};
 
 /// What a line looks like, for messages.
@@ -56,7 +56,6 @@ enum Line {
 }
 
 fn parse(line: &[u8]) -> Option<Line> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.is_empty() || line.starts_with(b"==") || line.starts_with(b"--") {
         return Some(Line::Other);
     }
@@ -69,13 +68,11 @@ fn parse(line: &[u8]) -> Option<Line> {
         _ => return None,
     };
     let comma = rest.iter().position(|byte| *byte == b',')?;
-    let text = |bytes| std::str::from_utf8(bytes).ok();
-    let address = u64::from_str_radix(text(&rest[..comma])?, 16).ok()?;
-    let bytes = text(&rest[comma + 1..])?.parse().ok()?;
+    let (address, bytes) = (number(&rest[..comma], 16)?, size(&rest[comma + 1..])?);
     if accesses.is_empty() {
         return Some(Line::Other);
     }
-    (bytes > 0).then_some(Line::Data {
+    Some(Line::Data {
         address,
         bytes,
         accesses,

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod champsim;
+mod compressed;
 mod csv;
 mod detect;
 mod drcachesim;
@@ -18,6 +19,7 @@ mod records;
 mod reference;
 
 pub use champsim::ChampSim;
+pub use compressed::{Compression, Unpacked, unpacked};
 pub use csv::{Columns, ColumnsError, Csv};
 pub use detect::{Format, detect, open};
 pub use drcachesim::DrCacheSim;

@@ -5,8 +5,8 @@ use crate::{Reference, TraceError};
 /// References of a block.
 const BLOCK: usize = 16 << 10;
 
-/// No line of a trace is longer; the rest of a longer one is not looked at.
-const LINE_BYTES_MAX: usize = 256;
+/// No line with a reference is longer; the rest of a longer one is not looked at.
+const LINE_BYTES_MAX: usize = 1024;
 
 /// Input of text, line by line.
 #[derive(Debug)]
@@ -59,7 +59,9 @@ impl<R: BufRead> Lines<R> {
             let Some(line) = self.next()? else {
                 break;
             };
-            if !parse(line, block) {
+            let (is_cut, before) = (line.len() == LINE_BYTES_MAX, block.len());
+            let is_known = parse(line.trim_ascii_end(), block);
+            if !is_known || (is_cut && block.len() > before) {
                 block.clear();
                 return Err(self.bad_line(needed));
             }
@@ -79,11 +81,27 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// A number in digits of this base alone: without sign, space or prefix.
+pub(crate) fn number(digits: &[u8], base: u32) -> Option<u64> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    u64::from_str_radix(digits, base).ok().filter(|_| is_plain)
+}
+
+/// A size that a reference can have: from 1 byte to 4 GiB.
+pub(crate) fn size(digits: &[u8]) -> Option<u32> {
+    let bytes = number(digits, 10)?;
+    u32::try_from(bytes).ok().filter(|bytes| *bytes > 0)
+}
+
 /// Whether all whole lines of `head`, the beginning of a file, are such that `is_known` knows them.
 pub(crate) fn all_lines(head: &[u8], is_known: impl Fn(&[u8]) -> bool) -> bool {
     let whole_lines = match head.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => &head[..end],
         None => head,
     };
-    !whole_lines.is_empty() && whole_lines.split(|byte| *byte == b'\n').all(is_known)
+    !whole_lines.is_empty()
+        && whole_lines
+            .split(|byte| *byte == b'\n')
+            .all(|line| is_known(line.trim_ascii_end()))
 }

@@ -156,7 +156,19 @@ fn lackey_text_is_read() {
 #[test]
 fn a_line_that_is_no_reference_is_named() {
     for bad in [
-        "hello", " L xyz,8", " L 10", " L 10,0", " L 10,-1", "X 10,8", "L",
+        "hello",
+        " L xyz,8",
+        " L 10",
+        " L 10,0",
+        " L 10,-1",
+        "X 10,8",
+        "L",
+        " L +10,8",
+        " L 10,+8",
+        " L 0x10,8",
+        " L 10,8 8",
+        " L 10,4294967296",
+        " L 10000000000000000,8",
     ] {
         let text = format!(" L 10,8\n{bad}\n");
         let error = all(&mut Lackey::new(text.as_bytes())).expect_err(bad);
@@ -300,7 +312,7 @@ fn table(columns: &str, text: &str, view: View) -> Result<Vec<(u64, u32)>, Trace
 #[test]
 fn tables_are_read_by_their_columns() {
     let text = "time,id,size\n1, 17 ,100\n2,0x12,200\n";
-    let read = |view| table("object=2,bytes=3,header", text, view).expect("a table");
+    let read = |view| table("number=2,bytes=3,header", text, view).expect("a table");
     assert_eq!(read(View::Objects), [(17, 100), (18, 200)]);
     assert_eq!(read(View::Lines(64)), [(17 * 64, 1), (18 * 64, 1)]);
     let read = table(
@@ -311,30 +323,65 @@ fn tables_are_read_by_their_columns() {
     assert_eq!(read.expect("a table"), [(0x1000, 1), (8, 1)]);
 }
 
+/// Names are bytes: how a number is written counts, unless the column is said to be of numbers.
 #[test]
 fn names_of_objects_get_numbers_of_their_own() {
-    let read = table(
-        "object=1,delimiter=;",
-        "a;1\nb;1\na;2\n\"x;y\";3\n",
-        View::Objects,
-    );
-    let keys: Vec<u64> = read.expect("a table").iter().map(|one| one.0).collect();
-    assert_eq!(keys[0], keys[2]);
-    assert!(keys[0] != keys[1] && keys[1] != keys[3] && keys[0] != keys[3]);
+    let names = [
+        "a",
+        "b",
+        "\"x;y\"",
+        "7",
+        "007",
+        "+7",
+        "0x7",
+        "7.0",
+        "-7",
+        "A",
+        "caf\u{e9}",
+        "cafe\u{301}",
+    ];
+    let text: String = names
+        .iter()
+        .chain(&names)
+        .map(|name| format!(" {name} ;1\n"))
+        .collect();
+    let text = text.replace(" \"x;y\" ", "\"x;y\"");
+    let read = table("object=1,delimiter=;", &text, View::Objects).expect("a table");
+    let keys: Vec<u64> = read.iter().map(|one| one.0).collect();
+    let unique: std::collections::BTreeSet<&u64> = keys.iter().collect();
+    assert_eq!(unique.len(), names.len());
+    assert_eq!(keys[..names.len()], keys[names.len()..]);
+    let numbers = "7\n007\n+7\n0x7\n0X7\n";
+    let read = table("number=1", numbers, View::Objects).expect("a table");
+    assert_eq!(read, [(7, 1); 5]);
 }
 
 #[test]
 fn rows_that_are_no_requests_are_named() {
-    for (columns, text) in [
-        ("address=1", "16\nhello\n"),
-        ("object=1,bytes=2", "1,10\n2,large\n"),
-        ("object=2", "1,1\n2\n"),
-        ("object=1,bytes=2", "1,1\n2,4294967296\n"),
+    for (columns, text, needed) in [
+        ("address=1", "16\nhello\n", "a number in the column"),
+        ("number=1", "16\n-7\n", "a number in the column"),
+        (
+            "address=1",
+            "16\n18446744073709551616\n",
+            "a number in the column",
+        ),
+        ("object=1,bytes=2", "1,10\n2,large\n", "a size in bytes"),
+        ("object=1,bytes=2", "1,10\n2,-4\n", "a size in bytes"),
+        ("object=1,bytes=2", "1,10\n2,4.5\n", "a size in bytes"),
+        ("object=1,bytes=2", "1,10\n2,\n", "a size in bytes"),
+        ("object=1,bytes=2", "1,10\n2\n", "a size in bytes"),
+        ("object=2", "1,1\n2\n", "the column of the object"),
+        ("object=2", "1,1\n2, \n", "the column of the object"),
+        ("object=1,bytes=2", "1,1\n2,4294967296\n", "below 4 GiB"),
     ] {
         let error = table(columns, text, View::Objects)
             .expect_err(text)
             .to_string();
-        assert!(error.starts_with("line 2 is no reference"), "{error}");
+        assert!(
+            error.starts_with("line 2 is no reference") && error.contains(needed),
+            "{error}"
+        );
     }
     for bad in [
         "",
@@ -386,4 +433,200 @@ fn the_recorder_of_the_virtual_machine_writes_this_format() {
         recorder.ask_number("finish");
         prop_assert!(std::fs::read(&file).unwrap() == written(&references));
     });
+}
+
+fn request(time: u32, object: u64, bytes: u32, next: i64) -> Vec<u8> {
+    [
+        &time.to_le_bytes()[..],
+        &object.to_le_bytes(),
+        &bytes.to_le_bytes(),
+        &next.to_le_bytes(),
+    ]
+    .concat()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// A frame of zstd with something else than data.
+fn skipped() -> Vec<u8> {
+    [
+        &0x184D_2A57_u32.to_le_bytes()[..],
+        &3_u32.to_le_bytes(),
+        b"abc",
+    ]
+    .concat()
+}
+
+fn read_as(bytes: &[u8], format: Format) -> Result<Vec<Reference>, TraceError> {
+    all(&mut *open(bytes, Some(format), View::Objects)?)
+}
+
+/// A small file of each format.
+fn samples() -> [(Format, Vec<u8>); 6] {
+    let table = Format::Csv("object=1,bytes=2".parse().expect("columns"));
+    let requests = [
+        request(0, 1, 10, 2),
+        request(4, 2, 20, -1),
+        request(4, 1, 10, i64::MAX),
+    ];
+    let mut instruction = vec![0; 64];
+    instruction[32] = 7;
+    [
+        (Format::Native, written(&many()[..1000])),
+        (
+            Format::Lackey,
+            b"==1== Lackey\n L 1ffeffe7e0,8\nI  1,2\n M 10,4\n".to_vec(),
+        ),
+        (Format::DrCacheSim, VIEWED.as_bytes().to_vec()),
+        (Format::OracleGeneral, requests.concat()),
+        (Format::ChampSim, instruction.repeat(3)),
+        (table, b"one,10\ntwo,20\none,10\n".to_vec()),
+    ]
+}
+
+/// What a file is packed in, how its lines end, and what surrounds them is no part of the trace.
+#[test]
+fn how_a_file_is_written_changes_nothing() {
+    for (format, file) in samples() {
+        let wanted = read_as(&file, format).expect("it is whole");
+        assert!(!wanted.is_empty());
+        let half = file.len() / 2;
+        let (first, second) = file.split_at(half);
+        let mut same = vec![
+            ("gzip", gzip(&file)),
+            ("two members of gzip", [gzip(first), gzip(second)].concat()),
+            ("zstd", zstd(&file)),
+            (
+                "frames of zstd",
+                [
+                    skipped(),
+                    zstd(first),
+                    skipped(),
+                    zstd(b""),
+                    zstd(second),
+                    skipped(),
+                ]
+                .concat(),
+            ),
+            ("zstd in gzip", gzip(&zstd(&file))),
+        ];
+        if let Ok(text) = std::str::from_utf8(&file).map(str::to_owned)
+            && matches!(format, Format::Lackey | Format::DrCacheSim | Format::Csv(_))
+        {
+            same.extend([
+                ("line ends of DOS", text.replace('\n', "\r\n").into_bytes()),
+                (
+                    "spaces at the end",
+                    text.replace('\n', " \t\n").into_bytes(),
+                ),
+                (
+                    "many spaces",
+                    text.replace('\n', &format!("{}\n", " ".repeat(200)))
+                        .into_bytes(),
+                ),
+                ("a byte order mark", format!("\u{feff}{text}").into_bytes()),
+                (
+                    "no end of the last line",
+                    text.trim_end().as_bytes().to_vec(),
+                ),
+                (
+                    "leading zeros",
+                    text.replace(",10", ",010")
+                        .replace("@ 0x", "@ 0x0")
+                        .into_bytes(),
+                ),
+                ("an empty line", format!("{text}\n").into_bytes()),
+            ]);
+        }
+        for (what, bytes) in same {
+            let read = read_as(&bytes, format);
+            assert_eq!(read.expect(what), wanted, "{format:?}: {what}");
+            if detect(&file[..]).is_ok() {
+                assert_eq!(detect(&bytes[..]).expect(what), format, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_packed_file_that_is_damaged_is_refused() {
+    let (format, file) = samples().into_iter().next().expect("a sample");
+    for packed in [gzip(&file), zstd(&file)] {
+        for end in [packed.len() - 1, packed.len() - 5, packed.len() / 2] {
+            read_as(&packed[..end], format).expect_err("it is cut");
+        }
+        let noisy = [&packed[..], b"noise"].concat();
+        read_as(&noisy, format).expect_err("something follows");
+    }
+    // The sum at the end is wrong, and the numbers would be read.
+    let mut packed = zstd(&samples()[3].1);
+    *packed.last_mut().expect("a sum") ^= 1;
+    let error = read_as(&packed, Format::OracleGeneral).expect_err("another sum");
+    assert!(error.to_string().contains("checksum"), "{error}");
+}
+
+/// Each format refuses files of another kind, and of packers that are not read here.
+#[test]
+fn files_of_another_kind_are_refused_by_name() {
+    let packers: [(&[u8], &str); 6] = [
+        (b"\xFD7zXZ\0 and so on", "xz -dk"),
+        (b"BZh91AY&SY", "bzip2 -dk"),
+        (b"\x04\x22\x4D\x18", "lz4 -d"),
+        (b"\x02\x21\x4C\x18", "lz4 -d"),
+        (b"PK\x03\x04", "unzip"),
+        (b"7z\xBC\xAF\x27\x1C", "7z x"),
+    ];
+    for (format, _) in samples() {
+        for (head, command) in packers {
+            // A length that is a whole number of records.
+            let file = [head, &[0; 192][head.len()..]].concat();
+            let error = read_as(&file, format).expect_err(command).to_string();
+            assert!(error.contains(command), "{error}");
+        }
+        for (other, file) in samples() {
+            let is_same_kind = matches!(
+                (format, other),
+                (Format::Csv(_), Format::Lackey | Format::DrCacheSim)
+            );
+            if format != other && !is_same_kind {
+                let file = file.repeat(192 / file.len().min(192) + 1);
+                let whole = &file[..file.len() / 192 * 192];
+                read_as(whole, format).expect_err("another kind");
+            }
+        }
+    }
+}
+
+/// What oracleGeneral says of the next request has to fit; times may be out of order, as requests are logged when they end.
+#[test]
+fn requests_of_oracle_general_that_contradict_are_named() {
+    let first = request(5, 1, 10, 1);
+    for (second, is_right) in [
+        (request(5, 1, 10, -1), true),
+        (request(5, 1, 10, -2), true),
+        (request(6, 1, u32::MAX, i64::MAX), true),
+        (request(u32::MAX, 1, 0, 2), true),
+        (request(4, 1, 10, -1), true),
+        (request(5, 1, 10, 1), false),
+        (request(5, 1, 10, 0), false),
+        (request(5, 1, 10, -3), false),
+    ] {
+        let file = [first.clone(), second].concat();
+        match read_as(&file, Format::OracleGeneral) {
+            Ok(read) => assert!(is_right && read.len() == 2),
+            Err(error) => assert!(
+                !is_right && error.to_string().contains("byte 24"),
+                "{error}"
+            ),
+        }
+    }
 }

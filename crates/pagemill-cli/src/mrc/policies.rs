@@ -18,16 +18,26 @@ use crate::failure::Failure;
 pub fn curves(arguments: &MrcArguments, path: &Path, title: String) -> Result<ResultSet, Failure> {
     let format = match arguments.format_of_trace() {
         Some(format) => format,
-        None => File::open(path)
-            .map_err(|error| unreadable(arguments, &error))
-            .and_then(|file| detect(file).map_err(|error| unreadable(arguments, &error)))?,
+        None => {
+            check_regular(
+                arguments,
+                path,
+                "a pipe cannot be read twice, so its format is not looked for: name it with --trace-format",
+            )?;
+            let file = File::open(path).map_err(|error| unreadable(arguments, &error))?;
+            detect(file).map_err(|error| unreadable(arguments, &error))?
+        }
     };
     let spec = spec(arguments, format, title);
     let refused = |error: MrcError| Failure::Usage(error.to_string());
     spec.check().map_err(refused)?;
     let mut survey = None;
     if spec.needs_survey() {
-        check_regular(arguments, path)?;
+        check_regular(
+            arguments,
+            path,
+            "shares of all bytes, the default sizes and --sample-objects read the trace twice, which a pipe does not allow; give --sizes in bytes, and --sample-rate, or a file",
+        )?;
         let mut first = Survey::new(&spec);
         read(arguments, path, format, |block| {
             first.touch(block);
@@ -71,15 +81,12 @@ fn unreadable(arguments: &MrcArguments, error: &dyn std::fmt::Display) -> Failur
 }
 
 /// A pipe cannot be read twice.
-fn check_regular(arguments: &MrcArguments, path: &Path) -> Result<(), Failure> {
+fn check_regular(arguments: &MrcArguments, path: &Path, why: &str) -> Result<(), Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(arguments, &error))?;
     if metadata.is_file() {
         return Ok(());
     }
-    Err(unreadable(
-        arguments,
-        &"shares of all bytes, the default sizes and --sample-objects read the trace twice, which a pipe does not allow; give --sizes in bytes, and --sample-rate, or a file",
-    ))
+    Err(unreadable(arguments, &why))
 }
 
 fn read(

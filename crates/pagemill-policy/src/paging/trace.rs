@@ -138,13 +138,14 @@ impl Trace {
         let mut input = Input {
             bytes,
             at: MAGIC.len() + end + 2,
+            is_cut: false,
         };
         let mut events = Vec::new();
         while input.at < bytes.len() {
             let at = input.at;
             match input.event() {
                 Some(event) => events.push(event),
-                None if input.at >= bytes.len() => break,
+                None if input.is_cut => break,
                 None => return Err(TraceError::Event { at }),
             }
         }
@@ -249,15 +250,24 @@ const UNITS_MAX: u64 = 1 << 26;
 struct Input<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether the bytes ended within a number.
+    is_cut: bool,
 }
 
 impl Input<'_> {
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at)?;
+            let Some(&byte) = self.bytes.get(self.at) else {
+                self.is_cut = true;
+                return None;
+            };
             self.at += 1;
-            number |= u64::from(byte & 0x7f) << shift;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
             if byte & 0x80 == 0 {
                 return Some(number);
             }

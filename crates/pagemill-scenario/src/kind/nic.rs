@@ -3,7 +3,7 @@
 mod traffic;
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::BufRead as _;
 use std::path::Path;
 
 use pagemill_sim::nic::NicMachine;
@@ -13,6 +13,7 @@ use pagemill_sim::nic::pattern::{
     Level, PortsSpec,
 };
 use pagemill_sim::nic::traffic::TrafficSpec;
+use pagemill_trace::unpacked;
 use pagemill_types::Picos;
 
 use super::input::PointInput;
@@ -351,6 +352,9 @@ fn at_most(bytes: u64, most: u64, shown: &str) -> Result<u64, Wrong> {
     }
 }
 
+/// What some editors write before text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// The schedule in the file that `node` names; a path is relative to the file that says so.
 fn read_goal(node: &Node) -> Result<Goal, Wrong> {
     let given = quantity::text(node)?;
@@ -360,7 +364,11 @@ fn read_goal(node: &Node) -> Result<Goal, Wrong> {
         Wrong::new(format!("it cannot be read: {error}"))
             .help("a path is relative to the file that names it".to_owned())
     })?;
-    goal::parse(&path.display().to_string(), BufReader::new(file)).map_err(|error| {
+    let (head, mut text) = unpacked(file).map_err(|error| Wrong::new(error.to_string()))?;
+    if head.starts_with(BYTE_ORDER_MARK) {
+        text.consume(BYTE_ORDER_MARK.len());
+    }
+    goal::parse(&path.display().to_string(), text).map_err(|error| {
         let problem = Problem::new(error.to_string());
         Wrong::new(problem.to_string())
     })

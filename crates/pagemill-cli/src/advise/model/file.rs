@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use pagemill_trace::Compression;
 use serde_json::Value;
 
 use super::tensors::{Tensors, bad};
@@ -148,6 +149,11 @@ fn table(from: &mut impl Read, file_bytes: u64) -> io::Result<Tensors> {
         gguf::read(from)?
     } else {
         from.read_exact(&mut start[4..])?;
+        if let Some(Compression { name, command }) = Compression::of(&start) {
+            return Err(bad(format!(
+                "it is compressed by {name}: unpack it with `{command} FILE`"
+            )));
+        }
         safetensors::read(u64::from_le_bytes(start), from)?
     };
     tensors.check_places()?;

@@ -1,5 +1,6 @@
 //! The symbols of the executable file, as far as they are needed.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,6 +10,8 @@ const SECTION_BYTES: usize = 64;
 const SYMBOL_TABLE: u32 = 2;
 const DYNAMIC: u32 = 6;
 const FUNCTION: u8 = 2;
+/// Stands for the number of the section of names where that is too large (`SHN_XINDEX`).
+const NAMES_ARE_BEYOND: u32 = 0xffff;
 /// More than any symbol table; a damaged size must not take all memory.
 const TABLE_BYTES_MAX: u64 = 1 << 30;
 
@@ -66,13 +69,14 @@ fn read(mut file: &File, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-fn name_at(names: &[u8], at: usize) -> io::Result<&str> {
+/// A name, which may be any bytes; those that are wanted are text.
+fn name_at(names: &[u8], at: usize) -> io::Result<Cow<'_, str>> {
     let rest = names.get(at..).ok_or_else(damaged)?;
     let end = rest
         .iter()
         .position(|&byte| byte == 0)
         .ok_or_else(damaged)?;
-    std::str::from_utf8(&rest[..end]).map_err(|_| damaged())
+    Ok(String::from_utf8_lossy(&rest[..end]))
 }
 
 impl Executable {
@@ -80,16 +84,29 @@ impl Executable {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let header = read(&file, 0, 64)?;
-        if header[..5] != *b"\x7fELF\x02" {
+        // 64 bits, little-endian.
+        if header[..6] != *b"\x7fELF\x02\x01" {
             return Err(damaged());
         }
-        let count = u16::from_le_bytes(number(&header, 60)?);
-        let names = usize::from(u16::from_le_bytes(number(&header, 62)?));
-        let table = read(
-            &file,
-            u64_at(&header, 40)?,
-            u64::from(count) * SECTION_BYTES as u64,
-        )?;
+        let mut count = u64::from(u16::from_le_bytes(number(&header, 60)?));
+        let mut names = u32::from(u16::from_le_bytes(number(&header, 62)?));
+        let start = u64_at(&header, 40)?;
+        // Where 16 bits are too few, the first section has the numbers.
+        if start != 0 && (count == 0 || names == NAMES_ARE_BEYOND) {
+            let first = read(&file, start, SECTION_BYTES as u64)?;
+            count = if count == 0 {
+                u64_at(&first, 32)?
+            } else {
+                count
+            };
+            names = if names == NAMES_ARE_BEYOND {
+                u32_at(&first, 40)?
+            } else {
+                names
+            };
+        }
+        let table_bytes = count.checked_mul(SECTION_BYTES as u64);
+        let table = read(&file, start, table_bytes.ok_or_else(damaged)?)?;
         let mut sections = Vec::new();
         let mut name_offsets = Vec::new();
         for section in table.chunks_exact(SECTION_BYTES) {
@@ -102,10 +119,10 @@ impl Executable {
                 link: u32_at(section, 40)? as usize,
             });
         }
-        if let Some(own) = sections.get(names) {
+        if let Some(own) = sections.get(names as usize) {
             let names = read(&file, own.offset, own.bytes)?;
             for (section, offset) in sections.iter_mut().zip(name_offsets) {
-                name_at(&names, offset)?.clone_into(&mut section.name);
+                section.name = name_at(&names, offset)?.into_owned();
             }
         }
         Ok(Self { file, sections })
@@ -157,9 +174,9 @@ impl Executable {
                 continue;
             }
             let name = name_at(&names, u32_at(symbol, 0)? as usize)?;
-            if is_wanted(name) {
+            if is_wanted(&name) {
                 found.push(Function {
-                    name: name.to_owned(),
+                    name: name.into_owned(),
                     address: base.wrapping_add(value),
                     bytes,
                 });
@@ -213,12 +230,36 @@ mod tests {
         assert!(own.needs_library("libc.so") && !own.needs_library("libcudart.so"));
     }
 
+    /// More sections than 16 bits count: the first one has their number, and that of the names.
+    #[test]
+    fn sections_beyond_16_bits_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("many");
+        let count = 0x1_0001_usize;
+        let table = 64 + count * SECTION_BYTES;
+        let mut file = vec![0u8; table];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[40] = 64;
+        file[62..64].copy_from_slice(&[0xff, 0xff]);
+        file[64 + 32..64 + 40].copy_from_slice(&(count as u64).to_le_bytes());
+        file[64 + 40..64 + 44].copy_from_slice(&(count as u32 - 1).to_le_bytes());
+        let last = table - SECTION_BYTES;
+        file[last] = 1;
+        file[last + 24..last + 32].copy_from_slice(&(table as u64).to_le_bytes());
+        file[last + 32] = 8;
+        file.extend(b"\0.names\0");
+        std::fs::write(&path, &file).expect("it can be written");
+        let own = Executable::open(&path).expect("an executable");
+        assert_eq!(own.sections.len(), count);
+        assert!(own.has_section(".names"));
+    }
+
     #[test]
     fn no_damage_panics() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("damaged");
         let mut sound = vec![0u8; 64 + 3 * SECTION_BYTES];
-        sound[..5].copy_from_slice(b"\x7fELF\x02");
+        sound[..6].copy_from_slice(b"\x7fELF\x02\x01");
         sound[40] = 64;
         sound[60] = 3;
         for at in 0..sound.len() {
