@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pagemill_linux::process::end_now;
 use pagemill_mapping::kernel::{Answer, for_c};
 use pagemill_mapping::{Call, references};
 
@@ -21,8 +20,7 @@ static KEPT: [AtomicU64; COUNT / 64] = [const { AtomicU64::new(0) }; COUNT / 64]
 pub fn keep_new<T>(start: impl FnOnce() -> T) -> T {
     let mut others = open_ones();
     others.retain(|&number| !is_kept(number));
-    KEPT.iter()
-        .for_each(|word| word.store(0, Ordering::Relaxed));
+    keep_none();
     let started = start();
     for new in open_ones().into_iter().filter(|new| !others.contains(new)) {
         if let Some(word) = KEPT.get(new / 64) {
@@ -78,15 +76,23 @@ pub unsafe fn answer(call: &Call) -> Answer {
         libc::SYS_close_range => unsafe { close_range(first, second, flags) },
         _ if is_kept(first) => -(libc::EBADF as Answer),
         libc::SYS_close => perform(call),
-        _ if is_kept(second) => end_now(
-            &format!(
-                "pagemill pager: the program puts a descriptor of its own at {second}, which the pager uses; it was stopped, because \
-                 its memory would be wrong"
-            ),
-            1,
-        ),
+        _ if is_kept(second) => replace(call),
         _ => perform(call),
     }
+}
+
+/// A program puts a descriptor of its own in the place of one of the pager, which then needs none.
+fn replace(call: &Call) -> Answer {
+    if let Err(error) = become_plain("a process that replaces descriptors of the pager") {
+        return -(error as Answer);
+    }
+    keep_none();
+    perform(call)
+}
+
+fn keep_none() {
+    KEPT.iter()
+        .for_each(|word| word.store(0, Ordering::Relaxed));
 }
 
 fn perform(call: &Call) -> Answer {

@@ -89,6 +89,8 @@ int main(int count, char **words) {
         for (int i = 3; i < 1024; i++) answer += close(i) == 0;
     if (!strcmp(form, "close_range")) answer = close_range(3, ~0U, 0);
     if (!strcmp(form, "closefrom")) closefrom(3);
+    if (!strcmp(form, "dup2"))
+        for (int i = 3; i < 64; i++) answer += dup2(STDIN_FILENO, i) == i && lseek(i, 0, SEEK_CUR) == lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (!strcmp(form, "instruction")) {
         answer = (int)close_by_instruction();
         printf("closed: %d, wrong %d\n", answer, wrong());
