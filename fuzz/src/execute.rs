@@ -1,9 +1,10 @@
-//! Kernels that run: of PTX text as it is, and of instructions put together from the table of what is supported.
+//! Kernels that run, interpreted and as machine code, to the same bits: of PTX text as it is, and of instructions put together from the
+//! table of what is supported.
 
 use std::fmt::Write;
 
 use pagemill_ptx::{
-    DeviceMemory, Kernel, Launch, Module, Output, run_functional, supported_opcodes,
+    DeviceMemory, Executor, Kernel, Launch, Module, Output, run_functional, supported_opcodes,
 };
 
 /// Instructions that a warp may execute.
@@ -27,13 +28,19 @@ pub fn execute(bytes: &[u8]) {
     };
     for kernel in module.iter().flat_map(Module::kernels).take(4) {
         let module = module.as_ref().expect("it has a kernel");
-        let once = run(module, kernel, block);
-        assert_eq!(once, run(module, kernel, block), "another result");
+        let run = |executor| run(module, kernel, block, executor);
+        let interpreted = run(Executor::Interpreter);
+        assert_eq!(run(Executor::Compiled), interpreted, "another result");
     }
 }
 
 /// The buffer's final content and the counts of the run; none if it cannot be launched.
-fn run(module: &Module, kernel: &Kernel, block: [u32; 3]) -> Option<(Vec<u8>, String)> {
+fn run(
+    module: &Module,
+    kernel: &Kernel,
+    block: [u32; 3],
+    executor: Executor,
+) -> Option<(Vec<u8>, String)> {
     let mut memory = DeviceMemory::new();
     let linked = module.link(&mut memory).ok()?;
     let buffer = memory.alloc("buffer", BUFFER_BYTES, 256).ok()?;
@@ -51,6 +58,7 @@ fn run(module: &Module, kernel: &Kernel, block: [u32; 3]) -> Option<(Vec<u8>, St
     }
     let launch = Launch::new(module, &linked, kernel, [2, 1, 1], block, 64, &arguments).ok()?;
     let launch = launch.with_instruction_limit(STEPS_MAX);
+    let launch = launch.with_executor(executor);
     let result = run_functional(&launch, &mut memory, &mut Output::default());
     let end = match result {
         Ok(totals) => format!("{totals:?}"),
@@ -96,7 +104,8 @@ fn assemble(bytes: &[u8]) -> Option<Module> {
             Ok(module) => return Some(module),
             Err(error) => error.line as usize,
         };
-        let first = TARGET.lines().count() + HEAD.lines().count() + 2;
+        let head = DECLARATIONS.lines().count() + VALUES.lines().count();
+        let first = TARGET.lines().count() + head + 2;
         let index = refused.checked_sub(first)? / 2;
         if index >= lines.len() {
             return None;
@@ -111,7 +120,7 @@ fn drop_refused(lines: &mut Vec<String>) {
     let name = |number: usize| format!("k{number}");
     let mut text = TARGET.to_owned();
     for (number, line) in lines.iter().enumerate() {
-        text.push_str(&kernel(&name(number), std::slice::from_ref(line)));
+        text.push_str(&kernel_of_one(&name(number), line));
     }
     // None where a line is no PTX at all.
     if let Ok(module) = Module::load_partly("fuzz", &text) {
@@ -125,15 +134,19 @@ fn drop_refused(lines: &mut Vec<String>) {
 
 const TARGET: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
-const HEAD: &str = ".reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .b128 %q<2>; .reg .pred %p<4>;
+const DECLARATIONS: &str =
+    ".reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .b128 %q<2>; .reg .pred %p<4>;
 .shared .align 16 .b8 shared[256]; .local .align 16 .b8 local[64];
-ld.param.u64 %rd0, [to]; mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; mov.u64 %rd1, shared; mov.u64 %rd2, local;
+";
+
+/// What the registers have at the start.
+const VALUES: &str = "ld.param.u64 %rd0, [to]; mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; mov.u64 %rd1, shared; mov.u64 %rd2, local;
 setp.lt.u32 %p0, %r0, 13; setp.eq.u32 %p1, %r1, 3; and.b32 %r2, %r0, 31; mov.b32 %r3, 0x7fc00001; mov.b32 %r4, -1;
 ";
 
 /// Two lines for each instruction: its label and itself.
 fn kernel(name: &str, lines: &[String]) -> String {
-    let mut text = format!(".visible .entry {name}(.param .u64 to) {{\n{HEAD}");
+    let mut text = format!(".visible .entry {name}(.param .u64 to) {{\n{DECLARATIONS}{VALUES}");
     for (number, line) in lines.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "L{number}:\n{line}");
@@ -141,6 +154,23 @@ fn kernel(name: &str, lines: &[String]) -> String {
     // Labels of lines that are gone are at the end.
     for number in lines.len()..INSTRUCTIONS_MAX {
         let _ = writeln!(text, "L{number}:");
+    }
+    text.push_str("ret;\n}\n");
+    text
+}
+
+/// The same of one instruction, to see whether it is taken: with no values, and the labels that it may name.
+fn kernel_of_one(name: &str, line: &str) -> String {
+    let mut text = format!(".visible .entry {name}(.param .u64 to) {{\n{DECLARATIONS}{line}\n");
+    let labels = line.split([' ', ',', ';']).filter(|word| {
+        let number = word.strip_prefix('L').map(str::parse::<usize>);
+        number.is_some_and(|number| number.is_ok())
+    });
+    let mut labels: Vec<&str> = labels.collect();
+    labels.sort_unstable();
+    labels.dedup();
+    for label in labels {
+        let _ = writeln!(text, "{label}:");
     }
     text.push_str("ret;\n}\n");
     text

@@ -79,7 +79,7 @@ pub struct Plan {
     /// Seconds for each target, in each turn.
     #[arg(long, default_value_t = 30)]
     pub seconds: u32,
-    /// Add the counts to validation/fuzz/counts.csv.
+    /// Add the counts to validation/fuzz/counts.csv, and keep the smallest inputs that reach as much in fuzz/corpora.
     #[arg(long)]
     pub keep: bool,
     /// Take turn after turn, and keep the counts, until they are this many executions of all targets together.
@@ -135,6 +135,9 @@ fn turn(
             );
             if plan.keep || plan.until.is_some() {
                 keep_counts(kept, target.name, counts)?;
+            }
+            if plan.keep {
+                keep_corpus(target, programs, &folder)?;
             }
         }
     }
@@ -241,8 +244,54 @@ fn cause(said: &str) -> String {
     [panic, &["[..]"], last].concat().join("\n")
 }
 
-/// Puts the seeds into the corpus, beside what former runs found.
+/// The inputs of a target that the tree keeps.
+fn kept_corpus(target: &Target) -> PathBuf {
+    workspace::root().join(format!("fuzz/corpora/{}.tar.gz", target.name))
+}
+
+/// Puts the inputs of the corpus that reach all that it reaches, the smallest for each edge, into the tree.
+fn keep_corpus(target: &Target, programs: &Path, folder: &Path) -> Result<()> {
+    let smallest = folder.join("smallest").join(target.name);
+    if smallest.exists() {
+        fs::remove_dir_all(&smallest)?;
+    }
+    fs::create_dir_all(&smallest)?;
+    let merged = Command::new(programs.join(format!("fuzz-{}", target.name)))
+        .args(["-merge=1".into(), format!("-max_len={}", target.bytes_max)])
+        .args([&smallest, &folder.join("corpus").join(target.name)])
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
+    if !merged.success() {
+        bail!("the corpus of {} cannot be merged: {merged}", target.name);
+    }
+    let kept = kept_corpus(target);
+    fs::create_dir_all(kept.parent().context("a file in a folder")?)?;
+    // The same inputs give the same bytes.
+    let mut pack = Command::new("tar");
+    pack.args([
+        "--sort=name",
+        "--mtime=@0",
+        "--owner=0",
+        "--group=0",
+        "--mode=644",
+    ])
+    .args(["--numeric-owner", "--use-compress-program=gzip -9n", "-cf"])
+    .arg(&kept)
+    .arg("-C")
+    .arg(&smallest)
+    .arg(".");
+    process::run(&mut pack)
+}
+
+/// Puts the seeds and the kept inputs into the corpus, beside what former runs found.
 fn plant(target: &Target, corpus: &Path) -> Result<()> {
+    let kept = kept_corpus(target);
+    if kept.exists() {
+        let mut unpack = Command::new("tar");
+        process::run(unpack.arg("-xzf").arg(&kept).arg("-C").arg(corpus))?;
+    }
     let mut seeds = files(&workspace::root().join("fuzz/seeds").join(target.name), "");
     for (folder, ending) in target.files {
         seeds.extend(files(&workspace::root().join(folder), ending));

@@ -58,6 +58,14 @@ const COMPILED: [Tests; 6] = [
     all("pagemill-pager"),
 ];
 
+/// Crates with threads of their own: handlers of faults, daemons, the ranks of a board.
+const THREADED: [Tests; 4] = [
+    all("pagemill-pager"),
+    all("pagemill-zero"),
+    all("pagemill-color"),
+    library("pagemill-fabric", &[]),
+];
+
 const SHADOW: &str = "the sanitizer keeps its shadow where managed memory is";
 const NO_SYSTEM_CALL: &str = "Miri has no such system call";
 const TOO_LONG: &str = "too many steps for an interpreter";
@@ -84,7 +92,7 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 pub enum Sanitizer {
     /// Accesses beyond a live allocation, and use after free.
     Address,
-    /// Accesses of several threads without an order.
+    /// Accesses of several threads without an order (installs a nightly compiler).
     Thread,
     /// What the language leaves undefined, by interpreting (installs a nightly compiler).
     Miri,
@@ -101,7 +109,8 @@ impl Sanitizer {
 
     fn tests(self) -> &'static [Tests] {
         match self {
-            Self::Address | Self::Thread => &COMPILED,
+            Self::Address => &COMPILED,
+            Self::Thread => &THREADED,
             Self::Miri => &INTERPRETED,
         }
     }
@@ -110,13 +119,9 @@ impl Sanitizer {
     fn command(self) -> Command {
         match self {
             Self::Miri => {
-                let mut command = Command::new("cargo");
+                let mut command = nightly();
                 command
-                    .current_dir(workspace::root())
-                    // Cargo's own variables would choose the stable compiler again.
-                    .env_remove("CARGO")
-                    .env_remove("RUSTUP_TOOLCHAIN")
-                    .args(["+nightly", "miri", "test", "--no-fail-fast"])
+                    .args(["miri", "test", "--no-fail-fast"])
                     // Clocks and files are there; addresses are handed to programs as numbers; boards are never given back.
                     .env(
                         "MIRIFLAGS",
@@ -125,20 +130,29 @@ impl Sanitizer {
                     .env("PROPTEST_CASES", "2");
                 command
             }
-            Self::Address | Self::Thread => {
+            Self::Thread => {
+                let mut command = nightly();
+                command
+                    // What the standard library orders is seen only if it is built with the sanitizer, too.
+                    .args(["test", "--no-fail-fast", "-Zbuild-std"])
+                    .args(["--target", PLATFORM])
+                    .env("RUSTFLAGS", "-Zsanitizer=thread")
+                    .env(
+                        "TSAN_OPTIONS",
+                        "allocator_may_return_null=1:handle_segv=0:handle_sigbus=0",
+                    );
+                command
+            }
+            Self::Address => {
                 let mut command = cargo(&["test", "--no-fail-fast", "--target", PLATFORM]);
                 command
-                    .env("RUSTFLAGS", format!("-Zsanitizer={}", self.name()))
-                    // The sanitizers are part of the stable compiler; only their flag is not.
+                    .env("RUSTFLAGS", "-Zsanitizer=address")
+                    // The sanitizer is part of the stable compiler; only its flag is not.
                     .env("RUSTC_BOOTSTRAP", "1")
                     // Tests ask for impossible sizes, leak what they lend for ever, and end by signals, on purpose.
                     .env(
                         "ASAN_OPTIONS",
                         "allocator_may_return_null=1:detect_leaks=0:handle_segv=0:handle_sigbus=0",
-                    )
-                    .env(
-                        "TSAN_OPTIONS",
-                        "allocator_may_return_null=1:handle_segv=0:handle_sigbus=0",
                     );
                 command
             }
@@ -160,8 +174,8 @@ struct Counts {
 
 /// Tests each crate whose name contains one of `names`; `keep` writes the counts to `validation/sanitize/counts.csv`.
 pub fn run(sanitizer: Sanitizer, names: &[String], keep: bool) -> Result<Tally> {
-    if sanitizer == Sanitizer::Miri {
-        provide_miri()?;
+    if sanitizer != Sanitizer::Address {
+        provide_nightly()?;
     }
     let mut tally = Tally::default();
     for tests in sanitizer.tests() {
@@ -179,8 +193,20 @@ pub fn run(sanitizer: Sanitizer, names: &[String], keep: bool) -> Result<Tally> 
     Ok(tally)
 }
 
-/// Installs the interpreter, unless it is there.
-fn provide_miri() -> Result<()> {
+/// Cargo of the nightly compiler.
+fn nightly() -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .arg("+nightly")
+        .current_dir(workspace::root())
+        // Cargo's own variables would choose the stable compiler again.
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
+
+/// Installs the nightly compiler with the interpreter and the standard library's source, unless they are there.
+fn provide_nightly() -> Result<()> {
     const PARTS: [&str; 2] = ["miri", "rust-src"];
     process::run(Command::new("rustup").args([
         "toolchain",
@@ -193,7 +219,7 @@ fn provide_miri() -> Result<()> {
     add.args(["component", "add", "--toolchain", "nightly"])
         .args(PARTS);
     process::run(&mut add).context(
-        "Miri needs a nightly compiler: `rustup component add miri rust-src --toolchain nightly` says what is missing",
+        "a nightly compiler is needed: `rustup component add miri rust-src --toolchain nightly` says what is missing",
     )
 }
 

@@ -64,16 +64,18 @@ fn float(number: f64) -> String {
 /// A TOML basic string.
 fn string(text: &mut String, content: &str) {
     text.push('"');
-    for character in content.chars() {
-        match character {
-            '"' | '\\' => text.extend(['\\', character]),
-            // Writing to a string does not fail.
-            control if control.is_control() => {
-                let _ = write!(text, "\\u{:04X}", u32::from(control));
-            }
-            other => text.push(other),
-        }
+    let mut rest = content;
+    let is_escaped = |character: char| matches!(character, '"' | '\\') || character.is_control();
+    while let Some((at, character)) = rest.char_indices().find(|(_, one)| is_escaped(*one)) {
+        text.push_str(&rest[..at]);
+        // Writing to a string does not fail.
+        let _ = match character {
+            '"' | '\\' => write!(text, "\\{character}"),
+            control => write!(text, "\\u{:04X}", u32::from(control)),
+        };
+        rest = &rest[at + character.len_utf8()..];
     }
+    text.push_str(rest);
     text.push('"');
 }
 
