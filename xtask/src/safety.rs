@@ -9,7 +9,7 @@ const POINTING: &[(&str, usize)] = &[
     ("pagemill-cudart", 456),
     ("pagemill-fabric", 17),
     ("pagemill-linux", 2),
-    ("pagemill-mapping", 37),
+    ("pagemill-mapping", 35),
     ("pagemill-pager", 1),
     ("pagemill-pager-cabi", 7),
     ("pagemill-pager-preload", 5),

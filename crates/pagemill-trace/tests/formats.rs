@@ -478,7 +478,7 @@ fn samples() -> [(Format, Vec<u8>); 6] {
         request(4, 2, 20, -1),
         request(4, 1, 10, i64::MAX),
     ];
-    let mut instruction = vec![0; 64];
+    let mut instruction = [0; 64];
     instruction[32] = 7;
     [
         (Format::Native, written(&many()[..1000])),
