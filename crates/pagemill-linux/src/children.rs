@@ -21,6 +21,9 @@ const BY_ITSELF: Duration = Duration::from_millis(500);
 /// And within this time after SIGTERM.
 const AFTER_TERM: Duration = Duration::from_secs(5);
 
+/// Between two looks at the memory of a program.
+const SAMPLE: Duration = Duration::from_millis(10);
+
 /// What a program gets when its parent is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtKill {
@@ -59,13 +62,42 @@ pub fn run(command: &mut Command, at_kill: AtKill) -> io::Result<ExitStatus> {
 /// # Errors
 /// As [`run`].
 pub fn measure(command: &mut Command, at_kill: AtKill) -> io::Result<(ExitStatus, Usage)> {
+    let own_bytes = high_water_bytes("self");
     let begun = Instant::now();
     let child = spawn(command, at_kill)?;
+    let seen_bytes = watch_high_water(child.id());
     let waited = Usage::of_ended(child.id());
     let wall_ns = begun.elapsed().as_nanos() as u64;
     forget(child.id());
-    let (status, usage) = waited?;
-    Ok((status, Usage { wall_ns, ..usage }))
+    let (status, mut usage) = waited?;
+    usage.wall_ns = wall_ns;
+    // A child starts as a copy of this process, which the kernel counts as its own memory.
+    if usage.peak_bytes <= own_bytes && seen_bytes > 0 {
+        usage.peak_bytes = seen_bytes;
+    }
+    Ok((status, usage))
+}
+
+/// The most memory that a child was seen to have had at once, until it ends.
+fn watch_high_water(child: u32) -> u64 {
+    let Ok(watch) = ProcessWatch::new(child) else {
+        return 0;
+    };
+    let mut peak = 0;
+    loop {
+        peak = high_water_bytes(&child.to_string()).max(peak);
+        if wait_readable(&[watch.as_fd()], Some(SAMPLE)).map_or(true, |ended| ended[0]) {
+            return peak;
+        }
+    }
+}
+
+/// The most memory that a process has had at once since it started its program; 0 if it has ended.
+fn high_water_bytes(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 fn forget(child: u32) {

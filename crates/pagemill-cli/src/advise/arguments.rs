@@ -113,7 +113,7 @@ pub struct PagingArguments {
     )]
     pub data: String,
 
-    /// Run the program under the first N settings of the answer, to measure the error of the prediction
+    /// Run the program without a pager, under the first N settings of the answer, and under what pagemill pager run has by itself; 0 only predicts
     #[arg(long, value_name = "N", default_value_t = 1, requires = "memory_bytes")]
     pub checks: usize,
 

@@ -1,12 +1,15 @@
 //! How to run a program in less memory than it uses: its page faults, replayed under each setting of the pager.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 
+use pagemill_linux::children::{AtKill, measure};
+use pagemill_linux::process::Usage;
 use pagemill_linux::scratch::Scratch;
 use pagemill_pager::Setup;
 use pagemill_policy::paging::{Trace, TraceEvent};
 use pagemill_report::table::{TableStyle, render};
-use pagemill_report::{Column, ColumnKind, Fact, OutputDir, ResultSet, Row, Value};
+use pagemill_report::{Column, ColumnKind, Fact, OutputDir, ResultSet, Row, Value, human};
 use pagemill_run::{Outcome, PointError, RunOptions, available_cores, run_points};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Scenario, load_given};
@@ -42,7 +45,8 @@ struct Recorded {
     exit_code: Option<i32>,
 }
 
-/// Records the program, replays it under each setting, and runs it under the best.
+/// Records the program, replays it under each setting, and runs it without a pager, as `pagemill pager run` does by itself, and under the
+/// best.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let paging = &arguments.paging;
     let memory_bytes = paging.memory_bytes.unwrap_or_default();
@@ -58,7 +62,14 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let library = run::library(paging.library.as_deref())?;
     let folder = Scratch::new("advise").map_err(|error| Failure::Run(error.to_string()))?;
     check_machine(arguments, folder.path())?;
+    let plain = match paging.checks {
+        0 => None,
+        _ => Some(run_plainly(arguments)?),
+    };
     let recorded = record(arguments, &library, folder.path())?;
+    if let Some((status, _)) = &plain {
+        check_status(arguments, *status, "without a pager", &recorded)?;
+    }
     let measured = match arguments.machine {
         Some(_) => None,
         None => {
@@ -71,7 +82,8 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let scenario = scenario(arguments, &recorded.trace, measured.as_deref())?;
     let mut rows = replayed(&scenario, &recorded)?;
     check(arguments, &library, &recorded, &mut rows)?;
-    let set = results(arguments, &recorded, rows, scenario.seed);
+    let plain = plain.map(|(_, usage)| usage);
+    let set = results(arguments, &recorded, plain, rows, scenario.seed);
     if let Some(out) = &arguments.program.out {
         write_results(out, &set)?;
     }
@@ -119,7 +131,7 @@ fn record(arguments: &AdviseArguments, library: &Path, folder: &Path) -> Result<
         arguments.program.command[0],
         memory_bytes >> 10
     ));
-    let (exit_code, row) = ran(arguments, &mut setup, library)?;
+    let (status, row) = ran(arguments, &mut setup, library)?;
     let (trace, parsed) = largest_trace(folder)?;
     let is_fault = |event: &&TraceEvent| matches!(event, TraceEvent::Fault { .. });
     let faults = parsed.events.iter().filter(is_fault).count() as u64;
@@ -132,7 +144,7 @@ fn record(arguments: &AdviseArguments, library: &Path, folder: &Path) -> Result<
         faults,
         memory_bytes,
         rest_ns: number("time_ns").saturating_sub(number("recorded_ns")),
-        exit_code,
+        exit_code: status.code(),
     })
 }
 
@@ -142,20 +154,17 @@ fn no_memory(program: &str) -> Failure {
     ))
 }
 
-/// Runs the program; its exit code, and what was counted.
+/// Runs the program; how it ended, and what was counted.
 fn ran(
     arguments: &AdviseArguments,
     setup: &mut Setup,
     library: &Path,
-) -> Result<(Option<i32>, Row), Failure> {
+) -> Result<(ExitStatus, Row), Failure> {
     let command = &arguments.program.command;
     let ran = run::ran(setup, library.to_owned(), command, true)?;
-    let status = ran.status.map_err(|error| {
-        let program = &command[0];
-        usage(format!(
-            "cannot run {program}: {error}; name a program that this user can run"
-        ))
-    })?;
+    let status = ran
+        .status
+        .map_err(|error| cannot_run(&command[0], &error))?;
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return Err(Failure::Run(format!(
             "{} was ended by signal {signal} under the pager; nothing was compared",
@@ -163,7 +172,7 @@ fn ran(
         )));
     }
     let row = ran.set.rows.into_iter().next().unwrap_or_default();
-    Ok((status.code(), row))
+    Ok((status, row))
 }
 
 /// The page trace with the most events, of those that the processes of a program left.
@@ -265,39 +274,87 @@ fn predicted(outcome: &Outcome, recorded: &Recorded) -> Row {
     .metric("written_bytes", number("written_bytes") as u64)
 }
 
-/// Runs the program under the first settings.
+/// Runs the program as it is.
+fn run_plainly(arguments: &AdviseArguments) -> Result<(ExitStatus, Usage), Failure> {
+    let command = &arguments.program.command;
+    note(&format!("pagemill: running {} without a pager", command[0]));
+    let mut plain = Command::new(&command[0]);
+    plain
+        .args(&command[1..])
+        .stdout(Stdio::from(std::io::stderr()));
+    measure(&mut plain, AtKill::Terminate).map_err(|error| cannot_run(&command[0], &error))
+}
+
+fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
+    usage(format!(
+        "cannot run {program}: {error}; name a program that this user can run"
+    ))
+}
+
+/// A program that ends otherwise does something else.
+fn check_status(
+    arguments: &AdviseArguments,
+    status: ExitStatus,
+    how: &str,
+    recorded: &Recorded,
+) -> Result<(), Failure> {
+    if status.code() == recorded.exit_code {
+        return Ok(());
+    }
+    let shown = |code: Option<i32>| code.map_or("a signal".to_owned(), |code| code.to_string());
+    Err(Failure::Run(format!(
+        "{} ended with exit code {} {how}, and with {} while it was recorded: it does not do the same in every run",
+        arguments.program.command[0],
+        shown(status.code()),
+        shown(recorded.exit_code)
+    )))
+}
+
+/// Runs the program under the first settings, and under what `pagemill pager run` has by itself.
 fn check(
     arguments: &AdviseArguments,
     library: &Path,
     recorded: &Recorded,
     rows: &mut [Row],
 ) -> Result<(), Failure> {
-    for row in rows.iter_mut().take(arguments.paging.checks) {
+    let checks = arguments.paging.checks;
+    for (index, row) in rows.iter_mut().enumerate() {
         let mut setup = setup_of(arguments, row);
-        note(&format!(
-            "pagemill: running `{}`",
-            command_of(arguments, &setup)
-        ));
-        let (exit_code, measured) = ran(arguments, &mut setup, library)?;
-        if exit_code != recorded.exit_code {
-            return Err(Failure::Run(format!(
-                "{} ended with exit code {} after {} while it was recorded: it does not do the same in every run",
-                arguments.program.command[0],
-                exit_code.unwrap_or_default(),
-                recorded.exit_code.unwrap_or_default()
-            )));
+        if index >= checks && (checks == 0 || !is_usual(arguments, &setup)) {
+            continue;
         }
-        let measured_ns = measured.number("time_ns").unwrap_or_default();
+        let command = command_of(arguments, &setup);
+        note(&format!("pagemill: running `{command}`"));
+        let (status, measured) = ran(arguments, &mut setup, library)?;
+        check_status(arguments, status, "under this setting", recorded)?;
+        let number = |name| measured.number(name).unwrap_or_default();
         let predicted_ns = row.number("predicted_ns").unwrap_or_default();
-        let with_measured = std::mem::take(row)
-            .metric("measured_ns", measured_ns as u64)
+        *row = std::mem::take(row)
+            .metric("measured_ns", number("time_ns") as u64)
             .metric(
                 "predicted_over_measured",
-                predicted_ns / measured_ns.max(1.0),
-            );
-        *row = with_measured;
+                predicted_ns / number("time_ns").max(1.0),
+            )
+            .metric("peak_bytes", number("peak_bytes") as u64);
     }
     Ok(())
+}
+
+/// Whether it is what `pagemill pager run` has by itself, with the first store.
+fn is_usual(arguments: &AdviseArguments, setup: &Setup) -> bool {
+    let store = place(arguments, &arguments.paging.stores[0]);
+    let usual = Setup::new(setup.budget_bytes, &store);
+    let parts = |setup: &Setup| {
+        let Setup {
+            to,
+            page_bytes,
+            policy,
+            read_ahead,
+            ..
+        } = setup.clone();
+        (to, page_bytes, policy, read_ahead)
+    };
+    parts(setup) == parts(&usual)
 }
 
 fn setup_of(arguments: &AdviseArguments, row: &Row) -> Setup {
@@ -336,6 +393,7 @@ fn error_to_expect(rows: &[Row]) -> Option<f64> {
 fn results(
     arguments: &AdviseArguments,
     recorded: &Recorded,
+    plain: Option<Usage>,
     rows: Vec<Row>,
     seed: u64,
 ) -> ResultSet {
@@ -369,6 +427,11 @@ fn results(
             Column::metric("written_bytes", Bytes, "bytes written to the store"),
             Column::metric("measured_ns", TimeNs, "time of a run under this setting"),
             Column::metric("predicted_over_measured", Ratio, "the prediction over it"),
+            Column::metric(
+                "peak_bytes",
+                Bytes,
+                "most memory that one of its processes had at once in this run, a store in memory included",
+            ),
         ],
         ..ResultSet::default()
     };
@@ -392,6 +455,17 @@ fn results(
             "time that the page trace does not cover, in every prediction",
         ),
     ];
+    if let Some(plain) = plain {
+        let time = fact(
+            "plain_ns",
+            plain.wall_ns.into(),
+            TimeNs,
+            "time of a run without a pager",
+        );
+        let doc = "most memory that one of its processes had at once without a pager";
+        let peak = fact("plain_peak_bytes", plain.peak_bytes.into(), Bytes, doc);
+        set.summary.facts.extend([time, peak]);
+    }
     if let Some(error) = error_to_expect(&rows) {
         let doc = "largest difference between a prediction and its run, over the run";
         let expected = fact("error_to_expect", error.into(), Rate, doc);
@@ -401,13 +475,21 @@ fn results(
     set
 }
 
+/// The fastest setting of those that were run, or the first.
+fn best(rows: &[Row]) -> Option<&Row> {
+    let time = |row: &Row| row.number("measured_ns").unwrap_or(f64::INFINITY);
+    // The first of equals: without runs, that which is predicted to be the fastest.
+    rows.iter()
+        .min_by(|one, other| time(one).total_cmp(&time(other)))
+}
+
 fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
     if arguments.format != RunFormat::Table {
         return print_results(set, arguments.format);
     }
     let mut shown = set.clone();
     shown.summary.facts.clear();
-    let Some(best) = set.rows.first() else {
+    let Some(best) = best(&set.rows) else {
         return Ok(());
     };
     let error = match error_to_expect(&set.rows) {
@@ -418,11 +500,44 @@ fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
         ),
         None => "not measured: --checks 1 measures it".to_owned(),
     };
+    let (compared, is_better) = compared(set, best);
+    let advice = match is_better {
+        true => format!("Fastest: {}", command_of(arguments, &setup_of(arguments, best))),
+        false => "Run it without a pager: what was run saves no memory. A folder keeps bytes elsewhere (--store folder)".to_owned(),
+    };
     print_text(&format!(
-        "{}\n\nFastest: {}\nError to expect: {error}\n",
+        "{}\n\n{compared}{advice}\nError to expect: {error}\n",
         render(&shown, &TableStyle::for_stdout()).trim_end(),
-        command_of(arguments, &setup_of(arguments, best)),
     ))
+}
+
+/// The best setting beside the program without a pager, in words, if both were measured; and whether it saves anything.
+fn compared(set: &ResultSet, best: &Row) -> (String, bool) {
+    let fact = |name: &str| {
+        let mut facts = set.summary.facts.iter();
+        facts.find(|fact| fact.name == name)?.value.as_f64()
+    };
+    let (Some(plain_ns), Some(plain_bytes), Some(time_ns), Some(bytes)) = (
+        fact("plain_ns"),
+        fact("plain_peak_bytes"),
+        best.number("measured_ns"),
+        best.number("peak_bytes"),
+    ) else {
+        return (String::new(), true);
+    };
+    let run = |time_ns: f64, bytes: f64| {
+        let time = human(&(time_ns as u64).into(), ColumnKind::TimeNs);
+        let bytes = human(&(bytes as u64).into(), ColumnKind::Bytes);
+        format!("{time}, {bytes} of memory at most")
+    };
+    let text = format!(
+        "Without a pager: {}\nWith the fastest setting that was run: {}: {:.2} times the time, {:.2} times the memory\n",
+        run(plain_ns, plain_bytes),
+        run(time_ns, bytes),
+        time_ns / plain_ns.max(1.0),
+        bytes / plain_bytes.max(1.0)
+    );
+    (text, bytes < plain_bytes || time_ns < plain_ns)
 }
 
 fn checked(set: &ResultSet) -> usize {

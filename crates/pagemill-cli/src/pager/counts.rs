@@ -4,11 +4,12 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use pagemill_linux::process::Usage;
 use pagemill_pager::{COUNTERS, Count, Counters, Setup};
 use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 
 /// One row of parameters and the sums of all processes.
-pub fn results(setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
+pub fn results(setup: &Setup, program: &str, usage: &Usage) -> ResultSet {
     let processes = setup.counters.as_deref().map_or_else(Vec::new, processes);
     let sum = |count| processes.iter().map(|one| one.get(count)).sum::<u64>();
     let mut row = Row::new()
@@ -20,7 +21,8 @@ pub fn results(setup: &Setup, program: &str, time_ns: u64) -> ResultSet {
         .parameter("growth", setup.growth.as_str())
         .parameter("read_ahead", setup.read_ahead.as_str())
         .parameter("eviction", setup.eviction.as_str())
-        .metric("time_ns", time_ns)
+        .metric("time_ns", usage.wall_ns)
+        .metric("peak_bytes", usage.peak_bytes)
         .metric("processes", processes.len());
     for &(count, name, _) in COUNTERS {
         let value = match count {
@@ -58,6 +60,11 @@ fn columns() -> Vec<Column> {
         "time_ns",
         TimeNs,
         "from the program's start to its end",
+    ));
+    columns.push(Column::metric(
+        "peak_bytes",
+        Bytes,
+        "most memory that one of the processes had at once, a store in memory included",
     ));
     columns.push(Column::metric(
         "processes",
@@ -104,12 +111,13 @@ pub fn summary(set: &ResultSet) -> String {
         "pagemill pager: {faults:.0} faults ({:.0} by writes), {cpu_us:.1} us of CPU time each\n\
          in:    {:.1} MiB read from the store, {:.1} MiB of zeros made\n\
          out:   {:.1} MiB left frames, {:.1} MiB of it changed and written\n\
-         kept:  {:.1} MiB in frames at most\n",
+         kept:  {:.1} MiB in frames at most, {:.1} MiB with all other memory of the program\n",
         number("write_faults"),
         mib("fetched_units"),
         mib("zero_units"),
         mib("evicted_units"),
         mib("written_units"),
         mib("resident_units_max"),
+        number("peak_bytes") / f64::from(1 << 20),
     )
 }

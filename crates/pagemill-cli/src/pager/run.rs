@@ -3,9 +3,9 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
-use std::time::Instant;
 
 use pagemill_linux::children::{self, AtKill};
+use pagemill_linux::process::Usage;
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_pager::{Announcement, SETUP_VARIABLE, Setup};
 use pagemill_report::ResultSet;
@@ -81,10 +81,11 @@ pub fn ran<P: AsRef<OsStr>>(
     if is_to_stderr {
         command.stdout(Stdio::from(io::stderr()));
     }
-    let start = Instant::now();
-    let status = children::run(&mut command, AtKill::Terminate);
-    let time_ns = start.elapsed().as_nanos() as u64;
-    let set = counts::results(setup, &name, time_ns);
+    let (status, usage) = match children::measure(&mut command, AtKill::Terminate) {
+        Ok((status, usage)) => (Ok(status), usage),
+        Err(error) => (Err(error), Usage::default()),
+    };
+    let set = counts::results(setup, &name, &usage);
     Ok(Ran { status, set })
 }
 
