@@ -1,13 +1,18 @@
 //! Rows to a result set: descriptions, ratios, figures.
 
+use std::collections::HashMap;
+
 use pagemill_report::{
-    Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, ResultSet, Row, Summary,
-    Value, evaluate,
+    Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Plot, ResultSet, Row,
+    Summary, Value, evaluate,
 };
 use pagemill_scenario::{Parameter, ParameterValue, Point, PointSpec, Scenario};
 
 use crate::implied::is_implied;
 use crate::kind::{self, Ratio, View};
+
+/// The column of machines, in rows of every kind.
+const MACHINE: &str = "machine";
 
 /// The swept keys of a point, after what `row` holds already.
 pub(crate) fn parameters(point: &Point, row: Row) -> Row {
@@ -45,10 +50,11 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         add_ratios(&mut rows, ratio);
     }
     let columns = columns(&scenario.points, view);
-    let mut plots = match scenario.plots.as_slice() {
+    let plots = match scenario.plots.as_slice() {
         [] => (view.plots)(&rows, &columns),
         declared => declared.to_vec(),
     };
+    let mut plots = by_machine(plots, &rows);
     crate::published::add(&mut plots, &scenario.claims);
     let mut set = ResultSet {
         scenario: scenario.name.clone(),
@@ -115,6 +121,61 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
     set
 }
 
+/// Figures that would show means of several machines, with a panel for each machine; those that have panels, once for each machine.
+fn by_machine(plots: Vec<Plot>, rows: &[Row]) -> Vec<Plot> {
+    let mut apart = Vec::new();
+    for mut plot in plots {
+        let machines = mixed_machines(&plot, rows);
+        if machines.is_empty() {
+            apart.push(plot);
+        } else if plot.panel_by.is_none() {
+            plot.panel_by = Some(MACHINE.to_owned());
+            apart.push(plot);
+        } else {
+            apart.extend(machines.into_iter().map(|machine| {
+                let mut own = plot.clone();
+                own.id = format!("{}-{machine}", own.id);
+                own.title = format!("{} on {machine}", own.title);
+                own.only.push((MACHINE.to_owned(), machine.clone()));
+                own
+            }));
+        }
+    }
+    apart
+}
+
+/// The machines of a figure, if rows of several would be averaged.
+fn mixed_machines<'a>(plot: &Plot, rows: &'a [Row]) -> Vec<&'a Value> {
+    let is_shown = |row: &&Row| {
+        let mut only = plot.only.iter();
+        only.all(|(name, value)| row.get(name) == Some(value))
+    };
+    let shown: Vec<&Row> = rows.iter().filter(is_shown).collect();
+    let is_key = |name: &&str| {
+        shown
+            .iter()
+            .all(|row| !row.metrics.iter().any(|(metric, _)| metric == name))
+    };
+    let keys: Vec<&str> = plot.column_names().into_iter().filter(is_key).collect();
+    let mut places: HashMap<Vec<String>, &Value> = HashMap::new();
+    let mut machines: Vec<&Value> = Vec::new();
+    let mut is_mixed = false;
+    for row in shown {
+        let Some(machine) = row.get(MACHINE) else {
+            continue;
+        };
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+        let place: Vec<String> = keys
+            .iter()
+            .map(|key| format!("{:?}", row.get(key)))
+            .collect();
+        is_mixed |= *places.entry(place).or_insert(machine) != machine;
+    }
+    if is_mixed { machines } else { Vec::new() }
+}
+
 /// Several result sets as one: rows of all, and ratios and figures made of them anew. Names and description are the first's.
 pub fn merged<'a>(sets: impl IntoIterator<Item = &'a ResultSet>) -> ResultSet {
     let mut sets = sets.into_iter();
@@ -145,7 +206,7 @@ pub fn merged<'a>(sets: impl IntoIterator<Item = &'a ResultSet>) -> ResultSet {
     let several = kinds.len() > 1;
     merged.plots = Vec::new();
     for (name, view, rows) in &kinds {
-        for mut plot in (view.plots)(rows, &merged.columns) {
+        for mut plot in by_machine((view.plots)(rows, &merged.columns), rows) {
             if several {
                 plot.id = format!("{name}-{}", plot.id);
                 plot.title = format!("{} (kind {name})", plot.title);
@@ -297,6 +358,37 @@ mod tests {
         assert!(
             ids.contains("gpu-time") && ids.contains("cuda-time"),
             "{ids:?}"
+        );
+    }
+
+    #[test]
+    fn machines_are_never_averaged() {
+        let of_machine = |machine: &str, mode: &str, factor: f64| {
+            let mut set = rows_of(mode, 10);
+            for row in &mut set.rows {
+                let rest = std::mem::take(row);
+                *row = rest
+                    .parameter("machine", machine)
+                    .parameter("workload.factor", factor);
+            }
+            set
+        };
+        let panels = |sets: &[ResultSet]| {
+            let plots = merged(sets).plots;
+            let panel = |plot: &Plot| (plot.id.clone(), plot.panel_by.clone(), plot.only.len());
+            plots.iter().map(panel).collect::<Vec<_>>()
+        };
+        let one = |factor| of_machine("gtx480", "whole-page", factor);
+        let other = |factor| of_machine("v100", "whole-page", factor);
+        let time = |sets: &[ResultSet]| panels(sets).remove(0);
+        assert_eq!(time(&[one(1.0), one(1.0)]), ("time".to_owned(), None, 0));
+        // Machines that share no place are no mean.
+        let apart = of_machine("v100", "multi-range", 1.0);
+        assert_eq!(time(&[one(1.0), apart]), ("time".to_owned(), None, 0));
+        let by_machine = Some("machine".to_owned());
+        assert_eq!(
+            time(&[one(1.0), other(1.0)]),
+            ("time".to_owned(), by_machine, 0)
         );
     }
 }
