@@ -146,9 +146,28 @@ def test_workers_that_die_lose_their_points_only(small, tmp_path):
     assert len(parts(tmp_path)) == 300
 
 
+def test_a_plain_script_sweeps_once(small, tmp_path):
+    """Workers do not run the script: it has no guard."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import pagemill\nprint('begin')\n"
+        f"print(len(pagemill.sweep({small!r}, {{'workload.elements': list(range(64, 84))}}, out={str(tmp_path / 'out')!r}, workers=2)))\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "begin\n20\n"
+
+
+def test_the_end_of_workers_is_named(small, tmp_path, monkeypatch):
+    """Each worker ends as it starts, with a message of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "sitecustomize.py").write_text("import multiprocessing.spawn, os\nmultiprocessing.spawn.spawn_main = lambda *_, **__: os._exit(7)\n")
+    with pytest.raises(pagemill.RunError, match="lost 5 times, 2 points are left: a worker ended with exit code 7, and says why above"):
+        pagemill.sweep(small, {"workload.elements": [64, 65]}, out=tmp_path / "out", workers=1)
+
+
 def test_kill_9_leaves_whole_points(small, tmp_path):
     program = f"import pagemill\npagemill.sweep({small!r}, {{'workload.elements': list(range(64, 464))}}, out={str(tmp_path)!r}, workers=1)"
-    child = subprocess.Popen([sys.executable, "-c", f"if __name__ == '__main__':\n    exec({program!r})"], start_new_session=True)
+    child = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
     deadline = time.monotonic() + 60
     while len(list((tmp_path / "parts").glob("*.parquet"))) < 20 and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from multiprocessing import get_context
+from multiprocessing import popen_spawn_posix
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 from pagemill import _native
@@ -33,6 +38,44 @@ class Task:
     loaded: _native.Loaded
     store: _native.Store
     indexes: list[int]
+
+
+class _Process(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:
+        # A new process runs the caller's script to have its functions. Tasks need none of them, and a script that sweeps
+        # without asking for its name would sweep in every worker.
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return popen_spawn_posix.Popen(process_obj)
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _Context(SpawnContext):
+    Process = _Process
+
+
+class _Pool(ProcessPoolExecutor):
+    """Processes of this machine, which remember how they ended."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers, mp_context=_Context())
+        self.processes: Mapping[int, BaseProcess] = self._processes  # type: ignore[attr-defined]
+
+    def ends(self) -> str:
+        """How the first of them ended, in words; those that the pool itself ends get SIGTERM."""
+        codes = [process.exitcode for process in list(self.processes.values())]
+        causes = [code for code in codes if code not in (None, 0, -signal.SIGTERM)]
+        if not causes:
+            return ""
+        code = causes[0]
+        if code > 0:
+            return f"a worker ended with exit code {code}, and says why above"
+        name = signal.Signals(-code).name
+        hint = ", as the kernel does where memory is short" if -code == signal.SIGKILL else ""
+        return f"a worker was ended by {name}{hint}"
 
 
 def tasks_of(loaded: _native.Loaded, store: _native.Store, size: int) -> list[Task]:
@@ -130,19 +173,22 @@ def _run(tasks: list[Task], executor: Executor | None, workers: int, out: str) -
     work: Work = partial(_run_task, _native.BUILD) if executor else partial(_keep_task, out)
     attempts = 0
     causes: list[BaseException] = []
+    ends = ""
     while tasks:
-        own = None if executor else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        own = None if executor else _Pool(workers)
         lost: list[Task] = []
         try:
             yield from _attempt(tasks, work, executor or own, workers, lost, causes)
         finally:
             if own:
-                own.shutdown(wait=False, cancel_futures=True)
+                # Whose workers are lost have ended; the others may go on after an error.
+                own.shutdown(wait=bool(lost), cancel_futures=True)
+                ends = own.ends() or ends
         attempts += 1
         if lost and attempts == _ATTEMPTS_MAX:
             raise RunError(
-                f"workers were lost {attempts} times, {sum(len(task.indexes) for task in lost)} points are left: see why they end "
-                f"(memory, most often; the last one: {causes[-1]!r}), then run the same sweep again; what is done is kept"
+                f"workers were lost {attempts} times, {sum(len(task.indexes) for task in lost)} points are left: {ends or repr(causes[-1])}; "
+                "mend that, then run the same sweep again; what is done is kept"
             ) from causes[-1]
         tasks = lost
 
