@@ -41,6 +41,28 @@ fn a_run_can_be_viewed() {
     assert!(report.contains("been there before"));
 }
 
+/// Maps and rows have one definition of what moved again.
+#[test]
+fn what_moved_again_is_the_same_in_maps_and_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let modes = "transfer.mode=[\"multi-range\", \"single-range\", \"whole-page\"]";
+    let arguments = [&SMALL_GPU[..2], &["--set", modes], &SMALL_GPU[4..]].concat();
+    run_in(folder.path(), &arguments).result();
+    let read =
+        |name: &str| fs::read_to_string(folder.path().join("results").join(name)).expect(name);
+    let maps = pages::read(&read("pages.json")).expect("page maps");
+    let results = pagemill_report::read(&read("results.json")).expect("results");
+    let mut all = 0.0;
+    assert_eq!(maps.len(), results.rows.len());
+    for (map, row) in maps.iter().zip(&results.rows) {
+        let tiles = Map::decode(&map.data).expect("a page map").tiles;
+        let again = tiles.iter().map(|tile| tile.repeated).sum::<u64>() as f64;
+        assert_eq!(row.number("repeated_bytes"), Some(again), "{}", map.title);
+        all += again;
+    }
+    assert!(all > 0.0);
+}
+
 /// The first page map of what `arguments` run.
 fn first_map(arguments: &[&str]) -> Map {
     let folder = tempfile::tempdir().expect("a folder");

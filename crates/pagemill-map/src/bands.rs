@@ -108,12 +108,21 @@ impl Bands {
         }
     }
 
-    /// Counts a change of `cause` at `address`, and gives the band that holds it.
-    pub(crate) fn count(&mut self, address: u64, cause: usize) -> Option<&Band> {
+    /// Counts a change of `cause` at `address`; false if no band holds it.
+    pub(crate) fn count(&mut self, address: u64, cause: usize) -> bool {
+        let place = self.place(address);
+        let band = place.and_then(|place| self.bands.get_mut(place));
+        band.map(|band| band.counts[cause] += 1).is_some()
+    }
+
+    /// The band that holds `address`.
+    pub(crate) fn of(&self, address: u64) -> Option<&Band> {
+        self.bands.get(self.place(address)?)
+    }
+
+    fn place(&self, address: u64) -> Option<usize> {
         let after = self.bands.partition_point(|band| band.address <= address);
-        let band = self.bands.get_mut(after.checked_sub(1)?)?;
-        band.counts[cause] += 1;
-        Some(band)
+        after.checked_sub(1)
     }
 }
 
@@ -150,7 +159,8 @@ mod tests {
                     prop_assert!(rows.iter().all(|row| *row < bands.rows()));
                 }
                 for at in [address, address + bytes - 1] {
-                    let band = bands.count(at, 0).unwrap();
+                    prop_assert!(bands.count(at, 0));
+                    let band = bands.of(at).unwrap();
                     prop_assert!((at - band.address) >> band.row_shift < band.rows as u64);
                 }
                 address += bytes.next_multiple_of(4096);

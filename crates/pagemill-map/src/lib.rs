@@ -65,7 +65,7 @@ pub enum Effect {
     Arrive,
     /// They are no longer there.
     Leave,
-    /// They moved once more, which changes nothing.
+    /// They moved while they were there or on their way, which changes nothing.
     Repeat,
     /// They stay where they are, and something else is true of them.
     Mark,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::bands::Bands;
 use crate::format::Map;
 use crate::history::{Event, Histories};
-use crate::tiles::Tiles;
+use crate::tiles::{Tile, Tiles};
 use crate::{Effect, Launch, Legend, Limits};
 
 /// A row of tiles is at most this part of a page.
@@ -116,35 +116,56 @@ impl Recorder {
         self.count(change);
     }
 
+    /// Of the bytes that arrive at `at_ps`, these have moved here before, or are on their way.
+    pub fn moved_again(&mut self, page: u64, range: Range<u32>, at_ps: u64) {
+        self.add(page, &range, at_ps, |tile, bytes| tile.repeated += bytes);
+    }
+
     /// Adds the bytes to the tiles they are in: when they are there, or when they begin to leave.
     fn count(&mut self, change: &Change) {
         let Some(cause) = self.legend.causes.get(usize::from(change.cause)) else {
             return;
         };
         let address = change.page * self.page_bytes;
-        let Some(band) = self.bands.count(address, usize::from(change.cause)) else {
+        if !self.bands.count(address, usize::from(change.cause)) {
             return;
-        };
-        let at_ps = match cause.effect {
+        }
+        let effect = cause.effect;
+        let at_ps = match effect {
             Effect::Leave | Effect::Mark => change.start_ps,
             Effect::Arrive | Effect::Repeat => change.done_ps,
         };
-        let end = address + u64::from(change.range.end) - band.address;
-        let mut from = address + u64::from(change.range.start) - band.address;
         self.tiles.count(usize::from(change.cause), at_ps);
-        let (shift, first_row, last) = (band.row_shift, band.first_row, band.rows - 1);
         let mut events = 1;
-        while from < end {
-            let until = end.min(((from >> shift) + 1) << shift);
-            let row = first_row + ((from >> shift) as usize).min(last);
-            let tile = self.tiles.tile(row, at_ps);
-            match cause.effect {
-                Effect::Arrive => tile.arrived += until - from,
-                Effect::Leave => tile.left += until - from,
-                Effect::Repeat => tile.repeated += until - from,
-                Effect::Mark => tile.marked += until - from,
+        self.add(change.page, &change.range, at_ps, |tile, bytes| {
+            match effect {
+                Effect::Arrive => tile.arrived += bytes,
+                Effect::Leave => tile.left += bytes,
+                Effect::Repeat => {}
+                Effect::Mark => tile.marked += bytes,
             }
             tile.events += std::mem::take(&mut events);
+        });
+    }
+
+    /// Has `add` add the bytes of a range to each tile that has some.
+    fn add(
+        &mut self,
+        page: u64,
+        range: &Range<u32>,
+        at_ps: u64,
+        mut add: impl FnMut(&mut Tile, u64),
+    ) {
+        let address = page * self.page_bytes;
+        let Some(band) = self.bands.of(address) else {
+            return;
+        };
+        let end = address + u64::from(range.end) - band.address;
+        let mut from = address + u64::from(range.start) - band.address;
+        while from < end {
+            let until = end.min(((from >> band.row_shift) + 1) << band.row_shift);
+            let row = band.first_row + ((from >> band.row_shift) as usize).min(band.rows - 1);
+            add(self.tiles.tile(row, at_ps), until - from);
             from = until;
         }
     }

@@ -10,7 +10,7 @@ pub struct Tile {
     pub arrived: u64,
     /// Bytes that left.
     pub left: u64,
-    /// Bytes that moved to where they were already, or were on the way to.
+    /// Bytes that had moved there before, or were on their way.
     pub repeated: u64,
     /// Changes.
     pub events: u64,

@@ -47,15 +47,23 @@ fn change(page: u64, cause: u8, start_ps: u64, first: u32, bytes: u32) -> Change
     }
 }
 
+/// A repeated move is bytes that move again.
+fn told(recorder: &mut Recorder, change: &Change) {
+    recorder.changed(change);
+    if change.cause == 2 {
+        recorder.moved_again(change.page, change.range.clone(), change.done_ps);
+    }
+}
+
 fn recorded(changes: &[Change], limits: Limits) -> Map {
     let mut recorder = Recorder::new(PAGE_BYTES, legend(), limits);
     recorder.allocated("a", BASE, 16 * PAGE_BYTES);
     recorder.launch("kernel", 0);
     let (early, late) = changes.split_at(changes.len() / 2);
-    early.iter().for_each(|change| recorder.changed(change));
+    early.iter().for_each(|change| told(&mut recorder, change));
     // Rows of what is there may become coarser for what comes.
     recorder.allocated("b", BASE + 16 * PAGE_BYTES, 48 * PAGE_BYTES);
-    late.iter().for_each(|change| recorder.changed(change));
+    late.iter().for_each(|change| told(&mut recorder, change));
     recorder.ended(1);
     recorder.finish("test", 5000, 16_000_000_000)
 }

@@ -125,6 +125,14 @@ impl Timeline {
         }
     }
 
+    /// Of the bytes of a page that arrive at `done`, these have moved to it before.
+    #[inline]
+    pub(crate) fn moved_again(&mut self, page: u64, range: PageRange, done: Picos) {
+        if let Some(recorder) = self.pages() {
+            recorder.moved_again(page, range.start..range.end, done.0);
+        }
+    }
+
     /// The page map of a run that ended at `end`, as the bytes of its file; empty where none was recorded.
     pub(crate) fn finish_pages(&mut self, end: Picos, link_bytes_per_second: u64) -> Vec<u8> {
         let recorder = self.pages.take();

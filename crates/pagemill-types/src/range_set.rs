@@ -119,6 +119,14 @@ impl RangeSet {
         })
     }
 
+    /// The parts of `range` that are covered, in ascending order.
+    pub fn within(&self, range: PageRange) -> impl Iterator<Item = PageRange> + '_ {
+        let first = self.ranges.partition_point(|r| r.end <= range.start);
+        let own = self.ranges[first..].iter();
+        let own = own.take_while(move |r| r.start < range.end);
+        own.filter_map(move |r| PageRange::new(r.start.max(range.start), r.end.min(range.end)))
+    }
+
     /// The parts of `range` that are not covered, in ascending order.
     pub fn missing(&self, range: PageRange) -> Missing<'_> {
         let first = self.ranges.partition_point(|r| r.end <= range.start);

@@ -91,6 +91,7 @@ proptest! {
         prop_assert_eq!(set.contains(asked), bytes.clone().all(|b| model.at(b)));
         prop_assert_eq!(set.overlaps(asked), bytes.any(|b| model.at(b)));
         prop_assert_eq!(set.missing(asked).collect::<Vec<_>>(), model.runs(asked, false));
+        prop_assert_eq!(set.within(asked).collect::<Vec<_>>(), model.runs(asked, true));
         let touching = set.as_slice().iter().filter(|r| r.start <= asked.end && asked.start <= r.end);
         prop_assert_eq!(&set.as_slice()[set.touching(asked)], &touching.copied().collect::<Vec<_>>()[..]);
     }

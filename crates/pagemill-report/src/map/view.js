@@ -225,7 +225,7 @@ class MapView {
         }
         const end = row + last - 1;
         const share = map.resident[end] / capacity;
-        const effect = again > 0 && repeats || (came > 0 && went > 0 && arrives && leaves) ? "repeat" : came > 0 && arrives ? "arrive" : went > 0 && leaves ? "leave" : marked > 0 && marks ? "mark" : null;
+        const effect = again > 0 && (repeats || arrives) || (came > 0 && went > 0 && arrives && leaves) ? "repeat" : came > 0 && arrives ? "arrive" : went > 0 && leaves ? "leave" : marked > 0 && marks ? "mark" : null;
         const palette = effect ? tinted[effect] : plain;
         pixels[line + x] = share > 0.001 ? palette.ramp[Math.min(32, Math.round(share * 32))] : map.departed[end] ? palette.departed : palette.absent;
       }

@@ -103,6 +103,12 @@ impl Recording {
                 done_ps: done.0,
                 place: 0,
             });
+            // What comes from the store has been in a frame.
+            if [READ, WRITE, ALONG].contains(&cause) {
+                let range = stretch.start * UNIT_BYTES..stretch.end * UNIT_BYTES;
+                let page = u64::from(page);
+                self.recorder.moved_again(page, range, done.0);
+            }
         }
     }
 

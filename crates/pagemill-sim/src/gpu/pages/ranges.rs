@@ -332,17 +332,13 @@ impl Ranges {
             self.counts.joined_requests += 1;
             return first.done;
         }
-        self.counts.repeated_bytes += first.range.bytes();
-        host_link
-            .ledger
-            .book(self.addresses(index).start, |traffic| {
-                traffic.repeated_bytes += first.range.bytes();
-            });
         let move_once_more = Move {
             range: first.range,
             cause: page_events::REPEAT,
         };
         let done = self.transfer(at, index, move_once_more, asker, host_link);
+        let on_the_way: RangeSet = [first.range].into_iter().collect();
+        self.count_again(done, (index, first.range), &on_the_way, host_link);
         // CPU requests and evictions wait for these transfers too.
         self.flights[index].extend_until(done);
         done
@@ -369,6 +365,7 @@ impl Ranges {
                 cause: page_events::FAULT,
             };
             let done = self.transfer(at, index, needed, asker, host_link);
+            self.count_again(done, (index, range), &RangeSet::new(), host_link);
             let is_moved = true;
             let flight = Flight {
                 range,
@@ -377,23 +374,37 @@ impl Ranges {
             };
             self.flights[index].insert(at, flight);
         }
-        let planned = std::mem::take(&mut self.planned);
-        self.count_refetched(index, &planned, host_link);
-        self.planned = planned;
     }
 
-    /// Counts those of the moved `ranges` that were on the GPU before.
-    fn count_refetched(&mut self, index: usize, ranges: &[PageRange], host_link: &mut HostLink) {
-        if let Some(departed) = self.departed.get(&index) {
-            let came = ranges.iter();
-            let again = came.map(|&range| overlap(departed, range)).sum::<u64>();
-            self.counts.refetched_bytes += again;
-            host_link
-                .ledger
-                .book(self.addresses(index).start, |traffic| {
-                    traffic.repeated_bytes += again;
-                });
-        }
+    /// Counts what of a moved range, which is there at `done`, is `on_the_way` already, and what of the rest was on the GPU before.
+    fn count_again(
+        &mut self,
+        done: Picos,
+        (index, range): (usize, PageRange),
+        on_the_way: &RangeSet,
+        host_link: &mut HostLink,
+    ) {
+        let page = self.first_page + index as u64;
+        let timeline = &mut host_link.timeline;
+        let mut count = |ranges: &RangeSet, within: PageRange| {
+            let pieces = ranges.within(within);
+            pieces
+                .inspect(|piece| timeline.moved_again(page, *piece, done))
+                .map(PageRange::bytes)
+                .sum::<u64>()
+        };
+        let repeated = count(on_the_way, range);
+        let refetched = self.departed.get(&index).map_or(0, |departed| {
+            let gaps = on_the_way.missing(range);
+            gaps.map(|gap| count(departed, gap)).sum::<u64>()
+        });
+        self.counts.repeated_bytes += repeated;
+        self.counts.refetched_bytes += refetched;
+        host_link
+            .ledger
+            .book(self.addresses(index).start, |traffic| {
+                traffic.repeated_bytes += repeated + refetched;
+            });
     }
 
     /// A migration gets its entry in the buffer of `partition`; returns when.
@@ -697,10 +708,4 @@ impl Ranges {
         }
         histogram
     }
-}
-
-/// How many bytes of `range` are in `set`.
-fn overlap(set: &RangeSet, range: PageRange) -> u64 {
-    let missing: u64 = set.missing(range).map(PageRange::bytes).sum();
-    range.bytes() - missing
 }

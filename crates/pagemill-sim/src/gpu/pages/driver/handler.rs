@@ -213,7 +213,13 @@ impl FaultHandler {
                     .done;
                 let needed = (page_events::PREFETCH, &PageMask::EMPTY);
                 let when = left.moment(now, arrived);
-                recording::arrived(&mut host_link.timeline, effects, needed, when);
+                recording::arrived(
+                    &mut host_link.timeline,
+                    effects,
+                    needed,
+                    departed.get(&block),
+                    when,
+                );
                 ready_at[block as usize] = arrived;
                 counts.migrations += 1;
                 done = done.max(arrived);
@@ -479,7 +485,14 @@ impl FaultHandler {
             let (cause, faulted) = &self.batch.needed;
             let when = self.departure(block).moment(now, arrived);
             let needed = (*cause, faulted);
-            recording::arrived(&mut host_link.timeline, &self.effects, needed, when);
+            let departed = self.departed.get(&block);
+            recording::arrived(
+                &mut host_link.timeline,
+                &self.effects,
+                needed,
+                departed,
+                when,
+            );
             self.batch.copied = self.batch.copied.max(arrived);
         }
     }

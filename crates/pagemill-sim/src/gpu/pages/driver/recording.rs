@@ -1,5 +1,7 @@
 //! The driver's events for page maps: a page of the map is a block of 2 MiB.
 
+use std::ops::Range;
+
 use pagemill_policy::residency::{BLOCK_BYTES, Effects, PAGE_BYTES, PageMask};
 use pagemill_types::{PageRange, Picos};
 
@@ -31,14 +33,18 @@ pub(super) fn changed(timeline: &mut Timeline, cause: u8, pages: &PageMask, when
         timeline.page(PageChange {
             cause,
             page: when.page,
-            range: PageRange {
-                start: stretch.start * PAGE_BYTES as u32,
-                end: stretch.end * PAGE_BYTES as u32,
-            },
+            range: bytes_of(stretch),
             start: when.start,
             done: when.done,
             place: u32::try_from(when.batch).unwrap_or(u32::MAX),
         });
+    }
+}
+
+fn bytes_of(stretch: Range<u32>) -> PageRange {
+    PageRange {
+        start: stretch.start * PAGE_BYTES as u32,
+        end: stretch.end * PAGE_BYTES as u32,
     }
 }
 
@@ -64,11 +70,13 @@ pub(super) fn decided(timeline: &mut Timeline, effects: &Effects, when: Moment) 
     }
 }
 
-/// What was copied to a block because of `cause`. Of what a fault brought, all but the `faulted` pages moved along.
+/// What was copied to a block because of `cause`. Of what a fault brought, all but the `faulted` pages moved along. `departed` were there
+/// before.
 pub(super) fn arrived(
     timeline: &mut Timeline,
     effects: &Effects,
     (cause, faulted): (u8, &PageMask),
+    departed: Option<&PageMask>,
     when: Moment,
 ) {
     if timeline.pages().is_none() {
@@ -81,6 +89,12 @@ pub(super) fn arrived(
     };
     changed(timeline, cause, &needed, when);
     changed(timeline, page_events::GROWTH, &along, when);
+    for stretch in departed
+        .map_or(PageMask::EMPTY, |left| moved.and(left))
+        .stretches()
+    {
+        timeline.moved_again(when.page, bytes_of(stretch), when.done);
+    }
     let there = Moment {
         start: when.done,
         ..when

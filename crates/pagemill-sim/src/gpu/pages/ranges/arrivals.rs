@@ -136,13 +136,12 @@ impl Ranges {
             arrivals.pages.entry(index).or_default().extend(fresh);
         }
         for &range in &moved {
-            let repeated = range.bytes() - before.missing(range).map(PageRange::bytes).sum::<u64>();
-            self.counts.repeated_bytes += repeated;
-            let cause = match repeated {
-                0 => page_events::FAULT,
-                _ => page_events::REPEAT,
+            let cause = match before.overlaps(range) {
+                false => page_events::FAULT,
+                true => page_events::REPEAT,
             };
             let done = self.transfer(at, index, Move { range, cause }, asker, host_link);
+            self.count_again(done, (index, range), &before, host_link);
             self.flights[index].extend_until(done);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pages.entry(index).or_default().push(Arrival {
@@ -153,7 +152,6 @@ impl Ranges {
                 });
             }
         }
-        self.count_refetched(index, &moved, host_link);
         self.planned = moved;
     }
 
