@@ -397,7 +397,7 @@ fn results(
     rows: Vec<Row>,
     seed: u64,
 ) -> ResultSet {
-    use ColumnKind::{Bytes, Count, Rate, Ratio, Text, TimeNs};
+    use ColumnKind::{Bytes, Count, Rate, TimeNs};
     let fact = |name: &str, value: Value, kind, doc: &str| Fact {
         name: name.to_owned(),
         value,
@@ -412,27 +412,7 @@ fn results(
                 .to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
-        columns: vec![
-            Column::parameter("to", Text, "the store"),
-            Column::parameter("page_bytes", Bytes, "what is evicted as one"),
-            Column::parameter("policy", Text, "migration policy"),
-            Column::parameter("read_ahead", Text, "read-ahead policy"),
-            Column::metric(
-                "predicted_ns",
-                TimeNs,
-                "from the program's start to its end",
-            ),
-            Column::metric("faults", Count, "page faults"),
-            Column::metric("fetched_bytes", Bytes, "bytes read from the store"),
-            Column::metric("written_bytes", Bytes, "bytes written to the store"),
-            Column::metric("measured_ns", TimeNs, "time of a run under this setting"),
-            Column::metric("predicted_over_measured", Ratio, "the prediction over it"),
-            Column::metric(
-                "peak_bytes",
-                Bytes,
-                "most memory that one of its processes had at once in this run, a store in memory included",
-            ),
-        ],
+        columns: columns(),
         ..ResultSet::default()
     };
     set.summary.facts = vec![
@@ -473,6 +453,31 @@ fn results(
     }
     set.rows = rows;
     set
+}
+
+fn columns() -> Vec<Column> {
+    use ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
+    vec![
+        Column::parameter("to", Text, "the store"),
+        Column::parameter("page_bytes", Bytes, "what is evicted as one"),
+        Column::parameter("policy", Text, "migration policy"),
+        Column::parameter("read_ahead", Text, "read-ahead policy"),
+        Column::metric(
+            "predicted_ns",
+            TimeNs,
+            "from the program's start to its end",
+        ),
+        Column::metric("faults", Count, "page faults"),
+        Column::metric("fetched_bytes", Bytes, "bytes read from the store"),
+        Column::metric("written_bytes", Bytes, "bytes written to the store"),
+        Column::metric("measured_ns", TimeNs, "time of a run under this setting"),
+        Column::metric("predicted_over_measured", Ratio, "the prediction over it"),
+        Column::metric(
+            "peak_bytes",
+            Bytes,
+            "most memory that one of its processes had at once in this run, a store in memory included",
+        ),
+    ]
 }
 
 /// The fastest setting of those that were run, or the first.
