@@ -535,6 +535,15 @@ impl Core {
         let end = range.end / unit * unit;
         while at < end {
             let site = self.site(region, at);
+            let block = region.block_around(at);
+            if block.start == at && block.end <= end {
+                let units = ((block.end - at) / unit) as u32;
+                let mut state = self.shards[site.shard].lock();
+                if state.discard_untouched(site.page, units, fate == Fate::Gone) {
+                    at = block.end;
+                    continue;
+                }
+            }
             let within = u64::from(self.page_units - site.unit) * unit;
             let stop = end.min(at + within);
             let units = site.unit..site.unit + ((stop - at) / unit) as u32;

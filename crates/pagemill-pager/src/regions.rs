@@ -33,6 +33,13 @@ impl Region {
         (self.first_block * BLOCK_BYTES + within) / UNIT_BYTES as u64
     }
 
+    /// The addresses of the block with `address`.
+    pub fn block_around(&self, address: u64) -> Range<u64> {
+        let Range { start, end } = self.memory.range();
+        let first = start + (address - start) / BLOCK_BYTES * BLOCK_BYTES;
+        first..end.min(first + BLOCK_BYTES)
+    }
+
     /// Where block `block` starts.
     pub fn address_of(&self, block: u64) -> u64 {
         self.memory.range().start + (block - self.first_block) * BLOCK_BYTES

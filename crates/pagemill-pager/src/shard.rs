@@ -26,13 +26,15 @@ pub struct State {
     page_units: u32,
     /// By the shard's own block numbers.
     blocks: Vec<Option<(Arc<Region>, u64)>>,
-    /// By page: a record for each unit, once one of them was kept.
-    records: Vec<Option<Box<[Record]>>>,
+    /// By block, once a unit of it was kept, for each of its pages: a record for each unit, once one of them was kept.
+    records: Vec<Option<Box<[PageRecords]>>>,
     /// Threads that wait for a page in transit.
     waiting: u32,
     /// Writes the page trace, where one is wanted.
     recorder: Option<Recorder>,
 }
+
+type PageRecords = Option<Box<[Record]>>;
 
 /// Where a unit is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,23 +138,22 @@ impl State {
     /// `own_block` of this shard is block `block` of `region`, of which `units` are memory.
     pub fn enter(&mut self, own_block: u64, region: &Arc<Region>, block: u64, units: u32) {
         let index = own_block as usize;
-        let pages = BLOCK_PAGES / self.page_units;
         if index >= self.blocks.len() {
             self.blocks.resize(index + 1, None);
-            self.records.resize((index + 1) * pages as usize, None);
-            self.ledger.extend_to((index as u32 + 1) * pages);
+            self.records.resize(index + 1, None);
         }
         self.blocks[index] = Some((Arc::clone(region), block));
         self.record(|_| TraceEvent::Enter {
             first: own_block * BLOCK_UNITS,
             units,
         });
-        for page in 0..pages {
-            let start = page * self.page_units;
-            let present = units.saturating_sub(start).min(self.page_units);
-            let page = index as u32 * pages + page;
-            self.ledger.set_present(page, PageMask::range(0..present));
-        }
+        self.ledger.enter(index as u32, units);
+    }
+
+    /// The place of `page`: its block, and which page of it.
+    fn place(&self, page: u32) -> (usize, usize) {
+        let pages = BLOCK_PAGES / self.page_units;
+        ((page / pages) as usize, (page % pages) as usize)
     }
 
     /// Adds an event to the page trace, if there is one. `event` gets the units of a page.
@@ -192,18 +193,39 @@ impl State {
         self.recorder = None;
     }
 
+    /// Discards all `units` of the block of `page`, if none of it was touched.
+    pub fn discard_untouched(&mut self, page: u32, units: u32, is_gone: bool) -> bool {
+        let (block, _) = self.place(page);
+        let is_untouched = self.ledger.is_untouched(block as u32);
+        if is_untouched {
+            let first = block as u64 * BLOCK_UNITS;
+            self.record(|_| TraceEvent::Discard {
+                first,
+                units,
+                is_gone,
+            });
+            if is_gone {
+                self.ledger.enter(block as u32, 0);
+            }
+        }
+        is_untouched
+    }
+
     /// Forgets a block all of whose units were discarded.
     pub fn leave(&mut self, own_block: u64) {
         self.blocks[own_block as usize] = None;
+        self.records[own_block as usize] = None;
+        self.ledger.leave(own_block as u32);
     }
 
     /// What a move of the plan takes, in the place of what `records` held; `None` if the block has no region any more.
     pub fn job(&self, planned: &Move, mut records: Vec<Record>) -> Option<Job> {
-        let pages = BLOCK_PAGES / self.page_units;
-        let (region, block) = self.blocks[(planned.page / pages) as usize].as_ref()?;
-        let within = u64::from(planned.page % pages * self.page_units) * UNIT_BYTES as u64;
+        let (own_block, page) = self.place(planned.page);
+        let (region, block) = self.blocks[own_block].as_ref()?;
+        let within = page as u64 * u64::from(self.page_units) * UNIT_BYTES as u64;
+        let known = self.records[own_block].as_ref();
         records.clear();
-        match &self.records[planned.page as usize] {
+        match known.and_then(|pages| pages[page].as_ref()) {
             Some(known) => records.extend_from_slice(known),
             None => records.resize(self.page_units as usize, Record::default()),
         }
@@ -218,17 +240,28 @@ impl State {
 
     /// Notes what a job has kept.
     pub fn note(&mut self, page: u32, records: &[Record]) {
-        let noted = &mut self.records[page as usize];
-        match noted {
+        let (block, page) = self.place(page);
+        let is_empty = records.iter().all(Record::is_empty);
+        if is_empty && self.records[block].is_none() {
+            return;
+        }
+        let none = || vec![None; (BLOCK_PAGES / self.page_units) as usize];
+        let pages = self.records[block].get_or_insert_with(|| none().into());
+        match &mut pages[page] {
             Some(noted) => noted.copy_from_slice(records),
-            None if records.iter().all(Record::is_empty) => {}
-            None => *noted = Some(records.into()),
+            None if is_empty => {}
+            noted => *noted = Some(records.into()),
         }
     }
 
     /// The records of `units` of `page`, which are forgotten.
     pub fn take_records(&mut self, page: u32, units: PageMask) -> Vec<Record> {
-        let Some(records) = &mut self.records[page as usize] else {
+        let (block, page) = self.place(page);
+        let pages = self.records[block].as_mut();
+        let Some(noted) = pages.map(|pages| &mut pages[page]) else {
+            return Vec::new();
+        };
+        let Some(records) = noted else {
             return Vec::new();
         };
         let taken = units
@@ -237,14 +270,15 @@ impl State {
             .map(|unit| std::mem::take(&mut records[unit as usize]))
             .collect();
         if records.iter().all(Record::is_empty) {
-            self.records[page as usize] = None;
+            *noted = None;
         }
         taken
     }
 
     /// No slot is written or freed any more.
     pub fn freeze(&mut self) {
-        let records = self.records.iter_mut().flatten();
+        let pages = self.records.iter_mut().flatten();
+        let records = pages.flat_map(|pages| pages.iter_mut().flatten());
         records
             .flat_map(|records| records.iter_mut())
             .for_each(Record::freeze);

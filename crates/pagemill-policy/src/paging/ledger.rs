@@ -1,5 +1,6 @@
 use pagemill_types::{PageRange, RangeSet};
 
+use super::pages::{Page, Pages};
 use super::read_ahead::ReadAhead;
 use super::{PagingSpec, PagingSpecError, UNIT_BYTES};
 use crate::migration::Migration;
@@ -38,14 +39,6 @@ pub enum Fault {
     Planned,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Page {
-    resident: PageMask,
-    /// Units that are no memory of the program.
-    absent: PageMask,
-    in_transit: bool,
-}
-
 /// Which units of each page are in frames.
 ///
 /// Pages in transit are never evicted. A page that receives units is the newest for the eviction policy once they have arrived.
@@ -57,7 +50,7 @@ pub struct Ledger {
     read_ahead: Box<dyn ReadAhead>,
     page_units: u32,
     budget_units: u32,
-    pages: Vec<Page>,
+    pages: Pages,
     resident_units: u32,
     /// Pages with units in frames that are not in transit.
     chunks: ChunkList,
@@ -86,7 +79,7 @@ impl Ledger {
             read_ahead: (spec.read_ahead.build)(),
             page_units: spec.page_units(),
             budget_units: spec.budget_units,
-            pages: Vec::new(),
+            pages: Pages::new(spec.page_units()),
             resident_units: 0,
             chunks: ChunkList::new(0),
             valid: RangeSet::new(),
@@ -96,27 +89,34 @@ impl Ledger {
 
     /// From now on there are at least `pages` pages, whose bytes are not in frames.
     pub fn extend_to(&mut self, pages: u32) {
-        let beyond = PageMask::range(self.page_units..BLOCK_PAGES);
-        let page = Page {
-            absent: beyond,
-            ..Page::default()
-        };
-        if pages as usize > self.pages.len() {
-            self.pages.resize(pages as usize, page);
-            self.chunks.extend_to(pages);
-        }
+        self.pages.extend_to(pages);
+    }
+
+    /// The first `units` of a block of 2 MiB, none of them in a frame, are memory of the program from now on.
+    pub fn enter(&mut self, block: u32, units: u32) {
+        self.pages.enter(block, units);
+    }
+
+    /// Whether no page of a block was faulted on, since its memory is the program's.
+    pub fn is_untouched(&self, block: u32) -> bool {
+        self.pages.is_untouched(block)
+    }
+
+    /// A block, none of whose units is in a frame or on its way, has no memory any more.
+    pub fn leave(&mut self, block: u32) {
+        self.pages.leave(block);
     }
 
     /// Says that `units` of `page`, none of them in a frame, are no memory of the program any more.
     pub fn set_absent(&mut self, page: u32, units: PageMask) {
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         place.absent = place.absent.or(&units);
     }
 
     /// Says which units of `page`, none of them in a frame, are memory of the program.
     pub fn set_present(&mut self, page: u32, units: PageMask) {
         let usable = PageMask::range(0..self.page_units);
-        self.pages[page as usize].absent = PageMask::FULL.without(&usable.and(&units));
+        self.pages.get_mut(page).absent = PageMask::FULL.without(&usable.and(&units));
     }
 
     /// Units in frames or on their way in.
@@ -126,12 +126,16 @@ impl Ledger {
 
     /// Units of `page` in frames or on their way in.
     pub fn resident(&self, page: u32) -> PageMask {
-        self.pages[page as usize].resident
+        self.page(page).resident
     }
 
     /// Whether `page` is on its way in or out.
     pub fn is_in_transit(&self, page: u32) -> bool {
-        self.pages[page as usize].in_transit
+        self.page(page).in_transit
+    }
+
+    fn page(&self, page: u32) -> Page {
+        self.pages.get(page).unwrap_or_default()
     }
 
     /// Decides what moves so that `unit` of `page` is in a frame. What `plan` names is in transit from now on, until
@@ -139,7 +143,7 @@ impl Ledger {
     pub fn fault(&mut self, page: u32, unit: u32, plan: &mut Plan) -> Fault {
         plan.evict.clear();
         plan.fetch.clear();
-        let place = &self.pages[page as usize];
+        let place = self.page(page);
         if place.in_transit {
             return Fault::InTransit;
         }
@@ -162,7 +166,7 @@ impl Ledger {
         let block_end = (page / block_pages + 1) * block_pages;
         let end = (page * self.page_units + unit + ahead + 1)
             .min(block_end * self.page_units)
-            .min(self.pages.len() as u32 * self.page_units);
+            .min(self.pages.len() * self.page_units);
         let last = (end - 1) / self.page_units;
         for fetched in page..=last {
             let start = if fetched == page { unit } else { 0 };
@@ -177,7 +181,7 @@ impl Ledger {
             resident,
             absent,
             in_transit,
-        } = self.pages[page as usize];
+        } = self.page(page);
         let faulted = wanted.without(&absent).without(&resident);
         if in_transit || faulted.is_empty() {
             return;
@@ -218,7 +222,7 @@ impl Ledger {
             }
         }
         let units = units.without(&absent);
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         place.resident = resident.or(&units);
         place.in_transit = true;
         self.chunks.remove(page);
@@ -233,7 +237,7 @@ impl Ledger {
                 return;
             };
             self.chunks.remove(page);
-            let place = &mut self.pages[page as usize];
+            let place = self.pages.get_mut(page);
             let units = std::mem::take(&mut place.resident);
             place.in_transit = true;
             self.resident_units -= units.count();
@@ -248,7 +252,7 @@ impl Ledger {
 
     /// `page` was evicted, but for `kept`: units that cannot leave now.
     pub fn left(&mut self, page: u32, kept: PageMask) {
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         place.resident = place.resident.or(&kept);
         self.resident_units += kept.count();
         self.end_transit(page);
@@ -256,7 +260,7 @@ impl Ledger {
 
     /// Puts `page`, which is not in transit, in transit as it is, until [`Ledger::put_back`].
     pub fn hold(&mut self, page: u32) {
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         debug_assert!(!place.in_transit);
         place.in_transit = true;
         self.chunks.remove(page);
@@ -264,7 +268,7 @@ impl Ledger {
 
     /// Ends [`Ledger::hold`]: only `units` of those in frames still are.
     pub fn put_back(&mut self, page: u32, units: PageMask) {
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         let before = place.resident.count();
         place.resident = place.resident.and(&units);
         self.resident_units -= before - place.resident.count();
@@ -272,17 +276,21 @@ impl Ledger {
     }
 
     fn end_transit(&mut self, page: u32) {
-        let place = &mut self.pages[page as usize];
+        let place = self.pages.get_mut(page);
         debug_assert!(place.in_transit);
         place.in_transit = false;
         if !place.resident.is_empty() {
+            self.chunks.extend_to(page + 1);
             self.chunks.push(page);
         }
     }
 
     /// Forgets that `units` of `page`, which is not in transit, are in frames; returns those that were.
     pub fn discard(&mut self, page: u32, units: PageMask) -> PageMask {
-        let place = &mut self.pages[page as usize];
+        if self.page(page).resident.is_empty() {
+            return PageMask::EMPTY;
+        }
+        let place = self.pages.get_mut(page);
         debug_assert!(!place.in_transit);
         let gone = place.resident.and(&units);
         place.resident = place.resident.without(&units);
@@ -298,7 +306,7 @@ impl Ledger {
 #[derive(Debug)]
 struct Around<'a> {
     page: u32,
-    pages: &'a [Page],
+    pages: &'a Pages,
     page_units: u32,
     budget_units: u32,
     resident_units: u32,
@@ -306,7 +314,7 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    fn holds_memory(&self, page: &Page) -> bool {
+    fn holds_memory(&self, page: Page) -> bool {
         !PageMask::range(0..self.page_units)
             .without(&page.absent)
             .is_empty()
@@ -319,15 +327,17 @@ impl Surroundings for Around<'_> {
     }
 
     fn allocation(&self) -> std::ops::Range<u32> {
-        let (before, from) = self.pages.split_at(self.page as usize);
-        let held = |page: &&Page| self.holds_memory(page);
-        let below = before.iter().rev().take_while(held).count() as u32;
-        let above = from.iter().take_while(held).count() as u32;
+        let held = |page: &u32| {
+            let page = self.pages.get(*page);
+            page.is_some_and(|page| self.holds_memory(page))
+        };
+        let below = (0..self.page).rev().take_while(held).count() as u32;
+        let above = (self.page..self.pages.len()).take_while(held).count() as u32;
         self.page - below..self.page + above.max(1)
     }
 
     fn valid_bytes(&self, page: u32) -> u64 {
-        let page = self.pages.get(page as usize);
+        let page = self.pages.get(page);
         page.map_or(0, |page| {
             u64::from(page.resident.count()) * u64::from(UNIT_BYTES)
         })

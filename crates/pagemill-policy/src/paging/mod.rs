@@ -17,6 +17,7 @@
 //! ```
 
 mod ledger;
+mod pages;
 mod read_ahead;
 mod spec;
 mod trace;

@@ -83,7 +83,7 @@ impl ChunkList {
 
     /// `block` gives its chunk back.
     pub fn remove(&mut self, block: u32) {
-        let Some(links) = self.links[block as usize].take() else {
+        let Some(links) = self.links.get_mut(block as usize).and_then(Option::take) else {
             return;
         };
         match self.links.get_mut(links.older as usize) {

@@ -29,15 +29,9 @@ impl Memory {
 
     /// A block of memory, of which `units` are the program's.
     pub fn enter(&mut self, first: u64, units: u32) {
-        let page_units = self.page_units;
-        let end = first + u64::from(BLOCK_PAGES);
-        self.units = self.units.max(end);
-        self.ledger.extend_to((end / u64::from(page_units)) as u32);
-        for index in 0..BLOCK_PAGES / page_units {
-            let present = units.saturating_sub(index * page_units).min(page_units);
-            let page = (first / u64::from(page_units)) as u32 + index;
-            self.ledger.set_present(page, PageMask::range(0..present));
-        }
+        let block_units = u64::from(BLOCK_PAGES);
+        self.units = self.units.max(first + block_units);
+        self.ledger.enter((first / block_units) as u32, units);
     }
 
     /// Decides what a touch of `unit` moves, and has it moved. Units beyond all memory move nothing.
