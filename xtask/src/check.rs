@@ -2,28 +2,54 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{dependencies, imports, kernels, safety, style, supply, tidy, workspace};
+use crate::{dependencies, imports, kernels, safety, size, style, supply, tidy, workspace};
 
-/// Runs every check, also after one has failed.
-pub fn run() -> Tally {
+/// A check and its name.
+pub type Check = (&'static str, fn() -> Result<()>);
+
+/// All of them.
+pub const CHECKS: [Check; 13] = [
+    ("format", || format(workspace::root())),
+    ("dependency directions", dependencies::check),
+    ("unused dependencies", dependencies::check_use),
+    ("crates of other projects", supply::check),
+    ("circles of imports", imports::check),
+    ("house rules", tidy::check),
+    ("lines of each crate", size::check),
+    ("reasons of unsafe code", safety::check),
+    ("style of Python", style::check_python),
+    ("style of C", style::check_c),
+    ("generated files", kernels::check_freshness),
+    ("lints", || lints(workspace::root())),
+    ("documentation", || documentation(workspace::root())),
+];
+
+/// Runs `checks`, also after one has failed.
+pub fn run(checks: &[Check]) -> Tally {
     let mut tally = Tally::default();
-    tally.check("format", || format(workspace::root()));
-    tally.check("dependency directions", dependencies::check);
-    tally.check("unused dependencies", dependencies::check_use);
-    tally.check("crates of other projects", supply::check);
-    tally.check("circles of imports", imports::check);
-    tally.check("house rules", tidy::check);
-    tally.check("reasons of unsafe code", safety::check);
-    tally.check("style of Python", style::check_python);
-    tally.check("style of C", style::check_c);
-    tally.check("generated files", kernels::check_freshness);
-    tally.check("lints", || lints(workspace::root()));
-    tally.check("documentation", || documentation(workspace::root()));
+    for (name, check) in checks {
+        tally.check(name, check);
+    }
     tally
+}
+
+/// The checks whose name contains one of `names`, all where there are none.
+pub fn chosen(names: &[String]) -> Result<Vec<Check>> {
+    let known = CHECKS.map(|(name, _)| name);
+    let is_known = |own: &String| known.iter().any(|name| name.contains(own));
+    if let Some(unknown) = names.iter().find(|own| !is_known(own)) {
+        bail!(
+            "no check has `{unknown}` in its name: there are {}",
+            known.join(", ")
+        );
+    }
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|own| name.contains(own));
+    let chosen = CHECKS.into_iter().filter(|(name, _)| is_chosen(name));
+    Ok(chosen.collect())
 }
 
 fn format(folder: &Path) -> Result<()> {
@@ -66,6 +92,26 @@ mod tests {
         std::fs::create_dir(folder.path().join("src")).unwrap();
         std::fs::write(folder.path().join("src/lib.rs"), library).unwrap();
         folder
+    }
+
+    #[test]
+    fn checks_are_chosen_by_their_names() {
+        let names = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let chosen = chosen(&names)?;
+            Ok::<_, anyhow::Error>(chosen.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap().len(), CHECKS.len());
+        assert_eq!(
+            names(&["form", "circles"]).unwrap(),
+            ["format", "circles of imports"]
+        );
+        assert!(
+            names(&["circels"])
+                .unwrap_err()
+                .to_string()
+                .contains("no check has `circels`")
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod room;
 mod safety;
 mod sanitize;
 mod site;
+mod size;
 mod style;
 mod supply;
 mod system;
@@ -47,7 +48,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Format, lints, documentation, dependency directions, house rules: no test is run.
-    Check,
+    Check {
+        /// Only checks whose name contains one of these.
+        names: Vec<String>,
+    },
     /// Sets up what the tests need, then runs the checks and every test.
     Test {
         /// Also what takes long: fuzzing for minutes, kills by the hundred.
@@ -151,7 +155,7 @@ fn architecture(name: &str) -> Result<&'static Architecture, String> {
 /// Whether all went well.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Check => Ok(passed(&check::run())),
+        Command::Check { names } => Ok(passed(&check::run(&check::chosen(&names)?))),
         Command::Test { full } => test::run(full),
         Command::Fuzz { plan, names } => Ok(passed(&fuzz::run(plan, &names)?)),
         Command::Sanitize {

@@ -36,7 +36,9 @@ const NEWER_KERNELS: [&str; 2] = ["bookworm-backports", "sid"];
 pub fn run(full: bool) -> Result<bool> {
     let mut all = Tally::default();
     part(&mut all, "set-up", |_| provide())?;
-    part(&mut all, "checks", |tally| tally.add(check::run()));
+    part(&mut all, "checks", |tally| {
+        tally.add(check::run(&check::CHECKS))
+    });
     part(&mut all, "Rust tests", |tally| run_cargo_tests(tally, full))?;
     all.add(run_others(full));
     // Alone: what the emulator's threads see of each other depends on the load of this machine.

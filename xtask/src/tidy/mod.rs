@@ -103,6 +103,7 @@ pub fn check() -> Result<()> {
         findings.extend(long_functions(&file)?);
         findings.extend(promises_without_test(&file)?);
     }
+    findings.extend(functions::files_that_are_gone(workspace::root()));
     if !findings.is_empty() {
         let listed: Vec<String> = findings.iter().map(Finding::to_string).collect();
         bail!("{}", listed.join("\n"));

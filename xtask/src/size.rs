@@ -1,0 +1,108 @@
+//! Lines of each crate's product: it may grow only in a commit that changes its number here, and says why.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// The lines of `src` that each crate may have, files of tests left out.
+const LINES: &[(&str, usize)] = &[
+    ("pagemill-cli", 10243),
+    ("pagemill-color", 2078),
+    ("pagemill-cudart", 16729),
+    ("pagemill-fabric", 10679),
+    ("pagemill-gpu", 1886),
+    ("pagemill-linux", 5466),
+    ("pagemill-map", 1062),
+    ("pagemill-mapping", 2291),
+    ("pagemill-pager", 8085),
+    ("pagemill-pager-cabi", 214),
+    ("pagemill-pager-preload", 1316),
+    ("pagemill-playground", 366),
+    ("pagemill-policy", 10486),
+    ("pagemill-preload", 549),
+    ("pagemill-ptx", 37210),
+    ("pagemill-python", 2330),
+    ("pagemill-report", 7775),
+    ("pagemill-run", 9526),
+    ("pagemill-scenario", 8450),
+    ("pagemill-sim", 31715),
+    ("pagemill-testkit", 1724),
+    ("pagemill-trace", 1419),
+    ("pagemill-types", 729),
+    ("pagemill-vm", 2516),
+    ("pagemill-workloads", 9322),
+    ("pagemill-zero", 5389),
+    ("pagemill-zero-cabi", 108),
+    ("pagemill-zero-client", 568),
+    ("pagemill-zero-preload", 571),
+];
+
+/// Prints the lines of each crate, and checks them.
+pub fn check() -> Result<()> {
+    let mut findings = Vec::new();
+    let (mut sizes, mut all) = (Vec::new(), 0);
+    for folder in workspace::entries(&workspace::root().join("crates"))? {
+        let name = folder.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let lines = lines_below(&folder.join("src"))?;
+        findings.extend(finding(&name, lines));
+        sizes.push(format!("{name} {lines}"));
+        all += lines;
+    }
+    eprintln!("product lines of Rust: {all}: {}", sizes.join(", "));
+    let is_gone = |name: &str| !workspace::root().join("crates").join(name).exists();
+    let gone = LINES.iter().filter(|(name, _)| is_gone(name));
+    findings
+        .extend(gone.map(|(name, _)| format!("{name} is gone: remove it from xtask/src/size.rs")));
+    if !findings.is_empty() {
+        bail!("{}", findings.join("\n"));
+    }
+    Ok(())
+}
+
+/// What is wrong with a crate of so many lines.
+fn finding(name: &str, lines: usize) -> Option<String> {
+    let known = LINES.iter().find(|(known, _)| *known == name);
+    let most = known.map_or(0, |(_, most)| *most);
+    (lines > most).then(|| {
+        format!("{name} has {lines} lines, and may have {most}: take some away, or change its number in xtask/src/size.rs in this commit, whose body says why")
+    })
+}
+
+/// The lines of all Rust files below `folder`, without those of tests.
+fn lines_below(folder: &Path) -> Result<usize> {
+    let mut lines = 0;
+    for path in workspace::entries(folder)? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if name == "tests" || name.ends_with("_tests") {
+            continue;
+        }
+        if path.is_dir() {
+            lines += lines_below(&path)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            lines += text.lines().count();
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_that_grew_is_found() {
+        let (name, most) = LINES[0];
+        assert_eq!(finding(name, most), None);
+        assert!(
+            finding(name, most + 1)
+                .unwrap()
+                .contains("change its number")
+        );
+        assert!(finding("pagemill-new", 1).is_some());
+    }
+}
