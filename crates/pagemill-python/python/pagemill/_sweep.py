@@ -62,7 +62,7 @@ class _Pool(ProcessPoolExecutor):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers, mp_context=_Context())
-        self.processes: Mapping[int, BaseProcess] = self._processes  # type: ignore[attr-defined]
+        self.processes: Mapping[int, BaseProcess] = self._processes
 
     def ends(self) -> str:
         """How the first of them ended, in words; those that the pool itself ends get SIGTERM."""
