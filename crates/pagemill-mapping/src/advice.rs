@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::call::{Call, Kind, PAGE_BYTES};
+use crate::call::{Call, DONTNEED_LOCKED, Kind, PAGE_BYTES};
 use crate::kernel::{self, Answer, has_failed};
 use crate::plain;
 use crate::range_table::{RangeTable, overlap};
@@ -152,7 +152,6 @@ enum Effect {
 
 fn effect(advice: i32, is_native: bool) -> Effect {
     /// Newer than the C library's headers.
-    const DONTNEED_LOCKED: i32 = 24;
     const COLLAPSE: i32 = 25;
     match advice {
         libc::MADV_DONTNEED | DONTNEED_LOCKED => Effect::Discard,

@@ -8,6 +8,9 @@ use crate::kernel::{self, Answer};
 /// Bytes of the pages that these calls count in.
 pub const PAGE_BYTES: usize = 4096;
 
+/// `MADV_DONTNEED_LOCKED`, newer than the C library's headers.
+pub const DONTNEED_LOCKED: c_int = 24;
+
 /// A system call on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {

@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::probe::own_cpu_ns;
 use crate::record::Record;
 use crate::recorder::Recorder;
 use crate::regions::{Region, Regions};
-use crate::shard::{Shard, Site};
+use crate::shard::{Shard, Site, State};
 use crate::store::{NO_SLOT, Slot, Store, StoreError};
 use crate::worker::Worker;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
@@ -560,23 +560,10 @@ impl Core {
         range: Range<u64>,
         fate: Fate,
     ) {
-        let shard = &self.shards[site.shard];
-        let mut state = shard.lock();
-        while state.ledger.is_in_transit(site.page) {
-            state = shard.wait(state);
-        }
-        let gone = state.ledger.discard(site.page, units);
-        state.record(|page_units| TraceEvent::Discard {
-            first: u64::from(site.page) * page_units + u64::from(site.unit),
-            units: units.count(),
-            is_gone: fate == Fate::Gone,
-        });
-        let records = state.take_records(site.page, units);
-        match fate {
-            Fate::Zeros if !gone.is_empty() => region.memory.drop_pages(range),
-            Fate::Zeros => {}
-            // What is there now is another's.
-            Fate::Gone => state.ledger.set_absent(site.page, units),
+        let (state, resident, records) = self.take_out(site, units, fate);
+        // What is there now of units that are gone is another's.
+        if fate == Fate::Zeros && !resident.is_empty() {
+            region.memory.drop_pages(range);
         }
         drop(state);
         let slots: Vec<Slot> = (records.iter().map(Record::own_slot))
@@ -597,7 +584,8 @@ impl Core {
                 .end
                 .min(at + u64::from(self.page_units - site.unit) * unit);
             let units = PageMask::range(site.unit..site.unit + ((end - at) / unit) as u32);
-            let (resident, records) = self.take_out(site, units);
+            let (state, resident, records) = self.take_out(site, units, Fate::Gone);
+            drop(state);
             for (address, record) in (at..end).step_by(UNIT_BYTES).zip(records) {
                 let is_away = !resident.contains(self.site(region, address).unit);
                 if is_away && record.slot().is_some() {
@@ -614,8 +602,13 @@ impl Core {
         }
     }
 
-    /// Takes units out of the books; returns which were in frames, and what was kept of them.
-    fn take_out(&self, site: Site, units: PageMask) -> (PageMask, Vec<Record>) {
+    /// Takes units out of the books, which stay locked; returns which were in frames, and what was kept of them.
+    fn take_out(
+        &self,
+        site: Site,
+        units: PageMask,
+        fate: Fate,
+    ) -> (MutexGuard<'_, State>, PageMask, Vec<Record>) {
         let shard = &self.shards[site.shard];
         let mut state = shard.lock();
         while state.ledger.is_in_transit(site.page) {
@@ -625,11 +618,13 @@ impl Core {
         state.record(|page_units| TraceEvent::Discard {
             first: u64::from(site.page) * page_units + u64::from(site.unit),
             units: units.count(),
-            is_gone: true,
+            is_gone: fate == Fate::Gone,
         });
         let records = state.take_records(site.page, units);
-        state.ledger.set_absent(site.page, units);
-        (resident, records)
+        if fate == Fate::Gone {
+            state.ledger.set_absent(site.page, units);
+        }
+        (state, resident, records)
     }
 
     /// Writes what has changed to the region's file, page by page; returns how many units.

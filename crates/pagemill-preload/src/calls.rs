@@ -1,13 +1,11 @@
 //! Calls of the program on memory of a space. The module itself keeps what `fork`, `mprotect` and `munmap` mean (`region.c`), whichever
 //! way they are made, and refuses `mremap`. What it does not see is that bytes are given up: its pages live in no page table.
 
+use pagemill_mapping::call::DONTNEED_LOCKED;
 use pagemill_mapping::kernel::Answer;
 use pagemill_mapping::{Call, Kind, MemoryCalls};
 
 use crate::{fork, source};
-
-/// `MADV_DONTNEED_LOCKED`, newer than the C library's headers.
-const DONTNEED_LOCKED: i32 = 24;
 
 struct ColoredMemory;
 
